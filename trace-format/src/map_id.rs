@@ -1,0 +1,68 @@
+//! The identity of a method map: which build's numbers a recording uses.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// A 64-bit FNV-1a hash of the map's id lines, each without its line end and followed by `\n`, in
+/// ascending order of id. Comments and blank lines do not count. The instrumenter puts it into the
+/// generated class `dev/anrscope/MapId`, the runtime copies it into the recording, every reader
+/// compares: a map of another build would give plausible, wrong names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MapId(pub u64);
+
+impl MapId {
+    /// What a recording carries when the program never told its map id.
+    pub const UNKNOWN: Self = Self(0);
+
+    /// Hashes `lines`, which must come in ascending order of id.
+    pub fn of_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for line in lines {
+            for byte in line.bytes().chain([b'\n']) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+        // 0 is taken by UNKNOWN.
+        Self(hash.max(1))
+    }
+}
+
+impl fmt::Display for MapId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// The text was not 1 to 16 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadMapId;
+
+impl fmt::Display for BadMapId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map id is 1 to 16 hexadecimal digits")
+    }
+}
+
+impl core::error::Error for BadMapId {}
+
+impl FromStr for MapId {
+    type Err = BadMapId;
+
+    fn from_str(text: &str) -> Result<Self, BadMapId> {
+        u64::from_str_radix(text, 16).map(Self).map_err(|_| BadMapId)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_form_round_trips_and_lines_matter() {
+        let a = MapId::of_lines(["1,1,a.B c ()V", "2,1,a.B d ()V"]);
+        assert_eq!(a.to_string().parse(), Ok(a));
+        assert_ne!(a, MapId::of_lines(["1,1,a.B c ()V2,1,a.B d ()V"]));
+        assert_ne!(a, MapId::of_lines(["2,1,a.B d ()V", "1,1,a.B c ()V"]));
+        assert_eq!("xyz".parse::<MapId>(), Err(BadMapId));
+    }
+}
