@@ -1,8 +1,41 @@
 //! What an anrscope recording is on disk.
 //!
-//! This crate owns the bytes: it draws them, writes no file and opens none.
+//! A recording is one file a process, `*.anrscope`: a mapped part that the process writes with plain
+//! stores, so that it outlives a SIGKILL at any instruction, and sections appended behind it. This crate
+//! owns those bytes. It says where everything lies ([`layout`], which also draws it), what a word says
+//! ([`word`], [`event`]) and what a section holds ([`section`]); it reads recordings back in whatever
+//! state they are ([`Recording`]), and builds small ones for tests ([`synth`]). It opens no file, maps
+//! nothing and depends on nothing: the recorder in the app brings the mapping, the desk brings a
+//! [`Source`].
+//!
+//! ```
+//! use trace_format::{Item, Recording, synth::RecordingBuilder};
+//!
+//! let bytes = RecordingBuilder::new(42, "com.example")
+//!     .main("main", |t| {
+//!         t.enter(1_000, 7).exit(3_000, 7);
+//!     })
+//!     .build();
+//! let recording = Recording::open(bytes).unwrap();
+//! let main = &recording.threads()[0];
+//! assert!(main.main);
+//! assert_eq!(recording.events(main).filter(|e| matches!(e, Ok(Item::Event { .. }))).count(), 2);
+//! ```
 
+mod crc32;
+mod error;
+pub mod event;
 pub mod ids;
+pub mod layout;
 mod map_id;
+mod reader;
+pub mod section;
+mod source;
+pub mod synth;
+pub mod word;
 
+pub use error::{Fault, ReadError};
+pub use event::{Event, TextId};
 pub use map_id::{BadMapId, MapId};
+pub use reader::{Events, Header, Item, Recording, Section, Texts, Thread};
+pub use source::Source;

@@ -1,0 +1,509 @@
+//! What a word can say: methods, and typed events with payload.
+//!
+//! A typed event has an id from `0xFF000` on that says its type *and* how many payload words follow,
+//! so that a reader steps over types it has never heard of:
+//!
+//! ```text
+//! 0xFF000 | payload words (4 bits) << 8 | type (8 bits)
+//! ```
+//!
+//! Payload words follow in the same block and are never split from their event. Where two 32-bit
+//! values share a payload word, the first named is the upper half. Text ids refer to the string
+//! table; 0 is "no text". Times are CLOCK_BOOTTIME nanoseconds.
+
+use crate::ids;
+
+/// The most payload words an event can have.
+pub const MAX_PAYLOAD: usize = 15;
+
+/// Type numbers. A number is never reused; 0xFE and 0xFF with 15 payload words are taken by
+/// [`ids::DISPATCH`] and [`ids::INVALID`], so types end at 0xFD.
+pub mod types {
+    /// The full time, before a gap that the 43-bit field cannot express. Payload: time.
+    pub const TIME: u8 = 0x01;
+    /// A Looper message. Begin: target and callback text, `what` and flags, time it was due.
+    pub const MESSAGE: u8 = 0x02;
+    /// `Choreographer#doFrame`. Begin: vsync id, intended vsync time, frame interval in ns.
+    pub const FRAME: u8 = 0x03;
+    /// A wait. Begin: kind and owner's thread uid, lock identity, class text.
+    pub const WAIT: u8 = 0x04;
+    /// An instant mark of the application. Text.
+    pub const MARK: u8 = 0x05;
+    /// A span of the application or of start-up. Begin: text.
+    pub const SPAN: u8 = 0x06;
+    /// An idle handler. Begin: class text.
+    pub const IDLE: u8 = 0x07;
+    /// A counter sample. Name text, value.
+    pub const COUNTER: u8 = 0x08;
+    /// An activity gained or lost window focus. Class text and 1 or 0.
+    pub const FOCUS: u8 = 0x09;
+    /// First of the frame stages; see [`super::Stage`].
+    pub const STAGE_FIRST: u8 = 0x10;
+    /// Last of the frame stages.
+    pub const STAGE_LAST: u8 = 0x14;
+    /// Service ring: BOOTTIME, MONOTONIC and REALTIME read together.
+    pub const CLOCK: u8 = 0x20;
+    /// Service ring: a SIGQUIT was sensed.
+    pub const SIGQUIT: u8 = 0x21;
+    /// Service ring: the looper timer found a message older than its threshold.
+    pub const STALL: u8 = 0x22;
+    /// Service ring: the message that was reported as stalled has ended.
+    pub const RECOVERED: u8 = 0x23;
+    /// Service ring: something the engineer should know about the recorder itself. Text.
+    pub const NOTICE: u8 = 0x24;
+}
+
+/// The stages of a frame, in the order in which Choreographer runs them
+/// (AOSP `Choreographer.java`, CALLBACK_INPUT to CALLBACK_COMMIT).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Stage {
+    /// INPUT callbacks.
+    Input = 0x10,
+    /// ANIMATION callbacks.
+    Animation = 0x11,
+    /// INSETS_ANIMATION callbacks (API 30).
+    InsetsAnimation = 0x12,
+    /// TRAVERSAL callbacks: measure, layout, draw.
+    Traversal = 0x13,
+    /// COMMIT callbacks (API 23).
+    Commit = 0x14,
+}
+
+impl Stage {
+    /// All stages in order.
+    pub const ALL: [Self; 5] =
+        [Self::Input, Self::Animation, Self::InsetsAnimation, Self::Traversal, Self::Commit];
+
+    fn of_type(ty: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|stage| *stage as u8 == ty)
+    }
+}
+
+/// Why a thread waits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum WaitKind {
+    /// Entering a monitor that another thread holds.
+    Monitor = 1,
+    /// `Object.wait`.
+    ObjectWait = 2,
+    /// `LockSupport.park` and what is built on it.
+    Park = 3,
+    /// `Thread.sleep`.
+    Sleep = 4,
+    /// `Thread.join`.
+    Join = 5,
+    /// A blocking call: binder, file, socket.
+    Blocking = 6,
+}
+
+impl WaitKind {
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::Monitor, Self::ObjectWait, Self::Park, Self::Sleep, Self::Join, Self::Blocking];
+
+    /// The kind with this number, as `MethodBeat.wb` passes it.
+    #[must_use]
+    pub fn of_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u32 == number)
+    }
+}
+
+/// The id of a string in the recording's string table; 0 is "none".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct TextId(pub u32);
+
+/// The begin of a Looper message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Message {
+    /// The handler's class.
+    pub target: TextId,
+    /// The callback's class, if the message carries one.
+    pub callback: TextId,
+    /// `Message.what`.
+    pub what: i32,
+    /// When the message was due, 0 if unknown.
+    pub due: u64,
+}
+
+/// The begin of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Frame {
+    /// The vsync id (API 31), or a running number.
+    pub vsync: u64,
+    /// The vsync that the frame is for; 0 if unknown.
+    pub intended: u64,
+    /// The interval between two vsyncs in ns; 0 if unknown.
+    pub interval: u64,
+}
+
+/// The begin of a wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// What is waited for.
+    pub kind: WaitKind,
+    /// Thread uid of the lock's holder; 0 if unknown.
+    pub owner: u32,
+    /// Identity of the lock, unique enough in one process; 0 if none.
+    pub lock: u64,
+    /// Class of the lock, or name of the blocking call.
+    pub class: TextId,
+}
+
+/// The three clocks, read together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Clocks {
+    /// CLOCK_BOOTTIME, ns.
+    pub boottime: u64,
+    /// CLOCK_MONOTONIC, ns.
+    pub monotonic: u64,
+    /// CLOCK_REALTIME, ns since 1970.
+    pub realtime: u64,
+}
+
+/// Where a sensed SIGQUIT went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Forward {
+    /// By `tgkill` to ART's Signal Catcher.
+    Catcher = 1,
+    /// To the handler that was there before ours.
+    OlderHandler = 2,
+    /// Nowhere: the attempt failed.
+    Failed = 3,
+    /// Nobody: it was seen without being taken (passive mode).
+    Passive = 4,
+}
+
+impl Forward {
+    const ALL: [Self; 4] = [Self::Catcher, Self::OlderHandler, Self::Failed, Self::Passive];
+}
+
+/// A SIGQUIT and what main was doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sigquit {
+    /// When our handler ran.
+    pub sensed: u64,
+    /// `siginfo_t.si_code`.
+    pub si_code: i32,
+    /// `siginfo_t.si_pid`.
+    pub si_pid: u32,
+    /// `siginfo_t.si_uid`.
+    pub si_uid: u32,
+    /// Where it went.
+    pub forward: Forward,
+    /// Begin of the message that main was in; 0 if none was open or none is recorded.
+    pub stuck_since: u64,
+}
+
+/// The looper timer's finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stall {
+    /// Begin of the message that main is in.
+    pub stuck_since: u64,
+}
+
+/// One event, decoded.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Event {
+    /// A method, or [`ids::DISPATCH`], was entered.
+    Enter(u32),
+    /// A method, or [`ids::DISPATCH`], was left.
+    Exit(u32),
+    /// See [`types::TIME`]. The reader has applied it already.
+    Time(u64),
+    /// A Looper message begins.
+    MessageBegin(Message),
+    /// The Looper message ends.
+    MessageEnd,
+    /// A frame begins.
+    FrameBegin(Frame),
+    /// The frame ends.
+    FrameEnd,
+    /// A frame stage begins.
+    StageBegin(Stage),
+    /// The frame stage ends.
+    StageEnd(Stage),
+    /// A wait begins.
+    WaitBegin(Wait),
+    /// The wait ends.
+    WaitEnd,
+    /// An instant mark.
+    Mark(TextId),
+    /// A named span begins.
+    SpanBegin(TextId),
+    /// The named span ends.
+    SpanEnd,
+    /// An idle handler begins.
+    IdleBegin(TextId),
+    /// The idle handler ends.
+    IdleEnd,
+    /// A counter sample.
+    Counter(TextId, f64),
+    /// Window focus of an activity class.
+    Focus(TextId, bool),
+    /// The three clocks.
+    Clock(Clocks),
+    /// SIGQUIT.
+    Sigquit(Sigquit),
+    /// Main is stuck.
+    Stall(Stall),
+    /// Main goes on.
+    Recovered(Stall),
+    /// The recorder speaks of itself.
+    Notice(TextId),
+    /// A type of a later version, or one whose payload is too short.
+    Unknown {
+        /// The type number.
+        ty: u8,
+        /// Whether the begin bit is set.
+        begin: bool,
+    },
+}
+
+/// An event as words: the id and begin bit of its first word, and its payload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Encoded {
+    /// The begin bit.
+    pub begin: bool,
+    /// The 20-bit id.
+    pub id: u32,
+    payload: [u64; 5],
+    len: u8,
+}
+
+impl Encoded {
+    /// The payload words.
+    #[inline]
+    #[must_use]
+    pub fn payload(&self) -> &[u64] {
+        &self.payload[..self.len as usize]
+    }
+
+    /// The first word of the event, at `since_t0` ns after its block was opened.
+    #[inline]
+    #[must_use]
+    pub fn word(&self, since_t0: u64) -> u64 {
+        crate::word::pack(self.begin, self.id, since_t0)
+    }
+}
+
+/// The id of a typed event with `payload` words.
+///
+/// # Panics
+/// In debug builds, if the combination is reserved.
+#[inline]
+#[must_use]
+pub const fn typed_id(ty: u8, payload: usize) -> u32 {
+    debug_assert!(payload <= MAX_PAYLOAD && ty <= 0xFD);
+    ids::EVENT_FIRST | ((payload as u32) << 8) | ty as u32
+}
+
+/// How many payload words follow a word with this id.
+#[inline]
+#[must_use]
+pub const fn payload_len(id: u32) -> usize {
+    if id >= ids::EVENT_FIRST && id <= ids::EVENT_LAST { (id >> 8) as usize & MAX_PAYLOAD } else { 0 }
+}
+
+const fn halves(upper: u32, lower: u32) -> u64 {
+    ((upper as u64) << 32) | lower as u64
+}
+
+const fn upper(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+const fn lower(word: u64) -> u32 {
+    word as u32
+}
+
+impl Event {
+    /// The event as words.
+    #[inline]
+    #[must_use]
+    pub fn encode(&self) -> Encoded {
+        let typed = |begin, ty, words: &[u64]| {
+            let mut payload = [0; 5];
+            payload[..words.len()].copy_from_slice(words);
+            Encoded { begin, id: typed_id(ty, words.len()), payload, len: words.len() as u8 }
+        };
+        match *self {
+            Self::Enter(id) => Encoded { begin: true, id, payload: [0; 5], len: 0 },
+            Self::Exit(id) => Encoded { begin: false, id, payload: [0; 5], len: 0 },
+            Self::Time(t) => typed(false, types::TIME, &[t]),
+            Self::MessageBegin(m) => typed(
+                true,
+                types::MESSAGE,
+                &[halves(m.target.0, m.callback.0), halves(m.what as u32, 0), m.due],
+            ),
+            Self::MessageEnd => typed(false, types::MESSAGE, &[]),
+            Self::FrameBegin(f) => typed(true, types::FRAME, &[f.vsync, f.intended, f.interval]),
+            Self::FrameEnd => typed(false, types::FRAME, &[]),
+            Self::StageBegin(s) => typed(true, s as u8, &[]),
+            Self::StageEnd(s) => typed(false, s as u8, &[]),
+            Self::WaitBegin(w) => {
+                typed(true, types::WAIT, &[halves(w.kind as u32, w.owner), w.lock, halves(w.class.0, 0)])
+            }
+            Self::WaitEnd => typed(false, types::WAIT, &[]),
+            Self::Mark(text) => typed(false, types::MARK, &[halves(text.0, 0)]),
+            Self::SpanBegin(text) => typed(true, types::SPAN, &[halves(text.0, 0)]),
+            Self::SpanEnd => typed(false, types::SPAN, &[]),
+            Self::IdleBegin(text) => typed(true, types::IDLE, &[halves(text.0, 0)]),
+            Self::IdleEnd => typed(false, types::IDLE, &[]),
+            Self::Counter(text, value) => typed(false, types::COUNTER, &[halves(text.0, 0), value.to_bits()]),
+            Self::Focus(text, gained) => typed(false, types::FOCUS, &[halves(text.0, u32::from(gained))]),
+            Self::Clock(c) => typed(false, types::CLOCK, &[c.boottime, c.monotonic, c.realtime]),
+            Self::Sigquit(s) => typed(
+                false,
+                types::SIGQUIT,
+                &[
+                    s.sensed,
+                    halves(s.si_code as u32, s.si_pid),
+                    halves(s.si_uid, s.forward as u32),
+                    s.stuck_since,
+                ],
+            ),
+            Self::Stall(s) => typed(false, types::STALL, &[s.stuck_since]),
+            Self::Recovered(s) => typed(false, types::RECOVERED, &[s.stuck_since]),
+            Self::Notice(text) => typed(false, types::NOTICE, &[halves(text.0, 0)]),
+            Self::Unknown { ty, begin } => typed(begin, ty, &[]),
+        }
+    }
+
+    /// Decodes the event whose first word has `begin` and `id`, and which is followed by `payload`.
+    /// A longer payload than this version knows is legal: later versions append.
+    #[must_use]
+    pub fn decode(begin: bool, id: u32, payload: &[u64]) -> Self {
+        if !(ids::EVENT_FIRST..=ids::EVENT_LAST).contains(&id) {
+            return if begin { Self::Enter(id) } else { Self::Exit(id) };
+        }
+        let ty = id as u8;
+        Self::decode_typed(begin, ty, payload).unwrap_or(Self::Unknown { ty, begin })
+    }
+
+    fn decode_typed(begin: bool, ty: u8, payload: &[u64]) -> Option<Self> {
+        let p = |i: usize| payload.get(i).copied();
+        let text = || p(0).map(|w| TextId(upper(w)));
+        Some(match (ty, begin) {
+            (types::TIME, false) => Self::Time(p(0)?),
+            (types::MESSAGE, true) => Self::MessageBegin(Message {
+                target: TextId(upper(p(0)?)),
+                callback: TextId(lower(p(0)?)),
+                what: upper(p(1)?) as i32,
+                due: p(2)?,
+            }),
+            (types::MESSAGE, false) => Self::MessageEnd,
+            (types::FRAME, true) => {
+                Self::FrameBegin(Frame { vsync: p(0)?, intended: p(1)?, interval: p(2)? })
+            }
+            (types::FRAME, false) => Self::FrameEnd,
+            (types::STAGE_FIRST..=types::STAGE_LAST, true) => Self::StageBegin(Stage::of_type(ty)?),
+            (types::STAGE_FIRST..=types::STAGE_LAST, false) => Self::StageEnd(Stage::of_type(ty)?),
+            (types::WAIT, true) => Self::WaitBegin(Wait {
+                kind: WaitKind::of_number(upper(p(0)?))?,
+                owner: lower(p(0)?),
+                lock: p(1)?,
+                class: TextId(upper(p(2)?)),
+            }),
+            (types::WAIT, false) => Self::WaitEnd,
+            (types::MARK, false) => Self::Mark(text()?),
+            (types::SPAN, true) => Self::SpanBegin(text()?),
+            (types::SPAN, false) => Self::SpanEnd,
+            (types::IDLE, true) => Self::IdleBegin(text()?),
+            (types::IDLE, false) => Self::IdleEnd,
+            (types::COUNTER, false) => Self::Counter(text()?, f64::from_bits(p(1)?)),
+            (types::FOCUS, false) => Self::Focus(text()?, lower(p(0)?) != 0),
+            (types::CLOCK, false) => {
+                Self::Clock(Clocks { boottime: p(0)?, monotonic: p(1)?, realtime: p(2)? })
+            }
+            (types::SIGQUIT, false) => Self::Sigquit(Sigquit {
+                sensed: p(0)?,
+                si_code: upper(p(1)?) as i32,
+                si_pid: lower(p(1)?),
+                si_uid: upper(p(2)?),
+                forward: Forward::ALL.into_iter().find(|f| *f as u32 == lower(p(2).unwrap_or(0)))?,
+                stuck_since: p(3)?,
+            }),
+            (types::STALL, false) => Self::Stall(Stall { stuck_since: p(0)? }),
+            (types::RECOVERED, false) => Self::Recovered(Stall { stuck_since: p(0)? }),
+            (types::NOTICE, false) => Self::Notice(text()?),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_event() -> impl Strategy<Value = Event> {
+        let text = || any::<u32>().prop_map(TextId);
+        let stage = || prop::sample::select(&Stage::ALL[..]);
+        prop_oneof![
+            (1..=ids::METHOD_LAST).prop_map(Event::Enter),
+            (1..=ids::METHOD_LAST).prop_map(Event::Exit),
+            Just(Event::Enter(ids::DISPATCH)),
+            any::<u64>().prop_map(Event::Time),
+            (text(), text(), any::<i32>(), any::<u64>()).prop_map(|(target, callback, what, due)| {
+                Event::MessageBegin(Message { target, callback, what, due })
+            }),
+            Just(Event::MessageEnd),
+            (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(vsync, intended, interval)| {
+                Event::FrameBegin(Frame { vsync, intended, interval })
+            }),
+            Just(Event::FrameEnd),
+            stage().prop_map(Event::StageBegin),
+            stage().prop_map(Event::StageEnd),
+            (prop::sample::select(&WaitKind::ALL[..]), any::<u32>(), any::<u64>(), text())
+                .prop_map(|(kind, owner, lock, class)| Event::WaitBegin(Wait { kind, owner, lock, class })),
+            Just(Event::WaitEnd),
+            text().prop_map(Event::Mark),
+            text().prop_map(Event::SpanBegin),
+            Just(Event::SpanEnd),
+            text().prop_map(Event::IdleBegin),
+            Just(Event::IdleEnd),
+            (text(), -1e300..1e300).prop_map(|(t, v)| Event::Counter(t, v)),
+            (text(), any::<bool>()).prop_map(|(t, g)| Event::Focus(t, g)),
+            (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(boottime, monotonic, realtime)| {
+                Event::Clock(Clocks { boottime, monotonic, realtime })
+            }),
+            (any::<u64>(), any::<i32>(), any::<u32>(), any::<u32>(), prop::sample::select(&Forward::ALL[..]))
+                .prop_map(|(sensed, si_code, si_pid, si_uid, forward)| Event::Sigquit(Sigquit {
+                    sensed,
+                    si_code,
+                    si_pid,
+                    si_uid,
+                    forward,
+                    stuck_since: sensed / 2,
+                })),
+            any::<u64>().prop_map(|stuck_since| Event::Stall(Stall { stuck_since })),
+            any::<u64>().prop_map(|stuck_since| Event::Recovered(Stall { stuck_since })),
+            text().prop_map(Event::Notice),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn events_round_trip(event in any_event()) {
+            let e = event.encode();
+            prop_assert_eq!(payload_len(e.id), e.payload().len());
+            prop_assert_eq!(Event::decode(e.begin, e.id, e.payload()), event);
+        }
+
+        #[test]
+        fn any_id_and_payload_decode_to_something(begin: bool, id in 0..=0xF_FFFFu32, payload: Vec<u64>) {
+            let _ = Event::decode(begin, id, &payload);
+            prop_assert!(payload_len(id) <= MAX_PAYLOAD);
+        }
+    }
+
+    #[test]
+    fn ids_outside_the_typed_range_have_no_payload() {
+        for id in [1, ids::METHOD_LAST, ids::DISPATCH, ids::INVALID] {
+            assert_eq!(payload_len(id), 0);
+        }
+    }
+}

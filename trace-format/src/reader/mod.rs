@@ -1,0 +1,169 @@
+//! Reads a recording, whatever became of it: cut anywhere, damaged anywhere, still being written.
+//!
+//! [`Recording::open`] reads the header and every block's header and keeps an index of some 50 bytes
+//! a block; [`Recording::events`] then streams one thread, a block at a time. Memory does not grow with
+//! the events. Nothing in a file can make it panic or loop.
+
+mod events;
+mod header;
+mod index;
+mod sections;
+mod texts;
+
+pub use events::{Events, Item};
+pub use header::Header;
+pub use index::Thread;
+pub use sections::Section;
+pub use texts::Texts;
+
+use crate::error::{Fault, ReadError};
+use crate::event::{Clocks, Event};
+use crate::layout::RegionKind;
+use crate::source::Source;
+
+/// How many faults are kept one by one; the rest are only counted.
+const MAX_FAULTS: usize = 32;
+
+/// An opened recording.
+#[derive(Debug)]
+pub struct Recording<S> {
+    source: S,
+    header: Header,
+    threads: Vec<Thread>,
+    texts: Texts,
+    sections: Vec<Section>,
+    faults: Faults,
+}
+
+/// Faults met so far, bounded.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    kept: Vec<Fault>,
+    more: u64,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, fault: Fault) {
+        if self.kept.len() < MAX_FAULTS { self.kept.push(fault) } else { self.more += 1 }
+    }
+}
+
+/// Reads exactly `N` bytes, or `None` at the end of the file.
+pub(crate) fn read_array<const N: usize>(
+    source: &impl Source,
+    offset: u64,
+) -> Result<Option<[u8; N]>, ReadError> {
+    let mut bytes = [0; N];
+    Ok(read_full(source, offset, &mut bytes)?.then_some(bytes))
+}
+
+/// Fills `buffer`, or says that the file ends before.
+pub(crate) fn read_full(source: &impl Source, offset: u64, buffer: &mut [u8]) -> Result<bool, ReadError> {
+    let mut done = 0;
+    while done < buffer.len() {
+        let at = offset + done as u64;
+        match source.read_at(at, &mut buffer[done..]) {
+            Ok(0) => return Ok(false),
+            Ok(n) => done += n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(source) => return Err(ReadError::Io { offset: at, source }),
+        }
+    }
+    Ok(true)
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
+}
+
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
+}
+
+impl<S: Source> Recording<S> {
+    /// Reads header, tables, block headers and section headers.
+    ///
+    /// # Errors
+    /// If the header is not that of a recording which this version reads, or the device fails. All
+    /// else that is wrong is listed in [`Recording::faults`].
+    pub fn open(source: S) -> Result<Self, ReadError> {
+        let mut faults = Faults::default();
+        let (header, regions) = Header::read(&source, &mut faults)?;
+        let threads = index::threads(&source, &regions, &mut faults)?;
+        let mut texts = Texts::default();
+        for region in regions.iter().filter(|r| r.kind == RegionKind::Strings) {
+            texts.read_region(&source, region, &mut faults)?;
+        }
+        let sections = sections::walk(&source, header.sections_at, &mut faults)?;
+        for section in sections.iter().filter(|s| s.is_strings()) {
+            texts.read_entries(&sections::payload(&source, section)?.unwrap_or_default());
+        }
+        Ok(Self { source, header, threads, texts, sections, faults })
+    }
+
+    /// Where the bytes come from.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The threads of the app that have events: the recorded main thread first, then by uid.
+    pub fn threads(&self) -> &[Thread] {
+        let service = self.threads.iter().take_while(|t| t.is_service()).count();
+        &self.threads[service..]
+    }
+
+    /// The service ring: ANRs, clocks, notices. It is missing where nothing was written to it.
+    pub fn service(&self) -> Option<&Thread> {
+        self.threads.first().filter(|t| t.is_service())
+    }
+
+    /// The interned texts.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
+    }
+
+    /// The sections whose header and payload are whole.
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// A section's payload; `None` if the file has become shorter.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn payload(&self, section: &Section) -> Result<Option<Vec<u8>>, ReadError> {
+        sections::payload(&self.source, section)
+    }
+
+    /// What was found missing or damaged when opening (damage inside blocks shows while streaming), and
+    /// how many more of it there were than are listed.
+    pub fn faults(&self) -> (&[Fault], u64) {
+        (&self.faults.kept, self.faults.more)
+    }
+
+    /// Streams a thread's events in the order in which they were written.
+    pub fn events<'a>(&'a self, thread: &'a Thread) -> Events<'a, S> {
+        Events::new(&self.source, thread)
+    }
+
+    /// The clock triples: the header's, then those of the service ring.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn clocks(&self) -> Result<Vec<Clocks>, ReadError> {
+        let mut clocks = vec![self.header.start];
+        if let Some(service) = self.service() {
+            for item in self.events(service) {
+                if let Item::Event { event: Event::Clock(c), .. } = item? {
+                    clocks.push(c);
+                }
+            }
+        }
+        Ok(clocks)
+    }
+}

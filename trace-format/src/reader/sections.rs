@@ -1,0 +1,62 @@
+//! Walks the sections behind the fixed part.
+
+use super::{Faults, read_array, read_full};
+use crate::crc32::crc32;
+use crate::error::{Fault, ReadError};
+use crate::section::{self, SectionHeader, SectionKind};
+use crate::source::Source;
+
+/// A section that is whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Section {
+    /// Its type, `None` if this version does not know it.
+    pub kind: Option<SectionKind>,
+    /// Version of its type.
+    pub version: u16,
+    /// Where its payload starts.
+    pub offset: u64,
+    /// Length of its payload.
+    pub length: u64,
+}
+
+impl Section {
+    pub(super) fn is_strings(&self) -> bool {
+        self.kind == Some(SectionKind::Strings)
+    }
+}
+
+pub(super) fn walk(source: &impl Source, start: u64, faults: &mut Faults) -> Result<Vec<Section>, ReadError> {
+    let mut sections = Vec::new();
+    let mut at = start;
+    while at < source.len() {
+        let header = read_array::<{ section::HEADER_LEN }>(source, at)?;
+        let Some(header) = header.as_ref().and_then(SectionHeader::parse) else {
+            faults.add(Fault::BadSection { offset: at });
+            break;
+        };
+        let payload_at = at + section::HEADER_LEN as u64;
+        let section = Section {
+            kind: SectionKind::of_number(header.kind),
+            version: header.version,
+            offset: payload_at,
+            length: header.length,
+        };
+        let inside = header.length <= section::MAX_PAYLOAD && header.length <= source.len() - payload_at;
+        if !inside {
+            faults.add(Fault::BadSection { offset: at });
+            break;
+        }
+        match payload(source, &section)? {
+            Some(bytes) if crc32(&bytes) == header.sum => sections.push(section),
+            _ => faults.add(Fault::BadSection { offset: at }),
+        }
+        at = payload_at + header.length.next_multiple_of(8);
+    }
+    Ok(sections)
+}
+
+pub(super) fn payload(source: &impl Source, section: &Section) -> Result<Option<Vec<u8>>, ReadError> {
+    // `walk` has bounded the length.
+    let mut bytes = vec![0; section.length as usize];
+    Ok(read_full(source, section.offset, &mut bytes)?.then_some(bytes))
+}

@@ -1,0 +1,122 @@
+//! Sections: what is appended behind the mapped part, by a worker of the process or by a later one.
+//!
+//! ```text
+//!  0  4  magic "SECT"             16  4  CRC-32 of the payload
+//!  4  2  type                     20  4  CRC-32 of bytes 0..20
+//!  6  2  version of that type     24  8  reserved, zero
+//!  8  8  length of the payload    32 ...  payload, padded with zeros to a multiple of 8
+//! ```
+//! Unknown types are skipped. A section whose payload does not match its sum is left out and told; a
+//! broken section header ends the walk, because nothing says where the next one starts.
+
+use crate::crc32::crc32;
+
+/// First bytes of a section.
+pub const MAGIC: [u8; 4] = *b"SECT";
+/// Length of a section's header.
+pub const HEADER_LEN: usize = 32;
+/// The longest payload a reader takes (a full ART dump of a large app is under 4 MiB).
+pub const MAX_PAYLOAD: u64 = 64 << 20;
+
+/// Types of sections. Numbers are never reused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u16)]
+pub enum SectionKind {
+    /// More strings, in the string region's entry form.
+    Strings = 1,
+    /// `key=value` lines: name, abi, sdk, version, and whatever else is known of the process.
+    Process = 2,
+    /// Time (8 bytes, BOOTTIME ns) and the UTF-8 text of a thread dump.
+    DumpText = 3,
+    /// Stack samples of the main thread.
+    StackSamples = 4,
+    /// `key=value` lines: a verdict and its reasons.
+    Verdict = 5,
+    /// `key=value` lines, a blank line, then the text of an ApplicationExitInfo.
+    ExitInformation = 6,
+    /// `key=value` lines: the configuration in force.
+    Configuration = 7,
+    /// `key=value` lines: what recording cost here.
+    SelfMeasurement = 8,
+}
+
+impl SectionKind {
+    /// The type with this number, if this version knows it.
+    #[must_use]
+    pub fn of_number(number: u16) -> Option<Self> {
+        use SectionKind::*;
+        [Strings, Process, DumpText, StackSamples, Verdict, ExitInformation, Configuration, SelfMeasurement]
+            .into_iter()
+            .find(|kind| *kind as u16 == number)
+    }
+}
+
+/// A whole section, ready to be appended at a multiple of 8.
+#[must_use]
+pub fn encode(kind: SectionKind, version: u16, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER_LEN + payload.len().next_multiple_of(8));
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&(kind as u16).to_le_bytes());
+    out.extend_from_slice(&version.to_le_bytes());
+    out.extend_from_slice(&(payload.len() as u64).to_le_bytes());
+    out.extend_from_slice(&crc32(payload).to_le_bytes());
+    let header_sum = crc32(&out);
+    out.extend_from_slice(&header_sum.to_le_bytes());
+    out.resize(HEADER_LEN, 0);
+    out.extend_from_slice(payload);
+    out.resize(out.len().next_multiple_of(8), 0);
+    out
+}
+
+/// A section's header, checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SectionHeader {
+    pub(crate) kind: u16,
+    pub(crate) version: u16,
+    pub(crate) length: u64,
+    pub(crate) sum: u32,
+}
+
+impl SectionHeader {
+    pub(crate) fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Self> {
+        let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        if bytes[..4] != MAGIC || u32_at(20) != crc32(&bytes[..20]) {
+            return None;
+        }
+        let length = u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes"));
+        Some(Self { kind: u16_at(4), version: u16_at(6), length, sum: u32_at(16) })
+    }
+}
+
+/// Reads `key=value` lines; lines without `=` are passed over.
+pub fn key_values(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter_map(|line| line.split_once('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn header_round_trips_and_notices_any_changed_byte(payload: Vec<u8>, at in 0usize..24, flip in 1u8..) {
+            let bytes = encode(SectionKind::DumpText, 3, &payload);
+            let mut header: [u8; HEADER_LEN] = bytes[..HEADER_LEN].try_into().unwrap();
+            let parsed = SectionHeader::parse(&header).unwrap();
+            prop_assert_eq!((parsed.kind, parsed.version, parsed.length), (3, 3, payload.len() as u64));
+            prop_assert_eq!(parsed.sum, crc32(&payload));
+            header[at] ^= flip;
+            prop_assert_eq!(SectionHeader::parse(&header), None);
+        }
+    }
+
+    #[test]
+    fn kinds_keep_their_numbers() {
+        for n in 1..=8 {
+            assert_eq!(SectionKind::of_number(n).unwrap() as u16, n);
+        }
+        assert_eq!(SectionKind::of_number(9), None);
+    }
+}

@@ -1,0 +1,319 @@
+//! Builds small recordings for tests and for demonstrations on systems without the recorder.
+//!
+//! It is written from the drawing in [`crate::layout`], with offsets in plain numbers, and shares no code
+//! with the reader or the recorder: a slip in those shows as a disagreement with this.
+
+use crate::MapId;
+use crate::event::{Clocks, Event, Stage, TextId};
+use crate::section::{self, SectionKind};
+
+const BLOCK: usize = 8192;
+const WORDS: usize = 1016;
+
+/// A recording under construction. Times are CLOCK_BOOTTIME ns.
+#[derive(Debug)]
+pub struct RecordingBuilder {
+    pid: u32,
+    name: String,
+    map_id: u64,
+    start: Clocks,
+    last_alive: u64,
+    state: u32,
+    texts: Vec<String>,
+    service: ThreadBuilder,
+    threads: Vec<ThreadBuilder>,
+    sections: Vec<u8>,
+    version: (u16, u16),
+    main_ring_blocks: usize,
+}
+
+/// One thread's events under construction.
+#[derive(Debug, Default)]
+pub struct ThreadBuilder {
+    uid: u32,
+    tid: u32,
+    name: String,
+    main: bool,
+    ended: u64,
+    /// Blocks that were written and overwritten before the first one here.
+    skip_blocks: u64,
+    blocks: Vec<(u64, Vec<u64>)>,
+    last: u64,
+}
+
+impl ThreadBuilder {
+    /// Writes an event at `time`.
+    ///
+    /// # Panics
+    /// If `time` runs back.
+    pub fn event(&mut self, time: u64, event: Event) -> &mut Self {
+        assert!(time >= self.last, "time runs back from {} to {time}", self.last);
+        if !self.blocks.is_empty() && time - self.last > 1 << 42 {
+            self.put(time, Event::Time(time));
+        }
+        self.put(time, event);
+        self
+    }
+
+    fn put(&mut self, time: u64, event: Event) {
+        let encoded = event.encode();
+        let needed = 1 + encoded.payload().len();
+        if self.blocks.last().is_none_or(|(_, words)| words.len() + needed > WORDS) {
+            self.blocks.push((time, Vec::new()));
+        }
+        let (t0, words) = self.blocks.last_mut().expect("just pushed");
+        let since = (time - *t0) & ((1 << 43) - 1);
+        words.push((u64::from(encoded.begin) << 63) | (u64::from(encoded.id) << 43) | since);
+        words.extend_from_slice(encoded.payload());
+        self.last = time;
+    }
+
+    /// Enters method `id`.
+    pub fn enter(&mut self, time: u64, id: u32) -> &mut Self {
+        self.event(time, Event::Enter(id))
+    }
+
+    /// Leaves method `id`.
+    pub fn exit(&mut self, time: u64, id: u32) -> &mut Self {
+        self.event(time, Event::Exit(id))
+    }
+
+    /// A frame stage from `begin` to `end`.
+    pub fn stage(&mut self, stage: Stage, begin: u64, end: u64) -> &mut Self {
+        self.event(begin, Event::StageBegin(stage)).event(end, Event::StageEnd(stage))
+    }
+
+    /// Says that `blocks` full blocks of this thread were overwritten before the first event here.
+    pub fn overwritten(&mut self, blocks: u64) -> &mut Self {
+        self.skip_blocks = blocks;
+        self
+    }
+
+    /// Closes the block in hand, so that the next event opens a new one.
+    pub fn new_block(&mut self, time: u64) -> &mut Self {
+        self.blocks.push((time, Vec::new()));
+        self
+    }
+
+    /// The thread ended at `time`.
+    pub fn ended(&mut self, time: u64) -> &mut Self {
+        self.ended = time;
+        self
+    }
+
+    fn encode_blocks(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut base = self.skip_blocks * WORDS as u64;
+        for (i, (t0, words)) in self.blocks.iter().enumerate() {
+            let mut block = vec![0; BLOCK];
+            block[0..4].copy_from_slice(&(words.len() as u32).to_le_bytes());
+            block[4..8].copy_from_slice(&self.uid.to_le_bytes());
+            block[8..12].copy_from_slice(&self.tid.to_le_bytes());
+            block[16..24].copy_from_slice(&(self.skip_blocks + i as u64).to_le_bytes());
+            block[24..32].copy_from_slice(&t0.to_le_bytes());
+            block[32..40].copy_from_slice(&base.to_le_bytes());
+            for (slot, word) in block[64..].chunks_exact_mut(8).zip(words) {
+                slot.copy_from_slice(&word.to_le_bytes());
+            }
+            base += words.len() as u64;
+            out.extend_from_slice(&block);
+        }
+        out
+    }
+}
+
+impl RecordingBuilder {
+    /// A recording of process `pid`.
+    #[must_use]
+    pub fn new(pid: u32, name: &str) -> Self {
+        Self {
+            pid,
+            name: name.to_owned(),
+            map_id: 0,
+            start: Clocks { boottime: 1_000, monotonic: 900, realtime: 1_700_000_000_000_000_000 },
+            last_alive: 0,
+            state: 0,
+            texts: Vec::new(),
+            service: ThreadBuilder::default(),
+            threads: Vec::new(),
+            sections: Vec::new(),
+            version: (1, 0),
+            main_ring_blocks: 0,
+        }
+    }
+
+    /// Sets the method map's identity.
+    #[must_use]
+    pub fn map_id(mut self, id: MapId) -> Self {
+        self.map_id = id.0;
+        self
+    }
+
+    /// Sets the clocks of the header.
+    #[must_use]
+    pub fn start(mut self, clocks: Clocks) -> Self {
+        self.start = clocks;
+        self
+    }
+
+    /// Sets the last moment at which the process was seen alive.
+    #[must_use]
+    pub fn last_alive(mut self, time: u64) -> Self {
+        self.last_alive = time;
+        self
+    }
+
+    /// Sets the state word: 0 open, 1 ended, 2 disarmed.
+    #[must_use]
+    pub fn state(mut self, state: u32) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// Sets the format version, for tests of the version rule.
+    #[must_use]
+    pub fn version(mut self, major: u16, minor: u16) -> Self {
+        self.version = (major, minor);
+        self
+    }
+
+    /// Rotates the main ring by this many blocks, as if it had wrapped.
+    #[must_use]
+    pub fn rotate_main(mut self, blocks: usize) -> Self {
+        self.main_ring_blocks = blocks;
+        self
+    }
+
+    /// Interns `text`.
+    pub fn text(&mut self, text: &str) -> TextId {
+        if let Some(i) = self.texts.iter().position(|t| t == text) {
+            return TextId(i as u32 + 1);
+        }
+        self.texts.push(text.to_owned());
+        TextId(self.texts.len() as u32)
+    }
+
+    /// Adds the recorded main thread (its tid is the pid).
+    #[must_use]
+    pub fn main(self, name: &str, fill: impl FnOnce(&mut ThreadBuilder)) -> Self {
+        let pid = self.pid;
+        self.add_thread(name, pid, true, fill)
+    }
+
+    /// Adds another thread.
+    #[must_use]
+    pub fn thread(self, name: &str, tid: u32, fill: impl FnOnce(&mut ThreadBuilder)) -> Self {
+        self.add_thread(name, tid, false, fill)
+    }
+
+    fn add_thread(mut self, name: &str, tid: u32, main: bool, fill: impl FnOnce(&mut ThreadBuilder)) -> Self {
+        let uid = self.threads.len() as u32 + 1;
+        let mut thread = ThreadBuilder { uid, tid, name: name.to_owned(), main, ..ThreadBuilder::default() };
+        fill(&mut thread);
+        self.threads.push(thread);
+        self
+    }
+
+    /// Writes to the service ring.
+    #[must_use]
+    pub fn service(mut self, fill: impl FnOnce(&mut ThreadBuilder)) -> Self {
+        fill(&mut self.service);
+        self
+    }
+
+    /// Appends a section.
+    #[must_use]
+    pub fn section(mut self, kind: SectionKind, payload: &[u8]) -> Self {
+        self.sections.extend_from_slice(&section::encode(kind, 1, payload));
+        self
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn build(self) -> Vec<u8> {
+        let mut main = Vec::new();
+        let mut pool = Vec::new();
+        for thread in &self.threads {
+            let ring = if thread.main { &mut main } else { &mut pool };
+            ring.extend_from_slice(&thread.encode_blocks());
+        }
+        let rotate = self.main_ring_blocks.checked_rem(main.len() / BLOCK).unwrap_or(0);
+        main.rotate_right(rotate * BLOCK);
+        let regions = [
+            (1_u32, main),
+            (2, pool),
+            (3, self.service.encode_blocks()),
+            (4, self.thread_table()),
+            (5, self.string_table()),
+        ];
+
+        let mut out = vec![0; 4096];
+        for (i, (kind, bytes)) in regions.iter().enumerate() {
+            let entry = 128 + i * 32;
+            out[entry..entry + 4].copy_from_slice(&kind.to_le_bytes());
+            let offset = out.len() as u64;
+            out[entry + 8..entry + 16].copy_from_slice(&offset.to_le_bytes());
+            out[entry + 16..entry + 24].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+            out.extend_from_slice(bytes);
+            out.resize(out.len().div_ceil(4096) * 4096, 0);
+        }
+        out.resize(out.len().div_ceil(16384) * 16384, 0);
+        let fixed = out.len() as u64;
+
+        out[0..8].copy_from_slice(b"ANRSCOPE");
+        out[8..10].copy_from_slice(&self.version.0.to_le_bytes());
+        out[10..12].copy_from_slice(&self.version.1.to_le_bytes());
+        out[12..16].copy_from_slice(&4096_u32.to_le_bytes());
+        out[16..20].copy_from_slice(&8192_u32.to_le_bytes());
+        out[20..24].copy_from_slice(&(regions.len() as u32).to_le_bytes());
+        out[24..32].copy_from_slice(&fixed.to_le_bytes());
+        out[32..36].copy_from_slice(&self.pid.to_le_bytes());
+        let main_tid = self.threads.iter().find(|t| t.main).map_or(0, |t| t.tid);
+        out[36..40].copy_from_slice(&main_tid.to_le_bytes());
+        out[48..56].copy_from_slice(&self.map_id.to_le_bytes());
+        out[56..64].copy_from_slice(&self.start.boottime.to_le_bytes());
+        out[64..72].copy_from_slice(&self.start.monotonic.to_le_bytes());
+        out[72..80].copy_from_slice(&self.start.realtime.to_le_bytes());
+        out[80..88].copy_from_slice(&self.last_alive.to_le_bytes());
+        out[88..92].copy_from_slice(&self.state.to_le_bytes());
+        let name = &self.name.as_bytes()[..self.name.len().min(256)];
+        out[768..768 + name.len()].copy_from_slice(name);
+
+        out.extend_from_slice(&self.sections);
+        out
+    }
+
+    fn thread_table(&self) -> Vec<u8> {
+        let mut table = Vec::new();
+        for thread in &self.threads {
+            let mut entry = [0; 64];
+            entry[0..4].copy_from_slice(&thread.uid.to_le_bytes());
+            entry[4..8].copy_from_slice(&thread.tid.to_le_bytes());
+            let started = thread.blocks.first().map_or(0, |(t0, _)| *t0);
+            entry[8..16].copy_from_slice(&started.to_le_bytes());
+            entry[16..24].copy_from_slice(&thread.ended.to_le_bytes());
+            entry[24..28].copy_from_slice(&u32::from(thread.main).to_le_bytes());
+            let name = &thread.name.as_bytes()[..thread.name.len().min(32)];
+            entry[28..32].copy_from_slice(&(name.len() as u32).to_le_bytes());
+            entry[32..32 + name.len()].copy_from_slice(name);
+            table.extend_from_slice(&entry);
+        }
+        table
+    }
+
+    fn string_table(&self) -> Vec<u8> {
+        let mut entries = Vec::new();
+        for (i, text) in self.texts.iter().enumerate() {
+            entries.extend_from_slice(&(i as u32 + 1).to_le_bytes());
+            entries.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            entries.extend_from_slice(text.as_bytes());
+            entries.resize(entries.len().div_ceil(4) * 4, 0);
+        }
+        let mut table = Vec::new();
+        table.extend_from_slice(&(entries.len() as u32).to_le_bytes());
+        table.extend_from_slice(&(self.texts.len() as u32).to_le_bytes());
+        table.extend_from_slice(&[0; 8]);
+        table.extend_from_slice(&entries);
+        table
+    }
+}
