@@ -1,0 +1,94 @@
+//! Who holds which lock: a small table, so that a blocked slice can name the holder.
+//!
+//! One place a lock by its identity, no chains: two locks that fall on one place push each other out,
+//! and the loser's holder reads as unknown, never as somebody else.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+const PLACES: usize = 4096;
+
+/// Identity of a lock → thread uid of its holder.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    places: Box<[Place]>,
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    lock: AtomicU64,
+    owner: AtomicU32,
+    /// How often the owner has entered it.
+    depth: AtomicU32,
+}
+
+impl Owners {
+    pub(crate) fn new() -> Self {
+        Self { places: (0..PLACES).map(|_| Place::default()).collect() }
+    }
+
+    fn place(&self, lock: u64) -> &Place {
+        // Fibonacci hashing: identity hashes and addresses differ in their low bits only.
+        let hash = lock.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52;
+        &self.places[hash as usize % PLACES]
+    }
+
+    /// The uid of the thread that holds `lock`, 0 if that is not known.
+    pub(crate) fn holder(&self, lock: u64) -> u32 {
+        let place = self.place(lock);
+        let owner = place.owner.load(Ordering::Acquire);
+        if place.lock.load(Ordering::Relaxed) == lock { owner } else { 0 }
+    }
+
+    /// The calling thread `uid` has entered `lock`.
+    pub(crate) fn acquired(&self, lock: u64, uid: u32) {
+        let place = self.place(lock);
+        if place.lock.load(Ordering::Relaxed) == lock && place.owner.load(Ordering::Relaxed) == uid {
+            place.depth.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        place.owner.store(0, Ordering::Release);
+        place.lock.store(lock, Ordering::Relaxed);
+        place.depth.store(1, Ordering::Relaxed);
+        place.owner.store(uid, Ordering::Release);
+    }
+
+    /// The calling thread `uid` has left `lock`.
+    pub(crate) fn released(&self, lock: u64, uid: u32) {
+        let place = self.place(lock);
+        let mine = place.lock.load(Ordering::Relaxed) == lock && place.owner.load(Ordering::Relaxed) == uid;
+        if mine && place.depth.fetch_sub(1, Ordering::Relaxed) <= 1 {
+            place.owner.store(0, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_through_nested_entries() {
+        let owners = Owners::new();
+        assert_eq!(owners.holder(5), 0);
+        owners.acquired(5, 1);
+        owners.acquired(5, 1);
+        owners.released(5, 1);
+        assert_eq!(owners.holder(5), 1);
+        owners.released(5, 2);
+        assert_eq!(owners.holder(5), 1, "only the holder gives it up");
+        owners.released(5, 1);
+        assert_eq!(owners.holder(5), 0);
+    }
+
+    #[test]
+    fn two_locks_on_one_place_are_unknown_rather_than_wrong() {
+        let owners = Owners::new();
+        let place = |lock| std::ptr::from_ref(owners.place(lock));
+        let other = (2..).find(|lock| place(*lock) == place(1)).unwrap();
+        owners.acquired(1, 10);
+        owners.acquired(other, 20);
+        assert_eq!((owners.holder(1), owners.holder(other)), (0, 20));
+        owners.released(1, 10);
+        assert_eq!(owners.holder(other), 20);
+    }
+}

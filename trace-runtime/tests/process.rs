@@ -1,0 +1,296 @@
+//! The recorder in processes of its own: killed, forked, without a file, stuck.
+//!
+//! There is one recorder a process, so every case runs in a child: this test binary, started again with a role.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use trace_format::event::{Event, Message, WaitKind};
+use trace_format::layout::{Sizes, State};
+use trace_format::{Item, Recording, Thread};
+use trace_runtime::{Config, Destination, Thresholds};
+
+const ROLE: &str = "ANRSCOPE_TEST_ROLE";
+const FOLDER: &str = "ANRSCOPE_TEST_FOLDER";
+
+fn main() {
+    if let Ok(role) = std::env::var(ROLE) {
+        let folder = PathBuf::from(std::env::var_os(FOLDER).expect("a folder"));
+        return child(&role, &folder);
+    }
+    type Case = (&'static str, fn(&Path));
+    let cases: &[Case] = &[
+        ("kill_at_random_instants_loses_no_word", kills),
+        ("a_forked_child_writes_nothing", fork),
+        ("without_a_file_it_records_in_memory", no_file),
+        ("a_hang_that_ends_in_a_kill_has_its_true_length", hang),
+        ("an_exit_in_order_is_known", exit_in_order),
+        ("a_hundred_short_threads_share_a_small_pool", many_threads),
+    ];
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let mut ran = 0;
+    for (name, case) in cases {
+        if wanted.iter().all(|w| name.contains(w.as_str())) {
+            let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+            let _ = std::fs::remove_dir_all(&folder);
+            std::fs::create_dir_all(&folder).expect("a folder for the case");
+            case(&folder);
+            println!("test {name} ... ok");
+            ran += 1;
+        }
+    }
+    println!(
+        "\ntest result: ok. {ran} passed; 0 failed; 0 ignored; 0 measured; {} filtered out",
+        cases.len() - ran
+    );
+}
+
+fn spawn(role: &str, folder: &Path) -> Child {
+    Command::new(std::env::current_exe().expect("this binary"))
+        .env(ROLE, role)
+        .env(FOLDER, folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started")
+}
+
+/// Waits for the child's next line.
+fn line(reader: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    reader.read_line(&mut line).expect("a line");
+    line.trim().to_owned()
+}
+
+fn only_recording(folder: &Path) -> Recording<Vec<u8>> {
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|x| x == "anrscope"))
+        .collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    Recording::open(std::fs::read(files.remove(0)).unwrap()).unwrap()
+}
+
+fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> {
+    recording
+        .events(thread)
+        .map(|item| match item.unwrap() {
+            Item::Event { time, event } => (time, event),
+            other => panic!("{other:?} in {thread:?}"),
+        })
+        .collect()
+}
+
+/// The child's roles.
+fn child(role: &str, folder: &Path) {
+    let mut config = Config::new(Destination::Folder(folder.to_owned()), "test");
+    match role {
+        "write" => {
+            config.sizes = Sizes { main_blocks: 16, pool_blocks: 24, ..Sizes::DEFAULT };
+            config.sense_sigquit = false;
+            trace_runtime::start(&config).unwrap();
+            write_and_count(&folder.join("count"));
+        }
+        "fork" => {
+            trace_runtime::start(&config).unwrap();
+            trace_runtime::enter(1);
+            fork_and_write();
+            trace_runtime::exit(1);
+        }
+        "no-file" => {
+            config.destination = Destination::Folder("/proc/nowhere".into());
+            assert_eq!(trace_runtime::start(&config).unwrap(), None);
+            trace_runtime::enter(1);
+            trace_runtime::exit(1);
+            assert!(matches!(trace_runtime::start(&config), Err(trace_runtime::StartError::Already)));
+            println!("recorded");
+        }
+        "hang" => {
+            config.thresholds =
+                Thresholds { suspect_ns: 50_000_000, stall_ns: 200_000_000, tick_ns: 5_000_000 };
+            trace_runtime::start(&config).unwrap();
+            let target = trace_runtime::text("com.example.Handler");
+            trace_runtime::message_begin(&Message { target, ..Message::default() });
+            trace_runtime::enter(7);
+            trace_runtime::wait_begin(WaitKind::Monitor, 5, trace_runtime::text("java.lang.Object"));
+            println!("stuck");
+            loop {
+                std::thread::park();
+            }
+        }
+        "exit" => {
+            trace_runtime::start(&config).unwrap();
+            trace_runtime::enter(1);
+        }
+        "threads" => {
+            config.sizes = Sizes { pool_blocks: 8, threads: 12, ..Sizes::DEFAULT };
+            trace_runtime::start(&config).unwrap();
+            for i in 0..100 {
+                std::thread::Builder::new()
+                    .name(format!("short-{i}"))
+                    .spawn(move || {
+                        trace_runtime::enter(i + 1);
+                        trace_runtime::exit(i + 1);
+                    })
+                    .unwrap()
+                    .join()
+                    .unwrap();
+            }
+        }
+        other => panic!("no role {other}"),
+    }
+}
+
+const WRITERS: usize = 4;
+
+/// Main and three threads write as fast as they can; each counts its words in a place of a file of its own, after
+/// each word, by means that the recorder knows nothing of.
+fn write_and_count(count: &Path) {
+    fn run(file: &File, place: usize) -> ! {
+        let place = place as u64 * 16;
+        let tid = nix::unistd::gettid().as_raw() as u64;
+        file.write_all_at(&tid.to_le_bytes(), place).unwrap();
+        let mut words = 0_u64;
+        loop {
+            // Names the word by its number, so that the reader can check each one.
+            let id = (words % 0xFE000) as u32 + 1;
+            trace_runtime::enter(id);
+            words += 1;
+            file.write_all_at(&words.to_le_bytes(), place + 8).unwrap();
+        }
+    }
+    let file = OpenOptions::new().create_new(true).read(true).write(true).open(count).unwrap();
+    for place in 1..WRITERS {
+        let file = file.try_clone().unwrap();
+        std::thread::spawn(move || run(&file, place));
+    }
+    println!("running");
+    run(&file, 0);
+}
+
+fn kills(folder: &Path) {
+    let mut seed = 0x2545_F491_4F6C_DD1D_u64;
+    for round in 0..200 {
+        let folder = folder.join(round.to_string());
+        std::fs::create_dir(&folder).unwrap();
+        let mut child = spawn("write", &folder);
+        assert_eq!(line(&mut BufReader::new(child.stdout.take().unwrap())), "running");
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        std::thread::sleep(Duration::from_micros(seed % 30_000));
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        check_counts(&folder);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+fn check_counts(folder: &Path) {
+    let recording = only_recording(folder);
+    assert_eq!(recording.faults(), (&[][..], 0));
+    assert_eq!(recording.header().state, Some(State::Open));
+    let counts = std::fs::read(folder.join("count")).unwrap();
+    let number = |at: usize| counts.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap()));
+    for place in 0..WRITERS {
+        let (tid, counted) = (number(place * 16) as u32, number(place * 16 + 8));
+        if counted == 0 {
+            continue;
+        }
+        let thread = recording.threads().iter().find(|t| t.tid == tid).expect("the thread that counted");
+        assert_eq!(thread.main, place == 0);
+        // It was killed before or after it counted its last word.
+        assert!(
+            thread.written() == counted || thread.written() == counted + 1,
+            "{thread:?} counted {counted}"
+        );
+        let events = events(&recording, thread);
+        assert_eq!(events.len() as u64, thread.written() - thread.overwritten());
+        for (i, (_, event)) in events.iter().enumerate() {
+            let number = thread.overwritten() + i as u64;
+            assert_eq!(*event, Event::Enter((number % 0xFE000) as u32 + 1), "word {number} of {tid}");
+        }
+    }
+}
+
+fn fork_and_write() {
+    // SAFETY: the child only records, which must do nothing there, and ends by _exit.
+    match unsafe { nix::unistd::fork() }.unwrap() {
+        nix::unistd::ForkResult::Child => {
+            for id in 1..5_000 {
+                trace_runtime::enter(id);
+            }
+            // SAFETY: ends the child at once, without the handlers that belong to the parent.
+            unsafe { nix::libc::_exit(0) }
+        }
+        nix::unistd::ForkResult::Parent { child } => {
+            nix::sys::wait::waitpid(child, None).unwrap();
+        }
+    }
+}
+
+fn fork(folder: &Path) {
+    assert!(spawn("fork", folder).wait().unwrap().success());
+    let recording = only_recording(folder);
+    let [main] = recording.threads() else { panic!("{:?}", recording.threads()) };
+    let kinds: Vec<_> = events(&recording, main).into_iter().map(|(_, e)| e).collect();
+    assert_eq!(kinds, [Event::Enter(1), Event::Exit(1)]);
+}
+
+fn no_file(folder: &Path) {
+    let mut child = spawn("no-file", folder);
+    assert_eq!(line(&mut BufReader::new(child.stdout.take().unwrap())), "recorded");
+    assert!(child.wait().unwrap().success());
+}
+
+fn hang(folder: &Path) {
+    let mut child = spawn("hang", folder);
+    assert_eq!(line(&mut BufReader::new(child.stdout.take().unwrap())), "stuck");
+    std::thread::sleep(Duration::from_millis(600));
+    let before = native_signal::boottime_ns();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let recording = only_recording(folder);
+    let alive = recording.header().last_alive;
+    // A loaded machine may run the timer late, never early.
+    assert!(alive <= native_signal::boottime_ns() && alive + 500_000_000 > before, "{alive} {before}");
+    let main = &recording.threads()[0];
+    let events = events(&recording, main);
+    assert!(matches!(
+        events[..],
+        [(_, Event::MessageBegin(_)), (_, Event::Enter(7)), (_, Event::WaitBegin(_))]
+    ));
+    let stalls: Vec<_> = recording
+        .events(recording.service().expect("a service ring"))
+        .filter_map(|item| match item.unwrap() {
+            Item::Event { time, event: Event::Stall(stall) } => Some((time, stall.stuck_since)),
+            _ => None,
+        })
+        .collect();
+    let [(found, since)] = stalls[..] else { panic!("{stalls:?}") };
+    assert_eq!(since, events[0].0);
+    assert!(found >= since + 200_000_000);
+}
+
+fn exit_in_order(folder: &Path) {
+    assert!(spawn("exit", folder).wait().unwrap().success());
+    assert_eq!(only_recording(folder).header().state, Some(State::Ended));
+}
+
+fn many_threads(folder: &Path) {
+    assert!(spawn("threads", folder).wait().unwrap().success());
+    let recording = only_recording(folder);
+    assert_eq!(recording.header().dropped, 0);
+    // Eight blocks hold the eight last ones, whole and named.
+    let names: Vec<_> = recording.threads().iter().map(|t| t.name.clone().unwrap()).collect();
+    assert_eq!(names, (92..100).map(|i| format!("short-{i}")).collect::<Vec<_>>());
+    for thread in recording.threads() {
+        assert_eq!(events(&recording, thread).len(), 2);
+        assert!(thread.ended >= thread.started && thread.started > 0);
+    }
+}
