@@ -1,1 +1,84 @@
-//! Placeholder.
+//! Senses SIGQUIT, the signal with which Android asks an app for its thread dump at an ANR, and **always hands it on**;
+//! and beside it the timer that notices a main-thread message that does not end.
+//!
+//! # The signal
+//!
+//! On ART every thread blocks SIGQUIT, and one thread named *Signal Catcher* takes it by `sigwait` and writes the dump
+//! that the system waits for (AOSP `art/runtime/signal_catcher.cc`). A thread that has SIGQUIT open takes it away from
+//! the catcher, so whoever senses it that way owes it to the catcher. [`install`] therefore does three things and no
+//! more: it finds the catcher, installs a handler, and opens SIGQUIT in the *group leader* (the thread with
+//! tid == pid; the kernel offers a process-directed signal to it first, and to a younger thread hardly ever). The
+//! handler notes the clock and the sender, sends the signal to the catcher by `tgkill` **before anything else is
+//! done with it**, puts its note into a fixed slot and writes one eventfd. A thread of ours, `anrscope-signal`, reads
+//! the slots and calls the observer.
+//!
+//! Where a real handler was there before (HotSpot; another crash SDK) that handler is called instead, with the
+//! arguments, the mask and the flags that it asked for. Where there is neither a catcher nor a real handler, nothing
+//! is installed and nothing is opened: the sensor is [`Mode::Passive`] and says why.
+//!
+//! A signal that stays pending because the leader cannot run (uninterruptible sleep, as in `vfork`) reaches neither
+//! our handler nor the catcher. The same thread of ours sees it on a signalfd, and after
+//! [`Config::rescue_after`] takes it and hands it on.
+//!
+//! One that comes in the microseconds in which the handler runs (the leader masks SIGQUIT then) goes from the kernel
+//! straight to the catcher: the catcher gets it, the sensor does not see it.
+//!
+//! ## What it never does
+//!
+//! - It never sets SIGQUIT to `SIG_DFL`: the next ANR would kill the app.
+//! - It never waits, locks, allocates, logs or crosses into Java in the handler.
+//! - It never takes SIGQUIT without somebody to hand it to.
+//! - It never fights for the first place: a handler installed after ours stays; see [`Sensor::displaced`].
+//! - In a child made by `fork` or `vfork` it touches nothing of the parent's: the handler only passes on.
+//!
+//! ## From which thread
+//!
+//! | call | thread |
+//! | --- | --- |
+//! | [`install`] | the group leader (on Android: the main thread) if its SIGQUIT is blocked; else any |
+//! | [`open_in_this_thread`], [`close_in_this_thread`] | the group leader |
+//! | [`Sensor::uninstall`] | any; only on the leader is its mask closed again |
+//! | the other [`Sensor`] calls | any |
+//! | the observer of [`install`] | called on `anrscope-signal`, never in the handler |
+//! | [`StallTimer::message_begin`], [`StallTimer::message_end`] | the one thread that is watched |
+//! | the observer of [`StallTimer::start`] | called on `anrscope-timer` |
+//!
+//! Threads that the leader starts after SIGQUIT was opened in it inherit the open mask. They may then run the handler
+//! too, which is harmless. Both threads of ours block every signal but the synchronous faults from their first
+//! instruction on. The library that holds this crate must not be unloaded once [`install`] has installed a handler.
+//!
+//! # The timer
+//!
+//! [`StallTimer`] watches the begin time of one message at a time and reports one that is older than a threshold. It
+//! costs the watched thread a few stores a message and knows nothing of loopers or recordings.
+//!
+//! # Systems
+//!
+//! Linux and Android. On other systems the crate is empty.
+
+#![cfg(any(target_os = "linux", target_os = "android"))]
+
+mod catcher;
+mod clock;
+mod error;
+mod fork;
+mod handler;
+mod mask;
+mod mode;
+mod older;
+mod poller;
+mod rescue;
+mod sensed;
+mod sensor;
+mod shared;
+mod slots;
+mod stall;
+mod task;
+
+pub use clock::boottime_ns;
+pub use error::{InstallError, LastError, OpenError};
+pub use mask::spawn_quiet;
+pub use mode::{Counters, Mode, PassiveReason, Uninstalled};
+pub use sensed::{Forwarded, Sensed};
+pub use sensor::{Config, Sensor, close_in_this_thread, install, open_in_this_thread};
+pub use stall::{StallEvent, StallTimer, Thresholds};

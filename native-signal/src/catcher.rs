@@ -1,0 +1,33 @@
+//! Finding ART's Signal Catcher.
+//!
+//! It is known by its name alone (AOSP `art/runtime/signal_catcher.cc` attaches it as "Signal Catcher"). Its mask tells
+//! only whether it waits at this moment: 0x1000 in `sigwait`, 0x1204 during a dump, other bits with some vendors. So
+//! the mask is a preference among several of that name, never a condition.
+
+use crate::task;
+use std::io;
+
+/// The name that ART gives the thread.
+pub(crate) const NAME: &str = "Signal Catcher";
+
+/// The thread to forward to: one of that name, rather one that has SIGQUIT open by bit test, never `refused`.
+///
+/// An error is not the same as none: without a free file descriptor nobody can be found though somebody is there.
+pub(crate) fn find(refused: i32) -> io::Result<Option<i32>> {
+    let mut first = None;
+    for tid in task::all()? {
+        if tid == refused || !has_the_name(tid)? {
+            continue;
+        }
+        if task::status(tid)?.is_some_and(|status| status.is_open(libc::SIGQUIT)) {
+            return Ok(Some(tid));
+        }
+        first = first.or(Some(tid));
+    }
+    Ok(first)
+}
+
+/// Whether this thread of ours lives and carries the name.
+pub(crate) fn has_the_name(tid: i32) -> io::Result<bool> {
+    Ok(task::name(tid)?.as_deref() == Some(NAME))
+}

@@ -1,0 +1,184 @@
+//! The SIGQUIT handler. All that it does is in this file, and every call is on the list of man 7 signal-safety or is a
+//! plain system call: `clock_gettime`, `getpid`, `tgkill` *or* the older handler, `write`; `gettid` only for a signal
+//! that this process sent by `tgkill`. `errno` is kept.
+
+use crate::clock::boottime_ns;
+use crate::older::Action;
+use crate::sensed::{Forwarded, Sensed};
+use crate::shared::{Shared, count};
+use crate::task;
+use nix::errno::Errno;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// `SI_TKILL` of `asm-generic/siginfo.h`, which the libc crate lacks on some targets.
+pub(crate) const SI_TKILL: i32 = -6;
+
+/// What `sigaction` is given.
+pub(crate) extern "C" fn on_sigquit(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    let errno = Errno::last_raw();
+    if let Some(shared) = Shared::get() {
+        take(shared, signal, info, context);
+    }
+    Errno::set_raw(errno);
+}
+
+fn take(
+    shared: &'static Shared,
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    let time_ns = boottime_ns();
+    // SAFETY: the kernel (or a handler that chains to us) passes the siginfo of this very signal, or null.
+    let (si_code, si_pid, si_uid) = match unsafe { info.as_ref() } {
+        // SAFETY: all forms in which a process sends SIGQUIT carry pid and uid in this place; where the kernel sends it
+        // (the quit key of a terminal) the place is zero.
+        Some(info) => unsafe { (info.si_code, info.si_pid(), info.si_uid()) },
+        None => (0, 0, 0),
+    };
+
+    if task::process_id() != shared.pid {
+        // A child of fork or vfork. The catcher, the slots and the eventfd are its parent's.
+        if let Some(older) = shared.older() {
+            let _ = call_older(older, signal, info, context);
+        }
+        return;
+    }
+    let from_this_process = si_code == SI_TKILL && si_pid == shared.pid;
+
+    // Forward first. `None`: a handler further up the stack is at it.
+    let Some(forwarded) = forward(shared, signal, info, context, from_this_process) else { return };
+    match forwarded {
+        Forwarded::Failed { .. } => {
+            shared.owed.fetch_add(1, Ordering::AcqRel);
+        }
+        _ => count(&shared.tally.forwarded),
+    }
+
+    let armed = shared.armed.load(Ordering::Acquire);
+    if armed && !(from_this_process && noted_by_the_rescue(shared)) {
+        count(&shared.tally.sensed);
+        if !shared.slots.push(Sensed { time_ns, si_code, si_pid, si_uid, forwarded }) {
+            count(&shared.tally.merged);
+        }
+    }
+    if armed || matches!(forwarded, Forwarded::Failed { .. }) {
+        shared.wake();
+    }
+}
+
+fn forward(
+    shared: &'static Shared,
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+    from_this_process: bool,
+) -> Option<Forwarded> {
+    let catcher = shared.catcher.load(Ordering::Acquire);
+    if shared.withhold.load(Ordering::Relaxed) {
+        return Some(Forwarded::ToCatcher { tid: catcher });
+    }
+    if let Some(older) = shared.older() {
+        if call_older(older, signal, info, context) {
+            return Some(Forwarded::ToOlderHandler);
+        }
+        // What ends the chain then is the catcher, if there is one.
+        if catcher != 0 {
+            let _ = shared.send_to(catcher);
+        }
+        return None;
+    }
+    // A signal of ours that comes back to us did not reach a `sigwait`: the thread is no catcher. Sending again
+    // would go round for ever.
+    if from_this_process && task::own_id() == catcher {
+        shared.refused.store(catcher, Ordering::Release);
+        shared.catcher.store(0, Ordering::Release);
+        return Some(Forwarded::Failed { errno: libc::ELOOP });
+    }
+    if catcher == 0 {
+        return Some(Forwarded::Failed { errno: libc::ESRCH });
+    }
+    Some(match shared.send_to(catcher) {
+        Ok(()) => Forwarded::ToCatcher { tid: catcher },
+        Err(errno) => Forwarded::Failed { errno },
+    })
+}
+
+/// Calls the older handler; false if this is a call from inside it. That happens when it put itself on top of us again
+/// and now chains to us: calling it would go round for ever.
+fn call_older(
+    older: &Action,
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) -> bool {
+    match Flight::enter(info) {
+        Flight::First(place) => {
+            older.call(signal, info, context);
+            place.leave();
+        }
+        Flight::Unguarded => older.call(signal, info, context),
+        Flight::Nested => return false,
+    }
+    true
+}
+
+/// Takes one off the number of signals that the rescue sent on and noted itself.
+fn noted_by_the_rescue(shared: &Shared) -> bool {
+    shared.resent.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok()
+}
+
+/// Calls of the older handler that have not returned, known by the address of their siginfo.
+///
+/// The kernel puts siginfo into the signal frame on the stack, so the address also names the thread. A fresh delivery
+/// can only find its own address here if an older handler left by `longjmp` and the stack was reused; then our frame
+/// lies where it lay, directly below the signal frame. A call from inside the older handler lies lower.
+static IN_FLIGHT: [Place; 8] = [const { Place { info: AtomicUsize::new(0), frame: AtomicUsize::new(0) } }; 8];
+
+struct Place {
+    info: AtomicUsize,
+    frame: AtomicUsize,
+}
+
+enum Flight {
+    First(&'static Place),
+    Nested,
+    /// No place free; more than eight threads in handlers at a time.
+    Unguarded,
+}
+
+impl Flight {
+    // Never inlined: the address of its frame must be a fixed distance from the handler's.
+    #[inline(never)]
+    fn enter(info: *mut libc::siginfo_t) -> Flight {
+        let mark = 0u8;
+        let frame = std::hint::black_box(&raw const mark) as usize;
+        let info = info as usize;
+        for place in &IN_FLIGHT {
+            if place.info.load(Ordering::Acquire) == info {
+                if frame < place.frame.load(Ordering::Relaxed) {
+                    return Flight::Nested;
+                }
+                place.frame.store(frame, Ordering::Relaxed);
+                return Flight::First(place);
+            }
+        }
+        for place in &IN_FLIGHT {
+            if place.info.compare_exchange(0, info, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                place.frame.store(frame, Ordering::Relaxed);
+                return Flight::First(place);
+            }
+        }
+        Flight::Unguarded
+    }
+}
+
+impl Place {
+    fn leave(&self) {
+        self.info.store(0, Ordering::Release);
+    }
+}

@@ -1,0 +1,71 @@
+//! How the sensor stands, in the words of its API.
+
+#[cfg(doc)]
+use crate::{Sensor, close_in_this_thread, install, open_in_this_thread};
+
+/// How SIGQUIT is sensed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Our handler runs on the leader and forwards to ART's Signal Catcher.
+    BesideCatcher {
+        /// The catcher's thread id as last known; 0 if it is gone.
+        tid: i32,
+    },
+    /// Our handler calls the one that was there before.
+    BeforeOlderHandler,
+    /// Nothing is sensed.
+    Passive {
+        /// Why.
+        reason: PassiveReason,
+    },
+}
+
+/// Why nothing is sensed. In each case signals go the way that they would go without us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassiveReason {
+    /// No thread "Signal Catcher", and SIGQUIT has the default action (it would kill the process, and must), or had it
+    /// before our first [`install`].
+    DefaultAction,
+    /// No thread "Signal Catcher", and SIGQUIT is ignored.
+    Ignored,
+    /// The leader blocks SIGQUIT and [`install`] ran on another thread. The handler is in place and idle; call
+    /// [`open_in_this_thread`] on the leader.
+    LeaderClosed,
+    /// There is an older handler, but the leader blocks SIGQUIT, so that the Signal Catcher gets it. Opening the leader
+    /// would give it to that handler instead, and nobody knows whether it would hand it on.
+    OlderHandlerNotReached,
+    /// The older handler asked to be forgotten after one signal (SA_RESETHAND), which leaves the default action.
+    OlderHandlerOneShot,
+    /// The observer panicked: signals are only handed on.
+    Disarmed,
+}
+
+/// Numbers of this process since the first [`install`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// SIGQUITs that we took, in the handler or by rescue.
+    pub sensed: u64,
+    /// Of these and of those passed on while disarmed: handed to the catcher or the older handler.
+    pub forwarded: u64,
+    /// Handed to nobody.
+    pub failed: u64,
+    /// Sensed and handed on, but the observer was not called for them: more came than there are slots.
+    pub merged: u64,
+    /// Taken from a leader that did not run.
+    pub rescued: u64,
+}
+
+/// What [`Sensor::uninstall`] left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uninstalled {
+    /// The action that was there before is in force again.
+    Restored,
+    /// The handler stays and only hands on: a later handler may chain to it, or what was there before is the default
+    /// action, which must not stand behind a mask that may still be open in some thread.
+    PassThrough {
+        /// SIGQUIT is still open in the leader because of us; [`close_in_this_thread`], called there, closes it.
+        leader_open: bool,
+    },
+    /// There was nothing to undo.
+    NothingInstalled,
+}

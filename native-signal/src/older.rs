@@ -1,0 +1,97 @@
+//! The SIGQUIT action that was there before ours.
+
+use nix::errno::Errno;
+use std::ptr;
+
+/// The signature of a handler installed with SA_SIGINFO.
+pub(crate) type InfoHandler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+type PlainHandler = extern "C" fn(libc::c_int);
+
+/// A SIGQUIT action as the kernel keeps it.
+#[derive(Clone, Copy)]
+pub(crate) struct Action(libc::sigaction);
+
+impl Action {
+    /// The action in force now.
+    pub(crate) fn current() -> Result<Self, Errno> {
+        exchange(ptr::null())
+    }
+
+    /// Ours, put before `older`.
+    ///
+    /// Beside the catcher: restart interrupted calls, run on the alternate stack if there is one, and let nothing but
+    /// faults in between (`crate::mask::all_but_faults` says why not those). Before a real handler: exactly the mask
+    /// and the flags that it asked for, for it runs inside ours and must find the world that it knows. SIGQUIT itself
+    /// stays out of a handler that runs in any case.
+    pub(crate) fn ours(handler: InfoHandler, older: Option<&Action>) -> Self {
+        // SAFETY: `sigaction` is integers, a set of bits and an optional function pointer: all zeroes is a value.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = handler as usize;
+        match older {
+            Some(Action(older)) => {
+                action.sa_flags = libc::SA_SIGINFO | (older.sa_flags & (libc::SA_RESTART | libc::SA_ONSTACK));
+                action.sa_mask = older.sa_mask;
+            }
+            None => {
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+                action.sa_mask = *crate::mask::all_but_faults().as_ref();
+            }
+        }
+        Action(action)
+    }
+
+    /// Makes this the action and gives the one it replaced (man 2 sigaction).
+    pub(crate) fn put(&self) -> Result<Self, Errno> {
+        exchange(&self.0)
+    }
+
+    pub(crate) fn is_default(&self) -> bool {
+        self.0.sa_sigaction == libc::SIG_DFL
+    }
+
+    pub(crate) fn is_ignore(&self) -> bool {
+        self.0.sa_sigaction == libc::SIG_IGN
+    }
+
+    /// A function to call, rather than the default or nothing.
+    pub(crate) fn is_handler(&self) -> bool {
+        !self.is_default() && !self.is_ignore()
+    }
+
+    /// SA_RESETHAND: the kernel would forget it after the first signal.
+    pub(crate) fn is_one_shot(&self) -> bool {
+        self.0.sa_flags & libc::SA_RESETHAND != 0
+    }
+
+    pub(crate) fn is(&self, handler: InfoHandler) -> bool {
+        self.0.sa_sigaction == handler as usize
+    }
+
+    pub(crate) fn is_same_handler(&self, other: &Action) -> bool {
+        self.0.sa_sigaction == other.0.sa_sigaction
+    }
+
+    /// Calls the handler as the kernel would. Nothing happens for the default and for ignore.
+    pub(crate) fn call(&self, signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        if !self.is_handler() {
+            return;
+        }
+        if self.0.sa_flags & libc::SA_SIGINFO != 0 {
+            // SAFETY: the address came from the kernel as a handler with SA_SIGINFO, which has this signature.
+            let handler: InfoHandler = unsafe { std::mem::transmute(self.0.sa_sigaction) };
+            handler(signal, info, context);
+        } else {
+            // SAFETY: the address came from the kernel as a handler without SA_SIGINFO, which has this signature.
+            let handler: PlainHandler = unsafe { std::mem::transmute(self.0.sa_sigaction) };
+            handler(signal);
+        }
+    }
+}
+
+fn exchange(new: *const libc::sigaction) -> Result<Action, Errno> {
+    // SAFETY: as in `Action::ours`.
+    let mut old: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: `new` is null or a live sigaction, `old` is live and writable.
+    let result = unsafe { libc::sigaction(libc::SIGQUIT, new, &mut old) };
+    Errno::result(result).map(|_| Action(old))
+}

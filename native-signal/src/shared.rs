@@ -1,0 +1,132 @@
+//! What the handler, our thread and the API share: one value a process, never freed.
+//!
+//! It is leaked on purpose. A handler may run at any time, also after [`crate::Sensor::uninstall`] where a later
+//! handler still chains to ours, and nothing tells when the last one has returned. For the same reason the eventfd is
+//! never closed: its number could come to mean another file.
+
+use crate::older::Action;
+use crate::slots::Slots;
+use crate::task;
+use nix::errno::Errno;
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::os::fd::AsRawFd;
+use std::ptr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Numbers that only grow.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) sensed: AtomicU64,
+    pub(crate) forwarded: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) merged: AtomicU64,
+    pub(crate) rescued: AtomicU64,
+}
+
+/// Adds one; on its own a relaxed count.
+pub(crate) fn count(number: &AtomicU64) {
+    number.fetch_add(1, Ordering::Relaxed);
+}
+
+pub(crate) struct Shared {
+    /// The process that installed. Another one is a child that shares or copied this memory.
+    pub(crate) pid: i32,
+    /// Wakes our thread. Non-blocking: a full counter wakes as well.
+    pub(crate) wake: EventFd,
+    /// Notes are taken. Off: the handler only passes on.
+    pub(crate) armed: AtomicBool,
+    /// For the proof that a lost signal is noticed: take, note, hand on to nobody.
+    pub(crate) withhold: AtomicBool,
+    /// The thread to forward to, 0 if none is known. Written by our thread, read by the handler.
+    pub(crate) catcher: AtomicI32,
+    /// A thread that bears the catcher's name and yet ran our handler: never forward to it again.
+    pub(crate) refused: AtomicI32,
+    /// A real handler that was there before: called instead of forwarding. Points to a leaked value or is null.
+    older: AtomicPtr<Action>,
+    pub(crate) slots: Slots,
+    /// Signals that the handler could not hand on and leaves to our thread.
+    pub(crate) owed: AtomicU32,
+    /// Signals that a rescue sent to a thread of the older handler: it has noted them already.
+    pub(crate) resent: AtomicU32,
+    pub(crate) tally: Tally,
+    /// 0 or the code of a [`crate::LastError`].
+    pub(crate) last_error: AtomicU32,
+    /// The `pthread_t` in which we opened SIGQUIT, 0 if in none.
+    pub(crate) opened: AtomicUsize,
+}
+
+static SHARED: AtomicPtr<Shared> = AtomicPtr::new(ptr::null_mut());
+
+/// What install and uninstall must agree on; held while either is at work.
+pub(crate) struct Chain {
+    /// Our handler is the current one, or a later one may chain to it.
+    pub(crate) has_ours: bool,
+    /// There is a sensor that was not uninstalled.
+    pub(crate) has_sensor: bool,
+}
+
+pub(crate) static CHAIN: Mutex<Chain> = Mutex::new(Chain { has_ours: false, has_sensor: false });
+
+impl Shared {
+    /// The one of this process, if it was ever made. Safe in a signal handler.
+    pub(crate) fn get() -> Option<&'static Shared> {
+        let shared = SHARED.load(Ordering::Acquire);
+        // SAFETY: the pointer is null or came from `Box::leak` in `get_or_make` and is never freed; all that changes
+        // behind it is atomic.
+        unsafe { shared.as_ref() }
+    }
+
+    /// Makes it at the first call. The caller holds [`CHAIN`].
+    pub(crate) fn get_or_make() -> Result<&'static Shared, Errno> {
+        if let Some(shared) = Shared::get() {
+            return Ok(shared);
+        }
+        let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        let shared = Box::leak(Box::new(Shared {
+            pid: task::process_id(),
+            wake,
+            armed: AtomicBool::new(false),
+            withhold: AtomicBool::new(false),
+            catcher: AtomicI32::new(0),
+            refused: AtomicI32::new(0),
+            older: AtomicPtr::new(ptr::null_mut()),
+            slots: Slots::new(),
+            owed: AtomicU32::new(0),
+            resent: AtomicU32::new(0),
+            tally: Tally::default(),
+            last_error: AtomicU32::new(0),
+            opened: AtomicUsize::new(0),
+        }));
+        SHARED.store(shared, Ordering::Release);
+        crate::fork::close_in_children();
+        Ok(shared)
+    }
+
+    /// The real handler before ours.
+    pub(crate) fn older(&self) -> Option<&'static Action> {
+        // SAFETY: the pointer is null or came from `Box::leak` in `set_older`, and what it points to never changes.
+        unsafe { self.older.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Replaces the older handler. The former one is leaked: a running handler may hold it.
+    pub(crate) fn set_older(&self, older: Option<Action>) {
+        let leaked: *mut Action = older.map_or(ptr::null_mut(), |action| Box::leak(Box::new(action)));
+        self.older.store(leaked, Ordering::Release);
+    }
+
+    /// Wakes our thread: one `write` to the eventfd (man 2 eventfd). Safe in a signal handler.
+    pub(crate) fn wake(&self) {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: `one` is eight readable bytes, and the descriptor stays open as long as the process. A failure
+        // means that the counter is full, which wakes too.
+        let _ = unsafe { libc::write(self.wake.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+
+    /// Sends SIGQUIT to one thread of this process (man 2 tgkill). Safe in a signal handler.
+    pub(crate) fn send_to(&self, tid: i32) -> Result<(), i32> {
+        // SAFETY: three integers; the kernel checks them.
+        let result = unsafe { libc::syscall(libc::SYS_tgkill, self.pid, tid, libc::SIGQUIT) };
+        if result == 0 { Ok(()) } else { Err(Errno::last_raw()) }
+    }
+}

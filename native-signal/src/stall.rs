@@ -1,0 +1,375 @@
+//! The timer beside the signal: which message of the watched thread does not end.
+//!
+//! # How the timer thread follows without being told
+//!
+//! The watched thread only stores: a generation and the begin time of its message, 0 between messages. The timer
+//! thread sleeps until the message that it saw would reach its next threshold. Every later message reaches it later, so
+//! sleeping through any number of messages misses nothing, and the timer wakes about once per `suspect_ns` however
+//! many there are. After two seconds without an open message it parks, and the next message wakes it.
+//!
+//! # Why no wake-up is lost
+//!
+//! `message_begin` stores `begin` and then loads `parked`; the timer stores `parked` and then loads `begin`; all
+//! four are SeqCst, so they stand in one order that keeps each thread's own (Dekker's argument). Either the store of
+//! `begin` comes before the timer's load, and the timer sees the message and does not park; or the timer's
+//! store of `parked` comes before the watched thread's load, and that thread unparks it. `Thread::unpark` leaves a
+//! token if it comes before the `park`, so the moment between the timer's load and its sleep is covered as well.
+//!
+//! # Why an old message is never taken for a new one
+//!
+//! The timer reads generation, begin, generation. The watched thread stores the generation before the begin (both
+//! released), and 0 before the next generation. If both reads of the generation agree on *k*, begin was read after
+//! message *k*'s generation was stored, so it is not an older message's, and a later message's begin would have
+//! shown its generation to the second read. So the begin is message *k*'s or 0.
+//!
+//! # Frozen processes
+//!
+//! A cached app is frozen, a device sleeps, and BOOTTIME goes on. If the timer thread itself wakes later than it asked
+//! for by more than half of `stall_ns`, then nothing in this process ran, and that stretch does not count towards the
+//! message's age.
+
+use crate::mask;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The thread's name.
+const NAME: &str = "anrscope-timer";
+
+/// How long no message must be open until the timer thread parks.
+const PARK_AFTER_NS: u64 = 2_000_000_000;
+
+/// When a message counts as late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// From this age on a message is suspect and [`StallEvent::Tick`]s come. Also how often the timer thread wakes while
+    /// messages come and go.
+    pub suspect_ns: u64,
+    /// From this age on it is stalled.
+    pub stall_ns: u64,
+    /// The distance of two ticks, and how exactly [`StallEvent::Recovered`] is noticed.
+    pub tick_ns: u64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Thresholds { suspect_ns: 1_000_000_000, stall_ns: 5_000_000_000, tick_ns: 20_000_000 }
+    }
+}
+
+/// What the timer thread saw. Times are those of the clock given to [`StallTimer::start`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StallEvent {
+    /// The message is suspect and still open.
+    Tick {
+        /// When it began.
+        since_ns: u64,
+    },
+    /// The message has reached `stall_ns`; once a message.
+    Stalled {
+        /// When it began.
+        since_ns: u64,
+        /// When it was seen. It is never less than `stall_ns` after `since_ns`.
+        now_ns: u64,
+    },
+    /// A message that was reported as stalled has ended.
+    Recovered {
+        /// When it began.
+        since_ns: u64,
+        /// When its end was seen, which is up to `tick_ns` after it.
+        now_ns: u64,
+    },
+}
+
+/// Watches one thread's messages. Dropping it ends its thread.
+#[derive(Debug)]
+pub struct StallTimer {
+    watched: Arc<Watched>,
+    thread: Option<JoinHandle<()>>,
+    pid: u32,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    begin_ns: AtomicU64,
+    generation: AtomicU32,
+    parked: AtomicBool,
+    stop: AtomicBool,
+    observer_panicked: AtomicBool,
+    wakeups: AtomicU64,
+}
+
+impl StallTimer {
+    /// Starts the thread "anrscope-timer", which takes no signals.
+    ///
+    /// `now` is the clock in which [`StallTimer::message_begin`] is told its time, CLOCK_BOOTTIME as a rule
+    /// ([`crate::boottime_ns`]). `observer` runs on the timer thread; if it panics, it is called no more and
+    /// [`StallTimer::observer_panicked`] says so. Thresholds are brought into order: `stall_ns` at least
+    /// `suspect_ns`, and neither it nor `tick_ns` under 10 µs.
+    ///
+    /// # Errors
+    ///
+    /// The thread could not be started.
+    pub fn start(
+        thresholds: Thresholds,
+        now: fn() -> u64,
+        observer: Box<dyn FnMut(StallEvent) + Send>,
+    ) -> io::Result<StallTimer> {
+        StallTimer::start_and_park(thresholds, PARK_AFTER_NS, now, observer)
+    }
+
+    fn start_and_park(
+        thresholds: Thresholds,
+        park_after_ns: u64,
+        now: fn() -> u64,
+        observer: Box<dyn FnMut(StallEvent) + Send>,
+    ) -> io::Result<StallTimer> {
+        let suspect_ns = thresholds.suspect_ns.max(10_000);
+        let thresholds = Thresholds {
+            suspect_ns,
+            stall_ns: thresholds.stall_ns.max(suspect_ns),
+            tick_ns: thresholds.tick_ns.max(10_000),
+        };
+        let watched = Arc::new(Watched::default());
+        let timer = Timer {
+            watched: watched.clone(),
+            thresholds,
+            park_after_ns,
+            now,
+            observer: Some(observer),
+            case: None,
+        };
+        let thread = mask::spawn_quiet(NAME, move || timer.run())?;
+        Ok(StallTimer { watched, thread: Some(thread), pid: std::process::id() })
+    }
+
+    /// The watched thread begins a message. Two stores and a load; one futex wake if no message was open for two
+    /// seconds. Only ever called on one thread at a time. A message that was not ended ends here.
+    #[inline]
+    pub fn message_begin(&self, now_ns: u64) {
+        let watched = &*self.watched;
+        let generation = watched.generation.load(Ordering::Relaxed).wrapping_add(1);
+        watched.generation.store(generation, Ordering::Release);
+        watched.begin_ns.store(now_ns.max(1), Ordering::SeqCst);
+        if watched.parked.load(Ordering::SeqCst) {
+            self.unpark();
+        }
+    }
+
+    /// The watched thread has ended its message. One store.
+    #[inline]
+    pub fn message_end(&self) {
+        self.watched.begin_ns.store(0, Ordering::Release);
+    }
+
+    #[cold]
+    fn unpark(&self) {
+        self.watched.parked.store(false, Ordering::Relaxed);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+
+    /// Whether the observer panicked and is called no more.
+    pub fn observer_panicked(&self) -> bool {
+        self.watched.observer_panicked.load(Ordering::Relaxed)
+    }
+
+    /// How often the timer thread woke: its own cost, for those who measure it.
+    pub fn wakeups(&self) -> u64 {
+        self.watched.wakeups.load(Ordering::Relaxed)
+    }
+
+    /// Ends the thread and waits for it. Called in the observer it does not wait.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for StallTimer {
+    fn drop(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        // In a child made by fork the thread does not exist.
+        if self.pid != std::process::id() {
+            std::mem::forget(thread);
+            return;
+        }
+        self.watched.stop.store(true, Ordering::Release);
+        thread.thread().unpark();
+        if thread.thread().id() != thread::current().id() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the timer thread knows of the open message.
+#[derive(Clone, Copy)]
+struct Case {
+    generation: u32,
+    since_ns: u64,
+    /// `since_ns`, moved on by the time in which nothing here ran.
+    counted_from_ns: u64,
+    stalled: bool,
+}
+
+struct Timer {
+    watched: Arc<Watched>,
+    thresholds: Thresholds,
+    park_after_ns: u64,
+    now: fn() -> u64,
+    observer: Option<Box<dyn FnMut(StallEvent) + Send>>,
+    case: Option<Case>,
+}
+
+impl Timer {
+    fn run(mut self) {
+        let mut quiet_since = None;
+        let mut last_generation = 0;
+        // How late the wake-up was that led here.
+        let mut late_ns = 0;
+        while !self.watched.stop.load(Ordering::Acquire) {
+            // The clock before the message: a message that is open after it was read is at least this old.
+            let now_ns = (self.now)();
+            let (generation, begin_ns) = self.look();
+            let sleep_ns = self.follow(now_ns, generation, begin_ns, late_ns);
+
+            let quiet = begin_ns == 0 && generation == last_generation;
+            last_generation = generation;
+            let quiet_since = match quiet {
+                true => *quiet_since.get_or_insert(now_ns),
+                false => *quiet_since.insert(now_ns),
+            };
+            if quiet && now_ns.saturating_sub(quiet_since) >= self.park_after_ns {
+                self.park();
+                late_ns = 0;
+                continue;
+            }
+            let before_ns = (self.now)();
+            thread::park_timeout(Duration::from_nanos(sleep_ns));
+            self.watched.wakeups.fetch_add(1, Ordering::Relaxed);
+            late_ns = (self.now)().saturating_sub(before_ns).saturating_sub(sleep_ns);
+        }
+    }
+
+    /// The open message: its generation and its begin, 0 if there is none.
+    fn look(&self) -> (u32, u64) {
+        loop {
+            let generation = self.watched.generation.load(Ordering::Acquire);
+            let begin_ns = self.watched.begin_ns.load(Ordering::SeqCst);
+            if self.watched.generation.load(Ordering::Acquire) == generation {
+                return (generation, begin_ns);
+            }
+        }
+    }
+
+    /// Reports what there is to report and gives the time until the next threshold.
+    fn follow(&mut self, now_ns: u64, generation: u32, begin_ns: u64, late_ns: u64) -> u64 {
+        let frozen_ns = if late_ns > self.thresholds.stall_ns / 2 { late_ns } else { 0 };
+        let known = self.case.filter(|case| begin_ns != 0 && case.generation == generation);
+        if known.is_none()
+            && let Some(Case { since_ns, stalled: true, .. }) = self.case
+        {
+            self.tell(StallEvent::Recovered { since_ns, now_ns });
+        }
+        if begin_ns == 0 {
+            self.case = None;
+            return self.thresholds.suspect_ns;
+        }
+        let mut case = known.unwrap_or(Case {
+            generation,
+            since_ns: begin_ns,
+            counted_from_ns: begin_ns,
+            stalled: false,
+        });
+        if frozen_ns != 0 {
+            // Of a message that began in the frozen stretch nothing is known but that it is open now.
+            case.counted_from_ns = match known {
+                Some(case) => case.counted_from_ns.saturating_add(frozen_ns).min(now_ns),
+                None => now_ns.max(begin_ns),
+            };
+        }
+        let age_ns = now_ns.saturating_sub(case.counted_from_ns);
+        let to_stall_ns = self.thresholds.stall_ns.saturating_sub(age_ns);
+        let sleep_ns = if age_ns < self.thresholds.suspect_ns {
+            self.thresholds.suspect_ns - age_ns
+        } else {
+            if to_stall_ns == 0 && !case.stalled {
+                case.stalled = true;
+                self.tell(StallEvent::Stalled { since_ns: case.since_ns, now_ns });
+            }
+            self.tell(StallEvent::Tick { since_ns: case.since_ns });
+            match to_stall_ns {
+                0 => self.thresholds.tick_ns,
+                left => left.min(self.thresholds.tick_ns),
+            }
+        };
+        self.case = Some(case);
+        sleep_ns
+    }
+
+    fn park(&self) {
+        self.watched.parked.store(true, Ordering::SeqCst);
+        while self.watched.parked.load(Ordering::SeqCst)
+            && self.watched.begin_ns.load(Ordering::SeqCst) == 0
+            && !self.watched.stop.load(Ordering::Acquire)
+        {
+            // Comes back for no reason at times; the conditions above decide.
+            thread::park();
+            self.watched.wakeups.fetch_add(1, Ordering::Relaxed);
+        }
+        self.watched.parked.store(false, Ordering::Relaxed);
+    }
+
+    fn tell(&mut self, event: StallEvent) {
+        let Some(observer) = self.observer.as_mut() else { return };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| observer(event))) {
+            self.watched.observer_panicked.store(true, Ordering::Relaxed);
+            // Dropping what a panic left behind may panic again.
+            std::mem::forget(panic);
+            std::mem::forget(self.observer.take());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boottime_ns;
+    use std::time::Instant;
+
+    /// A timer that parks at every chance it gets, and messages that begin at every moment of that. A lost wake-up
+    /// leaves a message open without a tick.
+    #[test]
+    fn no_wake_up_is_lost_at_the_park() {
+        static TICKED: AtomicU64 = AtomicU64::new(0);
+        let thresholds = Thresholds { suspect_ns: 10_000, stall_ns: 3_600_000_000_000, tick_ns: 10_000 };
+        let observer = |event| {
+            if let StallEvent::Tick { since_ns } = event {
+                TICKED.store(since_ns, Ordering::SeqCst);
+            }
+        };
+        let timer = StallTimer::start_and_park(thresholds, 0, boottime_ns, Box::new(observer)).unwrap();
+        let mut parks = 0;
+        for round in 0..5_000u32 {
+            // From at once to well after it has parked, in uneven steps.
+            let pause = Duration::from_nanos(u64::from(round.wrapping_mul(2_654_435_761) % 80_000));
+            let from = Instant::now();
+            while from.elapsed() < pause {
+                std::hint::spin_loop();
+            }
+            parks += u32::from(timer.watched.parked.load(Ordering::Relaxed));
+            let begin = boottime_ns();
+            timer.message_begin(begin);
+            let give_up = Instant::now() + Duration::from_secs(30);
+            while TICKED.load(Ordering::SeqCst) != begin {
+                assert!(Instant::now() < give_up, "a message nobody looked at, round {round}");
+                thread::yield_now();
+            }
+            timer.message_end();
+        }
+        assert!(parks > 0, "it never parked: nothing was tested");
+    }
+}

@@ -1,0 +1,387 @@
+//! Beside a Signal Catcher: nothing is lost, nothing comes twice, the sender is known, the app does not notice.
+
+use super::Row;
+use super::art::{
+    answer_counters, block_as_art, blocks, install, own_id, scribe, set_blocked, start_catcher, write_down,
+};
+use super::driver::Played;
+use super::page::{Page, nap, wait_until};
+use native_signal::{Config, InstallError, LastError, Mode, PassiveReason};
+use std::sync::atomic::Ordering;
+use std::thread;
+
+pub(super) const CASES: &[Row] = &[
+    ("beside_catcher_spaced", play_beside, judge_spaced),
+    ("beside_catcher_storm", play_beside, judge_storm),
+    ("withheld_is_reported_as_lost", play_withheld, judge_withheld),
+    ("forwarded_before_the_observer_is_called", play_forward_first, judge_forward_first),
+    ("read_is_restarted", play_read, judge_read),
+    ("catcher_replaced", play_replaced, judge_replaced),
+    ("no_file_descriptor_left", play_no_descriptor, |_| {}),
+    ("catcher_that_is_none", play_false_catcher, judge_false_catcher),
+    ("catcher_prefers_the_one_that_waits", play_two_catchers, judge_two_catchers),
+    ("more_than_there_are_slots", play_slots, judge_slots),
+    ("observer_panics", play_panic, judge_panic),
+    ("our_threads_block_sigquit", play_threads, |_| {}),
+];
+
+fn received(page: &Page) -> u64 {
+    page.catcher.count()
+}
+
+fn last_received(page: &Page) -> u64 {
+    page.catcher.last()
+}
+
+fn play_beside(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = install(page);
+    assert_eq!(sensor.mode(), Mode::BesideCatcher { tid: page.catcher_tid.load(Ordering::SeqCst) as i32 });
+    assert!(!blocks(libc::SIGQUIT));
+    page.reach(1);
+    page.wait_allowed(2);
+    answer_counters(page, &sensor);
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn judge_spaced(played: &mut Played) {
+    played.send_sensed(300, received);
+    let balance = played.balance(received, last_received);
+    assert!(!balance.lost && balance.received == balance.sent, "{balance:?}");
+    played.settles_at("the observer", 300, |page| page.observer.count());
+    played.allow(2);
+    played.await_step(2);
+    // Sensed, forwarded, failed, merged, rescued.
+    assert_eq!([8, 9, 10, 11, 12].map(|index| played.page.answered(index)), [300, 300, 0, 0, 0]);
+    for told in &played.page.told[..300] {
+        assert_eq!(told.si_code.load(Ordering::SeqCst), 0, "SI_USER");
+        assert_eq!(told.si_pid.load(Ordering::SeqCst), i64::from(std::process::id()));
+        // SAFETY: no arguments.
+        assert_eq!(told.si_uid.load(Ordering::SeqCst), i64::from(unsafe { libc::getuid() }));
+        assert_eq!(told.kind.load(Ordering::SeqCst), 0, "in the handler");
+        assert_eq!(told.detail.load(Ordering::SeqCst), played.page.catcher_tid.load(Ordering::SeqCst));
+    }
+}
+
+fn judge_storm(played: &mut Played) {
+    played.send_storm(5000);
+    let balance = played.balance(received, last_received);
+    assert!(!balance.lost, "{balance:?}");
+    assert!((1..=balance.sent).contains(&balance.received), "{balance:?}");
+    played.allow(2);
+    played.await_step(2);
+    let [sensed, forwarded, failed, merged, rescued] =
+        [8, 9, 10, 11, 12].map(|index| played.page.answered(index));
+    assert_eq!((forwarded, failed), (sensed, 0));
+    played.settles_at("the observer", (sensed - merged) as u64, |page| page.observer.count());
+    println!(
+        "  {} sent, {sensed} sensed ({merged} without a note, {rescued} rescued), {} at the catcher",
+        balance.sent, balance.received
+    );
+}
+
+fn play_withheld(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let config = Config { withhold_for_test: true, ..Config::default() };
+    let _sensor = native_signal::install(config, scribe(page)).unwrap();
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+fn judge_withheld(played: &mut Played) {
+    played.send_taken(5, |page| page.observer.count());
+    let balance = played.balance(received, last_received);
+    assert!(balance.lost && balance.received == 0, "{balance:?}");
+}
+
+fn play_forward_first(page: &'static Page) {
+    block_as_art();
+    page.catcher_busy.store(1, Ordering::SeqCst);
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let _sensor = native_signal::install(
+        Config::default(),
+        Box::new(move |sensed| {
+            // The catcher dumps: what was forwarded to it is pending on it, and on nobody else.
+            let tid = page.catcher_tid.load(Ordering::SeqCst);
+            let status = std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).unwrap();
+            let pending = status.lines().find_map(|line| line.strip_prefix("SigPnd:\t")).unwrap();
+            page.answer(0, i64::from_str_radix(pending, 16).unwrap() >> (libc::SIGQUIT - 1) & 1);
+            write_down(page, sensed);
+        }),
+    )
+    .unwrap();
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+fn judge_forward_first(played: &mut Played) {
+    for round in 1..=20 {
+        played.page.catcher_busy.store(1, Ordering::SeqCst);
+        // A catcher that was in sigwait takes one more before it is busy.
+        if round > 1 {
+            played.send_sensed(1, received);
+        }
+        played.page.answer(0, -1);
+        played.send_sensed(1, |page| page.observer.count());
+        assert_eq!(played.page.answered(0), 1, "round {round}");
+        played.page.catcher_busy.store(0, Ordering::SeqCst);
+        wait_until("the catcher", || received(played.page) == played.sent);
+    }
+}
+
+fn play_read(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let _sensor = install(page);
+    let mut ends = [0; 2];
+    // SAFETY: a place for two descriptors.
+    assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+    thread::spawn(move || {
+        block_as_art();
+        page.wait_allowed(2);
+        // SAFETY: one readable byte.
+        unsafe { libc::write(ends[1], [7u8].as_ptr().cast(), 1) };
+    });
+    page.reach(1);
+    let mut byte = 0u8;
+    // SAFETY: one writable byte.
+    let got = unsafe { libc::read(ends[0], (&raw mut byte).cast(), 1) };
+    page.answer(0, got as i64);
+    page.answer(1, byte.into());
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn judge_read(played: &mut Played) {
+    played.send_spaced(50, received);
+    played.allow(2);
+    played.await_step(2);
+    assert_eq!((played.page.answered(0), played.page.answered(1)), (1, 7), "never EINTR");
+}
+
+fn play_replaced(page: &'static Page) {
+    block_as_art();
+    let first = start_catcher(page, "Signal Catcher", 1);
+    let sensor = install(page);
+    page.reach(1);
+    first.join().unwrap();
+    page.reach(2);
+    // For a while there is none.
+    nap(300_000);
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    // tgkill fails in the handler while this loop looks at errno, all the time.
+    let mut kept = true;
+    while page.allowed.load(Ordering::SeqCst) < 2 {
+        // SAFETY: the address of this thread's errno.
+        let errno = unsafe { errno_place() };
+        // SAFETY: as above, only this thread and its handlers use it.
+        unsafe { errno.write_volatile(1234) };
+        for _ in 0..1000 {
+            // SAFETY: as above.
+            kept &= unsafe { errno.read_volatile() } == 1234;
+        }
+    }
+    page.answer(0, kept.into());
+    assert_eq!(sensor.last_error(), None);
+    answer_counters(page, &sensor);
+    page.reach(3);
+    page.wait_allowed(3);
+}
+
+unsafe fn errno_place() -> *mut i32 {
+    #[cfg(target_os = "android")]
+    // SAFETY: no arguments.
+    return unsafe { libc::__errno() };
+    #[cfg(not(target_os = "android"))]
+    // SAFETY: no arguments.
+    return unsafe { libc::__errno_location() };
+}
+
+fn judge_replaced(played: &mut Played) {
+    played.send_sensed(1, received);
+    played.await_step(2);
+    played.send_sensed(20, received);
+    played.settles_at("the catchers, each signal once", 21, received);
+    played.settles_at("the observer", 21, |page| page.observer.count());
+    played.allow(2);
+    played.await_step(3);
+    assert_eq!(played.page.answered(0), 1, "errno kept");
+    assert_eq!([8, 9, 10].map(|index| played.page.answered(index)), [21, 21, 0]);
+    let kinds: Vec<i64> =
+        played.page.told[..21].iter().map(|told| told.kind.load(Ordering::SeqCst)).collect();
+    // The second is late, the handler knows the new one from then on.
+    assert_eq!(&kinds[..3], [0, 2, 0]);
+}
+
+fn play_no_descriptor(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let mut held = Vec::new();
+    while let Ok(file) = std::fs::File::open("/dev/null") {
+        held.push(file);
+    }
+    // From none at all to enough: never half installed, never taken for "there is no catcher".
+    for free in 0..8 {
+        let install = native_signal::install(Config::default(), Box::new(|_| {}));
+        match install {
+            Err(InstallError::Os { errno, .. }) => {
+                assert_eq!(errno, libc::EMFILE, "{free} free");
+                assert!(blocks(libc::SIGQUIT));
+            }
+            Ok(sensor) => {
+                assert!(matches!(sensor.mode(), Mode::BesideCatcher { .. }));
+                // One for the eventfd, one for the signalfd.
+                assert_eq!(sensor.last_error(), (free < 2).then_some(LastError::NoRescue), "{free} free");
+            }
+            other => panic!("{other:?}"),
+        }
+        held.pop();
+    }
+    page.reach(1);
+}
+
+fn play_false_catcher(page: &'static Page) {
+    block_as_art();
+    // It bears the name and has SIGQUIT open, as if waiting; but it does not wait.
+    thread::Builder::new()
+        .name("Signal Catcher".to_owned())
+        .spawn(move || {
+            set_blocked(&[libc::SIGUSR1, libc::SIGPIPE]);
+            page.answer(0, own_id());
+            page.wait_allowed(u64::MAX);
+        })
+        .unwrap();
+    wait_until("the false catcher", || page.answered(0) != 0);
+    let tid = page.answered(0);
+    // Installed before the true one is there, so that the false one is taken for it.
+    let sensor = install(page);
+    assert_eq!(sensor.mode(), Mode::BesideCatcher { tid: tid as i32 });
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+fn judge_false_catcher(played: &mut Played) {
+    played.send_sensed(10, received);
+    // The first came back to our handler on the false one, which is sensed as one more of our own process.
+    played.settles_at("the catcher", 10, received);
+    let page = played.page;
+    assert!(page.observer.count() >= 10 && page.observer.count() <= 12, "{}", page.observer.count());
+}
+
+fn play_two_catchers(page: &'static Page) {
+    block_as_art();
+    // A thread of that name in another state: SIGQUIT blocked and never waited for.
+    thread::Builder::new()
+        .name("Signal Catcher".to_owned())
+        .spawn(move || {
+            page.answer(0, own_id());
+            page.wait_allowed(u64::MAX);
+        })
+        .unwrap();
+    wait_until("the other thread", || page.answered(0) != 0);
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    // It stores its tid just before it waits.
+    nap(100_000);
+    let _sensor = install(page);
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+fn judge_two_catchers(played: &mut Played) {
+    played.send_spaced(20, received);
+    played.settles_at("the catcher", 20, received);
+}
+
+fn play_slots(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = native_signal::install(
+        Config::default(),
+        Box::new(move |sensed| {
+            page.wait_allowed(2);
+            write_down(page, sensed);
+        }),
+    )
+    .unwrap();
+    page.reach(1);
+    page.wait_allowed(2);
+    wait_until("the observer", || {
+        let counters = sensor.counters();
+        page.observer.count() == counters.sensed - counters.merged
+    });
+    answer_counters(page, &sensor);
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn judge_slots(played: &mut Played) {
+    played.send_taken(200, received);
+    played.allow(2);
+    played.await_step(2);
+    let [sensed, forwarded, failed, merged] = [8, 9, 10, 11].map(|index| played.page.answered(index));
+    assert_eq!((sensed, forwarded, failed), (200, 200, 0));
+    // 32 in slots and at most as many taken out of them before the first was told; the rest is counted.
+    assert!((136..=168).contains(&merged), "{merged}");
+}
+
+fn play_panic(page: &'static Page) {
+    block_as_art();
+    std::panic::set_hook(Box::new(|_| {}));
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = native_signal::install(
+        Config::default(),
+        Box::new(move |sensed| {
+            write_down(page, sensed);
+            panic!("an observer that fails");
+        }),
+    )
+    .unwrap();
+    page.reach(1);
+    page.wait_allowed(2);
+    assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::Disarmed });
+    assert_eq!(sensor.last_error(), Some(LastError::ObserverPanicked));
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn judge_panic(played: &mut Played) {
+    played.send_spaced(1, |page| page.observer.count().min(page.catcher.count()));
+    played.send_spaced(20, received);
+    played.settles_at("the catcher", 21, received);
+    // The panic is caught a moment after the note; signals until then may have been noted, not told.
+    assert_eq!(played.page.observer.count(), 1);
+    played.allow(2);
+    played.await_step(2);
+}
+
+fn play_threads(page: &'static Page) {
+    // With everything open here, what the threads block is their own doing.
+    set_blocked(&[]);
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let _sensor = install(page);
+    let _timer =
+        native_signal::StallTimer::start(Default::default(), native_signal::boottime_ns, Box::new(|_| {}));
+    // Each names itself as its first act, which may be still to come.
+    let find = |wanted: &str| tasks().into_iter().find(|task| name(task) == wanted);
+    for wanted in ["anrscope-signal", "anrscope-timer"] {
+        wait_until(wanted, || find(wanted).is_some());
+        let status = std::fs::read_to_string(find(wanted).unwrap().path().join("status")).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:\t")).unwrap();
+        let mask = u64::from_str_radix(mask, 16).unwrap();
+        assert_ne!(mask & 1 << (libc::SIGQUIT - 1), 0, "SIGQUIT blocked");
+        assert_eq!(mask & 1 << (libc::SIGSEGV - 1), 0, "faults open");
+    }
+    page.reach(1);
+}
+
+fn tasks() -> Vec<std::fs::DirEntry> {
+    std::fs::read_dir("/proc/self/task").unwrap().flatten().collect()
+}
+
+fn name(task: &std::fs::DirEntry) -> String {
+    std::fs::read_to_string(task.path().join("comm")).unwrap_or_default().trim().to_owned()
+}

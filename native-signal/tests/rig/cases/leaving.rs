@@ -1,0 +1,171 @@
+//! Uninstalling, being displaced, and coming and going while signals come.
+
+use super::Row;
+use super::art::{
+    block_as_art, blocks, current_handler, install, page_of_handlers, set_handler, start_catcher,
+};
+use super::driver::Played;
+use super::page::{Page, nap};
+use native_signal::{Mode, PassiveReason, Uninstalled};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+pub(super) const CASES: &[Row] = &[
+    ("uninstalled_on_the_leader", play_on_leader, judge_passed_on),
+    ("uninstalled_elsewhere", play_elsewhere, judge_passed_on),
+    ("uninstalled_under_a_chaining_handler", play_displaced, judge_displaced),
+    ("install_and_uninstall_in_a_storm", play_coming_and_going, judge_coming_and_going),
+    ("installed_again_without_a_catcher", play_again, judge_again),
+    ("observer_drops_its_own_sensor", play_suicide, judge_suicide),
+];
+
+fn received(page: &Page) -> u64 {
+    page.catcher.count()
+}
+
+fn play_on_leader(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = install(page);
+    page.reach(1);
+    page.wait_allowed(2);
+    assert_eq!(sensor.uninstall(), Uninstalled::PassThrough { leader_open: false });
+    assert!(blocks(libc::SIGQUIT));
+    assert_ne!(current_handler(), libc::SIG_DFL);
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn play_elsewhere(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = install(page);
+    page.reach(1);
+    page.wait_allowed(2);
+    let left = thread::spawn(move || sensor.uninstall()).join().unwrap();
+    assert_eq!(left, Uninstalled::PassThrough { leader_open: true });
+    page.reach(2);
+    page.wait_allowed(3);
+    assert!(native_signal::close_in_this_thread() && blocks(libc::SIGQUIT));
+}
+
+fn judge_passed_on(played: &mut Played) {
+    played.send_sensed(10, received);
+    played.settles_at("the observer", 10, |page| page.observer.count());
+    played.allow(2);
+    played.await_step(2);
+    played.send_spaced(10, received);
+    played.settles_at("the catcher", 20, received);
+    assert_eq!(played.page.observer.count(), 10);
+}
+
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn chaining(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    page_of_handlers().older.note();
+    // SAFETY: our handler, which has SA_SIGINFO.
+    let next: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+        unsafe { std::mem::transmute(NEXT.load(Ordering::SeqCst)) };
+    next(signal, info, context);
+}
+
+fn play_displaced(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = install(page);
+    assert!(!sensor.displaced());
+    NEXT.store(current_handler(), Ordering::SeqCst);
+    set_handler(page, chaining as *const () as usize, libc::SA_SIGINFO | libc::SA_RESTART, &[]);
+    assert!(sensor.displaced());
+    page.reach(1);
+    page.wait_allowed(2);
+    // Elsewhere, so that the leader stays open and the later handler keeps getting signals.
+    let left = thread::spawn(move || sensor.uninstall()).join().unwrap();
+    assert_eq!(left, Uninstalled::PassThrough { leader_open: true });
+    assert_eq!(current_handler(), chaining as *const () as usize, "not fought");
+    page.reach(2);
+    page.wait_allowed(3);
+    // Where it was, not on top.
+    let sensor = install(page);
+    assert!(sensor.displaced());
+    assert_eq!(current_handler(), chaining as *const () as usize);
+    page.reach(3);
+    page.wait_allowed(4);
+}
+
+fn judge_displaced(played: &mut Played) {
+    played.send_sensed(10, received);
+    played.settles_at("the observer", 10, |page| page.observer.count());
+    played.allow(2);
+    played.await_step(2);
+    played.send_taken(10, received);
+    assert_eq!((played.page.older.count(), played.page.observer.count()), (20, 10));
+    played.allow(3);
+    played.await_step(3);
+    played.send_sensed(10, received);
+    played.settles_at("the observer", 20, |page| page.observer.count());
+    played.settles_at("the catcher", 30, received);
+}
+
+fn play_coming_and_going(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    page.reach(1);
+    while page.allowed.load(Ordering::SeqCst) < 2 {
+        let sensor = install(page);
+        nap(300);
+        sensor.uninstall();
+        page.answers[0].fetch_add(1, Ordering::SeqCst);
+    }
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn judge_coming_and_going(played: &mut Played) {
+    // One at a time, so that each must arrive.
+    played.send_spaced(500, received);
+    played.allow(2);
+    played.await_step(2);
+    played.settles_at("the catcher", 500, received);
+    println!("  {} installs, {} of 500 sensed", played.page.answered(0), played.page.observer.count());
+}
+
+fn play_again(page: &'static Page) {
+    block_as_art();
+    let catcher = start_catcher(page, "Signal Catcher", 1);
+    assert_eq!(install(page).uninstall(), Uninstalled::PassThrough { leader_open: false });
+    page.reach(1);
+    catcher.join().unwrap();
+    let sensor = install(page);
+    assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::DefaultAction });
+    assert!(blocks(libc::SIGQUIT));
+    page.reach(2);
+}
+
+fn judge_again(played: &mut Played) {
+    played.send_spaced(1, received);
+    played.await_step(2);
+}
+
+fn play_suicide(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let (sender, receiver) = std::sync::mpsc::channel::<native_signal::Sensor>();
+    let sensor = native_signal::install(
+        native_signal::Config::default(),
+        Box::new(move |_| {
+            page.observer.note();
+            drop(receiver.recv());
+        }),
+    )
+    .unwrap();
+    sender.send(sensor).unwrap();
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+fn judge_suicide(played: &mut Played) {
+    played.send_spaced(1, |page| page.observer.count().min(page.catcher.count()));
+    played.send_spaced(20, received);
+    played.settles_at("the catcher", 21, received);
+}

@@ -1,0 +1,198 @@
+//! Before an older handler: it gets every signal, in the form that it asked for, and never in a circle.
+
+use super::Row;
+use super::art::{
+    answer_counters, block_as_art, blocks, current_handler, install, page_of_handlers, set_blocked,
+    set_handler, start_catcher,
+};
+use super::driver::Played;
+use super::page::Page;
+use native_signal::{Mode, Uninstalled};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub(super) const CASES: &[Row] = &[
+    ("older_handler_spaced", play_older, judge_spaced),
+    ("older_handler_storm", play_older, judge_storm),
+    ("older_handler_without_siginfo", play_plain, judge_spaced),
+    ("older_handler_that_raises_again", play_raise, judge_raise),
+    ("older_handler_on_top_of_us_again", play_circle, judge_circle),
+    ("older_handler_comes_back", play_back, judge_back),
+];
+
+fn received(page: &Page) -> u64 {
+    page.older.count()
+}
+
+extern "C" fn with_info(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let page = page_of_handlers();
+    // SAFETY: the kernel's siginfo of this signal, handed through.
+    let pid = unsafe { (*info).si_pid() };
+    page.answer(0, pid.into());
+    page.answer(1, i64::from(signal == libc::SIGQUIT && !context.is_null()));
+    // The mask that it asked for, and the signal itself; nothing else.
+    let mask = [libc::SIGHUP, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR2].map(blocks);
+    page.answer(2, i64::from(mask == [true, true, false, false]));
+    page.older.note();
+}
+
+extern "C" fn plain(_signal: i32) {
+    let page = page_of_handlers();
+    page.answer(0, i64::from(std::process::id()));
+    page.answer(1, 1);
+    page.answer(2, 1);
+    page.older.note();
+}
+
+fn run(page: &'static Page) {
+    let sensor = install(page);
+    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    page.reach(1);
+    page.wait_allowed(2);
+    answer_counters(page, &sensor);
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn play_older(page: &'static Page) {
+    let flags = libc::SA_SIGINFO | libc::SA_RESTART;
+    set_handler(page, with_info as *const () as usize, flags, &[libc::SIGHUP]);
+    run(page);
+}
+
+fn play_plain(page: &'static Page) {
+    set_handler(page, plain as *const () as usize, libc::SA_RESTART, &[]);
+    // The leader is open: any thread may install.
+    std::thread::spawn(move || {
+        set_blocked(&[libc::SIGQUIT]);
+        run(page);
+    });
+    page.wait_allowed(3);
+}
+
+fn judge_spaced(played: &mut Played) {
+    played.send_sensed(200, received);
+    played.settles_at("the observer", 200, |page| page.observer.count());
+    played.allow(2);
+    played.await_step(2);
+    let page = played.page;
+    let from = page.answered(0);
+    assert!(from == i64::from(std::process::id()) || from == i64::from(played.pid()), "{from}");
+    assert_eq!((page.answered(1), page.answered(2)), (1, 1), "arguments and mask");
+    assert_eq!([8, 9, 10, 11].map(|index| page.answered(index)), [200, 200, 0, 0]);
+    assert!(page.told[..200].iter().all(|told| told.kind.load(Ordering::SeqCst) == 1));
+    assert!(
+        page.told[..200]
+            .iter()
+            .all(|told| told.si_pid.load(Ordering::SeqCst) == i64::from(std::process::id()))
+    );
+}
+
+fn judge_storm(played: &mut Played) {
+    played.send_storm(5000);
+    let balance = played.balance(received, |page| page.older.last());
+    assert!(!balance.lost, "{balance:?}");
+    played.allow(2);
+    played.await_step(2);
+    let [sensed, forwarded, failed, merged] = [8, 9, 10, 11].map(|index| played.page.answered(index));
+    // The older handler counts by itself, and it is called for each that we took.
+    assert_eq!((sensed, forwarded, failed), (received(played.page) as i64, sensed, 0));
+    println!("  {} sent, {sensed} taken, {merged} without a note", balance.sent);
+}
+
+extern "C" fn raising(_signal: i32) {
+    let page = page_of_handlers();
+    page.older.note();
+    if page.older.count() % 2 == 1 {
+        // SAFETY: an integer.
+        unsafe { libc::raise(libc::SIGQUIT) };
+    }
+}
+
+fn play_raise(page: &'static Page) {
+    set_handler(page, raising as *const () as usize, libc::SA_RESTART, &[]);
+    run(page);
+}
+
+fn judge_raise(played: &mut Played) {
+    for round in 1..=20 {
+        played.send();
+        played.settles_at("the older handler, and its own", round * 2, received);
+    }
+    played.settles_at("the observer", 40, |page| page.observer.count());
+}
+
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+/// A handler that calls what was there before it, whoever that is.
+extern "C" fn chaining(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    page_of_handlers().older.note();
+    let next = NEXT.load(Ordering::SeqCst);
+    if next > 1 {
+        // SAFETY: a handler with SA_SIGINFO, as `play_circle` made sure.
+        let next: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+            unsafe { std::mem::transmute(next) };
+        next(signal, info, context);
+    }
+}
+
+fn play_circle(page: &'static Page) {
+    let flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+    let us = chaining as *const () as usize;
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    NEXT.store(set_handler(page, us, flags, &[]).sa_sigaction, Ordering::SeqCst);
+    let sensor = install(page);
+    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    // It notices that it was displaced, and puts itself on top again, with ours as the one before.
+    NEXT.store(set_handler(page, us, flags, &[]).sa_sigaction, Ordering::SeqCst);
+    assert!(sensor.displaced());
+    page.reach(1);
+    page.wait_allowed(2);
+    answer_counters(page, &sensor);
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn judge_circle(played: &mut Played) {
+    // It, then ours, then it once more as our older one; then the circle ends, at the catcher.
+    for round in 1..=20 {
+        played.send_taken(1, |page| page.catcher.count());
+        played.settles_at("the chaining handler", round * 2, received);
+        played.settles_at("the catcher", round, |page| page.catcher.count());
+    }
+    played.allow(2);
+    played.await_step(2);
+    assert_eq!([8, 9, 10].map(|index| played.page.answered(index)), [20, 20, 0]);
+}
+
+fn play_back(page: &'static Page) {
+    let flags = libc::SA_SIGINFO | libc::SA_RESTART;
+    let theirs = with_info as *const () as usize;
+    set_handler(page, theirs, flags, &[libc::SIGHUP]);
+    let sensor = install(page);
+    assert_ne!(current_handler(), theirs);
+    page.reach(1);
+    page.wait_allowed(2);
+    assert_eq!(sensor.uninstall(), Uninstalled::Restored);
+    assert_eq!(current_handler(), theirs);
+    page.reach(2);
+    page.wait_allowed(3);
+    // And once more from the beginning.
+    let sensor = install(page);
+    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    page.reach(3);
+    page.wait_allowed(4);
+    block_as_art();
+}
+
+fn judge_back(played: &mut Played) {
+    played.send_sensed(10, received);
+    played.settles_at("the observer", 10, |page| page.observer.count());
+    played.allow(2);
+    played.await_step(2);
+    played.send_spaced(10, received);
+    assert_eq!(played.page.observer.count(), 10);
+    played.allow(3);
+    played.await_step(3);
+    played.send_sensed(10, received);
+    played.settles_at("the observer", 20, |page| page.observer.count());
+}

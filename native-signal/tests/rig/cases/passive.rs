@@ -1,0 +1,147 @@
+//! Where the sensor stays out, or waits for the leader.
+
+use super::Row;
+use super::art::{
+    block_as_art, blocks, current_handler, install, page_of_handlers, set_blocked, set_handler, start_catcher,
+};
+use super::driver::Played;
+use super::page::{Page, nap, wait_until};
+use native_signal::{
+    Config, Counters, InstallError, Mode, OpenError, PassiveReason, Uninstalled, close_in_this_thread,
+    install as install_raw, open_in_this_thread,
+};
+use std::sync::atomic::Ordering;
+use std::thread;
+
+pub(super) const CASES: &[Row] = &[
+    ("default_and_no_catcher", play_default, judge_default),
+    ("ignored_and_no_catcher", play_ignored, judge_nothing_happens),
+    ("one_shot_older_handler", play_one_shot, |_| {}),
+    ("older_handler_behind_a_closed_leader", play_unreached, judge_unreached),
+    ("installed_off_the_leader", play_off_leader, judge_off_leader),
+    ("only_one_sensor", play_twice, |_| {}),
+];
+
+fn stays_out(page: &'static Page, reason: PassiveReason) {
+    let (handler, blocked) = (current_handler(), blocks(libc::SIGQUIT));
+    let sensor = install(page);
+    assert_eq!(sensor.mode(), Mode::Passive { reason });
+    assert_eq!(open_in_this_thread(), Err(OpenError::NotBesideCatcher));
+    assert_eq!((current_handler(), blocks(libc::SIGQUIT)), (handler, blocked), "untouched");
+    assert_eq!(sensor.counters(), Counters::default());
+    assert_eq!(sensor.uninstall(), Uninstalled::NothingInstalled);
+}
+
+fn play_default(page: &'static Page) {
+    block_as_art();
+    stays_out(page, PassiveReason::DefaultAction);
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+fn judge_default(played: &mut Played) {
+    // Blocked in all threads, wanted by none: it stays pending and kills nobody.
+    played.send();
+    nap(50_000);
+    played.allow(2);
+}
+
+fn play_ignored(page: &'static Page) {
+    set_handler(page, libc::SIG_IGN, 0, &[]);
+    stays_out(page, PassiveReason::Ignored);
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+fn judge_nothing_happens(played: &mut Played) {
+    played.send();
+    nap(50_000);
+    assert_eq!(played.page.observer.count(), 0);
+}
+
+extern "C" fn older(_signal: i32) {
+    page_of_handlers().older.note();
+}
+
+fn play_one_shot(page: &'static Page) {
+    set_handler(page, older as *const () as usize, libc::SA_RESETHAND, &[]);
+    stays_out(page, PassiveReason::OlderHandlerOneShot);
+    page.reach(1);
+}
+
+fn play_unreached(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    set_handler(page, older as *const () as usize, libc::SA_RESTART, &[]);
+    stays_out(page, PassiveReason::OlderHandlerNotReached);
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+fn judge_unreached(played: &mut Played) {
+    played.send_spaced(10, |page| page.catcher.count());
+    assert_eq!((played.page.older.count(), played.page.observer.count()), (0, 0));
+}
+
+fn play_off_leader(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = thread::spawn(move || {
+        let sensor = install(page);
+        assert_eq!(open_in_this_thread(), Err(OpenError::NotTheLeader));
+        sensor
+    })
+    .join()
+    .unwrap();
+    assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::LeaderClosed });
+    assert!(blocks(libc::SIGQUIT));
+    page.reach(1);
+    page.wait_allowed(2);
+    open_in_this_thread().unwrap();
+    open_in_this_thread().unwrap();
+    assert!(matches!(sensor.mode(), Mode::BesideCatcher { .. }));
+    page.reach(2);
+    page.wait_allowed(3);
+    assert!(close_in_this_thread());
+    assert!(!close_in_this_thread());
+    assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::LeaderClosed });
+    page.reach(3);
+    page.wait_allowed(4);
+}
+
+fn judge_off_leader(played: &mut Played) {
+    let received = |page: &Page| page.catcher.count();
+    played.send_spaced(10, received);
+    assert_eq!(played.page.observer.count(), 0, "closed: straight to the catcher");
+    played.allow(2);
+    played.await_step(2);
+    played.send_sensed(10, received);
+    played.settles_at("the observer", 10, |page| page.observer.count());
+    played.allow(3);
+    played.await_step(3);
+    // Busy for longer than a rescue waits: its signal stays where it is, as without us.
+    played.send_spaced(1, received);
+    played.page.catcher_busy.store(1, Ordering::SeqCst);
+    played.send_spaced(1, received);
+    played.send();
+    nap(700_000);
+    assert_eq!(received(played.page), 22);
+    played.page.catcher_busy.store(0, Ordering::SeqCst);
+    played.settles_at("the catcher", 23, received);
+    assert_eq!(played.page.observer.count(), 10);
+}
+
+fn play_twice(page: &'static Page) {
+    set_blocked(&[libc::SIGQUIT]);
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = install(page);
+    let again = || install_raw(Config::default(), Box::new(|_| {}));
+    assert!(matches!(again(), Err(InstallError::AlreadyInstalled)));
+    drop(sensor);
+    assert!(blocks(libc::SIGQUIT), "closed again on the leader");
+    assert_ne!(current_handler(), libc::SIG_DFL);
+    let sensor = again().unwrap();
+    assert!(matches!(sensor.mode(), Mode::BesideCatcher { .. }));
+    wait_until("the mask", || !blocks(libc::SIGQUIT));
+    page.reach(1);
+}

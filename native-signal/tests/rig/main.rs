@@ -1,0 +1,30 @@
+//! A rig that plays ART: each case runs in a process of its own, whose first thread, Signal Catcher, older handlers and
+//! masks are as on a device, and which is sent real signals from another process.
+//!
+//! Who counts: the sender counts what it sent, the Signal Catcher and the older handler count what they got, both into
+//! a page that the code under test does not know. `rig` runs all cases, `rig WORD...` those whose names contain one of
+//! the words, `rig --list` names them.
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod art;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod cases;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod driver;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod page;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod run;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use run::Case;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn main() {
+    run::run();
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn main() {
+    println!("the rig plays ART on Linux and Android only");
+}

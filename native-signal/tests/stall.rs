@@ -1,0 +1,208 @@
+//! The stall timer with a real clock and small thresholds. Lower bounds are exact; upper ones are for a machine under load.
+
+#![cfg(any(target_os = "linux", target_os = "android"))]
+
+use native_signal::{StallEvent, StallTimer, Thresholds, boottime_ns};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const MS: u64 = 1_000_000;
+const SMALL: Thresholds = Thresholds { suspect_ns: 20 * MS, stall_ns: 100 * MS, tick_ns: 5 * MS };
+
+type Seen = Arc<Mutex<Vec<StallEvent>>>;
+
+fn start(thresholds: Thresholds, now: fn() -> u64) -> (StallTimer, Seen) {
+    let seen = Seen::default();
+    let log = seen.clone();
+    let timer = StallTimer::start(thresholds, now, Box::new(move |event| log.lock().unwrap().push(event)));
+    (timer.unwrap(), seen)
+}
+
+#[track_caller]
+fn wait_for(what: &str, done: impl Fn() -> bool) {
+    let give_up = Instant::now() + Duration::from_secs(30);
+    while !done() {
+        assert!(Instant::now() < give_up, "waited too long for {what}");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+fn stalls(seen: &Seen) -> Vec<(u64, u64)> {
+    let stalled = |event: &StallEvent| match *event {
+        StallEvent::Stalled { since_ns, now_ns } => Some((since_ns, now_ns)),
+        _ => None,
+    };
+    seen.lock().unwrap().iter().filter_map(stalled).collect()
+}
+
+fn recoveries(seen: &Seen) -> Vec<(u64, u64)> {
+    let recovered = |event: &StallEvent| match *event {
+        StallEvent::Recovered { since_ns, now_ns } => Some((since_ns, now_ns)),
+        _ => None,
+    };
+    seen.lock().unwrap().iter().filter_map(recovered).collect()
+}
+
+#[test]
+fn one_stall_with_ticks_before_and_after_and_a_recovery() {
+    let (timer, seen) = start(SMALL, boottime_ns);
+    let begin = boottime_ns();
+    timer.message_begin(begin);
+    wait_for("the stall", || stalls(&seen).len() == 1);
+    // Goes on ticking, and is told once.
+    let ticks =
+        || seen.lock().unwrap().iter().filter(|event| matches!(event, StallEvent::Tick { .. })).count();
+    let before = ticks();
+    wait_for("more ticks", || ticks() >= before + 5);
+    assert!(before >= 2, "{before} before the stall");
+    timer.message_end();
+    let ended = boottime_ns();
+    wait_for("the recovery", || recoveries(&seen).len() == 1);
+
+    let events = seen.lock().unwrap().clone();
+    assert_eq!(stalls(&seen).len(), 1);
+    let (since_ns, now_ns) = stalls(&seen)[0];
+    assert_eq!(since_ns, begin);
+    assert!(now_ns - begin >= SMALL.stall_ns, "{} ns too early", begin + SMALL.stall_ns - now_ns);
+    assert_eq!(recoveries(&seen)[0].0, begin);
+    assert!(recoveries(&seen)[0].1 >= ended - SMALL.stall_ns);
+    for event in events {
+        if let StallEvent::Tick { since_ns } = event {
+            assert_eq!(since_ns, begin);
+        }
+    }
+}
+
+#[test]
+fn short_messages_never_fire_though_the_looper_is_busy() {
+    let (timer, seen) = start(SMALL, boottime_ns);
+    let until = Instant::now() + Duration::from_millis(600);
+    let mut longest = 0;
+    while Instant::now() < until {
+        let begin = boottime_ns();
+        timer.message_begin(begin);
+        sleep(Duration::from_millis(1));
+        timer.message_end();
+        longest = longest.max(boottime_ns() - begin);
+    }
+    timer.stop();
+    // Only a message that truly was that long (this machine may be slow) may have been told.
+    assert!(stalls(&seen).is_empty() || longest >= SMALL.stall_ns, "{:?}, longest {longest}", stalls(&seen));
+    assert!(seen.lock().unwrap().is_empty() || longest >= SMALL.suspect_ns);
+}
+
+#[test]
+fn back_to_back_messages_are_told_apart() {
+    let (timer, seen) = start(SMALL, boottime_ns);
+    let first = boottime_ns();
+    timer.message_begin(first);
+    wait_for("the first", || stalls(&seen).len() == 1);
+    // Without an end in between, as a message that was never closed.
+    let second = boottime_ns();
+    timer.message_begin(second);
+    wait_for("the second", || stalls(&seen).len() == 2);
+    assert_eq!(recoveries(&seen).len(), 1);
+    assert_eq!(stalls(&seen).iter().map(|stall| stall.0).collect::<Vec<_>>(), [first, second]);
+    assert!(stalls(&seen).iter().all(|(since, now)| now - since >= SMALL.stall_ns));
+}
+
+#[test]
+fn equal_begins_are_two_messages() {
+    let (timer, seen) = start(SMALL, boottime_ns);
+    let begin = boottime_ns();
+    timer.message_begin(begin);
+    wait_for("the first", || stalls(&seen).len() == 1);
+    timer.message_end();
+    timer.message_begin(begin);
+    wait_for("the second", || stalls(&seen).len() == 2);
+    assert_eq!(recoveries(&seen).len(), 1);
+}
+
+#[test]
+fn it_parks_when_nothing_happens_and_wakes_for_a_message() {
+    let (timer, seen) = start(SMALL, boottime_ns);
+    timer.message_begin(boottime_ns());
+    timer.message_end();
+    // Wake-ups end once no message was open for two seconds.
+    sleep(Duration::from_millis(2500));
+    let give_up = Instant::now() + Duration::from_secs(30);
+    loop {
+        let before = timer.wakeups();
+        sleep(Duration::from_millis(300));
+        if timer.wakeups() == before {
+            break;
+        }
+        assert!(Instant::now() < give_up, "it never parks");
+    }
+    let begin = boottime_ns();
+    timer.message_begin(begin);
+    wait_for("the stall", || stalls(&seen).len() == 1);
+    assert_eq!(stalls(&seen)[0].0, begin);
+}
+
+#[test]
+fn wakes_about_once_a_suspect_period_however_many_messages_there_are() {
+    let thresholds = Thresholds { suspect_ns: 50 * MS, stall_ns: 10_000 * MS, tick_ns: MS };
+    let (timer, seen) = start(thresholds, boottime_ns);
+    let from = Instant::now();
+    let mut messages = 0u64;
+    while from.elapsed() < Duration::from_millis(500) {
+        timer.message_begin(boottime_ns());
+        timer.message_end();
+        messages += 1;
+    }
+    let (wakeups, ticks) = (timer.wakeups(), seen.lock().unwrap().len() as u64);
+    // Each wake-up but those of a tick is a suspect period apart.
+    let periods = from.elapsed().as_nanos() as u64 / thresholds.suspect_ns;
+    assert!(wakeups <= periods + 2 + ticks, "{wakeups} wake-ups, {periods} periods, {messages} messages");
+}
+
+#[test]
+fn a_panicking_observer_is_called_no_more() {
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = calls.clone();
+    let timer = StallTimer::start(
+        SMALL,
+        boottime_ns,
+        Box::new(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            panic!("an observer that fails");
+        }),
+    )
+    .unwrap();
+    timer.message_begin(boottime_ns());
+    wait_for("the panic", || timer.observer_panicked());
+    sleep(Duration::from_millis(150));
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    timer.message_end();
+    timer.stop();
+}
+
+/// Added to the clock, as a deep sleep or a freezer adds to BOOTTIME.
+static JUMP: AtomicU64 = AtomicU64::new(0);
+
+fn jumping_clock() -> u64 {
+    boottime_ns() + JUMP.load(Ordering::SeqCst)
+}
+
+#[test]
+fn time_in_which_nothing_ran_does_not_count() {
+    // The sleep until suspicion is long, so that the jump falls into a sleep of the timer thread.
+    let thresholds = Thresholds { suspect_ns: 800 * MS, stall_ns: 1200 * MS, tick_ns: 5 * MS };
+    let (timer, seen) = start(thresholds, jumping_clock);
+    let begin = jumping_clock();
+    timer.message_begin(begin);
+    sleep(Duration::from_millis(100));
+    let hour = 3_600_000 * MS;
+    JUMP.store(hour, Ordering::SeqCst);
+    let (run, jumped) = (Instant::now(), jumping_clock());
+    wait_for("the stall", || stalls(&seen).len() == 1);
+    let (since_ns, now_ns) = stalls(&seen)[0];
+    assert_eq!(since_ns, begin, "its true begin");
+    // It has run for at least the threshold, jump not counted. What it ran before the jump and lateness are allowed for.
+    assert!(now_ns - jumped >= thresholds.stall_ns - 800 * MS, "{} ms", (now_ns - jumped) / MS);
+    assert!(run.elapsed() >= Duration::from_millis(300), "{:?}", run.elapsed());
+    assert!(now_ns - begin >= hour);
+}
