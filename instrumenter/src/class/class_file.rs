@@ -1,0 +1,135 @@
+//! The outline of a class file: what is needed to find its methods and copy the rest.
+//!
+//! ```text
+//! magic minor major | constant pool | access this super interfaces | fields | methods | attributes
+//!                    ^ grows at its end                                ^ only Code attributes change
+//! ```
+
+use core::ops::Range;
+
+use super::constant_pool::ConstantPool;
+use super::cursor::Cursor;
+use crate::error::{Malformed, SkipReason};
+
+/// The class file versions that are rewritten: 1.0.2 to Java 26, preview or not.
+pub(crate) const VERSIONS: core::ops::RangeInclusive<u16> = 45..=70;
+
+/// Access flags of the class file format.
+pub(crate) mod access {
+    pub(crate) const NATIVE: u16 = 0x0100;
+    pub(crate) const ABSTRACT: u16 = 0x0400;
+    pub(crate) const MODULE: u16 = 0x8000;
+}
+
+/// A class file, its methods located but not looked into.
+pub(crate) struct ClassFile<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) major: u16,
+    pub(crate) pool: ConstantPool<'a>,
+    /// Where the constant pool's entries end.
+    pub(crate) pool_end: usize,
+    pub(crate) access: u16,
+    /// Internal name, modified UTF-8.
+    pub(crate) name: &'a [u8],
+    pub(crate) source_file: Option<&'a [u8]>,
+    pub(crate) methods: Vec<Method<'a>>,
+}
+
+/// A method, its `Code` attribute located but not looked into.
+pub(crate) struct Method<'a> {
+    pub(crate) access: u16,
+    pub(crate) name: &'a [u8],
+    pub(crate) descriptor: &'a [u8],
+    /// The whole `Code` attribute, its name and length included.
+    pub(crate) code: Option<Range<usize>>,
+}
+
+impl Method<'_> {
+    pub(crate) fn is_constructor(&self) -> bool {
+        self.name == b"<init>"
+    }
+}
+
+/// Name index and contents of the attribute that `cursor` stands before.
+pub(crate) fn attribute<'a>(cursor: &mut Cursor<'a>) -> Result<(u16, Cursor<'a>), Malformed> {
+    let name = cursor.u2()?;
+    let length = cursor.u4()?;
+    let contents = cursor.sub(length as usize)?;
+    Ok((name, contents))
+}
+
+fn skip_attributes(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
+    for _ in 0..cursor.u2()? {
+        attribute(cursor)?;
+    }
+    Ok(())
+}
+
+impl<'a> ClassFile<'a> {
+    /// Reads the outline of `bytes`.
+    ///
+    /// The version is looked at first: nothing is said about the layout of a version to come.
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, SkipReason> {
+        let mut cursor = Cursor::new(bytes);
+        if cursor.u4()? != 0xCAFE_BABE {
+            return Err(Malformed { offset: 0, what: "no class file magic" }.into());
+        }
+        let minor = cursor.u2()?;
+        let major = cursor.u2()?;
+        if major > *VERSIONS.end() {
+            return Err(SkipReason::NewerVersion { major, minor });
+        }
+        if major < *VERSIONS.start() {
+            return Err(Malformed { offset: 6, what: "a class file version below 45" }.into());
+        }
+        Ok(Self::read_body(bytes, major, cursor)?)
+    }
+
+    fn read_body(bytes: &'a [u8], major: u16, mut cursor: Cursor<'a>) -> Result<Self, Malformed> {
+        let pool = ConstantPool::read(bytes, &mut cursor)?;
+        let pool_end = cursor.at();
+        let access = cursor.u2()?;
+        let name = pool.class_name(cursor.u2()?)?;
+        // None for java/lang/Object and for a module.
+        match cursor.u2()? {
+            0 => {}
+            index => drop(pool.class_name(index)?),
+        }
+        let interfaces = cursor.u2()?;
+        cursor.skip(2 * usize::from(interfaces))?;
+        for _ in 0..cursor.u2()? {
+            cursor.skip(6)?;
+            skip_attributes(&mut cursor)?;
+        }
+        let mut methods = Vec::new();
+        for _ in 0..cursor.u2()? {
+            methods.push(read_method(&pool, &mut cursor)?);
+        }
+        let mut source_file = None;
+        for _ in 0..cursor.u2()? {
+            let (attribute_name, mut contents) = attribute(&mut cursor)?;
+            if pool.is_text(attribute_name, b"SourceFile") {
+                source_file = Some(pool.utf8(contents.u2()?)?);
+            }
+        }
+        if !cursor.is_empty() {
+            return Err(cursor.malformed("bytes behind the end of the class"));
+        }
+        Ok(Self { bytes, major, pool, pool_end, access, name, source_file, methods })
+    }
+}
+
+fn read_method<'a>(pool: &ConstantPool<'a>, cursor: &mut Cursor<'a>) -> Result<Method<'a>, Malformed> {
+    let access = cursor.u2()?;
+    let name = pool.utf8(cursor.u2()?)?;
+    let descriptor = pool.utf8(cursor.u2()?)?;
+    let mut code = None;
+    for _ in 0..cursor.u2()? {
+        let start = cursor.at();
+        let (attribute_name, _) = attribute(cursor)?;
+        if pool.is_text(attribute_name, b"Code") && code.replace(start..cursor.at()).is_some() {
+            return Err(Malformed { offset: start, what: "a method with two Code attributes" });
+        }
+    }
+    Ok(Method { access, name, descriptor, code })
+}

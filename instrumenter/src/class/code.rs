@@ -1,0 +1,80 @@
+//! The `Code` attribute, taken apart.
+
+use super::class_file::{ClassFile, Method, attribute};
+use super::cursor::Cursor;
+use crate::error::Malformed;
+
+/// One row of the exception table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handler {
+    pub(crate) start: u16,
+    pub(crate) end: u16,
+    pub(crate) handler: u16,
+    pub(crate) catch_type: u16,
+}
+
+/// The parts of a `Code` attribute.
+pub(crate) struct Code<'a> {
+    pub(crate) name_index: u16,
+    pub(crate) max_stack: u16,
+    pub(crate) max_locals: u16,
+    /// 1 to 65,535 bytes.
+    pub(crate) bytes: &'a [u8],
+    /// Where `bytes` start in the class file.
+    pub(crate) at: usize,
+    pub(crate) handlers: Vec<Handler>,
+    /// Name index and contents of each attribute of the attribute.
+    pub(crate) attributes: Vec<(u16, Cursor<'a>)>,
+}
+
+impl<'a> Code<'a> {
+    /// The code of `method`, which must be one of `class`'s, or `None` if it has none.
+    pub(crate) fn of(class: &ClassFile<'a>, method: &Method<'a>) -> Result<Option<Self>, Malformed> {
+        let Some(range) = &method.code else { return Ok(None) };
+        let mut cursor = Cursor::new(class.bytes);
+        cursor.skip(range.start)?;
+        let (name_index, mut contents) = attribute(&mut cursor)?;
+        Self::read(name_index, &mut contents).map(Some)
+    }
+
+    fn read(name_index: u16, cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
+        let max_stack = cursor.u2()?;
+        let max_locals = cursor.u2()?;
+        let length = cursor.u4()?;
+        if !(1..=0xFFFF).contains(&length) {
+            return Err(cursor.malformed("a code length outside 1 to 65,535"));
+        }
+        let at = cursor.at();
+        let bytes = cursor.bytes(length as usize)?;
+        let count = cursor.u2()?;
+        let mut rows = cursor.sub(8 * usize::from(count))?;
+        let mut handlers = Vec::with_capacity(usize::from(count));
+        while !rows.is_empty() {
+            handlers.push(Handler {
+                start: rows.u2()?,
+                end: rows.u2()?,
+                handler: rows.u2()?,
+                catch_type: rows.u2()?,
+            });
+        }
+        let mut attributes = Vec::new();
+        for _ in 0..cursor.u2()? {
+            attributes.push(attribute(cursor)?);
+        }
+        if !cursor.is_empty() {
+            return Err(cursor.malformed("bytes behind the end of a Code attribute"));
+        }
+        Ok(Self { name_index, max_stack, max_locals, bytes, at, handlers, attributes })
+    }
+
+    /// The source line of the first instruction that has one.
+    pub(crate) fn first_line(&self, class: &ClassFile<'_>) -> Option<u16> {
+        let lines = self.attributes.iter().filter(|(name, _)| class.pool.is_text(*name, b"LineNumberTable"));
+        let rows = lines.flat_map(|(_, contents)| {
+            let mut cursor = *contents;
+            let count = cursor.u2().unwrap_or(0);
+            (0..count).map_while(move |_| Some((cursor.u2().ok()?, cursor.u2().ok()?)))
+        });
+        rows.min_by_key(|&(pc, _)| pc).map(|(_, line)| line)
+    }
+}

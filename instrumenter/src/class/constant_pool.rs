@@ -1,0 +1,199 @@
+//! The constant pool: looked up by index, and only ever appended to.
+//!
+//! Because new entries go behind the old ones, no index in the rest of the class file changes and
+//! all of it but the rewritten `Code` attributes is copied as bytes.
+
+use super::cursor::Cursor;
+use crate::error::{Malformed, SkipReason};
+
+mod tag {
+    pub(super) const UTF8: u8 = 1;
+    pub(super) const INTEGER: u8 = 3;
+    pub(super) const FLOAT: u8 = 4;
+    pub(super) const LONG: u8 = 5;
+    pub(super) const DOUBLE: u8 = 6;
+    pub(super) const CLASS: u8 = 7;
+    pub(super) const STRING: u8 = 8;
+    pub(super) const FIELDREF: u8 = 9;
+    pub(super) const METHODREF: u8 = 10;
+    pub(super) const INTERFACE_METHODREF: u8 = 11;
+    pub(super) const NAME_AND_TYPE: u8 = 12;
+    pub(super) const METHOD_HANDLE: u8 = 15;
+    pub(super) const METHOD_TYPE: u8 = 16;
+    pub(super) const DYNAMIC: u8 = 17;
+    pub(super) const INVOKE_DYNAMIC: u8 = 18;
+    pub(super) const MODULE: u8 = 19;
+    pub(super) const PACKAGE: u8 = 20;
+}
+
+/// Where each entry of a class file's pool lies.
+pub(crate) struct ConstantPool<'a> {
+    bytes: &'a [u8],
+    /// Offset of each entry's tag; 0 where no entry is (index 0, and behind a long or double).
+    entries: Vec<u32>,
+}
+
+impl<'a> ConstantPool<'a> {
+    /// Reads `constant_pool_count` and the entries; `cursor` ends behind them.
+    pub(crate) fn read(bytes: &'a [u8], cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
+        let count = usize::from(cursor.u2()?);
+        let mut entries = Vec::with_capacity(count);
+        entries.push(0);
+        while entries.len() < count {
+            let offset = cursor.at();
+            entries.push(u32::try_from(offset).map_err(|_| cursor.malformed("the class is over 4 GiB"))?);
+            match cursor.u1()? {
+                tag::UTF8 => {
+                    let length = cursor.u2()?;
+                    cursor.skip(usize::from(length))?;
+                }
+                tag::LONG | tag::DOUBLE => {
+                    cursor.skip(8)?;
+                    entries.push(0);
+                }
+                tag::INTEGER
+                | tag::FLOAT
+                | tag::FIELDREF
+                | tag::METHODREF
+                | tag::INTERFACE_METHODREF
+                | tag::NAME_AND_TYPE
+                | tag::DYNAMIC
+                | tag::INVOKE_DYNAMIC => cursor.skip(4)?,
+                tag::CLASS | tag::STRING | tag::METHOD_TYPE | tag::MODULE | tag::PACKAGE => cursor.skip(2)?,
+                tag::METHOD_HANDLE => cursor.skip(3)?,
+                _ => return Err(Malformed { offset, what: "unknown constant pool tag" }),
+            }
+        }
+        if entries.len() > count.max(1) {
+            return Err(cursor.malformed("the constant pool ends inside a long or double"));
+        }
+        Ok(Self { bytes, entries })
+    }
+
+    /// `constant_pool_count`: one more than the last index.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn entry(&self, index: u16) -> Option<(u8, &'a [u8])> {
+        let offset = *self.entries.get(usize::from(index))? as usize;
+        if offset == 0 {
+            return None;
+        }
+        let (&tag, body) = self.bytes.get(offset..)?.split_first()?;
+        Some((tag, body))
+    }
+
+    fn malformed(&self, index: u16, what: &'static str) -> Malformed {
+        let offset = self.entries.get(usize::from(index)).copied().unwrap_or(0);
+        Malformed { offset: offset as usize, what }
+    }
+
+    fn utf8_at(&self, index: u16) -> Option<&'a [u8]> {
+        let (tag, body) = self.entry(index)?;
+        let (length, rest) = body.split_first_chunk::<2>()?;
+        (tag == tag::UTF8).then(|| rest.get(..usize::from(u16::from_be_bytes(*length))))?
+    }
+
+    /// The modified UTF-8 bytes at `index`.
+    pub(crate) fn utf8(&self, index: u16) -> Result<&'a [u8], Malformed> {
+        self.utf8_at(index).ok_or_else(|| self.malformed(index, "a Utf8 constant was expected"))
+    }
+
+    /// The two indices of a member reference, name and type, or dynamic call site.
+    fn pair(&self, index: u16, wanted: &[u8]) -> Option<(u16, u16)> {
+        let (tag, body) = self.entry(index)?;
+        let (&[a, b, c, d], _) = body.split_first_chunk::<4>()?;
+        wanted.contains(&tag).then_some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
+    }
+
+    /// The internal name of the class at `index`.
+    pub(crate) fn class_name(&self, index: u16) -> Result<&'a [u8], Malformed> {
+        let name = self.entry(index).filter(|&(tag, _)| tag == tag::CLASS);
+        let name = name.and_then(|(_, body)| body.first_chunk::<2>());
+        let name = name.and_then(|name| self.utf8_at(u16::from_be_bytes(*name)));
+        name.ok_or_else(|| self.malformed(index, "a Class constant was expected"))
+    }
+
+    /// Name and descriptor of the field, method or dynamic call site at `index`.
+    pub(crate) fn member(&self, index: u16) -> Result<(&'a [u8], &'a [u8]), Malformed> {
+        const MEMBERS: [u8; 5] =
+            [tag::FIELDREF, tag::METHODREF, tag::INTERFACE_METHODREF, tag::DYNAMIC, tag::INVOKE_DYNAMIC];
+        let found = self.pair(index, &MEMBERS).and_then(|(_, name_and_type)| {
+            let (name, descriptor) = self.pair(name_and_type, &[tag::NAME_AND_TYPE])?;
+            Some((self.utf8_at(name)?, self.utf8_at(descriptor)?))
+        });
+        found.ok_or_else(|| self.malformed(index, "a field or method reference was expected"))
+    }
+
+    /// Whether the constant at `index` is this very text.
+    pub(crate) fn is_text(&self, index: u16, text: &[u8]) -> bool {
+        self.utf8_at(index) == Some(text)
+    }
+
+    /// The lowest index of each of the wanted texts, found in one walk over the pool.
+    pub(crate) fn find_texts<const N: usize>(&self, wanted: [&[u8]; N]) -> [Option<u16>; N] {
+        let mut found = [None; N];
+        for index in 0..self.entries.len() as u32 {
+            let index = index as u16;
+            let Some(text) = self.utf8_at(index) else { continue };
+            for (slot, wanted) in found.iter_mut().zip(wanted) {
+                if slot.is_none() && text == wanted {
+                    *slot = Some(index);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Entries to be written behind those of an existing pool.
+pub(crate) struct Appended {
+    next: u32,
+    bytes: Vec<u8>,
+}
+
+impl Appended {
+    pub(crate) fn behind(pool: &ConstantPool<'_>) -> Self {
+        Self { next: pool.count().max(1) as u32, bytes: Vec::with_capacity(256) }
+    }
+
+    /// `constant_pool_count` with the new entries.
+    pub(crate) fn count(&self) -> u16 {
+        // `take` never lets `next` pass 65,535.
+        self.next as u16
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn take(&mut self, tag: u8, body: &[&[u8]]) -> Result<u16, SkipReason> {
+        // The count is a u2 and one more than the last index.
+        let index = u16::try_from(self.next).ok().filter(|&index| index < u16::MAX);
+        let index = index.ok_or(SkipReason::ConstantPoolFull)?;
+        self.next += 1;
+        self.bytes.push(tag);
+        body.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        Ok(index)
+    }
+
+    pub(crate) fn utf8(&mut self, text: &[u8]) -> Result<u16, SkipReason> {
+        let length = u16::try_from(text.len()).map_err(|_| SkipReason::ConstantPoolFull)?;
+        self.take(tag::UTF8, &[&length.to_be_bytes(), text])
+    }
+
+    pub(crate) fn integer(&mut self, value: u32) -> Result<u16, SkipReason> {
+        self.take(tag::INTEGER, &[&value.to_be_bytes()])
+    }
+
+    pub(crate) fn class(&mut self, name: u16) -> Result<u16, SkipReason> {
+        self.take(tag::CLASS, &[&name.to_be_bytes()])
+    }
+
+    pub(crate) fn method(&mut self, class: u16, name: u16, descriptor: u16) -> Result<u16, SkipReason> {
+        let name_and_type =
+            self.take(tag::NAME_AND_TYPE, &[&name.to_be_bytes(), &descriptor.to_be_bytes()])?;
+        self.take(tag::METHODREF, &[&class.to_be_bytes(), &name_and_type.to_be_bytes()])
+    }
+}

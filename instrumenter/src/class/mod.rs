@@ -1,0 +1,8 @@
+//! Reading class files, and the parts of writing one that know nothing of tracing.
+
+pub(crate) mod class_file;
+pub(crate) mod code;
+pub(crate) mod constant_pool;
+pub(crate) mod cursor;
+pub(crate) mod opcodes;
+pub(crate) mod text;

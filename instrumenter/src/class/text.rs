@@ -1,0 +1,62 @@
+//! Names and descriptors as text.
+
+use std::borrow::Cow;
+
+/// Decodes the modified UTF-8 of class files.
+///
+/// Class files may hold half a surrogate pair, which no Rust string can. Such a unit, and any byte
+/// that is no modified UTF-8 at all, becomes `\uXXXX`, so that different names stay different.
+pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = core::str::from_utf8(bytes) {
+        return Cow::Borrowed(text);
+    }
+    let mut units = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&first, tail)) = rest.split_first() {
+        let unit = |high: u8, low: &[u8]| {
+            low.iter().try_fold(u16::from(high), |unit, &byte| {
+                (byte & 0xC0 == 0x80).then_some(unit << 6 | u16::from(byte & 0x3F))
+            })
+        };
+        let (value, used) = match first {
+            0..=0x7F => (Some(u16::from(first)), 1),
+            0xC0..=0xDF => (tail.get(..1).and_then(|low| unit(first & 0x1F, low)), 2),
+            0xE0..=0xEF => (tail.get(..2).and_then(|low| unit(first & 0x0F, low)), 3),
+            _ => (None, 1),
+        };
+        match value {
+            Some(value) => {
+                units.push(value);
+                rest = rest.get(used..).unwrap_or_default();
+            }
+            None => {
+                units.extend(format!("\\u{first:04x}").encode_utf16());
+                rest = tail;
+            }
+        }
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for unit in char::decode_utf16(units) {
+        match unit {
+            Ok(character) => text.push(character),
+            Err(half) => text.push_str(&format!("\\u{:04x}", half.unpaired_surrogate())),
+        }
+    }
+    Cow::Owned(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn modified_utf8_decodes_and_never_collides() {
+        assert_eq!(decode(b"java/lang/Object"), "java/lang/Object");
+        assert_eq!(decode("größe".as_bytes()), "größe");
+        // U+1F600 as the surrogate pair that javac writes, and NUL as two bytes.
+        assert_eq!(decode(&[0xED, 0xA0, 0xBD, 0xED, 0xB8, 0x80]), "\u{1F600}");
+        assert_eq!(decode(&[b'a', 0xC0, 0x80]), "a\0");
+        assert_eq!(decode(&[0xED, 0xA0, 0xBD]), "\\ud83d");
+        assert_eq!(decode(&[0xFF, b'x', 0xE0]), "\\u00ffx\\u00e0");
+    }
+}

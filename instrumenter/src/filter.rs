@@ -1,0 +1,138 @@
+//! Which methods are worth a call.
+//!
+//! The rule is Matrix's: a method that calls nothing cannot be what the main thread hangs in for
+//! long, and a constructor that only calls its super constructor and sets fields is noise. Unlike
+//! Matrix's, it also holds for abstract classes, default and static methods of interfaces and enum
+//! bodies, and no class is left out for a part of its name.
+
+use crate::class::opcodes::{self, INVOKEDYNAMIC, INVOKESPECIAL, INVOKEVIRTUAL, IRETURN, PUTFIELD, SALOAD};
+use crate::error::Malformed;
+
+/// Classes that are never touched, whatever the filter or a base map says: the runtime itself, and
+/// what only the boot class loader may define.
+const NEVER: [&str; 2] = ["dev/anrscope", "java"];
+
+/// The classes that are left alone.
+///
+/// An entry is the name of a class or package, with `/` or `.`, with or without one at the end. It
+/// blocks the class of that name with its nested classes, and everything below the package of that
+/// name: `com/acme/util` blocks `com/acme/util/Text`, but not `com/acme/utilities/Text`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    blocked: Vec<String>,
+}
+
+impl Default for Filter {
+    /// Blocks `android/` and `com/tencent/matrix/`, as Matrix does.
+    fn default() -> Self {
+        Self { blocked: vec!["android".to_owned(), "com/tencent/matrix".to_owned()] }
+    }
+}
+
+impl Filter {
+    /// A filter that blocks nothing but what is never touched: `dev/anrscope/` and `java/`.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { blocked: Vec::new() }
+    }
+
+    /// Adds a class or package.
+    pub fn block(&mut self, name: &str) {
+        let name = name.trim().replace('.', "/");
+        let name = name.trim_end_matches('/');
+        if !name.is_empty() {
+            self.blocked.push(name.to_owned());
+        }
+    }
+
+    /// Whether the class of this internal name is blocked.
+    #[must_use]
+    pub fn blocks(&self, class: &str) -> bool {
+        self.blocked.iter().any(|entry| covers(entry, class))
+    }
+}
+
+/// Whether the class of this internal name must not be touched even if a base map lists it.
+pub(crate) fn never_touched(class: &str) -> bool {
+    NEVER.iter().any(|entry| covers(entry, class))
+}
+
+/// Whether `class` is the class `entry`, nested in it, or below the package of that name.
+pub(crate) fn covers(entry: &str, class: &str) -> bool {
+    class.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '$']))
+}
+
+/// Whether a method with this code is worth tracing.
+pub(crate) fn worth_tracing(code: &[u8], is_constructor: bool) -> Result<bool, Malformed> {
+    let (mut calls, mut special_calls, mut only_simple) = (0_u32, 0_u32, true);
+    for instruction in opcodes::instructions(code) {
+        match instruction?.opcode {
+            INVOKESPECIAL => {
+                calls += 1;
+                special_calls += 1;
+            }
+            INVOKEVIRTUAL..=INVOKEDYNAMIC => {
+                calls += 1;
+                only_simple = false;
+            }
+            // Constants and loads, returns, field access.
+            0..=SALOAD | IRETURN..=PUTFIELD => {}
+            _ => only_simple = false,
+        }
+    }
+    Ok(calls > 0 && !(is_constructor && only_simple && special_calls == 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::opcodes::{ALOAD_0, GETSTATIC, INVOKESTATIC, RETURN};
+
+    #[test]
+    fn entries_end_at_a_package_or_class_boundary() {
+        let mut filter = Filter::default();
+        filter.block("com.acme.util.");
+        filter.block("  ");
+        for (class, blocked) in [
+            ("com/acme/util/Text", true),
+            ("com/acme/util/deep/Text", true),
+            ("com/acme/utilities/Text", false),
+            ("com/acme/util", true),
+            ("com/acme/util$Inner", true),
+            ("android/os/Handler", true),
+            ("androidx/core/App", false),
+            ("com/tencent/matrix/Matrix", true),
+        ] {
+            assert_eq!(filter.blocks(class), blocked, "{class}");
+        }
+        assert!(!Filter::none().blocks("android/os/Handler"));
+        assert!(never_touched("dev/anrscope/MethodBeat"));
+        assert!(never_touched("java/lang/Object"));
+        assert!(!never_touched("javax/inject/Inject"));
+    }
+
+    #[test]
+    fn the_truth_table_of_the_rule() {
+        let special = [INVOKESPECIAL, 0, 1];
+        let case = |parts: &[&[u8]]| {
+            let code = [parts.concat(), vec![RETURN]].concat();
+            (worth_tracing(&code, false).unwrap(), worth_tracing(&code, true).unwrap())
+        };
+        assert_eq!(case(&[]), (false, false));
+        assert_eq!(case(&[&[ALOAD_0, GETSTATIC, 0, 1]]), (false, false));
+        // A loop, array code and a monitor without a call.
+        assert_eq!(case(&[&[167, 0, 0, 79, 194, 195]]), (false, false));
+        assert_eq!(case(&[&[ALOAD_0], &special]), (true, false));
+        assert_eq!(case(&[&[ALOAD_0], &special, &special]), (true, true));
+        // A constructor that stores, computes, jumps, creates or casts.
+        for more in [&[54, 1][..], &[96], &[153, 0, 3], &[187, 0, 1], &[192, 0, 1]] {
+            assert_eq!(case(&[&special, more]), (true, true), "{more:?}");
+        }
+        for call in
+            [&[INVOKEVIRTUAL, 0, 1][..], &[INVOKESTATIC, 0, 1], &[185, 0, 1, 1, 0], &[186, 0, 1, 0, 0]]
+        {
+            assert_eq!(case(&[call]), (true, true), "{call:?}");
+        }
+        assert!(worth_tracing(&[255], false).is_err());
+    }
+}

@@ -1,0 +1,385 @@
+//! Where a constructor may be traced from: behind its call of another constructor.
+//!
+//! Before that call the object is *uninitialized this*, and the JVM verifies that no exception
+//! handler of ours covers the code there. Which `invokespecial <init>` is the call cannot be told
+//! from its operand (`super(new Base())` has two alike), so the code before it is followed: for each
+//! stack slot and local variable, is it the uninitialized object or not? One visit of each
+//! instruction is enough, since verified code has the same answer on every path to it.
+
+use super::stack_map;
+use crate::class::class_file::ClassFile;
+use crate::class::code::Code;
+use crate::class::opcodes::{
+    self, ALOAD, ALOAD_0, ALOAD_3, ASTORE, ASTORE_3, ATHROW, GETFIELD, GETSTATIC, GOTO, GOTO_W, IINC,
+    INVOKEDYNAMIC, INVOKESPECIAL, INVOKESTATIC, ISTORE, ISTORE_0, Instruction, LOOKUPSWITCH, MULTIANEWARRAY,
+    POP, PUTFIELD, PUTSTATIC, RET, SWAP, TABLESWITCH, WIDE,
+};
+use crate::error::{Malformed, SkipReason};
+
+/// Bound on the words of all states that wait to be followed.
+const MAX_PENDING: usize = 1 << 18;
+/// Bound on how many exception table rows are looked at, all instructions together.
+const MAX_ROWS: usize = 1 << 22;
+
+/// The parts of a constructor before its super or this call.
+pub(crate) struct Prelude {
+    /// By pc: the instruction is run before the call, or is the call.
+    before_super: Vec<bool>,
+    /// Sorted: the instructions that come right after a super or this call.
+    pub(crate) bodies: Vec<u32>,
+}
+
+impl Prelude {
+    pub(crate) fn contains(&self, pc: u32) -> bool {
+        self.before_super.get(pc as usize).copied().unwrap_or(false)
+    }
+}
+
+/// Which stack slots (words) and locals hold the uninitialized object.
+struct State {
+    stack: Vec<bool>,
+    locals: Vec<u16>,
+}
+
+impl State {
+    fn pop(&mut self) -> Result<bool, Malformed> {
+        self.stack.pop().ok_or(Malformed { offset: 0, what: "an empty stack is popped" })
+    }
+
+    fn pop_words(&mut self, count: usize) -> Result<(), Malformed> {
+        (0..count).try_for_each(|_| self.pop().map(drop))
+    }
+
+    fn push_words(&mut self, count: usize) {
+        self.stack.resize(self.stack.len() + count, false);
+    }
+
+    fn store(&mut self, local: u16, this: bool) {
+        self.locals.retain(|&kept| kept != local);
+        if this {
+            self.locals.push(local);
+        }
+    }
+}
+
+/// Follows `code`, which is a constructor's.
+pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude, SkipReason> {
+    let mut found = Prelude { before_super: vec![false; code.bytes.len()], bodies: Vec::new() };
+    let mut queued = vec![false; code.bytes.len()];
+    // Local 0 is the object.
+    let mut pending = vec![(0_u32, State { stack: Vec::new(), locals: vec![0] })];
+    let mut pending_words = 1;
+    let mut rows_looked_at = 0;
+    while let Some((mut pc, mut state)) = pending.pop() {
+        pending_words -= state.stack.len() + state.locals.len();
+        // The state is only copied for a target that nobody has asked for yet.
+        let mut queue = |target: u32, stack: &[bool], locals: &[u16]| {
+            let Some(seen) = queued.get_mut(target as usize) else { return Ok(()) };
+            if !core::mem::replace(seen, true) {
+                pending_words += stack.len() + locals.len();
+                if pending_words > MAX_PENDING {
+                    return Err(SkipReason::ConstructorTooComplex);
+                }
+                pending.push((target, State { stack: stack.to_vec(), locals: locals.to_vec() }));
+            }
+            Ok(())
+        };
+        loop {
+            match found.before_super.get_mut(pc as usize) {
+                None => {
+                    return Err(Malformed { offset: 0, what: "control runs off the end of the code" }.into());
+                }
+                Some(true) => break,
+                Some(visited) => *visited = true,
+            }
+            let instruction = opcodes::instruction_at(code.bytes, pc)?;
+            // An exception leaves the locals as they are; only a store could change them, and that
+            // cannot throw.
+            rows_looked_at += code.handlers.len();
+            if rows_looked_at > MAX_ROWS {
+                return Err(SkipReason::ConstructorTooComplex);
+            }
+            for row in &code.handlers {
+                if (u32::from(row.start)..u32::from(row.end)).contains(&pc) {
+                    queue(u32::from(row.handler), &[false], &state.locals)?;
+                }
+            }
+            match step(class, code.bytes, instruction, &mut state)? {
+                Step::Next => pc = instruction.next(),
+                Step::Super => {
+                    found.bodies.push(instruction.next());
+                    break;
+                }
+                Step::End => break,
+                Step::Jump { targets, falls_through } => {
+                    for target in targets {
+                        queue(target, &state.stack, &state.locals)?;
+                    }
+                    if !falls_through {
+                        break;
+                    }
+                    pc = instruction.next();
+                }
+            }
+            if state.stack.len() > usize::from(code.max_stack) {
+                return Err(Malformed { offset: 0, what: "the stack grows past max_stack" }.into());
+            }
+        }
+    }
+    found.bodies.sort_unstable();
+    found.bodies.dedup();
+    if found.bodies.is_empty() {
+        return Err(SkipReason::NoSuperCall);
+    }
+    for (name, contents) in &code.attributes {
+        if class.pool.is_text(*name, b"StackMapTable") {
+            let mut dead = false;
+            stack_map::frames_before_super(*contents, |pc| dead |= !found.contains(pc))?;
+            if dead {
+                return Err(SkipReason::UnreachableBeforeSuper);
+            }
+        }
+    }
+    Ok(found)
+}
+
+enum Step {
+    Next,
+    /// This was the super or this call.
+    Super,
+    /// A throw. (A return here is refused: no verified constructor has one.)
+    End,
+    Jump {
+        targets: Vec<u32>,
+        falls_through: bool,
+    },
+}
+
+fn step(
+    class: &ClassFile<'_>,
+    code: &[u8],
+    instruction: Instruction,
+    state: &mut State,
+) -> Result<Step, SkipReason> {
+    let Instruction { pc, opcode, .. } = instruction;
+    let operand = |at: u32| code.get((pc + at) as usize).copied().unwrap_or(0);
+    let jump = |falls_through: bool| -> Result<Step, SkipReason> {
+        let offset = match opcode {
+            GOTO_W => opcodes::i4_at(code, pc + 1)?,
+            _ => i32::from(opcodes::u2_at(code, pc + 1)? as i16),
+        };
+        Ok(Step::Jump { targets: vec![opcodes::target(pc, offset, code.len())?], falls_through })
+    };
+    match opcode {
+        ALOAD => load(state, u16::from(operand(1))),
+        ALOAD_0..=ALOAD_3 => load(state, u16::from(opcode - ALOAD_0)),
+        ISTORE..=ASTORE => store(state, opcode - ISTORE, u16::from(operand(1)))?,
+        ISTORE_0..=ASTORE_3 => {
+            store(state, (opcode - ISTORE_0) / 4, u16::from((opcode - ISTORE_0) % 4))?;
+        }
+        WIDE => {
+            let local = opcodes::u2_at(code, pc + 2)?;
+            match operand(1) {
+                ALOAD => load(state, local),
+                wide @ ISTORE..=ASTORE => store(state, wide - ISTORE, local)?,
+                IINC => {}
+                RET => return Err(SkipReason::Subroutines),
+                // long and double are the odd ones: 22 and 24.
+                wide => state.push_words(if wide % 2 == 0 { 2 } else { 1 }),
+            }
+        }
+        POP..=SWAP => shuffle(state, opcode)?,
+        GETSTATIC..=PUTFIELD => {
+            let (_, descriptor) = class.pool.member(opcodes::u2_at(code, pc + 1)?)?;
+            let size = words_of(descriptor.first());
+            match opcode {
+                GETSTATIC => state.push_words(size),
+                PUTSTATIC => state.pop_words(size)?,
+                GETFIELD => {
+                    state.pop()?;
+                    state.push_words(size);
+                }
+                _ => state.pop_words(size + 1)?,
+            }
+        }
+        opcodes::INVOKEVIRTUAL..=INVOKEDYNAMIC => {
+            let (name, descriptor) = class.pool.member(opcodes::u2_at(code, pc + 1)?)?;
+            let (arguments, result) = call_words(descriptor)?;
+            state.pop_words(arguments)?;
+            let on_object = !matches!(opcode, INVOKESTATIC | INVOKEDYNAMIC);
+            let this = on_object && state.pop()?;
+            if this && opcode == INVOKESPECIAL && name == b"<init>" {
+                return Ok(Step::Super);
+            }
+            state.push_words(result);
+        }
+        MULTIANEWARRAY => {
+            state.pop_words(usize::from(operand(3)))?;
+            state.push_words(1);
+        }
+        ATHROW => return Ok(Step::End),
+        GOTO | GOTO_W => return jump(false),
+        TABLESWITCH | LOOKUPSWITCH => {
+            state.pop()?;
+            let (switch, _) = opcodes::switch_at(code, pc)?;
+            let offsets = core::iter::once(switch.default).chain(switch.offsets());
+            let targets =
+                offsets.map(|offset| opcodes::target(pc, offset, code.len())).collect::<Result<_, _>>()?;
+            return Ok(Step::Jump { targets, falls_through: false });
+        }
+        _ if opcodes::is_subroutine(opcode) => return Err(SkipReason::Subroutines),
+        _ if opcodes::is_return(opcode) => {
+            return Err(Malformed {
+                offset: pc as usize,
+                what: "a constructor returns before its super call",
+            }
+            .into());
+        }
+        _ => {
+            let (popped, pushed) = effect(opcode);
+            state.pop_words(popped)?;
+            state.push_words(pushed);
+            if opcodes::is_short_branch(opcode) {
+                return jump(true);
+            }
+        }
+    }
+    Ok(Step::Next)
+}
+
+fn load(state: &mut State, local: u16) {
+    let this = state.locals.contains(&local);
+    state.stack.push(this);
+}
+
+/// Stores by the order of types in the instruction set: int, long, float, double, object.
+fn store(state: &mut State, kind: u8, local: u16) -> Result<(), Malformed> {
+    let this = state.pop()?;
+    state.store(local, this && kind == 4);
+    if kind == 1 || kind == 3 {
+        state.pop()?;
+        state.store(local.saturating_add(1), false);
+    }
+    Ok(())
+}
+
+/// pop, pop2, the six dups and swap.
+fn shuffle(state: &mut State, opcode: u8) -> Result<(), Malformed> {
+    let (copied, below) = match opcode - POP {
+        0 => return state.pop_words(1),
+        1 => return state.pop_words(2),
+        dup @ 2..=4 => (1, usize::from(dup - 2)),
+        dup @ 5..=7 => (2, usize::from(dup - 5)),
+        _ => {
+            let (top, second) = (state.pop()?, state.pop()?);
+            state.stack.extend([top, second]);
+            return Ok(());
+        }
+    };
+    let empty = Malformed { offset: 0, what: "too little on the stack to duplicate" };
+    let at = state.stack.len().checked_sub(copied + below).ok_or(empty)?;
+    let words = state.stack.get(at + below..).unwrap_or_default().to_vec();
+    state.stack.splice(at..at, words);
+    Ok(())
+}
+
+/// Words popped and pushed by the opcodes that always do the same and cannot hand the uninitialized
+/// object on.
+fn effect(opcode: u8) -> (usize, usize) {
+    match opcode {
+        1..=8 | 11..=13 | 16..=19 | 21 | 23 | 26..=29 | 34..=37 | 187 => (0, 1),
+        9 | 10 | 14 | 15 | 20 | 22 | 24 | 30..=33 | 38..=41 => (0, 2),
+        47 | 49 => (2, 2),
+        46..=53 => (2, 1),
+        80 | 82 => (4, 0),
+        79..=86 => (3, 0),
+        121 | 123 | 125 => (3, 2),
+        // Arithmetic: int and float have even numbers, long and double odd ones.
+        96..=115 | 120..=131 if opcode.is_multiple_of(2) => (2, 1),
+        96..=115 | 120..=131 => (4, 2),
+        117 | 119 | 138 | 143 => (2, 2),
+        133 | 135 | 140 | 141 => (1, 2),
+        136 | 137 | 142 | 144 => (2, 1),
+        116 | 118 | 134 | 139 | 145..=147 | 188..=190 | 192 | 193 => (1, 1),
+        148 | 151 | 152 => (4, 1),
+        149 | 150 => (2, 1),
+        153..=158 | 194 | 195 | 198 | 199 => (1, 0),
+        159..=166 => (2, 0),
+        _ => (0, 0),
+    }
+}
+
+fn words_of(first: Option<&u8>) -> usize {
+    match first {
+        Some(b'J' | b'D') => 2,
+        Some(b'V') | None => 0,
+        Some(_) => 1,
+    }
+}
+
+/// Words of the arguments and of the result of a method descriptor.
+fn call_words(descriptor: &[u8]) -> Result<(usize, usize), Malformed> {
+    let broken = Malformed { offset: 0, what: "a broken method descriptor" };
+    let (b'(', mut rest) = descriptor.split_first().ok_or(broken)? else { return Err(broken) };
+    let mut words = 0;
+    loop {
+        let (&first, tail) = rest.split_first().ok_or(broken)?;
+        if first == b')' {
+            return Ok((words, words_of(tail.first())));
+        }
+        words += words_of(Some(&first));
+        let element = match first {
+            b'[' => tail.iter().position(|&byte| byte != b'[').and_then(|at| tail.get(at..)).ok_or(broken)?,
+            _ => rest,
+        };
+        let (&kind, tail) = element.split_first().ok_or(broken)?;
+        rest = match kind {
+            b'L' => {
+                let end = tail.iter().position(|&byte| byte == b';').ok_or(broken)?;
+                tail.get(end + 1..).unwrap_or_default()
+            }
+            _ => tail,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_are_measured_in_words() {
+        assert_eq!(call_words(b"()V"), Ok((0, 0)));
+        assert_eq!(call_words(b"(IJLjava/lang/Object;[[D[LX;D)J"), Ok((1 + 2 + 1 + 1 + 1 + 2, 2)));
+        for broken in [&b""[..], b"I", b"(", b"(I", b"(L", b"([", b"([["] {
+            assert!(call_words(broken).is_err());
+        }
+    }
+
+    #[test]
+    fn the_object_is_followed_through_shuffles() {
+        let shuffled = |opcode: u8, stack: &[bool]| {
+            let mut state = State { stack: stack.to_vec(), locals: Vec::new() };
+            shuffle(&mut state, opcode).map(|()| state.stack)
+        };
+        let (this, other) = (true, false);
+        assert_eq!(shuffled(89, &[this]), Ok(vec![this, this]));
+        assert_eq!(shuffled(90, &[other, this]), Ok(vec![this, other, this]));
+        assert_eq!(shuffled(91, &[other, other, this]), Ok(vec![this, other, other, this]));
+        assert_eq!(shuffled(92, &[this, other]), Ok(vec![this, other, this, other]));
+        assert_eq!(shuffled(93, &[other, this, other]), Ok(vec![this, other, other, this, other]));
+        assert_eq!(
+            shuffled(94, &[other, other, this, other]),
+            Ok(vec![this, other, other, other, this, other])
+        );
+        assert_eq!(shuffled(95, &[this, other]), Ok(vec![other, this]));
+        assert!(shuffled(94, &[this]).is_err());
+    }
+
+    #[test]
+    fn a_store_over_the_object_forgets_it() {
+        let mut state = State { stack: vec![false, false], locals: vec![1] };
+        store(&mut state, 1, 0).unwrap();
+        assert!(state.locals.is_empty());
+    }
+}

@@ -1,0 +1,91 @@
+//! Line and variable tables: rows of positions that are moved in place.
+
+use super::layout::Layout;
+use crate::class::cursor::Cursor;
+use crate::error::SkipReason;
+
+/// Overwrites the two bytes of `out` at `at`.
+pub(super) fn patch(out: &mut [u8], at: usize, value: u32) -> Result<(), SkipReason> {
+    let value = u16::try_from(value).map_err(|_| SkipReason::CodeTooLarge)?;
+    if let Some(slot) = out.get_mut(at..at + 2) {
+        slot.copy_from_slice(&value.to_be_bytes());
+    }
+    Ok(())
+}
+
+/// Reads a start and a length, and gives them for the new code.
+pub(super) fn moved_range(cursor: &mut Cursor<'_>, layout: &Layout) -> Result<(u32, u32), SkipReason> {
+    let start = u32::from(cursor.u2()?);
+    let length = u32::from(cursor.u2()?);
+    let moved = layout.debug(start);
+    Ok((moved, layout.debug(start + length).saturating_sub(moved)))
+}
+
+/// Appends a `LineNumberTable`'s contents.
+pub(crate) fn lines(mut cursor: Cursor<'_>, layout: &Layout, out: &mut Vec<u8>) -> Result<(), SkipReason> {
+    let count = cursor.u2()?;
+    out.extend_from_slice(&count.to_be_bytes());
+    for _ in 0..count {
+        let row = out.len();
+        let pc = cursor.u2()?;
+        out.extend_from_slice(&[0, 0]);
+        patch(out, row, layout.debug(u32::from(pc)))?;
+        out.extend_from_slice(cursor.bytes(2)?);
+    }
+    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes behind a LineNumberTable").into()) }
+}
+
+/// Appends the contents of a `LocalVariableTable` or `LocalVariableTypeTable`.
+pub(crate) fn variables(
+    mut cursor: Cursor<'_>,
+    layout: &Layout,
+    out: &mut Vec<u8>,
+) -> Result<(), SkipReason> {
+    let count = cursor.u2()?;
+    out.extend_from_slice(&count.to_be_bytes());
+    for _ in 0..count {
+        let row = out.len();
+        let (start, length) = moved_range(&mut cursor, layout)?;
+        out.extend_from_slice(&[0; 4]);
+        patch(out, row, start)?;
+        patch(out, row + 2, length)?;
+        out.extend_from_slice(cursor.bytes(6)?);
+    }
+    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes behind a variable table").into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::opcodes::{IRETURN, RETURN};
+    use crate::splice::layout::Insertions;
+
+    fn layout() -> Layout {
+        let mut layout = Layout::default();
+        let insertions = Insertions { enters: &[0], call_length: 5, widened: &[] };
+        layout.compute(&[4, IRETURN, 0, RETURN], &insertions).unwrap();
+        layout
+    }
+
+    #[test]
+    fn the_first_line_covers_the_enter_call() {
+        let mut out = Vec::new();
+        lines(Cursor::new(&[0, 3, 0, 0, 0, 10, 0, 1, 0, 11, 0, 2, 0, 12]), &layout(), &mut out).unwrap();
+        assert_eq!(out, [0, 3, 0, 0, 0, 10, 0, 6, 0, 11, 0, 12, 0, 12]);
+    }
+
+    #[test]
+    fn a_variable_that_lives_to_the_end_still_does() {
+        let mut out = Vec::new();
+        let rows = [0, 2, 0, 0, 0, 4, 1, 2, 3, 4, 5, 6, 0, 1, 0, 1, 1, 2, 3, 4, 5, 6];
+        variables(Cursor::new(&rows), &layout(), &mut out).unwrap();
+        assert_eq!(out, [0, 2, 0, 0, 0, 19, 1, 2, 3, 4, 5, 6, 0, 6, 0, 6, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn broken_tables_are_refused() {
+        assert!(lines(Cursor::new(&[0, 1, 0]), &layout(), &mut Vec::new()).is_err());
+        assert!(lines(Cursor::new(&[0, 0, 0]), &layout(), &mut Vec::new()).is_err());
+        assert!(variables(Cursor::new(&[0, 1, 0]), &layout(), &mut Vec::new()).is_err());
+    }
+}

@@ -1,0 +1,9 @@
+//! Putting calls into a method's code, and moving all that points into it.
+
+pub(crate) mod constructor;
+pub(crate) mod debug_tables;
+pub(crate) mod emit;
+pub(crate) mod layout;
+pub(crate) mod method;
+pub(crate) mod stack_map;
+pub(crate) mod type_annotations;

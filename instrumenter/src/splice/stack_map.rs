@@ -1,0 +1,268 @@
+//! `StackMapTable`: frames are moved, never computed.
+//!
+//! The calls leave locals and stack as they were, so every old frame stays true at its new place.
+//! Only the distances between frames grow, and past 63 the short forms have no room for one:
+//!
+//! ```text
+//! same 0..=63                    -> same_frame_extended 251
+//! same_locals_1_stack 64..=127   -> same_locals_1_stack_item_frame_extended 247
+//! ```
+
+use super::layout::Layout;
+use crate::class::cursor::Cursor;
+use crate::error::{Malformed, SkipReason};
+
+const SAME_LOCALS_1: u8 = 64;
+const SAME_LOCALS_1_EXTENDED: u8 = 247;
+const SAME_EXTENDED: u8 = 251;
+const APPEND_3: u8 = 254;
+const FULL: u8 = 255;
+
+const OBJECT: u8 = 7;
+const UNINITIALIZED_THIS: u8 = 6;
+const UNINITIALIZED: u8 = 8;
+
+/// The offset of the frame after `previous`, which lies `delta` further in the format's counting:
+/// the first frame's delta is its offset, any other's is one less than its distance.
+fn advance(previous: Option<u32>, delta: u32) -> u32 {
+    previous.map_or(delta, |previous| previous + 1 + delta)
+}
+
+fn delta(previous: Option<u32>, at: u32) -> Result<u16, SkipReason> {
+    let delta = previous.map_or(Some(at), |previous| at.checked_sub(previous)?.checked_sub(1));
+    delta.and_then(|delta| u16::try_from(delta).ok()).ok_or(SkipReason::CodeTooLarge)
+}
+
+/// Kind and offset delta of the frame at `cursor`; what follows it is left to read.
+fn frame_head(cursor: &mut Cursor<'_>) -> Result<(u8, u32), Malformed> {
+    let kind = cursor.u1()?;
+    Ok(match kind {
+        0..SAME_LOCALS_1 => (0, u32::from(kind)),
+        SAME_LOCALS_1..=127 => (SAME_LOCALS_1, u32::from(kind - SAME_LOCALS_1)),
+        128..SAME_LOCALS_1_EXTENDED => return Err(cursor.malformed("a reserved stack map frame type")),
+        _ => (kind, u32::from(cursor.u2()?)),
+    })
+}
+
+/// What a walk over a table meets, in the order of its bytes.
+enum Event {
+    /// A frame begins: the old position it describes, and its type with the delta taken out.
+    Frame { pc: u32, kind: u8 },
+    /// A full frame counts its locals, then its stack.
+    Count(u16),
+    /// A verification type, and the two bytes that follow some of them.
+    Type { tag: u8, operand: Option<u16> },
+}
+
+type Visit<'v> = &'v mut dyn FnMut(Event) -> Result<(), SkipReason>;
+
+fn walk(mut cursor: Cursor<'_>, visit: Visit<'_>) -> Result<u16, SkipReason> {
+    let count = cursor.u2()?;
+    let mut previous = None;
+    for _ in 0..count {
+        let (kind, delta) = frame_head(&mut cursor)?;
+        let pc = advance(previous, delta);
+        previous = Some(pc);
+        visit(Event::Frame { pc, kind })?;
+        match kind {
+            SAME_LOCALS_1 | SAME_LOCALS_1_EXTENDED => walk_types(&mut cursor, 1, visit)?,
+            // append_frame: 252, 253, 254 add one, two, three locals.
+            SAME_EXTENDED..=APPEND_3 => walk_types(&mut cursor, u16::from(kind - SAME_EXTENDED), visit)?,
+            FULL => {
+                for _ in 0..2 {
+                    let count = cursor.u2()?;
+                    visit(Event::Count(count))?;
+                    walk_types(&mut cursor, count, visit)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    if !cursor.is_empty() {
+        return Err(cursor.malformed("bytes behind the end of a StackMapTable").into());
+    }
+    Ok(count)
+}
+
+fn walk_types(cursor: &mut Cursor<'_>, count: u16, visit: Visit<'_>) -> Result<(), SkipReason> {
+    for _ in 0..count {
+        let tag = cursor.u1()?;
+        let operand = match tag {
+            0..=UNINITIALIZED_THIS => None,
+            OBJECT | UNINITIALIZED => Some(cursor.u2()?),
+            _ => return Err(cursor.malformed("an unknown verification type").into()),
+        };
+        visit(Event::Type { tag, operand })?;
+    }
+    Ok(())
+}
+
+/// The frame that the catch-any handler needs: no locals, which fits every state it can be reached
+/// from, and the throwable on the stack.
+pub(crate) struct HandlerFrame {
+    /// New position of the handler; no frame lies behind it.
+    pub(crate) at: u32,
+    /// Constant pool index of `java/lang/Throwable`.
+    pub(crate) throwable: u16,
+}
+
+/// Appends the contents of a `StackMapTable`: the frames of `old`, moved, then `handler`'s.
+pub(crate) fn relocate(
+    old: Option<Cursor<'_>>,
+    layout: &Layout,
+    handler: Option<&HandlerFrame>,
+    out: &mut Vec<u8>,
+) -> Result<(), SkipReason> {
+    let count_at = out.len();
+    out.extend_from_slice(&[0, 0]);
+    let mut previous = None;
+    let mut count = 0_u16;
+    if let Some(old) = old {
+        count = walk(old, &mut |event| {
+            match event {
+                Event::Frame { pc, kind } => {
+                    let at = layout.before(pc)?;
+                    let delta = delta(previous, at)?;
+                    previous = Some(at);
+                    let short = u8::try_from(delta).ok().filter(|&delta| delta < SAME_LOCALS_1);
+                    match (kind, short) {
+                        (0 | SAME_LOCALS_1, Some(short)) => out.push(kind + short),
+                        _ => {
+                            out.push(match kind {
+                                0 => SAME_EXTENDED,
+                                SAME_LOCALS_1 => SAME_LOCALS_1_EXTENDED,
+                                kind => kind,
+                            });
+                            out.extend_from_slice(&delta.to_be_bytes());
+                        }
+                    }
+                }
+                Event::Count(count) => out.extend_from_slice(&count.to_be_bytes()),
+                Event::Type { tag, operand } => {
+                    out.push(tag);
+                    if let Some(operand) = operand {
+                        let operand = match tag {
+                            // The `new` instruction itself, whose place a call may come before.
+                            UNINITIALIZED => u16::try_from(layout.instruction(u32::from(operand))?)
+                                .map_err(|_| SkipReason::CodeTooLarge)?,
+                            _ => operand,
+                        };
+                        out.extend_from_slice(&operand.to_be_bytes());
+                    }
+                }
+            }
+            Ok(())
+        })?;
+    }
+    if let Some(handler) = handler {
+        count = count.checked_add(1).ok_or(SkipReason::TableFull)?;
+        let delta = delta(previous, handler.at)?;
+        out.push(FULL);
+        out.extend_from_slice(&delta.to_be_bytes());
+        out.extend_from_slice(&[0, 0, 0, 1, OBJECT]);
+        out.extend_from_slice(&handler.throwable.to_be_bytes());
+    }
+    if let Some(slot) = out.get_mut(count_at..count_at + 2) {
+        slot.copy_from_slice(&count.to_be_bytes());
+    }
+    Ok(())
+}
+
+/// Hands `found` the old position of every frame that holds the constructor's object before its
+/// super call.
+pub(crate) fn frames_before_super(old: Cursor<'_>, mut found: impl FnMut(u32)) -> Result<(), SkipReason> {
+    let mut here = 0;
+    walk(old, &mut |event| {
+        match event {
+            Event::Frame { pc, .. } => here = pc,
+            Event::Type { tag: UNINITIALIZED_THIS, .. } => found(here),
+            _ => {}
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::opcodes::{RETURN, SIPUSH};
+    use crate::splice::layout::Insertions;
+
+    /// `length` nops and a return, with one call of `call_length` bytes before the first.
+    fn layout(length: usize, call_length: u32) -> Layout {
+        let mut code = vec![0; length];
+        code.push(RETURN);
+        let mut layout = Layout::default();
+        layout.compute(&code, &Insertions { enters: &[0], call_length, widened: &[] }).unwrap();
+        layout
+    }
+
+    fn relocated(table: &[u8], layout: &Layout) -> Result<Vec<u8>, SkipReason> {
+        let mut out = Vec::new();
+        relocate(Some(Cursor::new(table)), layout, None, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn short_frames_are_promoted_only_when_they_must() {
+        // same at 58: delta 58 + 5 = 63 is the last that fits. Then one at 59: delta 0.
+        assert_eq!(relocated(&[0, 2, 58, 0], &layout(99, 5)), Ok(vec![0, 2, 63, 0]));
+        assert_eq!(relocated(&[0, 2, 59, 0], &layout(99, 5)), Ok(vec![0, 2, 251, 0, 64, 0]));
+        // same_locals_1_stack_item with an int.
+        assert_eq!(relocated(&[0, 1, 64 + 58, 1], &layout(99, 5)), Ok(vec![0, 1, 127, 1]));
+        assert_eq!(relocated(&[0, 1, 64 + 59, 1], &layout(99, 5)), Ok(vec![0, 1, 247, 0, 64, 1]));
+    }
+
+    #[test]
+    fn every_frame_form_is_kept() {
+        let table = [
+            &[0, 5][..],
+            &[247, 0, 1, 7, 0, 9],    // same_locals_1_extended at 1, an object
+            &[250, 0, 0],             // chop at 2
+            &[251, 0, 0],             // same_extended at 3
+            &[253, 0, 0, 1, 8, 0, 4], // append at 4: int, uninitialized from pc 4
+            &[255, 0, 0, 0, 1, 4, 0, 1, 7, 0, 3], // full at 5
+        ]
+        .concat();
+        let moved = relocated(&table, &layout(9, 5)).unwrap();
+        let mut expected = table.clone();
+        expected[4] = 6;
+        expected[20] = 9;
+        assert_eq!(moved, expected);
+    }
+
+    #[test]
+    fn the_handler_frame_comes_last() {
+        let mut out = Vec::new();
+        let layout = layout(9, 5);
+        let handler = HandlerFrame { at: layout.end(), throwable: 0x0203 };
+        relocate(Some(Cursor::new(&[0, 1, 2])), &layout, Some(&handler), &mut out).unwrap();
+        let delta = (layout.end() - 7 - 1) as u8;
+        assert_eq!(out, [0, 2, 7, 255, 0, delta, 0, 0, 0, 1, 7, 2, 3]);
+
+        out.clear();
+        relocate(None, &layout, Some(&handler), &mut out).unwrap();
+        assert_eq!(out, [0, 1, 255, 0, layout.end() as u8, 0, 0, 0, 1, 7, 2, 3]);
+    }
+
+    #[test]
+    fn broken_tables_are_refused() {
+        for table in [
+            &[0, 1][..],
+            &[0, 1, 128],
+            &[0, 1, 64],
+            &[0, 1, 64, 9],
+            &[0, 0, 0],
+            &[0, 1, 200],
+            &[0, 1, 251, 0xFF, 0xFF],
+            &[0, 1, 255, 0, 0, 0xFF, 0xFF],
+        ] {
+            assert!(relocated(table, &layout(9, 5)).is_err(), "{table:?}");
+        }
+        // A frame inside an instruction.
+        let mut layout = Layout::default();
+        let insertions = Insertions { enters: &[], call_length: 5, widened: &[] };
+        layout.compute(&[SIPUSH, 0, 0, RETURN], &insertions).unwrap();
+        assert!(relocated(&[0, 1, 1], &layout).is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! Programs that print the same with and without calls, and whose calls balance.
+
+use std::fs;
+use std::path::Path;
+
+use instrumenter::{Exits, Filter, Options};
+
+use crate::support::*;
+
+/// Runs `main` plain and instrumented and compares what it prints.
+fn compare(folder: &Path, classes: &Path, main: &str, options: &Options, java: &[&str]) -> Beat {
+    let beat = method_beat();
+    let traced = folder.join(format!("traced-{main}"));
+    let summary = instrument_one(classes, &traced, options);
+    assert_eq!(summary.skipped, []);
+    assert!(summary.traced >= 5, "{summary:?}");
+    let counts = folder.join("beat.txt");
+    let property = format!("-Dbeat.out={}", text(&counts));
+    let program = |path: &Path| {
+        let path = class_path(&[path, beat]);
+        let arguments = [&["-Xverify:all", &property, "-cp", &path], java, &[main]].concat();
+        run("java", &arguments)
+    };
+    let plain = program(classes);
+    assert!(!counts.exists(), "the plain program has no calls");
+    let instrumented = program(&traced);
+    assert_eq!(plain, instrumented);
+    assert!(!plain.is_empty());
+    Beat::read(&counts)
+}
+
+#[test]
+fn java_8_classes_with_all_debug_information() {
+    let folder = folder("java8");
+    let classes = fixture();
+    compare(&folder, classes, "fixture.Main", &Options::default(), &[]).assert_balanced(20_000);
+}
+
+#[test]
+fn java_17_classes_without_debug_information() {
+    let folder = folder("java17");
+    let classes = folder.join("classes");
+    fs::create_dir(&classes).unwrap();
+    compile_fixture(&classes, &["-g:none", "-parameters"]);
+    compare(&folder, &classes, "fixture.Main", &Options::default(), &[]).assert_balanced(20_000);
+}
+
+#[test]
+fn records_sealed_interfaces_and_nest_mates() {
+    let folder = folder("modern");
+    let classes = folder.join("classes");
+    fs::create_dir(&classes).unwrap();
+    javac(&classes, &["-g", "--release", "17"], &["fixture/Modern.java"]);
+    compare(&folder, &classes, "fixture.Modern", &Options::default(), &[]).assert_balanced(10);
+}
+
+/// Every method of every class, also those that the filter finds not worth it, and ids that need a
+/// constant of their own.
+#[test]
+fn every_method_of_every_class_with_large_ids() {
+    let folder = folder("everything");
+    let classes = fixture();
+    let first = folder.join("first");
+    instrument_one(classes, &first, &Options { filter: Filter::none(), ..Options::default() });
+    let maps = fs::read_to_string(first.with_extension("map.txt")).unwrap();
+    let ignored = fs::read_to_string(folder.join("ignoreMethodMapping.txt")).unwrap();
+    let traced = maps.lines().filter(|line| !line.contains("android.os.Handler"));
+    let traced = traced.map(|line| line.splitn(3, ',').nth(2).unwrap());
+    let base: Vec<String> = traced
+        .chain(ignored.lines().skip(1))
+        .enumerate()
+        .map(|(index, method)| format!("{},1,{method}\n", 32_760 + index))
+        .collect();
+    let base_map = folder.join("base.txt");
+    fs::write(&base_map, base.concat()).unwrap();
+    let options = Options { base_map: Some(base_map), ..Options::default() };
+    compare(&folder, classes, "fixture.Main", &options, &[]).assert_balanced(20_000);
+}
+
+#[test]
+fn only_returns_are_exits_if_asked_for() {
+    let folder = folder("normal");
+    let classes = fixture();
+    let options = Options { exits: Exits::Normal, ..Options::default() };
+    let beat = compare(&folder, classes, "fixture.Main", &options, &["-Dbeat.lenient=true"]);
+    assert!(beat.exits < beat.enters && beat.exits > 15_000, "{beat:?}");
+}
+
+#[test]
+fn a_stack_overflow_stays_the_programs_own() {
+    let folder = folder("overflow");
+    let classes = fixture();
+    let java = ["-Dbeat.lenient=true", "-Xss512k", "-Xint"];
+    let beat = compare(&folder, classes, "fixture.Overflow", &Options::default(), &java);
+    assert!(beat.enters > 1_000, "{beat:?}");
+}
+
+/// Java 5 classes have no frames, and the older verifier reads them. javac no longer writes them, but
+/// a class of Java 8 without lambdas and interfaces is one if its frames are called something else.
+#[test]
+fn classes_from_before_stack_map_frames() {
+    for major in [49, 50] {
+        let folder = folder(&format!("major{major}"));
+        let classes = folder.join("classes");
+        fs::create_dir_all(classes.join("fixture")).unwrap();
+        let mut bytes = old_class().to_vec();
+        bytes[7] = major;
+        let name = b"StackMapTable";
+        let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
+        bytes[at] = b'Z';
+        fs::write(classes.join("fixture/Old.class"), bytes).unwrap();
+        compare(&folder, &classes, "fixture.Old", &Options::default(), &[]).assert_balanced(10);
+    }
+}

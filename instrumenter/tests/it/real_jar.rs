@@ -1,0 +1,62 @@
+//! The Closure Compiler: 6,662 classes by many compilers, shaded into one jar.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use instrumenter::{Exits, Options};
+
+use crate::support::*;
+
+/// Where `scripts/test` puts what the tests need from elsewhere.
+fn closure_compiler() -> PathBuf {
+    let data = std::env::var_os("ANRSCOPE_TEST_DATA").map(PathBuf::from);
+    let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"));
+    let jar = data.join("closure/package/compiler.jar");
+    assert!(
+        jar.is_file(),
+        "{} is missing: run scripts/test, which fetches it (npm pack google-closure-compiler-java@20230802.0.0), \
+         or name the folder of test data with ANRSCOPE_TEST_DATA",
+        jar.display()
+    );
+    jar
+}
+
+#[test]
+fn every_class_verifies_and_a_compilation_balances() {
+    let folder = folder("closure");
+    let jar = closure_compiler();
+    let traced = folder.join("traced.jar");
+    let summary = instrument_one(&jar, &traced, &Options::default());
+    assert_eq!(summary.skipped, []);
+    assert!(summary.traced > 50_000 && summary.classes > 6_600, "{summary:?}");
+    let normal = folder.join("normal.jar");
+    instrument_one(&jar, &normal, &Options { exits: Exits::Normal, ..Options::default() });
+
+    let beat = method_beat();
+    let tools = folder.join("tools");
+    fs::create_dir(&tools).unwrap();
+    javac(&tools, &["-cp", text(&jar)], &["tools/VerifyAll.java", "tools/CompileScript.java"]);
+
+    let verify = |jar: &Path| {
+        let path = class_path(&[&tools, beat]);
+        let printed = run("java", &["-Xverify:all", "-cp", &path, "tools.VerifyAll", text(jar)]);
+        let (linked, failures) = printed.split_once('\n').unwrap();
+        (linked.strip_prefix("linked ").unwrap().parse::<u32>().unwrap(), failures.to_owned())
+    };
+    let (linked, failures) = verify(&jar);
+    assert!(linked > 6_600);
+    // One class more: the map id.
+    assert_eq!(verify(&traced), (linked + 1, failures.clone()));
+    assert_eq!(verify(&normal), (linked + 1, failures));
+
+    let counts = folder.join("beat.txt");
+    let property = format!("-Dbeat.out={}", text(&counts));
+    let compile = |jar: &Path| {
+        let path = class_path(&[&tools, beat, jar]);
+        run("java", &[&property, "-cp", &path, "tools.CompileScript"])
+    };
+    let plain = compile(&jar);
+    assert!(plain.starts_with("true\n"), "{plain}");
+    assert_eq!(plain, compile(&traced));
+    Beat::read(&counts).assert_balanced(100_000);
+}

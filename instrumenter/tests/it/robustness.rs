@@ -1,0 +1,105 @@
+//! Broken class files: never a panic, and what is written can be read by a parser of others.
+
+use instrumenter::{Exits, rewrite_class};
+use noak::reader::Class;
+use noak::reader::attributes::{AttributeContent, Code};
+use proptest::prelude::*;
+
+use crate::support::*;
+
+fn samples() -> Vec<Vec<u8>> {
+    let picked = ["Exits", "Kinds", "Constructors$Branches", "Switches", "Kinds$Greets"];
+    let picked = picked.map(|name| format!("fixture/{name}.class"));
+    let mut found = files(fixture());
+    found.retain(|(path, _)| picked.iter().any(|name| path.ends_with(name)));
+    assert_eq!(found.len(), picked.len());
+    found.into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+fn rewrite(bytes: &[u8]) -> Option<Vec<u8>> {
+    let ids: Vec<u32> = (32_700..33_700).collect();
+    rewrite_class(bytes, &ids, "dev/anrscope/MethodBeat", Exits::All).ok()?.bytes
+}
+
+/// Decodes all that is in `bytes`, down to each instruction, and gives how many there are.
+fn decode(bytes: &[u8]) -> usize {
+    let class = Class::new(bytes).unwrap();
+    let mut instructions = 0;
+    for method in class.methods() {
+        for attribute in method.unwrap().attributes() {
+            if let AttributeContent::Code(code) = attribute.unwrap().read_content(class.pool()).unwrap() {
+                instructions += decode_code(&code, class.pool());
+            }
+        }
+    }
+    instructions
+}
+
+fn decode_code(code: &Code<'_>, pool: &noak::reader::cpool::ConstantPool<'_>) -> usize {
+    for attribute in code.attributes() {
+        let attribute = attribute.unwrap();
+        // noak 0.7 takes the positions in a LineNumberTable for 32 bits wide and fails on javac's own.
+        if pool.get(attribute.name()).unwrap().content == "LineNumberTable" {
+            continue;
+        }
+        match attribute.read_content(pool).unwrap() {
+            AttributeContent::StackMapTable(table) => assert!(table.iter().all(|frame| frame.is_ok())),
+            AttributeContent::LocalVariableTable(table) => {
+                assert!(table.locals().iter().all(|row| row.is_ok()));
+            }
+            _ => {}
+        }
+    }
+    code.raw_instructions().map(Result::unwrap).count()
+}
+
+#[test]
+fn an_independent_parser_reads_what_is_written() {
+    for bytes in samples() {
+        let rewritten = rewrite(&bytes).expect("a good class");
+        let plain = decode(&bytes);
+        assert!(decode(&rewritten) > plain);
+    }
+}
+
+#[test]
+fn a_class_may_be_cut_anywhere() {
+    for bytes in samples() {
+        for length in 0..bytes.len() {
+            assert_eq!(rewrite(&bytes[..length]), None, "cut at {length}");
+        }
+    }
+}
+
+#[test]
+fn any_byte_may_be_anything() {
+    // What comes out of a broken class is worth as little as what went in, but it comes out.
+    for bytes in samples() {
+        for at in 0..bytes.len() {
+            for value in [0, 1, 0x7F, 0xFF, bytes[at] ^ 1] {
+                let mut broken = bytes.clone();
+                broken[at] = value;
+                rewrite(&broken);
+            }
+        }
+    }
+}
+
+#[test]
+fn anything_may_be_anywhere() {
+    let samples = samples();
+    let edits = proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..40);
+    let mut runner =
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 3000, ..Default::default() });
+    runner
+        .run(&(0..samples.len(), edits), |(which, edits)| {
+            let mut broken = samples[which].clone();
+            for (index, value) in edits {
+                let at = index.index(broken.len());
+                broken[at] = value;
+            }
+            rewrite(&broken);
+            Ok(())
+        })
+        .unwrap();
+}

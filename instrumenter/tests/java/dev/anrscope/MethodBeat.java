@@ -1,0 +1,80 @@
+package dev.anrscope;
+
+import java.io.PrintWriter;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * Stands in for the runtime: checks that on each thread every {@code o(id)} closes the {@code i(id)}
+ * that was opened last, and writes the counts to the file named by the property {@code beat.out}.
+ */
+public final class MethodBeat {
+    private static final class Calls {
+        int[] open = new int[64];
+        int depth;
+        long enters;
+        long exits;
+        String wrong;
+    }
+
+    private static final ConcurrentLinkedQueue<Calls> ALL = new ConcurrentLinkedQueue<>();
+    private static final ThreadLocal<Calls> CALLS = ThreadLocal.withInitial(() -> {
+        Calls calls = new Calls();
+        ALL.add(calls);
+        return calls;
+    });
+    /** As readers of a recording do: an exit closes whatever was left open above its enter. */
+    private static final boolean LENIENT = Boolean.getBoolean("beat.lenient");
+
+    static {
+        Runtime.getRuntime().addShutdownHook(new Thread(MethodBeat::report));
+    }
+
+    public static void i(int id) {
+        Calls calls = CALLS.get();
+        if (calls.depth == calls.open.length) {
+            calls.open = java.util.Arrays.copyOf(calls.open, 2 * calls.depth);
+        }
+        calls.open[calls.depth++] = id;
+        calls.enters++;
+    }
+
+    public static void o(int id) {
+        Calls calls = CALLS.get();
+        calls.exits++;
+        if (LENIENT) {
+            int at = calls.depth - 1;
+            while (at >= 0 && calls.open[at] != id) {
+                at--;
+            }
+            calls.depth = at >= 0 ? at : calls.depth;
+        } else if (calls.depth > 0 && calls.open[calls.depth - 1] == id) {
+            calls.depth--;
+        } else if (calls.wrong == null) {
+            int top = calls.depth > 0 ? calls.open[calls.depth - 1] : 0;
+            calls.wrong = "o(" + id + ") while " + top + " is open, " + Thread.currentThread().getName();
+        }
+    }
+
+    private static void report() {
+        long enters = 0;
+        long exits = 0;
+        long open = 0;
+        String wrong = "none";
+        for (Calls calls : ALL) {
+            enters += calls.enters;
+            exits += calls.exits;
+            open += calls.depth;
+            wrong = calls.wrong == null ? wrong : calls.wrong;
+        }
+        try (PrintWriter out = new PrintWriter(System.getProperty("beat.out"), "UTF-8")) {
+            out.println("enters=" + enters);
+            out.println("exits=" + exits);
+            out.println("open=" + open);
+            out.println("wrong=" + wrong);
+        } catch (java.io.IOException failed) {
+            failed.printStackTrace();
+        }
+    }
+
+    private MethodBeat() {}
+}
