@@ -1,3 +1,130 @@
-//! The program.
+//! `anrscope`: what was the main thread doing before it froze?
+//!
+//! One file a subcommand. Each has its options, examples and exit status beside what it does.
 #![forbid(unsafe_code)]
-fn main() {}
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod cleanup;
+mod demo;
+#[cfg(target_os = "linux")]
+mod embedded;
+mod export;
+mod instrument;
+mod jvm;
+mod output;
+mod progress;
+mod recordings;
+mod report;
+#[cfg(any(target_os = "linux", test))]
+mod scratch;
+#[cfg(unix)]
+mod signals;
+
+/// Record what the main thread of an app was doing before it froze, and show it on a time line
+#[derive(Parser)]
+#[command(
+    name = "anrscope",
+    version,
+    after_help = "\
+Examples:
+    # A hang of five seconds, recorded and exported: the quickest look at it all.
+    anrscope demo
+
+    # A program on this machine's JVM, every method of it on a time line.
+    anrscope jvm -- -jar app.jar
+
+    # A recording from a device, for https://ui.perfetto.dev.
+    anrscope export app.anrscope -o app.pftrace
+
+Exit status:
+    0  done
+    1  the input is bad, or a check failed
+    2  the command line is wrong
+"
+)]
+struct Command {
+    #[command(subcommand)]
+    subcommand: Sub,
+}
+
+#[derive(Subcommand)]
+enum Sub {
+    Demo(demo::Options),
+    /// The process that hangs for `demo`.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    DemoChild(demo::child::Options),
+    Jvm(jvm::Options),
+    Instrument(instrument::Options),
+    Export(export::Options),
+    Report(report::Options),
+}
+
+fn main() -> ExitCode {
+    let result = match Command::parse().subcommand {
+        Sub::Demo(options) => demo::run(options),
+        #[cfg(target_os = "linux")]
+        Sub::DemoChild(options) => demo::child::run(&options).map(|()| ExitCode::SUCCESS),
+        Sub::Jvm(options) => jvm::run(options),
+        Sub::Instrument(options) => instrument::run(options),
+        Sub::Export(options) => export::run(options),
+        Sub::Report(options) => report::run(options),
+    };
+    result.unwrap_or_else(|error| {
+        // Whoever read our output has seen enough of it.
+        if error.chain().any(is_broken_pipe) {
+            return ExitCode::SUCCESS;
+        }
+        // The same holds for stderr, and nobody is left to tell.
+        let _ = tell(&error);
+        ExitCode::from(1)
+    })
+}
+
+fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn tell(error: &anyhow::Error) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    let mut before = error.to_string();
+    writeln!(stderr, "error: {before}")?;
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        // Errors of the libraries often say what their source says.
+        if !before.contains(&cause) {
+            writeln!(stderr, "caused by: {cause}")?;
+        }
+        before = cause;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Command::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_shows_an_example_and_its_exit_status() {
+        for subcommand in Command::command().get_subcommands().filter(|c| !c.is_hide_set()) {
+            let help = subcommand.clone().render_long_help().to_string();
+            assert!(help.contains("Examples:\n"), "{}", subcommand.get_name());
+            assert!(
+                help.contains(&format!("anrscope {}", subcommand.get_name())),
+                "{}",
+                subcommand.get_name()
+            );
+            assert!(help.contains("Exit status:"), "{}", subcommand.get_name());
+        }
+    }
+}

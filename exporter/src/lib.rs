@@ -1,2 +1,43 @@
-//! Placeholder.
+//! Turns a recording into something a person can look at: a Perfetto trace, Chrome JSON, a report.
+//!
+//! ```text
+//! recording -> model (pairs begins with ends, judges signals) -> Perfetto | JSON
+//!                                                             -> report
+//! ```
+//!
+//! ```
+//! use std::path::Path;
+//! use exporter::{ExportInput, ExportOptions, MethodMap, export};
+//! use trace_format::{Recording, synth::RecordingBuilder};
+//!
+//! let bytes = RecordingBuilder::new(42, "com.example")
+//!     .main("main", |t| {
+//!         t.enter(2_000, 7).exit(3_000, 7);
+//!     })
+//!     .build();
+//! let recording = Recording::open(bytes).unwrap();
+//! let map = MethodMap::parse(Path::new("map"), b"7,1,com.example.Main onCreate ()V".to_vec())?;
+//! let input = ExportInput { file: Path::new("a.anrscope"), recording: &recording, map: &map };
+//! let mut trace = Vec::new();
+//! let summary = export(&[input], &ExportOptions::default(), &mut trace)?;
+//! assert_eq!(summary.counts.slices, 1);
+//! # Ok::<(), exporter::ExportError>(())
+//! ```
 #![forbid(unsafe_code)]
+
+mod error;
+mod export;
+mod file_source;
+mod json;
+mod method_map;
+pub mod model;
+mod perfetto;
+pub mod report;
+mod warning;
+
+pub use error::ExportError;
+pub use export::{ExportInput, ExportOptions, ExportSummary, Format, export};
+pub use file_source::{FileSource, open_recording};
+pub use method_map::{Fit, Method, MethodMap};
+pub use report::Report;
+pub use warning::Warning;

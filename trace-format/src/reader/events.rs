@@ -6,7 +6,7 @@ use crate::error::{Fault, ReadError};
 use crate::event::{self, Event};
 use crate::layout::{self, block as at};
 use crate::source::Source;
-use crate::word;
+use crate::{ids, word};
 
 /// What a stream of events yields.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -80,10 +80,12 @@ impl<'a, S: Source> Events<'a, S> {
         Ok((missing > 0).then_some(Item::Lost { words: missing }))
     }
 
+    #[inline]
     fn word(&self, index: usize) -> u64 {
         u64_at(&self.buffer, at::WORDS + index * 8)
     }
 
+    #[inline]
     fn step(&mut self) -> Option<Item> {
         let open = self.block.as_mut()?;
         if open.next >= open.head {
@@ -99,6 +101,13 @@ impl<'a, S: Source> Events<'a, S> {
         if next > head || word == 0 {
             self.block = None;
             return Some(Item::Fault(Fault::BadEvent { offset: word_offset }));
+        }
+        if payload_len == 0 && (ids::is_method(id) || id == ids::DISPATCH) {
+            // Nearly all words: nothing to gather.
+            self.block.as_mut()?.next = next;
+            self.now = word::time(word, t0, self.now);
+            let event = if word::is_begin(word) { Event::Enter(id) } else { Event::Exit(id) };
+            return Some(Item::Event { time: self.now, event });
         }
         let mut payload = [0; event::MAX_PAYLOAD];
         for (i, slot) in payload[..payload_len].iter_mut().enumerate() {
@@ -118,6 +127,7 @@ impl<'a, S: Source> Events<'a, S> {
 impl<S: Source> Iterator for Events<'_, S> {
     type Item = Result<Item, ReadError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(item) = self.step() {

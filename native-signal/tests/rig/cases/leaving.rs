@@ -136,6 +136,12 @@ fn play_again(page: &'static Page) {
     assert_eq!(install(page).uninstall(), Uninstalled::PassThrough { leader_open: false });
     page.reach(1);
     catcher.join().unwrap();
+    // Joined is not gone: the kernel wakes the joiner before it takes the thread out of /proc.
+    while std::fs::read_dir("/proc/self/task").unwrap().flatten().any(|task| {
+        std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.trim() == "Signal Catcher")
+    }) {
+        nap(100);
+    }
     let sensor = install(page);
     assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::DefaultAction });
     assert!(blocks(libc::SIGQUIT));

@@ -12,7 +12,8 @@ package dev.anrscope;
  * looked for where the system looks), {@code anrscope.dir} (folder of the recording, default the working
  * folder), {@code anrscope.clock} ({@code precise}, the default, or {@code coarse}), {@code
  * anrscope.mapId} (identity of the method map; else that of the class {@code dev.anrscope.MapId}), {@code
- * anrscope.mainWords} and {@code anrscope.poolWords} (sizes of the rings in words of 8 bytes).
+ * anrscope.name} (the process's name in the recording), {@code anrscope.mainWords} and {@code
+ * anrscope.poolWords} (sizes of the rings in words of 8 bytes).
  */
 public final class MethodBeat {
     /** Constant from here on, so that a compiler leaves nothing of the calls where it is false. */
@@ -83,8 +84,12 @@ public final class MethodBeat {
         }
     }
 
-    /** The main class or jar, as the launcher tells it. */
+    /** The main class or jar, as the launcher tells it, unless somebody knows better. */
     private static String processName() {
+        String told = System.getProperty("anrscope.name");
+        if (told != null) {
+            return told;
+        }
         String command = System.getProperty("sun.java.command", "java").trim();
         int end = command.indexOf(' ');
         return end < 0 ? command : command.substring(0, end);

@@ -1,0 +1,70 @@
+//! What must not be left behind, even if the program is interrupted.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static SWEPT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn lock(paths: &Mutex<Vec<PathBuf>>) -> MutexGuard<'_, Vec<PathBuf>> {
+    paths.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes a file or folder of ours that only makes sense while the program runs.
+pub(crate) fn add(path: &Path) {
+    lock(&TEMPORARY).push(path.to_owned());
+}
+
+/// Forgets it: it was removed, or moved to where it belongs.
+pub(crate) fn forget(path: &Path) {
+    lock(&TEMPORARY).retain(|known| known != path);
+}
+
+/// Notes a folder in which the instrumenter keeps what it has not finished, as `.NAME.PID.tmp`.
+pub(crate) fn sweep(folder: &Path) {
+    lock(&SWEPT).push(folder.to_owned());
+}
+
+/// Removes all of it.
+#[cfg(unix)]
+fn remove_all() {
+    let mut paths = std::mem::take(&mut *lock(&TEMPORARY));
+    let end = format!(".{}.tmp", std::process::id());
+    for folder in std::mem::take(&mut *lock(&SWEPT)) {
+        let names = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let is_ours = |name: &str| name.starts_with('.') && name.ends_with(&end);
+        paths.extend(names.filter(|e| e.file_name().to_str().is_some_and(is_ours)).map(|e| e.path()));
+    }
+    for path in paths {
+        // The program is about to end, and says so: there is nobody to tell about a failure.
+        let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+    }
+}
+
+/// From now on an interrupt removes what is half done, and then ends the program as it would have.
+#[cfg(unix)]
+pub(crate) fn on_interrupts() -> std::io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let ours = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !crate::signals::ignored(*signal));
+    let mut signals = signal_hook::iterator::Signals::new(ours)?;
+    std::thread::Builder::new().name("interrupts".into()).spawn(move || {
+        for signal in signals.forever() {
+            end_by(signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// Removes what is half done and dies of `signal`.
+#[cfg(unix)]
+pub(crate) fn end_by(signal: i32) {
+    remove_all();
+    // It cannot fail for the signals that are caught here; if it did, the program would go on.
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+/// Elsewhere an interrupt ends the program at once.
+#[cfg(not(unix))]
+pub(crate) fn on_interrupts() -> std::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! `anrscope demo`: makes an ANR, kills the app in the middle of it, and shows what is left.
+
+#[cfg(target_os = "linux")]
+pub(crate) mod child;
+#[cfg(target_os = "linux")]
+mod hang;
+#[cfg(target_os = "linux")]
+mod log;
+mod methods;
+mod show;
+#[cfg(any(test, not(target_os = "linux")))]
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+
+/// Make an app hang, as an ANR does, and turn what it recorded into a trace.
+///
+/// Starts a process whose main thread runs a Looper with messages and 60 Hz frames, beside three
+/// workers. Then main waits for a lock that a worker does not give back. When the hang is 5 s old the
+/// process is sent SIGQUIT, as Android does, and in the end SIGKILL. The trace is made of what is then
+/// on disk.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  anrscope demo                            hang for 8 s; write anrscope-out/demo.pftrace and more
+  anrscope demo --stall 6 --out /tmp/demo  a shorter hang, another folder
+  anrscope demo --stall 0                  the same app without a hang: no ANR
+
+Files in the folder: demo.pftrace and demo.json (open either in ui.perfetto.dev), demo.anrscope (the
+recording), methodMapping.txt (the names) and, on Linux, demo.log (what the app noted of itself by other
+means, to hold the trace against).
+
+Exit status: 0 done, 1 failed, 2 usage.")]
+pub(crate) struct Options {
+    /// Folder to write to; it is made if need be, and files of an earlier demo in it are replaced
+    #[arg(long, value_name = "DIR", default_value = "anrscope-out")]
+    out: PathBuf,
+    /// How long main hangs before the kill, in seconds; 0 for no hang. SIGQUIT comes at 5 s
+    #[arg(long, value_name = "SECONDS", default_value_t = 8.0, value_parser = seconds)]
+    stall: f64,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=600.0).contains(&value) => Ok(value),
+        _ => Err("a number of seconds from 0 to 600".to_owned()),
+    }
+}
+
+/// The files of a demo.
+#[derive(Debug)]
+struct Files {
+    recording: PathBuf,
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only a real process logs"))]
+    log: PathBuf,
+    method_map: PathBuf,
+    perfetto: PathBuf,
+    json: PathBuf,
+}
+
+impl Files {
+    fn in_folder(folder: &Path) -> Self {
+        Self {
+            recording: folder.join("demo.anrscope"),
+            log: folder.join("demo.log"),
+            method_map: folder.join("methodMapping.txt"),
+            perfetto: folder.join("demo.pftrace"),
+            json: folder.join("demo.json"),
+        }
+    }
+
+    fn all(&self) -> [&Path; 5] {
+        [&self.recording, &self.log, &self.method_map, &self.perfetto, &self.json]
+    }
+
+    fn remove(&self) -> anyhow::Result<()> {
+        for file in self.all() {
+            match std::fs::remove_file(file) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(e).with_context(|| format!("cannot replace {}", file.display()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs the demo.
+pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+    std::fs::create_dir_all(&options.out)
+        .with_context(|| format!("cannot make the folder {}", options.out.display()))?;
+    let files = Files::in_folder(&options.out);
+    files.remove()?;
+    let result = record(&options, &files).and_then(|()| show::write(&files));
+    if result.is_err() {
+        // Half a demo explains nothing.
+        let _ = files.remove();
+    }
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+fn record(options: &Options, files: &Files) -> anyhow::Result<()> {
+    let lines = methods::map_lines();
+    std::fs::write(&files.method_map, format!("{}\n", lines.join("\n")))
+        .with_context(|| format!("cannot write {}", files.method_map.display()))?;
+    let map_id = trace_format::MapId::of_lines(lines.iter().map(String::as_str));
+    #[cfg(target_os = "linux")]
+    return hang::record(options.stall, map_id, files);
+    #[cfg(not(target_os = "linux"))]
+    {
+        eprintln!("This system cannot run the recorder: the hang in this recording is made up.");
+        std::fs::write(&files.recording, synthetic::recording(options.stall, map_id))
+            .with_context(|| format!("cannot write {}", files.recording.display()))
+    }
+}

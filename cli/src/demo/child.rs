@@ -1,0 +1,296 @@
+//! The process that hangs: a small app with a Looper, 60 Hz frames and workers, whose main thread then waits
+//! for a lock that a worker never gives back.
+//!
+//! It plays ART where the recorder looks: every thread blocks SIGQUIT, and a thread named "Signal Catcher" takes
+//! it by sigwait (AOSP `art/runtime/signal_catcher.cc`).
+
+use std::collections::VecDeque;
+use std::io::{self, Read as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use nix::sys::signal::{SigSet, Signal};
+use trace_format::MapId;
+use trace_format::event::{Frame, Message, Stage, WaitKind};
+use trace_runtime::{Config, Destination};
+
+use super::log::{Log, boottime};
+use super::methods::Method::{self, *};
+
+const VSYNC_INTERVAL: u64 = 16_666_667;
+const FRAMES_BEFORE_THE_HANG: u64 = 150;
+const PRICES_LOCK: u64 = 0x9A_1CE5;
+
+/// What the parent tells its child.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    recording: PathBuf,
+    log: PathBuf,
+    map_id: MapId,
+    #[arg(long)]
+    hang: bool,
+}
+
+/// Runs until it is killed.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let mut sigquit = SigSet::empty();
+    sigquit.add(Signal::SIGQUIT);
+    sigquit.thread_block()?;
+    start_signal_catcher(&options.log)?;
+
+    let mut config = Config::new(Destination::File(options.recording.clone()), "com.example.shop");
+    config.map_id = options.map_id;
+    trace_runtime::start(&config)?;
+
+    let prices = Arc::new(Mutex::new(()));
+    start_image_loader(&options.log, "ImageLoader-1", 3)?;
+    start_image_loader(&options.log, "ImageLoader-2", 7)?;
+    let sync = start_sync(&options.log, prices.clone())?;
+
+    let mut main = Main { log: Log::open(&options.log, "main")?, vsync: 0, texts: Texts::new() };
+    let mut looper = Looper::new(FRAMES_BEFORE_THE_HANG);
+    // The app goes on for ever where it does not hang: it is the parent that ends it.
+    while let Some(message) = looper.next() {
+        if options.hang && message == Work::Pay {
+            println!("pay");
+            sync.recv()?;
+            main.handle(Work::Pay, &prices);
+        } else if message != Work::Pay {
+            main.handle(message, &prices);
+        }
+    }
+    Ok(())
+}
+
+/// The messages of the app.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Work {
+    Frame { intended: u64 },
+    Click,
+    Bind { row: u32 },
+    Pay,
+}
+
+/// A queue of messages by time, as android.os.Looper has one: frames at vsync, others in between.
+#[derive(Debug)]
+struct Looper {
+    next_vsync: u64,
+    posted: VecDeque<Work>,
+    frames: u64,
+    pay_at_frame: u64,
+}
+
+impl Looper {
+    fn new(pay_at_frame: u64) -> Self {
+        Self { next_vsync: boottime() + VSYNC_INTERVAL, posted: VecDeque::new(), frames: 0, pay_at_frame }
+    }
+
+    /// The next message that is due; sleeps until then.
+    fn next(&mut self) -> Option<Work> {
+        if let Some(work) = self.posted.pop_front() {
+            return Some(work);
+        }
+        let intended = self.next_vsync;
+        thread::sleep(Duration::from_nanos(intended.saturating_sub(boottime())));
+        self.next_vsync = intended + VSYNC_INTERVAL;
+        self.frames += 1;
+        match self.frames {
+            n if n == self.pay_at_frame => self.posted.push_back(Work::Pay),
+            n if n % 30 == 0 => self.posted.push_back(Work::Click),
+            n if n % 10 == 0 => {
+                self.posted.extend((0..3).map(|row| Work::Bind { row }));
+            }
+            _ => {}
+        }
+        Some(Work::Frame { intended })
+    }
+}
+
+/// Texts of messages, interned once, as the Android shims do.
+struct Texts {
+    choreographer: Message,
+    click: Message,
+    adapter: Message,
+    checkout: Message,
+    lock: trace_format::TextId,
+}
+
+impl Texts {
+    fn new() -> Self {
+        let message = |target, callback: &str, what| Message {
+            target: trace_runtime::text(target),
+            callback: if callback.is_empty() {
+                trace_format::TextId(0)
+            } else {
+                trace_runtime::text(callback)
+            },
+            what,
+            due: 0,
+        };
+        Self {
+            choreographer: message(
+                "android.view.Choreographer$FrameHandler",
+                "android.view.Choreographer$FrameDisplayEventReceiver",
+                0,
+            ),
+            click: message("android.view.ViewRootImpl$ViewRootHandler", "android.view.View$PerformClick", 0),
+            adapter: message("com.example.shop.RowAdapter$H", "", 3),
+            checkout: message("android.os.Handler", "com.example.shop.CheckoutActivity$PayTask", 0),
+            lock: trace_runtime::text("com.example.shop.PriceStore"),
+        }
+    }
+}
+
+/// The main thread's work.
+struct Main {
+    log: Log,
+    vsync: u64,
+    texts: Texts,
+}
+
+impl Main {
+    fn handle(&mut self, work: Work, prices: &Mutex<()>) {
+        let (name, message) = match work {
+            Work::Frame { .. } => (
+                "android.view.Choreographer$FrameHandler: android.view.Choreographer$FrameDisplayEventReceiver",
+                self.texts.choreographer,
+            ),
+            Work::Click => (
+                "android.view.ViewRootImpl$ViewRootHandler: android.view.View$PerformClick",
+                self.texts.click,
+            ),
+            Work::Bind { .. } => ("com.example.shop.RowAdapter$H: #3", self.texts.adapter),
+            Work::Pay => {
+                ("android.os.Handler: com.example.shop.CheckoutActivity$PayTask", self.texts.checkout)
+            }
+        };
+        self.log.note('B', name, || trace_runtime::message_begin(&message));
+        match work {
+            Work::Frame { intended } => self.frame(intended),
+            Work::Click => self.log.method(OnClick, |_| spend(400)),
+            Work::Bind { row } => self.log.method(BindRow, |_| spend(u64::from(row) * 100 + 50)),
+            Work::Pay => self.pay(prices),
+        }
+        self.log.note('E', name, trace_runtime::message_end);
+    }
+
+    fn frame(&mut self, intended: u64) {
+        self.vsync += 1;
+        let frame = Frame { vsync: self.vsync, intended, interval: VSYNC_INTERVAL };
+        let name = format!("Choreographer#doFrame {}", self.vsync);
+        // Every fortieth frame is a janky one.
+        let slow = if self.vsync.is_multiple_of(40) { 40_000 } else { 0 };
+        self.log.slice(
+            &name,
+            || trace_runtime::frame_begin(&frame),
+            trace_runtime::frame_end,
+            |log| {
+                stage(log, Stage::Input, |log| log.method(OnInput, |_| spend(150)));
+                stage(log, Stage::Animation, |log| {
+                    log.method(Animate, |log| log.method(Interpolate, |_| spend(100)));
+                });
+                stage(log, Stage::Traversal, |log| {
+                    log.method(Traverse, |log| {
+                        log.method(Measure, |_| spend(300));
+                        log.method(Layout, |_| spend(200));
+                        log.method(Draw, |_| spend(900 + slow));
+                    });
+                });
+            },
+        );
+    }
+
+    /// Hangs: the worker that holds the prices waits for a reply that never comes.
+    fn pay(&mut self, prices: &Mutex<()>) {
+        let class = self.texts.lock;
+        self.log.method(Pay, |log| {
+            log.method(CartTotal, |log| {
+                log.method(PriceOf, |log| {
+                    log.note('B', "wait", || {
+                        trace_runtime::wait_begin(WaitKind::Monitor, PRICES_LOCK, class)
+                    });
+                    drop(prices.lock());
+                });
+            });
+        });
+    }
+}
+
+fn stage(log: &mut Log, stage: Stage, body: impl FnOnce(&mut Log)) {
+    let name = match stage {
+        Stage::Input => "input",
+        Stage::Animation => "animation",
+        Stage::InsetsAnimation => "insets_animation",
+        Stage::Traversal => "traversal",
+        Stage::Commit => "commit",
+    };
+    log.slice(name, || trace_runtime::stage_begin(stage), || trace_runtime::stage_end(stage), body);
+}
+
+/// Works for about this many microseconds.
+fn spend(micros: u64) {
+    let end = boottime() + micros * 1_000;
+    while boottime() < end {
+        std::hint::spin_loop();
+    }
+}
+
+fn start_signal_catcher(log: &Path) -> anyhow::Result<()> {
+    let mut log = Log::open(log, "Signal Catcher")?;
+    thread::Builder::new().name("Signal Catcher".to_owned()).spawn(move || {
+        let mut sigquit = SigSet::empty();
+        sigquit.add(Signal::SIGQUIT);
+        while let Ok(signal) = sigquit.wait() {
+            log.note('I', signal.as_str(), || ());
+        }
+    })?;
+    Ok(())
+}
+
+/// A worker that decodes images for ever, some threads' worth of nested methods.
+fn start_image_loader(log: &Path, name: &'static str, rows: u32) -> anyhow::Result<()> {
+    let mut log = Log::open(log, name)?;
+    thread::Builder::new().name(name.to_owned()).spawn(move || {
+        loop {
+            log.method(Decode, |log| {
+                for row in 0..rows {
+                    log.method(DecodeRow, |_| spend(100 + u64::from(row) * 20));
+                }
+            });
+            thread::sleep(Duration::from_millis(8));
+        }
+    })?;
+    Ok(())
+}
+
+/// A worker that takes the prices' lock and then waits for a reply. Tells when it has the lock.
+fn start_sync(log: &Path, prices: Arc<Mutex<()>>) -> anyhow::Result<Receiver<()>> {
+    let mut log = Log::open(log, "SyncWorker")?;
+    let (holding, told) = channel();
+    // Nobody ever writes to the other end.
+    let (mut socket, silent) = UnixStream::pair()?;
+    thread::Builder::new().name("SyncWorker".to_owned()).spawn(move || -> io::Result<()> {
+        let _silent = silent;
+        log.method(Sync, |log| {
+            let class = trace_runtime::text("com.example.shop.PriceStore");
+            log.note('B', "wait", || trace_runtime::wait_begin(WaitKind::Monitor, PRICES_LOCK, class));
+            let held = prices.lock();
+            log.note('E', "wait", || trace_runtime::wait_end(WaitKind::Monitor, PRICES_LOCK));
+            let _ = holding.send(());
+            let upload: Method = Upload;
+            let read = log.method(upload, |log| {
+                let call = trace_runtime::text("java.net.SocketInputStream.read");
+                log.note('B', "wait", || trace_runtime::wait_begin(WaitKind::Blocking, 0, call));
+                socket.read(&mut [0; 1])
+            });
+            drop(held);
+            read.map(drop)
+        })
+    })?;
+    Ok(told)
+}

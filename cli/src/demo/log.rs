@@ -1,0 +1,66 @@
+//! The child's own log: what it did, by means that have nothing to do with the recorder, so that a trace can
+//! be held against it.
+//!
+//! One line an event, written before the next one begins: `thread<TAB>B|E<TAB>name<TAB>before<TAB>after`, with the clock
+//! (CLOCK_BOOTTIME ns) read before the recorder was called and after. The recorded time lies between. The
+//! parent adds lines of its own, thread `parent`, kind `I`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// The time axis of recordings.
+pub(super) fn boottime() -> u64 {
+    let clock = nix::time::ClockId::CLOCK_BOOTTIME;
+    let now = nix::time::clock_gettime(clock).expect("Linux has CLOCK_BOOTTIME since 2.6.39");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+/// One thread's access to the log.
+#[derive(Debug)]
+pub(super) struct Log {
+    file: File,
+    thread: &'static str,
+}
+
+impl Log {
+    /// Appends to `path` as `thread`.
+    pub(super) fn open(path: &Path, thread: &'static str) -> io::Result<Self> {
+        Ok(Self { file: OpenOptions::new().create(true).append(true).open(path)?, thread })
+    }
+
+    /// Does `act` and logs it.
+    pub(super) fn note<R>(&mut self, kind: char, name: &str, act: impl FnOnce() -> R) -> R {
+        let before = boottime();
+        let result = act();
+        let after = boottime();
+        // One write: lines of several threads do not mix.
+        let line = format!("{}\t{kind}\t{name}\t{before}\t{after}\n", self.thread);
+        self.file.write_all(line.as_bytes()).expect("the demo's log can be written");
+        result
+    }
+
+    /// A slice from before to after `body`.
+    pub(super) fn slice<R>(
+        &mut self,
+        name: &str,
+        begin: impl FnOnce(),
+        end: impl FnOnce(),
+        body: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        self.note('B', name, begin);
+        let result = body(self);
+        self.note('E', name, end);
+        result
+    }
+
+    /// A method around `body`.
+    pub(super) fn method<R>(
+        &mut self,
+        method: super::methods::Method,
+        body: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let id = method.id();
+        self.slice(&method.name(), || trace_runtime::enter(id), || trace_runtime::exit(id), body)
+    }
+}

@@ -1,0 +1,69 @@
+//! The runtime that the program carries: the library, and the classes that instrumented code calls.
+//!
+//! The classes are compiled files in the repository, so that no JDK is needed to build this.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::jvm::stand_in;
+
+/// The library, built by the build script.
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanrscope.so"));
+
+/// The classes by the place where a class loader looks for them.
+const CLASSES: &[(&str, &[u8])] = &[(
+    "dev/anrscope/MethodBeat.class",
+    include_bytes!("../../trace-runtime/java/classes/dev/anrscope/MethodBeat.class"),
+)];
+
+/// Where the parts lie after [`unpack`].
+#[derive(Debug)]
+pub(crate) struct Paths {
+    /// The library.
+    pub(crate) library: PathBuf,
+    /// A folder for the boot class path.
+    pub(crate) boot_classes: PathBuf,
+    /// A jar with classes of the same names that do nothing, for JVMs without the recorder.
+    pub(crate) stand_in: PathBuf,
+}
+
+/// Writes all parts into `dir`/runtime. Parts of an earlier run there are replaced.
+///
+/// # Errors
+/// If they cannot be written.
+pub(crate) fn unpack(dir: &Path) -> io::Result<Paths> {
+    let boot_classes = dir.join("runtime");
+    let paths = Paths {
+        library: boot_classes.join("libanrscope.so"),
+        stand_in: boot_classes.join("untraced.jar"),
+        boot_classes,
+    };
+    fs::create_dir_all(&paths.boot_classes)?;
+    // A library that a running JVM has mapped must not be written over: make another file.
+    remove(&paths.library)?;
+    fs::write(&paths.library, LIBRARY)?;
+    for (name, bytes) in CLASSES {
+        let path = paths.boot_classes.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, bytes)?;
+    }
+    remove(&paths.stand_in)?;
+    let mut jar = ZipWriter::new(fs::File::create_new(&paths.stand_in)?);
+    jar.start_file(format!("{}.class", instrumenter::CALL_CLASS), SimpleFileOptions::default())?;
+    jar.write_all(&stand_in::class_file())?;
+    jar.finish()?;
+    Ok(paths)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,139 @@
+//! The machine's `java`, and what its version can take.
+
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+/// A Java launcher.
+#[derive(Debug)]
+pub(crate) struct Java {
+    /// The program.
+    pub(crate) path: PathBuf,
+    /// Its feature version: 8, 11, 17...
+    pub(crate) version: u32,
+}
+
+impl Java {
+    /// The one of `JAVA_HOME` if that is set, else the first on the search path.
+    pub(crate) fn find() -> anyhow::Result<Self> {
+        let path = match std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty()) {
+            Some(home) => {
+                let path = Path::new(&home).join("bin/java");
+                if !executable(&path) {
+                    bail!(
+                        "{} is no program: set JAVA_HOME to a Java installation, or unset it to take java \
+                         from the search path",
+                        path.display()
+                    );
+                }
+                path
+            }
+            None => on_search_path(&std::env::var_os("PATH").unwrap_or_default())
+                .context("no java on the search path: install a JDK or JRE, or set JAVA_HOME")?,
+        };
+        let version = match version_beside(&path) {
+            Some(version) => version,
+            None => version_told_by(&path)?,
+        };
+        Ok(Self { path, version })
+    }
+
+    /// Options that let our classes and library be loaded without a word on the program's streams.
+    pub(crate) fn options(&self, boot_classes: &Path) -> Vec<OsString> {
+        let mut boot = OsString::from("-Xbootclasspath/a:");
+        boot.push(boot_classes);
+        let mut options = vec![boot];
+        // From 24 on System.load outside of named modules warns on stderr unless it is allowed here.
+        // Before 17 the option is unknown and stops the JVM.
+        if self.version >= 24 {
+            options.push("--enable-native-access=ALL-UNNAMED".into());
+        }
+        options
+    }
+}
+
+fn on_search_path(path: &std::ffi::OsStr) -> Option<PathBuf> {
+    std::env::split_paths(path).map(|folder| folder.join("java")).find(|java| executable(java))
+}
+
+fn executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// The version out of the `release` file of the installation, which costs no JVM start. A launcher
+/// that is a script of a version manager has none beside it.
+fn version_beside(java: &Path) -> Option<u32> {
+    let java = std::fs::canonicalize(java).ok()?;
+    let home = java.parent()?.parent()?;
+    // In Java 8 the launcher of a JDK may lie in jre/bin.
+    let release = [home, home.parent()?]
+        .iter()
+        .filter(|home| home.join("release").is_file() && home.join("lib").is_dir())
+        .find_map(|home| std::fs::read_to_string(home.join("release")).ok())?;
+    let line = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
+    feature_version(line.trim().trim_matches('"'))
+}
+
+/// The version that `java -version` prints.
+fn version_told_by(java: &Path) -> anyhow::Result<u32> {
+    let output = Command::new(java)
+        .arg("-version")
+        // These may load agents or print lines of their own.
+        .env_remove("JDK_JAVA_OPTIONS")
+        .env_remove("JAVA_TOOL_OPTIONS")
+        .env_remove("_JAVA_OPTIONS")
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run {}", java.display()))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let quoted = text.split('"').nth(1);
+    quoted.and_then(feature_version).with_context(|| {
+        format!("{} -version does not tell its version: set JAVA_HOME to another Java", java.display())
+    })
+}
+
+/// 8 of `1.8.0_412`, 17 of `17.0.15`, 25 of `25-ea`.
+fn feature_version(text: &str) -> Option<u32> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+    match numbers.next()?.parse().ok()? {
+        1 => numbers.next()?.parse().ok(),
+        version => Some(version),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn versions_of_both_schemes_are_read() {
+        for (text, version) in
+            [("1.8.0_412", Some(8)), ("9", Some(9)), ("17.0.15", Some(17)), ("25-ea", Some(25)), ("x", None)]
+        {
+            assert_eq!(feature_version(text), version, "{text}");
+        }
+    }
+
+    #[test]
+    fn options_fit_the_version() {
+        let options = |version| Java { path: "java".into(), version }.options(Path::new("/r")).len();
+        assert_eq!([8, 11, 17, 23, 24, 25].map(options), [1, 1, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_launcher_that_is_a_script_is_asked() {
+        let scratch = Scratch::new();
+        let java = scratch.file("bin/java", b"#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019' >&2\n");
+        std::fs::set_permissions(&java, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(version_beside(&java), None);
+        assert_eq!(version_told_by(&java).unwrap(), 11);
+        assert_eq!(on_search_path(scratch.path().join("bin").as_os_str()), Some(java));
+        scratch.file("release", b"IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.15\"\n");
+        scratch.file("lib/x", b"");
+        assert_eq!(version_beside(&scratch.path().join("bin/java")), Some(17));
+    }
+}

@@ -1,0 +1,361 @@
+//! What a Java command line asks for, read by the rules of the Java launcher.
+//!
+//! The launcher reads options up to the first word that is none; that word is the main class, the jar
+//! after `-jar`, or a source file. Of everything that it reads we need the class path in force and the
+//! place where the program's own arguments begin; all else is handed on in its order.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::{argfile, class_path};
+
+/// What the launcher reads besides its arguments.
+#[derive(Debug, Default)]
+pub(crate) struct Environment {
+    /// `CLASSPATH`.
+    pub(crate) class_path: Option<OsString>,
+    /// `JDK_JAVA_OPTIONS`, which the launcher puts before its arguments from Java 9 on.
+    pub(crate) options: Option<OsString>,
+}
+
+/// What to do with a command line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Run it as it is.
+    Untraced(Untraced),
+    /// Run it with instrumented classes.
+    Traced(Launch),
+}
+
+/// Why a command line runs as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Untraced {
+    /// It starts no program (`-version`, `--help`), or the launcher will refuse it.
+    NoProgram,
+    /// The main class comes from a module.
+    Module,
+    /// The program is compiled in memory out of a source file.
+    SourceFile,
+}
+
+/// A program on the class path.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Launch {
+    /// Options for the JVM in their order, without those of the class path.
+    pub(crate) options: Vec<OsString>,
+    /// What runs.
+    pub(crate) main: Main,
+    /// The class path, wildcards expanded. Of `-jar`, the jar alone.
+    pub(crate) class_path: Vec<PathBuf>,
+    /// The program's own arguments.
+    pub(crate) arguments: Vec<OsString>,
+    /// There is a module path, from which nothing is traced.
+    pub(crate) module_path: bool,
+    /// Options left out because they name an archive of the classes as they were before.
+    pub(crate) left_out: Vec<OsString>,
+}
+
+/// What runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Main {
+    /// A class by its name.
+    Class(OsString),
+    /// The main class of a jar.
+    Jar(OsString),
+}
+
+impl Main {
+    /// What the user called it.
+    pub(crate) fn name(&self) -> &OsStr {
+        match self {
+            Self::Class(name) | Self::Jar(name) => name,
+        }
+    }
+}
+
+/// Options whose value is the next word, by what they mean to us.
+fn valued(option: &[u8]) -> Option<Valued> {
+    Some(match option {
+        b"-cp" | b"-classpath" | b"--class-path" => Valued::ClassPath,
+        b"-m" | b"--module" => Valued::Module,
+        b"--source" => Valued::Source,
+        b"-d" | b"--describe-module" => Valued::NoProgram,
+        b"-p" | b"--module-path" => Valued::ModulePath,
+        b"--upgrade-module-path"
+        | b"--add-modules"
+        | b"--enable-native-access"
+        | b"--limit-modules"
+        | b"--add-exports"
+        | b"--add-opens"
+        | b"--add-reads"
+        | b"--patch-module" => Valued::Other,
+        _ => return None,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Valued {
+    ClassPath,
+    Module,
+    Source,
+    NoProgram,
+    ModulePath,
+    Other,
+}
+
+/// Options after which the launcher starts no program.
+const NO_PROGRAM: &[&[u8]] = &[
+    b"-help",
+    b"-h",
+    b"-?",
+    b"--help",
+    b"-version",
+    b"--version",
+    b"-fullversion",
+    b"--full-version",
+    b"-X",
+    b"--help-extra",
+    b"--dry-run",
+    b"--list-modules",
+    b"--validate-modules",
+    b"-Xshare:dump",
+];
+
+/// Archives of loaded classes, which fit only the classes they were made of. Given an instrumented
+/// class path the JVM would complain about them, or rewrite them.
+const CLASS_ARCHIVES: &[&[u8]] = &[
+    b"-XX:SharedArchiveFile=",
+    b"-XX:ArchiveClassesAtExit=",
+    b"-XX:+AutoCreateSharedArchive",
+    b"-XX:AOTCache=",
+    b"-XX:AOTCacheOutput=",
+    b"-XX:AOTConfiguration=",
+    b"-XX:AOTMode=",
+];
+
+/// Reads a command line as the launcher of Java `version` does (8, 11, 17...).
+pub(crate) fn plan(arguments: &[OsString], environment: &Environment, version: u32) -> Plan {
+    let mut expander = Expander { modern: version >= 9, ..Expander::default() };
+    let mut state =
+        State { class_path: environment.class_path.clone().map(Given::Launcher), ..State::default() };
+
+    if let Some(options) = environment.options.as_ref().filter(|_| version >= 9) {
+        let Some(words) = argfile::variable_words(options.as_bytes()) else {
+            return Plan::Untraced(Untraced::NoProgram);
+        };
+        let words = words.into_iter().map(OsString::from_vec);
+        let Some(words) = expander.expand(words) else { return Plan::Untraced(Untraced::NoProgram) };
+        // The launcher reads the variable by itself once more: only what it says is of interest.
+        if state.read(words.into(), version).is_some() {
+            return Plan::Untraced(Untraced::NoProgram);
+        }
+        state.options.clear();
+        state.left_out.clear();
+    }
+
+    let Some(words) = expander.expand(arguments.iter().cloned()) else {
+        return Plan::Untraced(Untraced::NoProgram);
+    };
+    let rest = match state.read(words.into(), version) {
+        Some(Stop::Main(rest)) => rest,
+        Some(Stop::Module) => return Plan::Untraced(Untraced::Module),
+        Some(Stop::NoProgram) | None => return Plan::Untraced(Untraced::NoProgram),
+    };
+    if state.no_program {
+        return Plan::Untraced(Untraced::NoProgram);
+    }
+    let mut rest = rest.into_iter();
+    let Some(what) = rest.next() else { return Plan::Untraced(Untraced::NoProgram) };
+    let source_file = version >= 11 && what.as_bytes().ends_with(b".java") && Path::new(&what).exists();
+    if state.source || (source_file && !state.jar) {
+        return Plan::Untraced(Untraced::SourceFile);
+    }
+    let class_path = if state.jar {
+        vec![PathBuf::from(&what)]
+    } else {
+        match state.class_path {
+            Some(Given::Launcher(path)) => class_path::expand(&path),
+            Some(Given::Property(path)) => class_path::split(&path),
+            None => vec![PathBuf::from(".")],
+        }
+    };
+    Plan::Traced(Launch {
+        options: state.options,
+        main: if state.jar { Main::Jar(what) } else { Main::Class(what) },
+        class_path,
+        arguments: rest.collect(),
+        module_path: state.module_path,
+        left_out: state.left_out,
+    })
+}
+
+/// A class path, by who expands its wildcards.
+enum Given {
+    /// `-cp` and `CLASSPATH`: the launcher does.
+    Launcher(OsString),
+    /// `-Djava.class.path=`: nobody does.
+    Property(OsString),
+}
+
+/// What the options read so far said.
+#[derive(Default)]
+struct State {
+    options: Vec<OsString>,
+    left_out: Vec<OsString>,
+    class_path: Option<Given>,
+    jar: bool,
+    source: bool,
+    module_path: bool,
+    no_program: bool,
+}
+
+/// Where the options end.
+enum Stop {
+    /// At what runs and its arguments.
+    Main(Vec<OsString>),
+    /// At a module.
+    Module,
+    /// At an option that starts nothing.
+    NoProgram,
+}
+
+impl State {
+    /// Reads options; `None` if nothing but options was there.
+    fn read(&mut self, mut words: std::collections::VecDeque<OsString>, version: u32) -> Option<Stop> {
+        while let Some(word) = words.pop_front() {
+            let text = word.as_bytes();
+            if !text.starts_with(b"-") {
+                words.push_front(word);
+                return Some(Stop::Main(words.into()));
+            }
+            if NO_PROGRAM.contains(&text) && (version >= 9 || !text.starts_with(b"--")) {
+                self.no_program = true;
+            } else if text == b"-jar" {
+                self.jar = true;
+                continue;
+            } else if let Some(path) = text.strip_prefix(b"-Djava.class.path=") {
+                self.class_path = Some(Given::Property(OsString::from_vec(path.to_vec())));
+                continue;
+            } else if CLASS_ARCHIVES.iter().any(|archive| text.starts_with(archive)) {
+                self.left_out.push(word);
+                continue;
+            }
+            let (kind, value) = match self.value_of(text, &mut words, version) {
+                Value::None => {
+                    self.options.push(word);
+                    continue;
+                }
+                Value::Missing => return Some(Stop::NoProgram),
+                Value::Some(kind, value) => (kind, value),
+            };
+            match kind {
+                Valued::ClassPath => {
+                    self.class_path = Some(Given::Launcher(value));
+                    continue;
+                }
+                Valued::Module => return Some(Stop::Module),
+                Valued::Source => self.source = true,
+                Valued::NoProgram => self.no_program = true,
+                Valued::ModulePath => self.module_path = true,
+                Valued::Other => {}
+            }
+            let joined = text.contains(&b'=');
+            self.options.push(word);
+            if !joined {
+                self.options.push(value);
+            }
+        }
+        None
+    }
+
+    fn value_of(&self, text: &[u8], words: &mut std::collections::VecDeque<OsString>, version: u32) -> Value {
+        let known = |kind: &Valued| version >= 9 || *kind == Valued::ClassPath;
+        if let Some(at) = text.iter().position(|b| *b == b'=').filter(|_| text.starts_with(b"--")) {
+            let kind = valued(&text[..at]).filter(|_| version >= 9);
+            return kind.map_or(Value::None, |kind| {
+                Value::Some(kind, OsStr::from_bytes(&text[at + 1..]).to_owned())
+            });
+        }
+        let Some(kind) = valued(text).filter(known) else { return Value::None };
+        match words.front() {
+            Some(next) if !next.as_bytes().starts_with(b"-") => {
+                Value::Some(kind, words.pop_front().expect("just seen"))
+            }
+            _ => Value::Missing,
+        }
+    }
+}
+
+enum Value {
+    /// The option has none.
+    None,
+    /// It wants one, and the launcher will say so.
+    Missing,
+    Some(Valued, OsString),
+}
+
+/// Replaces `@argfile` words by what the files hold, up to the program's own arguments.
+#[derive(Default)]
+struct Expander {
+    modern: bool,
+    disabled: bool,
+    wants_value: bool,
+    found_main: bool,
+}
+
+impl Expander {
+    /// `None` if a file cannot be read, which the launcher will say.
+    fn expand(&mut self, arguments: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
+        let mut out = Vec::new();
+        for argument in arguments {
+            let text = argument.as_bytes();
+            let name = text
+                .strip_prefix(b"@")
+                .filter(|name| !name.is_empty() && self.modern && !self.disabled && !self.found_main);
+            let Some(name) = name else {
+                self.see(text);
+                out.push(argument);
+                continue;
+            };
+            if name.starts_with(b"@") {
+                self.see(name);
+                out.push(OsStr::from_bytes(name).to_owned());
+                continue;
+            }
+            let file = std::fs::read(OsStr::from_bytes(name)).ok()?;
+            for word in argfile::words(&file) {
+                self.see(&word);
+                out.push(OsString::from_vec(word));
+            }
+        }
+        Some(out)
+    }
+
+    /// Follows a word, to know where the program's own arguments begin.
+    fn see(&mut self, word: &[u8]) {
+        if word.starts_with(b"-") {
+            self.wants_value = match valued(word) {
+                Some(Valued::Module) | None => false,
+                Some(_) => true,
+            };
+            self.disabled |= word == b"--disable-@files";
+            self.found_main |= word.starts_with(b"--module=");
+        } else {
+            self.found_main |= !std::mem::take(&mut self.wants_value);
+        }
+    }
+}
+
+/// A word as it must stand before the program's arguments so that the launcher takes it for itself.
+pub(crate) fn escape_at(word: &OsStr) -> OsString {
+    let mut out = OsString::new();
+    if word.as_bytes().starts_with(b"@") && word.len() > 1 {
+        out.push("@");
+    }
+    out.push(word);
+    out
+}
+
+#[cfg(test)]
+mod tests;

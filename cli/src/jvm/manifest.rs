@@ -1,0 +1,200 @@
+//! The `Class-Path` of a jar's manifest, and the URLs in it.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use zip::ZipArchive;
+
+/// The longest manifest that is read; those of pathing jars have a few hundred KiB.
+const MAX_MANIFEST: u64 = 16 << 20;
+
+/// The `Class-Path` of the jar at `path` as it stands in the manifest, unfolded. `Ok(None)` if it has
+/// none.
+///
+/// # Errors
+/// In words, if the file is no jar.
+pub(crate) fn class_path_of(path: &Path) -> Result<Option<String>, String> {
+    let file = File::open(path).map_err(|e| e.to_string())?;
+    let mut jar = ZipArchive::new(file).map_err(|e| e.to_string())?;
+    let Some(name) = jar
+        .file_names()
+        .flatten()
+        .find(|name| name.eq_ignore_ascii_case("META-INF/MANIFEST.MF"))
+        .map(|name| name.into_owned())
+    else {
+        return Ok(None);
+    };
+    let mut manifest = Vec::new();
+    let entry = jar.by_name(&name).map_err(|e| e.to_string())?;
+    entry.take(MAX_MANIFEST).read_to_end(&mut manifest).map_err(|e| format!("{name}: {e}"))?;
+    Ok(class_path_in(&manifest))
+}
+
+/// The `Class-Path` of a manifest's main section.
+fn class_path_in(manifest: &[u8]) -> Option<String> {
+    let mut value: Option<Vec<u8>> = None;
+    for line in manifest.split(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            break;
+        }
+        if let Some(more) = line.strip_prefix(b" ") {
+            if let Some(value) = &mut value {
+                value.extend_from_slice(more);
+            }
+            continue;
+        }
+        if value.is_some() {
+            break;
+        }
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let (name, rest) = line.split_at(colon);
+        if name.eq_ignore_ascii_case(b"Class-Path") {
+            value = Some(rest.strip_prefix(b":").unwrap_or(rest).to_vec());
+        }
+    }
+    value.map(|value| String::from_utf8_lossy(&value).trim().to_owned())
+}
+
+/// What an element of a `Class-Path` leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// A file, or with a slash at the end of the URL, a folder.
+    Local { path: PathBuf, folder: bool },
+    /// Something else, which the JVM ignores or loads by itself.
+    Other(String),
+}
+
+/// The elements of a `Class-Path`, relative ones resolved against the (canonical) path of their jar.
+pub(crate) fn elements(class_path: &str, jar: &Path) -> Vec<Element> {
+    class_path.split_ascii_whitespace().map(|url| element(url, jar)).collect()
+}
+
+fn element(url: &str, jar: &Path) -> Element {
+    let scheme = url.split_once(':').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
+    let path = match &scheme {
+        None => url,
+        Some((scheme, rest)) if scheme == "file" => {
+            // An authority is that of this machine or none of ours.
+            match rest.strip_prefix("//") {
+                Some(rest) if rest.starts_with('/') => rest,
+                Some(_) => return Element::Other(url.to_owned()),
+                None => rest,
+            }
+        }
+        Some(_) => return Element::Other(url.to_owned()),
+    };
+    let path = path.split(['#', '?']).next().unwrap_or_default();
+    let decoded = decode(path);
+    let mut out = if decoded.starts_with(b"/") {
+        PathBuf::from("/")
+    } else {
+        jar.parent().unwrap_or(Path::new("/")).to_owned()
+    };
+    // URLs are resolved by their text: `a/..` is nothing, whatever `a` is.
+    for part in decoded.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => {
+                out.pop();
+            }
+            name => out.push(std::ffi::OsStr::from_bytes(name)),
+        }
+    }
+    let folder = path.is_empty() || path.ends_with('/') || path.ends_with("/.") || path.ends_with("..");
+    Element::Local { path: out, folder }
+}
+
+fn decode(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
+        let code = hex
+            .filter(|hex| byte == b'%' && hex.bytes().all(|b| b.is_ascii_hexdigit()))
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        out.push(code.unwrap_or(byte));
+        at += if code.is_some() { 3 } else { 1 };
+    }
+    out
+}
+
+/// The URL of a file or folder by its absolute path.
+pub(crate) fn url(path: &Path, folder: bool) -> String {
+    let mut url = String::from("file:");
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~+=@$,".contains(&byte) {
+            url.push(char::from(byte));
+        } else {
+            url.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    if folder && !url.ends_with('/') {
+        url.push('/');
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_attribute_is_unfolded_and_looked_for_in_the_main_section_only() {
+        let of = |text: &str| class_path_in(text.as_bytes());
+        assert_eq!(
+            of("Manifest-Version: 1.0\r\nCLASS-path: a.jar b\r\n .jar\r\nX: y\r\n"),
+            Some("a.jar b.jar".into())
+        );
+        assert_eq!(of("Class-Path: a.jar\n  b.jar"), Some("a.jar b.jar".into()));
+        assert_eq!(of("Main-Class: A\n\nName: x\nClass-Path: no\n"), None);
+        assert_eq!(of(""), None);
+        assert_eq!(of("Class-Path:\n"), Some(String::new()));
+    }
+
+    #[test]
+    fn elements_are_urls_relative_to_their_jar() {
+        let local = |path: &str, folder| Element::Local { path: path.into(), folder };
+        let jar = Path::new("/app/lib/main.jar");
+        for (url, expected) in [
+            ("a.jar", local("/app/lib/a.jar", false)),
+            ("../b.jar", local("/app/b.jar", false)),
+            ("./sub/c.jar", local("/app/lib/sub/c.jar", false)),
+            ("../../../../d.jar", local("/d.jar", false)),
+            ("classes/", local("/app/lib/classes", true)),
+            ("..", local("/app", true)),
+            ("my%20lib/%C3%A4.jar", local("/app/lib/my lib/ä.jar", false)),
+            ("100%.jar", local("/app/lib/100%.jar", false)),
+            ("/abs/e.jar", local("/abs/e.jar", false)),
+            ("file:/abs/f.jar", local("/abs/f.jar", false)),
+            ("FILE:///abs/g.jar", local("/abs/g.jar", false)),
+            ("file:h.jar", local("/app/lib/h.jar", false)),
+            ("i.jar#fragment", local("/app/lib/i.jar", false)),
+            ("http://host/j.jar", Element::Other("http://host/j.jar".into())),
+            ("file://host/k.jar", Element::Other("file://host/k.jar".into())),
+        ] {
+            assert_eq!(elements(url, jar), [expected], "{url}");
+        }
+        assert_eq!(elements(" a.jar\t b.jar ", jar).len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn urls_lead_back_to_their_path(path in "(/[^/\0]{1,9}){1,4}", folder: bool) {
+            prop_assume!(!path.split('/').any(|part| part == "." || part == ".."));
+            let expected = Element::Local { path: PathBuf::from(&path), folder };
+            prop_assert_eq!(elements(&url(Path::new(&path), folder), Path::new("/x.jar")), [expected]);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(manifest: Vec<u8>) {
+            if let Some(class_path) = class_path_in(&manifest) {
+                elements(&class_path, Path::new("/x.jar"));
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A class by the name that instrumented code calls, all of whose methods do nothing.
+//!
+//! A program may start a JVM on its own class path, which is then ours. That JVM has no recorder on its
+//! boot class path and none is wanted there, but the calls must lead somewhere. The recorder's own class
+//! would not do: from Java 24 on its try to load the library prints a warning.
+
+/// The methods, each with its descriptor and the number of words it takes.
+const METHODS: [(&str, &str, u16); 5] = [
+    ("i", "(I)V", 1),
+    ("o", "(I)V", 1),
+    ("wb", "(ILjava/lang/Object;)V", 2),
+    ("we", "(ILjava/lang/Object;)V", 2),
+    ("wr", "(Ljava/lang/Object;)V", 1),
+];
+
+/// Version of the class file: that of Java 5, which every JVM takes without stack maps.
+const VERSION: u16 = 49;
+
+/// `public static`, and for the class `public final super`.
+const PUBLIC_STATIC: u16 = 0x9;
+const PUBLIC_FINAL: u16 = 0x31;
+
+/// The class file.
+pub(crate) fn class_file() -> Vec<u8> {
+    let mut pool = Pool::default();
+    let this = pool.class(instrumenter::CALL_CLASS);
+    let object = pool.class("java/lang/Object");
+    let code = pool.utf8("Code");
+    let methods = METHODS.map(|(name, descriptor, words)| (pool.utf8(name), pool.utf8(descriptor), words));
+
+    let mut out = vec![0xca, 0xfe, 0xba, 0xbe];
+    put(&mut out, &[0, VERSION, pool.entries + 1]);
+    out.append(&mut pool.bytes);
+    // No interfaces, no fields.
+    put(&mut out, &[PUBLIC_FINAL, this, object, 0, 0, METHODS.len() as u16]);
+    for (name, descriptor, words) in methods {
+        // One attribute, Code, of 13 bytes: no stack, the arguments, one byte of code...
+        put(&mut out, &[PUBLIC_STATIC, name, descriptor, 1, code, 0, 13, 0, words, 0, 1]);
+        // ...which is `return`; no handlers, no attributes.
+        out.extend_from_slice(&[0xb1, 0, 0, 0, 0]);
+    }
+    put(&mut out, &[0]);
+    out
+}
+
+fn put(out: &mut Vec<u8>, numbers: &[u16]) {
+    out.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
+}
+
+#[derive(Default)]
+struct Pool {
+    bytes: Vec<u8>,
+    entries: u16,
+}
+
+impl Pool {
+    fn utf8(&mut self, text: &str) -> u16 {
+        self.bytes.push(1);
+        put(&mut self.bytes, &[text.len() as u16]);
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.entries += 1;
+        self.entries
+    }
+
+    fn class(&mut self, name: &str) -> u16 {
+        let name = self.utf8(name);
+        self.bytes.push(7);
+        put(&mut self.bytes, &[name]);
+        self.entries += 1;
+        self.entries
+    }
+}

@@ -1,0 +1,159 @@
+//! Outputs that appear whole or not at all.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::cleanup;
+
+/// A file that is written beside its final place, and removed again unless [`Output::commit`] moves it
+/// there. A target that is no regular file (a pipe, `/dev/null`) is written to directly.
+#[derive(Debug)]
+pub(crate) struct Output {
+    target: PathBuf,
+    /// Where it is written, if not to the target itself.
+    temporary: Option<PathBuf>,
+    file: File,
+}
+
+impl Output {
+    /// Opens a place to write `target`, whose folder is made if need be.
+    ///
+    /// # Errors
+    /// If it cannot be written there.
+    pub(crate) fn create(target: &Path) -> anyhow::Result<Self> {
+        Self::open(target)
+            .with_context(|| format!("cannot write {}: choose another output", target.display()))
+    }
+
+    fn open(target: &Path) -> io::Result<Self> {
+        // Through a link to the file that it names, so that the link stays.
+        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
+        match fs::metadata(&target) {
+            Ok(meta) if meta.is_dir() => {
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+            }
+            Ok(meta) if !meta.is_file() => {
+                let file = File::options().write(true).open(&target)?;
+                return Ok(Self { target, temporary: None, file });
+            }
+            Ok(meta) if meta.permissions().readonly() => {
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is there and read-only"));
+            }
+            _ => {}
+        }
+        let name = target
+            .file_name()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
+        let folder =
+            target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let (temporary, file) = create_beside(folder, name)?;
+        cleanup::add(&temporary);
+        Ok(Self { target, temporary: Some(temporary), file })
+    }
+
+    /// The file to write to.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Moves what was written to its place.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub(crate) fn commit(mut self) -> anyhow::Result<()> {
+        if let Some(temporary) = &self.temporary {
+            fs::rename(temporary, &self.target)
+                .with_context(|| format!("cannot write {}: choose another output", self.target.display()))?;
+            cleanup::forget(temporary);
+            self.temporary = None;
+        }
+        Ok(())
+    }
+}
+
+/// A new hidden file in `folder`.
+fn create_beside(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
+    let mut number = 0;
+    loop {
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}-{number}.part", std::process::id()));
+        let temporary = folder.join(temporary);
+        match File::create_new(&temporary) {
+            Ok(file) => return Ok((temporary, file)),
+            // One that was killed left it, and had our pid.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < 1000 => number += 1,
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // The error that led here is the one to tell.
+            let _ = fs::remove_file(temporary);
+            cleanup::forget(temporary);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use std::io::Write;
+
+    fn names(scratch: &Scratch) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(scratch.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn the_old_file_stays_until_the_new_one_is_whole() {
+        let scratch = Scratch::new();
+        let target = scratch.file("trace", b"old");
+        let output = Output::create(&target).unwrap();
+        output.file().write_all(b"half").unwrap();
+        drop(output);
+        assert_eq!((fs::read(&target).unwrap(), names(&scratch)), (b"old".to_vec(), vec!["trace".into()]));
+        let output = Output::create(&target).unwrap();
+        output.file().write_all(b"new").unwrap();
+        output.commit().unwrap();
+        assert_eq!((fs::read(&target).unwrap(), names(&scratch)), (b"new".to_vec(), vec!["trace".into()]));
+    }
+
+    #[test]
+    fn folders_are_made_and_are_no_targets() {
+        let scratch = Scratch::new();
+        Output::create(&scratch.path().join("a/b/trace")).unwrap().commit().unwrap();
+        assert!(scratch.path().join("a/b/trace").is_file());
+        let error = format!("{:#}", Output::create(&scratch.path().join("a")).unwrap_err());
+        assert!(error.contains("folder"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_devices_stay_what_they_are() {
+        let scratch = Scratch::new();
+        let target = scratch.file("trace", b"old");
+        let link = scratch.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let output = Output::create(&link).unwrap();
+        output.file().write_all(b"new").unwrap();
+        output.commit().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        Output::create(Path::new("/dev/null")).unwrap().commit().unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+}

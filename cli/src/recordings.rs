@@ -1,0 +1,64 @@
+//! Recordings with the method maps of their builds.
+
+use std::path::{Path, PathBuf};
+
+use exporter::{ExportError, ExportInput, FileSource, MethodMap, open_recording};
+use trace_format::Recording;
+
+/// Name of the map that is looked for beside a recording.
+const MAP_NAME: &str = "methodMapping.txt";
+
+/// Opened recordings.
+#[derive(Debug)]
+pub(crate) struct Recordings {
+    opened: Vec<Opened>,
+    maps: Vec<MethodMap>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    file: PathBuf,
+    recording: Recording<FileSource>,
+    /// Which of the maps is its.
+    map: usize,
+}
+
+impl Recordings {
+    /// Opens `files`, to be read with `map`, or else each with the map beside it if there is one.
+    ///
+    /// # Errors
+    /// If one of them is no recording, or a map is none.
+    pub(crate) fn open(files: &[PathBuf], map: Option<&Path>) -> Result<Self, ExportError> {
+        let mut maps = Vec::new();
+        let mut paths: Vec<Option<PathBuf>> = Vec::new();
+        let mut opened = Vec::new();
+        for file in files {
+            let recording = open_recording(file)?;
+            let beside = || Some(file.with_file_name(MAP_NAME)).filter(|path| path.is_file());
+            let path = map.map(Path::to_owned).or_else(beside);
+            let map = match paths.iter().position(|known| *known == path) {
+                Some(known) => known,
+                None => {
+                    maps.push(match &path {
+                        Some(path) => MethodMap::load(path)?,
+                        None => MethodMap::empty(),
+                    });
+                    paths.push(path);
+                    maps.len() - 1
+                }
+            };
+            opened.push(Opened { file: file.clone(), recording, map });
+        }
+        Ok(Self { opened, maps })
+    }
+
+    /// Them as the exporter takes them.
+    pub(crate) fn inputs(&self) -> Vec<ExportInput<'_, FileSource>> {
+        let inputs = self.opened.iter().map(|Opened { file, recording, map }| ExportInput {
+            file,
+            recording,
+            map: &self.maps[*map],
+        });
+        inputs.collect()
+    }
+}

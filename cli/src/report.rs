@@ -1,0 +1,73 @@
+//! `anrscope report`: what hung, in words.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use exporter::Report;
+
+use crate::recordings::Recordings;
+
+/// Say in words what the main thread was doing: one page a recording
+///
+/// What hung, for how long, in which method under which message, and who held the lock it waited for.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    # A methodMapping.txt beside the recording is used.
+    anrscope report app.anrscope
+
+    # With the map of the build that ran.
+    anrscope report app.anrscope --method-map build/methodMapping.txt
+
+Exit status:
+    0  done, whether something hung or not; what is missing in a recording, or does not fit, is told on stderr
+    1  a recording or map cannot be read
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// Recordings (*.anrscope)
+    #[arg(required = true, value_name = "RECORDING")]
+    recordings: Vec<PathBuf>,
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
+    /// The method map of the build [default: methodMapping.txt beside each recording, if there is one]
+    #[arg(long, value_name = "FILE")]
+    method_map: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ReportFormat {
+    Text,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+    let recordings = Recordings::open(&options.recordings, options.method_map.as_deref())?;
+    // All of them before the first line, so that an error leaves no half report.
+    let mut reports = Vec::new();
+    for input in recordings.inputs() {
+        reports.push(Report::build(input.file, input.recording, input.map)?);
+    }
+    let mut stdout = io::stdout().lock();
+    // The page tells them too; who reads it on a terminal need not see them twice.
+    if !stdout.is_terminal() {
+        let mut stderr = io::stderr().lock();
+        for warning in reports.iter().flat_map(|report| &report.warnings) {
+            writeln!(stderr, "warning: {warning}")?;
+        }
+    }
+    let ReportFormat::Text = options.format;
+    for (number, report) in reports.iter().enumerate() {
+        if number > 0 {
+            writeln!(stdout)?;
+        }
+        write!(stdout, "{report}")?;
+    }
+    stdout.flush()?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,70 @@
+//! A folder that is gone when nobody needs it any more.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder under the system's one for temporary files, removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes a folder that only this user can read.
+    pub(crate) fn create() -> io::Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let root = std::env::temp_dir();
+        // Made absolute, since a program that runs on it may change its working folder.
+        let root = std::path::absolute(root)?;
+        loop {
+            let n = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = root.join(format!("anrscope-{}-{n}", std::process::id()));
+            match builder().create(&path) {
+                Ok(()) => {
+                    crate::cleanup::add(&path);
+                    return Ok(Self { path });
+                }
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn builder() -> std::fs::DirBuilder {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is set on Unix"))]
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is left to whoever cleans the temporary files.
+        let _ = std::fs::remove_dir_all(&self.path);
+        crate::cleanup::forget(&self.path);
+    }
+}
+
+#[cfg(test)]
+impl Scratch {
+    /// For tests, which have no use for the error.
+    pub(crate) fn new() -> Self {
+        Self::create().expect("a folder for temporary files")
+    }
+
+    /// Writes a file, with the folders that it needs.
+    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.path.join(name);
+        std::fs::create_dir_all(path.parent().expect("it lies in a folder")).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}

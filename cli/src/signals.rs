@@ -1,0 +1,53 @@
+//! What the system says of our signals and our terminal.
+
+/// Whether `signal` was ignored when the program started, as background jobs of a script are told to
+/// ignore SIGINT and SIGQUIT. Such a signal is left alone, and a child inherits that.
+pub(crate) fn ignored(signal: i32) -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignored_in(&status, signal))
+}
+
+fn ignored_in(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    u32::try_from(signal - 1).ok().and_then(|bit| mask.checked_shr(bit)).is_some_and(|mask| mask & 1 == 1)
+}
+
+/// Whether this process is in the foreground of a terminal, whose keys send their signals to all of
+/// its group, children included.
+#[cfg(target_os = "linux")]
+pub(crate) fn in_foreground() -> bool {
+    std::fs::read_to_string("/proc/self/stat").is_ok_and(|stat| in_foreground_by(&stat))
+}
+
+#[cfg(any(target_os = "linux", test))]
+fn in_foreground_by(stat: &str) -> bool {
+    // The name before the last parenthesis may hold anything.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let mut fields = fields.split_ascii_whitespace().skip(2);
+    let (group, _session, _terminal, foreground) =
+        (fields.next(), fields.next(), fields.next(), fields.next());
+    group.is_some() && group == foreground
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_is_read_by_bits() {
+        let status = "Name:\tx\nSigIgn:\t0000000000001006\nSigCgt:\t0000000000000001\n";
+        assert_eq!(
+            [1, 2, 3, 13, 14, 0, -1, 65].map(|n| ignored_in(status, n)),
+            [false, true, true, true, false, false, false, false]
+        );
+        assert!(!ignored_in("", 2));
+    }
+
+    #[test]
+    fn the_foreground_group_is_compared_with_ours() {
+        assert!(in_foreground_by("7 (a) b) S 1 70 70 34816 70 4194304"));
+        assert!(!in_foreground_by("7 (a) S 1 70 70 34816 71 4194304"));
+        assert!(!in_foreground_by("7 (a) S 1 70 70 0 -1 4194304"));
+        assert!(!in_foreground_by(""));
+    }
+}

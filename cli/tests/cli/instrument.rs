@@ -1,0 +1,163 @@
+use std::fs;
+use std::io::{Read, Write};
+
+use serde_json::Value;
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
+
+use super::folder::Folder;
+use super::program::run;
+
+/// A class with two methods that are worth tracing, `main` and `run`, of the given version: the
+/// compiled form of
+///
+/// ```java
+/// package com.acme;
+/// public class Shop { public static void main(String[] a) { run(); } static void run() { System.gc(); } }
+/// ```
+fn class(major: u16) -> Vec<u8> {
+    let mut pool: Vec<u8> = Vec::new();
+    let mut count = 1_u16;
+    let mut add = |tag: u8, bytes: &[u8]| {
+        pool.push(tag);
+        pool.extend_from_slice(bytes);
+        count += 1;
+        count - 1
+    };
+    let mut utf8 = |text: &str| {
+        let length = u16::try_from(text.len()).unwrap().to_be_bytes();
+        add(1, &[&length[..], text.as_bytes()].concat())
+    };
+    let [shop, object, system, main, run, gc, main_type, void_type, code] = [
+        "com/acme/Shop",
+        "java/lang/Object",
+        "java/lang/System",
+        "main",
+        "run",
+        "gc",
+        "([Ljava/lang/String;)V",
+        "()V",
+        "Code",
+    ]
+    .map(&mut utf8);
+    let mut two = |tag: u8, a: u16, b: u16| add(tag, &[a.to_be_bytes(), b.to_be_bytes()].concat());
+    let run_pair = two(12, run, void_type);
+    let gc_pair = two(12, gc, void_type);
+    let [shop, object, system] = [shop, object, system].map(|name| add(7, &name.to_be_bytes()));
+    let mut two = |tag: u8, a: u16, b: u16| add(tag, &[a.to_be_bytes(), b.to_be_bytes()].concat());
+    let run_method = two(10, shop, run_pair);
+    let gc_method = two(10, system, gc_pair);
+
+    let mut out = 0xCAFE_BABE_u32.to_be_bytes().to_vec();
+    let mut put = |numbers: &[u16]| out.extend(numbers.iter().flat_map(|n| n.to_be_bytes()));
+    put(&[0, major, count]);
+    out.extend_from_slice(&pool);
+    let mut put = |numbers: &[u16]| out.extend(numbers.iter().flat_map(|n| n.to_be_bytes()));
+    // Access, this, super, no interfaces, no fields, two methods.
+    put(&[0x21, shop, object, 0, 0, 2]);
+    for (name, descriptor, locals, callee) in
+        [(main, main_type, 1, run_method), (run, void_type, 0, gc_method)]
+    {
+        // Access, name, type, one attribute: Code of 16 bytes, of which 4 are invokestatic and return.
+        let [high, low] = callee.to_be_bytes();
+        let mut put = |numbers: &[u16]| out.extend(numbers.iter().flat_map(|n| n.to_be_bytes()));
+        put(&[9, name, descriptor, 1, code, 0, 16, 0, locals, 0, 4]);
+        out.extend_from_slice(&[0xb8, high, low, 0xb1]);
+        out.extend_from_slice(&[0; 4]);
+    }
+    out.extend_from_slice(&[0, 0]);
+    out
+}
+
+/// A jar with that class and a text.
+pub(crate) fn jar(folder: &Folder, name: &str, major: u16) -> String {
+    let path = folder.name(name);
+    let mut jar = ZipWriter::new(fs::File::create(&path).unwrap());
+    for (entry, bytes) in [("com/acme/Shop.class", class(major)), ("note.txt", b"a text".to_vec())] {
+        jar.start_file(entry, SimpleFileOptions::default()).unwrap();
+        jar.write_all(&bytes).unwrap();
+    }
+    jar.finish().unwrap();
+    path
+}
+
+fn entry(jar: &str, name: &str) -> Vec<u8> {
+    let mut jar = ZipArchive::new(fs::File::open(jar).unwrap()).unwrap();
+    let mut bytes = Vec::new();
+    jar.by_name(name).unwrap().read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn one_jar_is_copied_with_its_map_beside() {
+    let folder = Folder::new();
+    let input = jar(&folder, "app.jar", 52);
+    let out = folder.name("traced/app.jar");
+    run(["instrument", &input, "--out", &out]).ok(&["1 classes, 1 of them changed", "2 traced", "ms"]);
+    assert_eq!(entry(&out, "note.txt"), b"a text");
+    let changed = entry(&out, "com/acme/Shop.class");
+    assert!(changed.windows(24).any(|bytes| bytes == b"dev/anrscope/MethodBeat\x01".as_slice()
+        || bytes.starts_with(b"dev/anrscope/MethodBeat")));
+    let map = fs::read_to_string(folder.name("traced/methodMapping.txt")).unwrap();
+    assert!(
+        map.starts_with("1,9,com.acme.Shop main ([Ljava.lang.String;)V\n2,9,com.acme.Shop run ()V\n"),
+        "{map}"
+    );
+
+    // The same again, into a folder that is there, gives the same bytes.
+    fs::create_dir(folder.name("again")).unwrap();
+    run(["instrument", &input, "--out", &folder.name("again")]).ok(&["2 traced"]);
+    assert_eq!(fs::read(folder.name("again/app.jar")).unwrap(), fs::read(&out).unwrap());
+    assert_eq!(fs::read_to_string(folder.name("again/methodMapping.txt")).unwrap(), map);
+}
+
+#[test]
+fn several_inputs_share_a_map_in_the_folder() {
+    let folder = Folder::new();
+    let first = jar(&folder, "app.jar", 52);
+    folder.file("classes/com/acme/Shop.class", class(61));
+    let out = folder.name("out");
+    let shown = run(["instrument", &first, &folder.name("classes"), "--out", &out, "--json"]);
+    let json: Value = serde_json::from_str(&shown.ok(&[])).unwrap();
+    assert_eq!((&json["classes"], &json["traced"]), (&Value::from(2), &Value::from(4)), "{json}");
+    assert_eq!(json["outputs"][0], Value::from(format!("{out}/app.jar")));
+    for name in ["app.jar", "classes/com/acme/Shop.class", "methodMapping.txt", "ignoreMethodMapping.txt"] {
+        assert!(folder.path().join("out").join(name).is_file(), "{name}");
+    }
+    // A folder by itself becomes OUT, with the map in it and nothing beside.
+    run(["instrument", &folder.name("classes"), "--out", &folder.name("alone/copy")]).ok(&["2 traced"]);
+    assert!(folder.path().join("alone/copy/com/acme/Shop.class").is_file());
+    assert!(folder.path().join("alone/copy/methodMapping.txt").is_file());
+    assert_eq!(fs::read_dir(folder.path().join("alone")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_class_of_a_future_version_is_copied_and_told() {
+    let folder = Folder::new();
+    let input = jar(&folder, "app.jar", 99);
+    let out = folder.name("out.jar");
+    run(["instrument", &input, "--out", &out]).ok(&["warning: left as it is", "com/acme/Shop", "version 99"]);
+    assert_eq!(entry(&out, "com/acme/Shop.class"), class(99));
+    let json: Value = serde_json::from_str(
+        &run(["instrument", &input, "--out", &folder.name("json.jar"), "--json"]).ok(&[]),
+    )
+    .unwrap();
+    assert_eq!(json["skipped"][0]["input"], Value::from(input));
+}
+
+#[test]
+fn what_is_blocked_is_left_alone_and_numbers_are_kept() {
+    let folder = Folder::new();
+    let input = jar(&folder, "app.jar", 52);
+    let list = folder.file("block.txt", "# quiet\n\n-keeppackage com/acme/\n");
+    run(["instrument", &input, "--out", &folder.name("blocked.jar"), "--block-list", &list])
+        .ok(&["0 traced", "2 blocked"]);
+    let base = folder.file("base.txt", "77,9,com.acme.Shop run ()V\n");
+    let map = folder.name("map.txt");
+    let arguments = ["--base-map", &base, "--method-map", &map, "--ignored-map", &folder.name("ignored.txt")];
+    run(["instrument", &input, "--out", &folder.name("x.jar")].into_iter().chain(arguments))
+        .ok(&["2 traced"]);
+    let map = fs::read_to_string(map).unwrap();
+    assert!(map.starts_with("77,9,com.acme.Shop run ()V\n78,9,com.acme.Shop main "), "{map}");
+    assert!(folder.path().join("ignored.txt").is_file());
+}

@@ -1,0 +1,42 @@
+//! The machine's JDK, and the test programs compiled by it.
+
+use std::path::Path;
+use std::process::Command;
+
+/// A tool of the JDK.
+fn tool(name: &str) -> Command {
+    match std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty()) {
+        Some(home) => Command::new(Path::new(&home).join("bin").join(name)),
+        None => Command::new(name),
+    }
+}
+
+/// `java` as the program finds it, in an environment that says nothing about Java.
+pub(crate) fn java() -> Command {
+    let mut java = tool("java");
+    for variable in ["CLASSPATH", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"] {
+        java.env_remove(variable);
+    }
+    java
+}
+
+#[track_caller]
+fn finish(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}: the tests need a JDK"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Compiles test programs into `folder`.
+pub(crate) fn compile(names: &[&str], class_path: &Path, folder: &Path) {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let sources = names.iter().map(|name| sources.join(name).with_extension("java"));
+    finish(tool("javac").arg("-cp").arg(class_path).arg("-d").arg(folder).args(sources));
+}
+
+/// Packs `folder` into a jar with these lines in its manifest.
+pub(crate) fn pack(folder: &Path, jar: &Path, manifest: &str) {
+    let lines = folder.with_extension("manifest");
+    std::fs::write(&lines, manifest).unwrap();
+    finish(tool("jar").arg("cfm").arg(jar).arg(&lines).arg("-C").arg(folder).arg("."));
+    std::fs::remove_file(lines).unwrap();
+}

@@ -1,0 +1,60 @@
+//! Runs the program.
+
+use std::ffi::OsStr;
+use std::process::{Command, Output};
+
+/// The program, in an environment that says nothing about Java.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anrscope"));
+    for variable in ["CLASSPATH", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// What a run showed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Shown {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Runs it with `arguments`.
+pub(crate) fn run<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Shown {
+    command().args(arguments).output().unwrap().into()
+}
+
+impl Shown {
+    /// Asserts success without a word on stderr but these.
+    #[track_caller]
+    pub(crate) fn ok(self, stderr: &[&str]) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        for text in stderr {
+            assert!(self.stderr.contains(text), "{text:?} is not in {self:?}");
+        }
+        assert!(!stderr.is_empty() || self.stderr.is_empty(), "{self:?}");
+        self.stdout
+    }
+
+    /// Asserts an error with this exit code that says all of `stderr`, and nothing on stdout.
+    #[track_caller]
+    pub(crate) fn failed(self, code: i32, stderr: &[&str]) {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self:?}");
+        assert!(self.stderr.starts_with("error: "), "{self:?}");
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+        for text in stderr {
+            assert!(self.stderr.contains(text), "{text:?} is not in {}", self.stderr);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A real program: the Closure Compiler compiling lodash.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use trace_format::Event;
+
+use crate::folder::Folder;
+use crate::{engine, events, number, program, recording};
+
+fn test_data(path: &str) -> PathBuf {
+    let data = std::env::var_os("ANRSCOPE_TEST_DATA")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"), PathBuf::from);
+    let path = data.join(path);
+    assert!(path.exists(), "{} is missing: run scripts/test, which fetches it", path.display());
+    path
+}
+
+#[test]
+fn the_closure_compiler_gives_the_same_output_and_a_whole_trace() {
+    let folder = Folder::new();
+    let jar = test_data("closure/package/compiler.jar");
+    let source = test_data("lodash/package/lodash.js");
+    let arguments = |output: &str| {
+        [
+            "-Xverify:all",
+            "-jar",
+            jar.to_str().unwrap(),
+            "--js",
+            source.to_str().unwrap(),
+            "--js_output_file",
+            output,
+        ]
+        .map(str::to_owned)
+    };
+    let (plain, traced) = (folder.name("plain.js"), folder.name("traced.js"));
+    let without = Command::new("java").args(arguments(&plain)).output().unwrap();
+    let (trace, kept) = (folder.name("closure.pftrace"), folder.name("kept"));
+    let mut ours = program::command();
+    ours.args(["jvm", "--quiet", "--out", &trace, "--keep", &kept, "--"]).args(arguments(&traced));
+    let with = ours.output().unwrap();
+    assert_eq!(
+        (with.status.code(), String::from_utf8_lossy(&with.stdout), String::from_utf8_lossy(&with.stderr)),
+        (
+            without.status.code(),
+            String::from_utf8_lossy(&without.stdout),
+            String::from_utf8_lossy(&without.stderr)
+        )
+    );
+    assert!(std::fs::read(&plain).unwrap() == std::fs::read(&traced).unwrap(), "the outputs differ");
+
+    let recording = recording(kept.as_ref());
+    assert_eq!(recording.faults(), (&[][..], 0));
+    let (mut enters, mut exits, mut orphans, mut open) = (0, 0, 0, 0);
+    for thread in recording.threads() {
+        let mut stack = Vec::new();
+        for (_, event) in events(&recording, thread) {
+            match event {
+                Event::Enter(id) => {
+                    enters += 1;
+                    stack.push(id);
+                }
+                Event::Exit(id) => {
+                    exits += 1;
+                    match stack.pop() {
+                        Some(entered) => {
+                            assert_eq!(entered, id, "an exit of another method than was entered")
+                        }
+                        // Its enter was overwritten.
+                        None => orphans += 1,
+                    }
+                }
+                Event::Time(_) => {}
+                other => panic!("{other:?} from a program without a looper"),
+            }
+        }
+        open += stack.len();
+    }
+    assert_eq!(enters + orphans, exits + open);
+
+    let answer = engine::ask(
+        trace.as_ref(),
+        &[
+            "select count(*) as n from slice join thread_track on slice.track_id = thread_track.id",
+            "select count(*) as n from slice where name is null or name like 'method %' or dur < 0",
+        ],
+    );
+    assert!(answer.problems.is_empty(), "{:?}", answer.problems);
+    let slices = number(&answer.queries[0][0], "n");
+    assert!(slices > 100_000, "{slices}");
+    assert_eq!(slices, enters as u64, "a slice for each enter in the recording");
+    assert_eq!(number(&answer.queries[1][0], "n"), 0);
+}

@@ -1,0 +1,156 @@
+//! `anrscope demo` against its child's own log.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::folder::Folder;
+use crate::{engine, number, program, text};
+
+const ANRS: &str = "include perfetto module android.anrs; select * from android_anrs";
+const SLICES: &str = "
+    select thread.name as thread, thread.tid, thread.is_main_thread as main, slice.name, slice.ts, slice.dur, slice.depth,
+        parent.name as parent
+    from slice join thread_track on slice.track_id = thread_track.id join thread using (utid)
+        left join slice parent on slice.parent_id = parent.id
+    order by thread.tid, slice.ts, slice.depth";
+
+/// A slice of the log: its name and the bounds of its begin and end.
+#[derive(Debug)]
+struct Logged {
+    name: String,
+    begin: (u64, u64),
+    end: Option<(u64, u64)>,
+}
+
+type Slices = HashMap<String, Vec<Logged>>;
+type Instants = HashMap<String, (u64, u64)>;
+
+/// The log by thread, slices in the order of their begins; and the parent's instants.
+fn read_log(path: &Path) -> (Slices, Instants) {
+    let mut threads = Slices::new();
+    let mut open: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut instants = HashMap::new();
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let [thread, kind, name, before, after] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let bounds = (before.parse().unwrap(), after.parse().unwrap());
+        let slices = threads.entry(thread.to_owned()).or_default();
+        let stack = open.entry(thread.to_owned()).or_default();
+        match kind {
+            "B" => {
+                stack.push(slices.len());
+                slices.push(Logged { name: name.to_owned(), begin: bounds, end: None });
+            }
+            "E" => {
+                let begun = &mut slices[stack.pop().expect("an end has a begin")];
+                assert_eq!(begun.name, name);
+                begun.end = Some(bounds);
+            }
+            _ => {
+                instants.insert(format!("{thread} {name}"), bounds);
+            }
+        }
+    }
+    threads.retain(|_, slices| !slices.is_empty());
+    (threads, instants)
+}
+
+fn within(time: u64, bounds: (u64, u64)) -> bool {
+    (bounds.0..=bounds.1).contains(&time)
+}
+
+#[test]
+fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
+    let folder = Folder::new();
+    let shown = program::run(["demo", "--stall", "6", "--out", folder.path().to_str().unwrap()]).ok(&[]);
+    for answer in [
+        "com.example.shop.CheckoutActivity$PayTask",
+        "com.example.shop.PriceStore",
+        "SyncWorker",
+        "MAIN THREAD HUNG",
+    ] {
+        assert!(shown.contains(answer), "{answer} is not in {shown}");
+    }
+    let (log, instants) = read_log(&folder.path().join("demo.log"));
+    let (sigquit, sigkill) = (instants["parent SIGQUIT"], instants["parent SIGKILL"]);
+    assert!(instants.contains_key("Signal Catcher SIGQUIT"), "the Signal Catcher got it: {instants:?}");
+
+    for trace in ["demo.pftrace", "demo.json"] {
+        let answer = engine::ask(&folder.path().join(trace), &[ANRS, SLICES]);
+        assert!(answer.problems.is_empty(), "{trace}: {:?}", answer.problems);
+        let [anr] = &answer.queries[0][..] else { panic!("{trace}: {:?}", answer.queries[0]) };
+        let at = number(anr, "ts");
+        assert!(at >= sigquit.0 && at - sigquit.0 < 50_000_000, "{trace}: {at} {sigquit:?}");
+
+        let rows = &answer.queries[1];
+        let end = rows.iter().map(|row| number(row, "ts") + number(row, "dur")).max().unwrap();
+        assert!(
+            end <= sigkill.1 && end + 100_000_000 > sigkill.0,
+            "{trace}: ends at {end}, killed at {sigkill:?}"
+        );
+        let mut compared = 0;
+        for (thread, logged) in &log {
+            let slices: Vec<_> = rows.iter().filter(|row| text(row, "thread") == thread).collect();
+            // The kill may fall between a word and the log's line for it.
+            assert!(slices.len() == logged.len() || slices.len() == logged.len() + 1, "{trace}: {thread}");
+            for (slice, logged) in slices.iter().zip(logged) {
+                let (ts, dur) = (number(slice, "ts"), number(slice, "dur"));
+                assert!(within(ts, logged.begin), "{trace}: {slice} {logged:?}");
+                match logged.end {
+                    Some(bounds) => assert!(within(ts + dur, bounds), "{trace}: {slice} {logged:?}"),
+                    None => assert!(ts + dur == end || ts + dur >= sigkill.0, "{trace}: {slice} {logged:?}"),
+                }
+                let name = text(slice, "name");
+                if logged.name == "wait" {
+                    assert!(
+                        name.contains("monitor") || name == "java.net.SocketInputStream.read",
+                        "{trace}: {slice}"
+                    );
+                } else {
+                    assert_eq!(name, logged.name, "{trace}: {slice}");
+                }
+                compared += 1;
+            }
+            assert_eq!(text(slices[0], "thread") == "main", slices[0]["main"] == 1, "{trace}");
+        }
+        assert_eq!(log.len(), 4, "{:?}", log.keys());
+        assert!(
+            rows.len() - compared <= log.len(),
+            "{trace}: {} slices, {compared} of them logged",
+            rows.len()
+        );
+        check_stages(rows);
+    }
+}
+
+/// Each doFrame holds the three stages, in order.
+fn check_stages(rows: &[serde_json::Value]) {
+    let frames: Vec<_> =
+        rows.iter().filter(|row| text(row, "name").starts_with("Choreographer#doFrame")).collect();
+    assert!(frames.len() >= 150, "{} frames", frames.len());
+    for frame in frames {
+        let name = text(frame, "name");
+        let stages: Vec<_> =
+            rows.iter().filter(|row| row["parent"] == name).map(|row| text(row, "name").to_owned()).collect();
+        assert_eq!(stages, ["input", "animation", "traversal"], "{name}");
+    }
+}
+
+#[test]
+fn without_a_hang_there_is_no_anr() {
+    let folder = Folder::new();
+    let shown = program::run(["demo", "--stall", "0", "--out", folder.path().to_str().unwrap()]).ok(&[]);
+    assert!(shown.contains("NOTHING HUNG"), "{shown}");
+    for trace in ["demo.pftrace", "demo.json"] {
+        assert_eq!(engine::rows(&folder.path().join(trace), ANRS), [] as [serde_json::Value; 0]);
+    }
+}
+
+#[test]
+fn a_hang_that_the_system_does_not_notice_is_told_all_the_same() {
+    let folder = Folder::new();
+    let shown = program::run(["demo", "--stall", "3", "--out", folder.path().to_str().unwrap()]).ok(&[]);
+    assert!(shown.contains("MAIN THREAD HUNG") && shown.contains("SyncWorker"), "{shown}");
+    assert_eq!(engine::rows(&folder.path().join("demo.pftrace"), ANRS), [] as [serde_json::Value; 0]);
+}

@@ -1,0 +1,98 @@
+//! `kill -9` of a JVM at random instants: what it wrote is in the recording, or was overwritten by newer words.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use trace_format::layout::State;
+use trace_format::{Event, Recording};
+
+use crate::folder::Folder;
+use crate::{compile, events, program, recording, runtime_classes};
+
+const KILLS: u64 = 200;
+
+#[test]
+fn two_hundred_kills_lose_no_word() {
+    let folder = Folder::new();
+    compile("Counter", folder.path());
+    // Any traced run lays the library out.
+    compile("DeepThrow", folder.path());
+    let kept = folder.name("kept");
+    let shown = program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &folder.name(""), "DeepThrow"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let library = Path::new(&kept).join("runtime/libanrscope.so");
+
+    // Two at a time: most of each is the JVM's start.
+    std::thread::scope(|scope| {
+        for half in 0..2 {
+            let (folder, library) = (&folder, &library);
+            scope.spawn(move || {
+                for kill in (half..KILLS).step_by(2) {
+                    // Spread over the first tenth of a second of writing by a fixed sequence.
+                    let micros = (kill.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % 100_000;
+                    kill_after(folder, library, kill, Duration::from_micros(micros));
+                }
+            });
+        }
+    });
+}
+
+fn kill_after(folder: &Folder, library: &Path, kill: u64, after: Duration) {
+    let own = folder.path().join(format!("kill-{kill}"));
+    std::fs::create_dir(&own).unwrap();
+    let mut java = Command::new("java")
+        .arg(format!("-Xbootclasspath/a:{}", runtime_classes().display()))
+        .arg(format!("-Danrscope.lib={}", library.display()))
+        .arg(format!("-Danrscope.dir={}", own.display()))
+        // Small rings, so that most kills fall on words that overwrite others.
+        .args(["-Danrscope.mainWords=65536", "-Danrscope.poolWords=65536", "-XX:TieredStopAtLevel=1", "-cp"])
+        .arg(folder.path())
+        .arg("Counter")
+        .arg(own.join("page"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(java.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "running\n");
+    std::thread::sleep(after);
+    java.kill().unwrap();
+    java.wait().unwrap();
+    check(&recording(&own), &std::fs::read(own.join("page")).unwrap(), kill);
+    std::fs::remove_dir_all(&own).unwrap();
+}
+
+fn check(recording: &Recording<Vec<u8>>, page: &[u8], kill: u64) {
+    assert_eq!(recording.faults(), (&[][..], 0), "kill {kill}");
+    assert_eq!(recording.header().state, Some(State::Open), "kill {kill}");
+    assert_eq!((recording.header().dropped, recording.header().clamped), (0, 0), "kill {kill}");
+    for place in 0..4 {
+        let counted = u64::from_le_bytes(page[place * 8..place * 8 + 8].try_into().unwrap());
+        let name = if place == 0 { "main".to_owned() } else { format!("counter-{place}") };
+        let Some(thread) = recording.threads().iter().find(|t| t.name.as_deref() == Some(&name)) else {
+            assert_eq!(counted, 0, "kill {kill}: {name} wrote, and is not there");
+            continue;
+        };
+        assert_eq!(thread.main, place == 0);
+        // Main wrote two words before it began to count.
+        let before = if place == 0 { 2 } else { 0 };
+        let written = thread.written() - before;
+        // Killed before or after it counted its last word.
+        assert!(
+            written == counted || written == counted + 1,
+            "kill {kill}: {name} counted {counted}, {written}"
+        );
+        let events = events(recording, thread);
+        assert_eq!(events.len() as u64, thread.written() - thread.overwritten(), "kill {kill}: {name}");
+        for (i, (_, event)) in events.iter().enumerate() {
+            let Some(call) = (thread.overwritten() + i as u64).checked_sub(before) else { continue };
+            assert_eq!(
+                *event,
+                Event::Enter((call % 0xFE000) as u32 + 1),
+                "kill {kill}: word {call} of {name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The whole road on real programs: recorded by the real runtime, opened by the real Perfetto engine, and held against
+//! what the programs noted by their own means.
+
+#![cfg(target_os = "linux")]
+
+mod closure;
+mod demo;
+#[path = "../../../exporter/tests/engine/mod.rs"]
+mod engine;
+mod exceptions;
+#[path = "../cli/folder.rs"]
+#[allow(dead_code, reason = "the other test binary uses more of it")]
+mod folder;
+#[path = "../cli/java.rs"]
+#[allow(dead_code, reason = "the other test binary uses more of it")]
+mod java;
+mod kills;
+#[path = "../cli/program.rs"]
+#[allow(dead_code, reason = "the other test binary uses more of it")]
+mod program;
+mod sigquit;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use trace_format::{Event, Item, Recording, Thread};
+
+/// Compiles one of the Java programs beside this file.
+fn compile(name: &str, folder: &Path) {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/java");
+    let method_beat = runtime_classes();
+    let output = Command::new("javac")
+        .args(["-nowarn", "-cp"])
+        .arg(method_beat)
+        .arg("-d")
+        .arg(folder)
+        .arg(here.join(name).with_extension("java"))
+        .output()
+        .expect("javac: run scripts/test, which installs a JDK");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The folder with `dev.anrscope.MethodBeat`.
+fn runtime_classes() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace-runtime/java/classes")
+}
+
+/// The recordings in a folder.
+fn recordings(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "anrscope"))
+        .collect()
+}
+
+/// The one recording in a folder.
+fn recording(folder: &Path) -> Recording<Vec<u8>> {
+    let files = recordings(folder);
+    assert_eq!(files.len(), 1, "{files:?}");
+    Recording::open(std::fs::read(&files[0]).unwrap()).unwrap()
+}
+
+/// A thread's events, none of which may be missing.
+fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> {
+    recording
+        .events(thread)
+        .map(|item| match item.unwrap() {
+            Item::Event { time, event } => (time, event),
+            missing => panic!("{missing:?} in {thread:?}"),
+        })
+        .collect()
+}
+
+fn text<'a>(row: &'a Value, column: &str) -> &'a str {
+    row[column].as_str().unwrap_or_else(|| panic!("{column} in {row}"))
+}
+
+/// A number, which the engine's script writes as such or, where it is long, as text.
+fn number(row: &Value, column: &str) -> u64 {
+    match &row[column] {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
+    }
+    .unwrap_or_else(|| panic!("{column} in {row}"))
+}

@@ -1,0 +1,54 @@
+//! What can go wrong, in words that name the file, the place in it and the cure.
+
+use std::io;
+use std::path::PathBuf;
+
+use trace_format::ReadError;
+
+/// Why nothing could be exported or reported. What is merely odd is a [`crate::Warning`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// A file cannot be opened or read.
+    #[error("{}: {source}", file.display())]
+    Open {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file is no recording that can be read, or the device failed while it was.
+    #[error("{}: {source}", file.display())]
+    Recording {
+        /// The recording.
+        file: PathBuf,
+        /// Where and why; it names the offset and the cure.
+        source: ReadError,
+    },
+    /// A line of a method map cannot be.
+    #[error("{}:{line}: {what}; take the methodMapping.txt that `anrscope instrument` wrote for this build", file.display())]
+    MapLine {
+        /// The map.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A method map is larger than any that the instrumenter writes.
+    #[error(
+        "{}: {length} bytes is more than a method map can have ({limit}): is it the right file?",
+        file.display()
+    )]
+    MapTooLarge {
+        /// The map.
+        file: PathBuf,
+        /// Its length.
+        length: u64,
+        /// The longest that is read.
+        limit: u64,
+    },
+    /// The output cannot be written.
+    #[error("writing the output failed: {0}")]
+    Write(#[from] io::Error),
+}

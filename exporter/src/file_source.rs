@@ -1,0 +1,81 @@
+//! A recording on disk as a [`Source`]: positioned reads, so that a reader needs no seek state.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use trace_format::{Recording, Source};
+
+use crate::ExportError;
+
+/// An open file.
+#[derive(Debug)]
+pub struct FileSource {
+    file: File,
+    /// Taken once: a recording that grows while it is read is read up to here.
+    length: u64,
+}
+
+impl FileSource {
+    /// Opens the file at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is a folder.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a recording"));
+        }
+        Ok(Self { file, length: metadata.len() })
+    }
+}
+
+impl Source for FileSource {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    #[cfg(unix)]
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(&self.file, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset)
+    }
+}
+
+/// Opens the recording at `path`.
+///
+/// # Errors
+/// If there is no such file, or it is no recording that this version reads.
+pub fn open_recording(path: &Path) -> Result<Recording<FileSource>, ExportError> {
+    let source =
+        FileSource::open(path).map_err(|source| ExportError::Open { file: path.to_owned(), source })?;
+    Recording::open(source).map_err(|source| ExportError::Recording { file: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_format::synth::RecordingBuilder;
+
+    #[test]
+    fn reads_where_it_is_told_and_stops_at_the_end() {
+        let path = std::env::temp_dir().join(format!("anrscope-source-{}", std::process::id()));
+        std::fs::write(&path, b"0123456789").unwrap();
+        let source = FileSource::open(&path).unwrap();
+        let mut four = [0; 4];
+        assert_eq!((source.len(), source.read_at(8, &mut four).unwrap()), (10, 2));
+        assert_eq!(&four[..2], b"89");
+        assert_eq!(source.read_at(10, &mut four).unwrap(), 0);
+        std::fs::write(&path, RecordingBuilder::new(7, "p").build()).unwrap();
+        assert_eq!(open_recording(&path).unwrap().header().pid, 7);
+        std::fs::remove_file(&path).unwrap();
+        let gone = open_recording(&path).unwrap_err().to_string();
+        assert!(gone.contains("anrscope-source-"), "{gone}");
+        assert!(open_recording(&std::env::temp_dir()).unwrap_err().to_string().contains("folder"));
+    }
+}

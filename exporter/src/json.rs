@@ -1,0 +1,346 @@
+//! Chrome's JSON trace: the portable form, and the lossy one (no log, and ANRs on a thread of their own).
+//!
+//! One event a line, all spans as `X`: a single one anywhere makes the engine sort ends before begins
+//! of the same time, which would tear spans without length apart if they were `B` and `E`. A span is
+//! written when it ends, so that no more than the open ones are kept.
+//!
+//! What this form cannot say: the engine nests spans of equal times by their length. The depth of a span
+//! without length is therefore lost where another span has the same begin; its time and name are not.
+
+use std::io::{self, Write};
+
+use trace_format::event::Clocks;
+
+use crate::ExportError;
+use crate::model::{AnrRow, Arg, LogLine, Name, ProcessInfo, Sink, Track, Value};
+
+/// A pid for the process that carries ANR records; Android's pids end below it.
+const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
+/// Output is handed on in pieces of this size.
+const PIECE: usize = 256 << 10;
+
+/// An open span.
+#[derive(Debug)]
+struct Span {
+    begun: u64,
+    label: Label,
+    /// Its arguments so far, without braces.
+    args: Vec<u8>,
+    /// A child that began with it and has ended. If both end together, the engine nests them by their
+    /// order in the file, so the child has to wait.
+    held: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Label {
+    Method(u32),
+    Text(Box<str>),
+}
+
+/// Writes a trace.
+pub(crate) struct JsonWriter<W> {
+    out: W,
+    buffer: Vec<u8>,
+    bytes: u64,
+    first: bool,
+    open: Vec<Span>,
+    /// Names of the process's methods, escaped.
+    methods: Vec<Option<Box<str>>>,
+    process: Option<ProcessInfo>,
+    /// `"pid":1,"tid":2,"ts":`
+    place: String,
+    stdlib_anr: bool,
+    system_server: bool,
+}
+
+impl<W: Write> JsonWriter<W> {
+    pub(crate) fn new(out: W, stdlib_anr: bool) -> Self {
+        Self {
+            out,
+            buffer: Vec::with_capacity(PIECE + 4096),
+            bytes: 0,
+            first: true,
+            open: Vec::new(),
+            methods: Vec::new(),
+            process: None,
+            place: String::new(),
+            stdlib_anr,
+            system_server: false,
+        }
+    }
+
+    /// Bytes written, once the trace is finished.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn pid(&self) -> u32 {
+        self.process.as_ref().map_or(0, |p| p.pid)
+    }
+
+    /// Hands on what has been collected once it is enough.
+    #[inline]
+    fn hand_on(&mut self) -> io::Result<()> {
+        if self.buffer.len() < PIECE { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.buffer)?;
+        self.bytes += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn separate(&mut self) {
+        if !std::mem::take(&mut self.first) {
+            self.buffer.extend_from_slice(b",\n");
+        }
+    }
+
+    fn metadata(&mut self, pid: u32, tid: Option<u32>, name: &str, args: &str) -> io::Result<()> {
+        self.separate();
+        let tid = tid.map_or_else(String::new, |tid| format!(",\"tid\":{tid}"));
+        write!(self.buffer, "{{\"ph\":\"M\",\"pid\":{pid}{tid},\"name\":\"{name}\",\"args\":{{{args}}}}}")?;
+        self.hand_on()
+    }
+
+    /// The line of a span that ended.
+    fn line(&mut self, out: &mut Vec<u8>, span: &Span, end: u64) {
+        out.extend_from_slice(b"{\"ph\":\"X\",");
+        out.extend_from_slice(self.place.as_bytes());
+        put_micros(out, span.begun);
+        out.extend_from_slice(b",\"dur\":");
+        put_micros(out, end - span.begun);
+        out.extend_from_slice(b",\"name\":\"");
+        out.extend_from_slice(match &span.label {
+            Label::Method(id) => self.methods[*id as usize].as_deref().unwrap_or_default().as_bytes(),
+            Label::Text(text) => text.as_bytes(),
+        });
+        out.push(b'"');
+        if !span.args.is_empty() {
+            out.extend_from_slice(b",\"args\":{");
+            out.extend_from_slice(&span.args);
+            out.push(b'}');
+        }
+        out.push(b'}');
+    }
+
+    fn counter_line(&mut self, pid: u32, at: u64, name: &str, key: &str, value: &str) -> io::Result<()> {
+        self.separate();
+        write!(self.buffer, "{{\"ph\":\"C\",\"pid\":{pid},\"ts\":")?;
+        put_micros(&mut self.buffer, at);
+        write!(self.buffer, ",\"name\":\"{}\",\"args\":{{\"{key}\":{value}}}}}", escaped(name))?;
+        self.hand_on()
+    }
+}
+
+/// Nanoseconds as microseconds with three decimals, by integers: a double would lose some.
+fn put_micros(out: &mut Vec<u8>, ns: u64) {
+    put_decimal(out, ns / 1000);
+    let rest = ns % 1000;
+    let digit = |n: u64| b'0' + (n % 10) as u8;
+    out.extend_from_slice(&[b'.', digit(rest / 100), digit(rest / 10), digit(rest)]);
+}
+
+fn put_decimal(out: &mut Vec<u8>, mut n: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// `text` as the inside of a JSON string. All but the syntax stays raw UTF-8: the engine refuses a whole
+/// file over one surrogate escape.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if u32::from(c) < 0x20 => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Adds arguments to those in `out`.
+fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
+    for arg in args {
+        if !out.is_empty() {
+            out.push(b',');
+        }
+        let value = match arg.value {
+            Value::Bool(value) => value.to_string(),
+            Value::Int(value) => value.to_string(),
+            // Numbers beyond i64 come out of the engine as something else.
+            Value::Uint(value) if value > i64::MAX as u64 => format!("\"{value}\""),
+            Value::Uint(value) => value.to_string(),
+            Value::Millis(ns) => format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000),
+            Value::Text(text) => format!("\"{}\"", escaped(text)),
+        };
+        out.extend_from_slice(format!("\"{}\":{value}", arg.key).as_bytes());
+    }
+}
+
+impl<W: Write> Sink for JsonWriter<W> {
+    fn head(&mut self, _start: u64, _clocks: &[Clocks]) -> Result<(), ExportError> {
+        self.buffer.extend_from_slice(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+        Ok(())
+    }
+
+    fn process(&mut self, info: &ProcessInfo) -> Result<(), ExportError> {
+        let pid = info.pid;
+        self.metadata(pid, None, "process_name", &format!("\"name\":\"{}\"", escaped(&info.name)))?;
+        for (i, thread) in info.threads.iter().enumerate() {
+            if let Some(name) = &thread.name {
+                let args = format!("\"name\":\"{}\"", escaped(name));
+                self.metadata(pid, Some(thread.tid), "thread_name", &args)?;
+            }
+            self.metadata(pid, Some(thread.tid), "thread_sort_index", &format!("\"sort_index\":{i}"))?;
+        }
+        self.methods.clear();
+        self.process = Some(info.clone());
+        Ok(())
+    }
+
+    fn track(&mut self, track: Track) -> Result<(), ExportError> {
+        let Some(process) = &self.process else { return Ok(()) };
+        let pid = process.pid;
+        let tid = match track {
+            Track::Thread(i) => process.threads[i].tid,
+            Track::Anr => process.anr_tid,
+        };
+        if track == Track::Anr {
+            self.metadata(pid, Some(tid), "thread_name", "\"name\":\"ANR\"")?;
+        }
+        self.place = format!("\"pid\":{pid},\"tid\":{tid},\"ts\":");
+        Ok(())
+    }
+
+    fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        let label = match name {
+            Name::Method(id, names) => {
+                let index = id as usize;
+                if self.methods.len() <= index {
+                    self.methods.resize_with(index + 1, || None);
+                }
+                self.methods[index].get_or_insert_with(|| escaped(&names.method(id)).into());
+                Label::Method(id)
+            }
+            Name::Text(text) | Name::Once(text) => Label::Text(escaped(text).into()),
+        };
+        let mut span = Span { begun: at, label, args: Vec::new(), held: Vec::new() };
+        put_args(&mut span.args, args);
+        self.open.push(span);
+        Ok(())
+    }
+
+    fn end(&mut self, at: u64, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        let Some(mut span) = self.open.pop() else { return Ok(()) };
+        put_args(&mut span.args, args);
+        // Only one child with a length can have its parent's begin, so no more than one ever waits.
+        let waits = at > span.begun && self.open.last().is_some_and(|parent| parent.begun == span.begun);
+        let mut held = std::mem::take(&mut span.held);
+        if waits {
+            let mut line = Vec::with_capacity(160 + held.len());
+            self.line(&mut line, &span, at);
+            if !held.is_empty() {
+                line.extend_from_slice(b",\n");
+                line.append(&mut held);
+            }
+            self.open.last_mut().expect("a parent").held = line;
+            return Ok(());
+        }
+        self.separate();
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.line(&mut buffer, &span, at);
+        if !held.is_empty() {
+            buffer.extend_from_slice(b",\n");
+            buffer.append(&mut held);
+        }
+        self.buffer = buffer;
+        Ok(self.hand_on()?)
+    }
+
+    fn instant(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        self.separate();
+        write!(self.buffer, "{{\"ph\":\"i\",\"s\":\"t\",{}", self.place)?;
+        put_micros(&mut self.buffer, at);
+        let mut inside = Vec::new();
+        put_args(&mut inside, args);
+        write!(self.buffer, ",\"name\":\"{}\"", escaped(&name.text()))?;
+        if !inside.is_empty() {
+            write!(self.buffer, ",\"args\":{{{}}}", String::from_utf8_lossy(&inside))?;
+        }
+        self.buffer.push(b'}');
+        Ok(self.hand_on()?)
+    }
+
+    fn counter(&mut self, at: u64, name: &str, value: f64) -> Result<(), ExportError> {
+        let pid = self.pid();
+        Ok(self.counter_line(pid, at, name, "value", &value.to_string())?)
+    }
+
+    fn log(&mut self, _line: &LogLine<'_>) -> Result<(), ExportError> {
+        Ok(())
+    }
+
+    fn anr(&mut self, row: &AnrRow<'_>) -> Result<(), ExportError> {
+        let Some(process) = self.process.as_ref().filter(|_| self.stdlib_anr) else { return Ok(()) };
+        let (pid, name) = (process.pid, process.name.replace([' ', '#'], "_"));
+        if !std::mem::replace(&mut self.system_server, true) {
+            self.metadata(SYSTEM_SERVER_PID, None, "process_name", "\"name\":\"system_server\"")?;
+        }
+        // The engine puts a space and the argument's key, here none, behind the name of a counter.
+        let (id, subject) = (row.error_id, row.subject);
+        let error = format!("ErrorId:{name} {pid}#{id}");
+        self.counter_line(SYSTEM_SERVER_PID, row.at, &error, "", "1")?;
+        let subject = format!("Subject(for ErrorId {id} ):{subject}");
+        Ok(self.counter_line(SYSTEM_SERVER_PID, row.at, &subject, "", "1")?)
+    }
+
+    fn finish(&mut self, facts: &[(String, String)]) -> Result<(), ExportError> {
+        self.buffer.extend_from_slice(b"\n],\"metadata\":{");
+        for (i, (key, value)) in facts.iter().enumerate() {
+            let comma = if i > 0 { "," } else { "" };
+            write!(self.buffer, "{comma}\"{}\":\"{}\"", escaped(key), escaped(value))?;
+        }
+        self.buffer.extend_from_slice(b"}}\n");
+        self.flush()?;
+        Ok(self.out.flush()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn microseconds_keep_their_nanoseconds() {
+        let micros = |ns| {
+            let mut out = Vec::new();
+            put_micros(&mut out, ns);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(micros(0), "0.000");
+        assert_eq!(micros(1_234_567), "1234.567");
+        assert_eq!(micros(999), "0.999");
+        assert_eq!(micros(u64::MAX), "18446744073709551.615");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back_out_of_a_json_reader(text: String) {
+            let json = format!("\"{}\"", escaped(&text));
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The method map: which method has which id in one build of the app.
+//!
+//! ```text
+//! # comment
+//! 1,1,com.example.Main onCreate (Landroid.os.Bundle;)V
+//! 2,257,com.example.Native hash
+//! ```
+//! That is `id,access flags,class method descriptor`, the form of Matrix's methodMapping.txt; a method
+//! without a descriptor is legal. The lines may come in any order. The map's identity
+//! ([`MapId::of_lines`]) covers all of them in ascending order of id.
+
+use std::fs;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+use trace_format::{MapId, ids};
+
+use crate::ExportError;
+
+/// The longest map that is read. A million methods, each with a line of 250 bytes, fit.
+const MAX_LENGTH: u64 = 256 << 20;
+
+/// A parsed method map, or the empty one.
+#[derive(Clone, Debug, Default)]
+pub struct MethodMap {
+    text: String,
+    /// By id; ids are dense, so this is smaller than a hash table.
+    lines: Vec<Line>,
+    len: usize,
+    id: Option<MapId>,
+}
+
+/// Where the parts of a line are in the text. A length of 0 means that there is no such id.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    class_at: u32,
+    class_len: u32,
+    method_len: u32,
+    descriptor_len: u32,
+}
+
+/// One method of the map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Method<'a> {
+    /// The class with dots.
+    pub class: &'a str,
+    /// The method's name.
+    pub method: &'a str,
+    /// The descriptor with its parentheses, empty if the map has none.
+    pub descriptor: &'a str,
+}
+
+/// Whether a map belongs to a recording.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fit {
+    /// The same build.
+    Same,
+    /// The recording does not say which build it is of, or there is no map.
+    Unknown,
+    /// Another build: its names would be plausible and wrong.
+    OtherBuild,
+}
+
+impl MethodMap {
+    /// The map that knows no method.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Reads the map at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a line of it cannot be.
+    pub fn load(path: &Path) -> Result<Self, ExportError> {
+        let open = |source| ExportError::Open { file: path.to_owned(), source };
+        let file = fs::File::open(path).map_err(open)?;
+        let mut bytes = Vec::new();
+        // By what is there, not by what the metadata says: it may be a pipe.
+        let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(open)? as u64;
+        if length > MAX_LENGTH {
+            return Err(ExportError::MapTooLarge { file: path.to_owned(), length, limit: MAX_LENGTH });
+        }
+        Self::parse(path, bytes)
+    }
+
+    /// Parses the bytes of a map; `file` is for errors only.
+    ///
+    /// # Errors
+    /// If a line cannot be, or the text is no UTF-8.
+    pub fn parse(file: &Path, bytes: Vec<u8>) -> Result<Self, ExportError> {
+        let bad = |line: usize, what| ExportError::MapLine { file: file.to_owned(), line, what };
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let upto = e.utf8_error().valid_up_to();
+            let line = 1 + memchr::memchr_iter(b'\n', &e.as_bytes()[..upto]).count();
+            bad(line, "not UTF-8")
+        })?;
+        if text.len() as u64 > MAX_LENGTH {
+            let length = text.len() as u64;
+            return Err(ExportError::MapTooLarge { file: file.to_owned(), length, limit: MAX_LENGTH });
+        }
+        let mut map = Self { text, lines: Vec::new(), len: 0, id: None };
+        let mut whole: Vec<(u32, Range<usize>)> = Vec::new();
+        let mut at = 0;
+        for (number, raw) in map.text.split_inclusive('\n').enumerate() {
+            let start = at;
+            at += raw.len();
+            let line = raw.strip_suffix('\n').unwrap_or(raw);
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let (id, parsed) = parse_line(line, start).map_err(|what| bad(number + 1, what))?;
+            let index = id as usize;
+            if map.lines.len() <= index {
+                map.lines.resize(index + 1, Line::default());
+            }
+            if map.lines[index].class_len != 0 {
+                return Err(bad(number + 1, "this id is given twice"));
+            }
+            map.lines[index] = parsed;
+            whole.push((id, start..start + line.len()));
+        }
+        whole.sort_unstable_by_key(|(id, _)| *id);
+        map.len = whole.len();
+        if !whole.is_empty() {
+            map.id = Some(MapId::of_lines(whole.iter().map(|(_, range)| &map.text[range.clone()])));
+        }
+        Ok(map)
+    }
+
+    /// The identity of this map; [`MapId::UNKNOWN`] for an empty one.
+    #[must_use]
+    pub fn map_id(&self) -> MapId {
+        self.id.unwrap_or(MapId::UNKNOWN)
+    }
+
+    /// Whether this map belongs to a recording with the map id `recorded`.
+    #[must_use]
+    pub fn fit(&self, recorded: MapId) -> Fit {
+        match (self.map_id(), recorded) {
+            (MapId::UNKNOWN, _) | (_, MapId::UNKNOWN) => Fit::Unknown,
+            (a, b) if a == b => Fit::Same,
+            _ => Fit::OtherBuild,
+        }
+    }
+
+    /// The method with this id.
+    #[must_use]
+    pub fn get(&self, id: u32) -> Option<Method<'_>> {
+        let line = self.lines.get(id as usize).filter(|l| l.class_len > 0)?;
+        let class_at = line.class_at as usize;
+        let method_at = class_at + line.class_len as usize + 1;
+        let descriptor_at = method_at + line.method_len as usize + 1;
+        Some(Method {
+            class: &self.text[class_at..class_at + line.class_len as usize],
+            method: &self.text[method_at..method_at + line.method_len as usize],
+            descriptor: match line.descriptor_len as usize {
+                0 => "",
+                n => &self.text[descriptor_at..descriptor_at + n],
+            },
+        })
+    }
+
+    /// How many methods there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no method at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+fn parse_line(line: &str, start: usize) -> Result<(u32, Line), &'static str> {
+    let mut parts = line.splitn(3, ',');
+    let id = parts.next().unwrap_or_default();
+    let id: u32 = id.trim().parse().map_err(|_| "a line begins with the method's id, a number")?;
+    if !ids::is_method(id) && id != ids::DISPATCH {
+        return Err("the id is outside of 1 to 1044479 and is not DISPATCH (1048574)");
+    }
+    let access = parts.next().ok_or("the access flags are missing")?;
+    access.trim().parse::<i64>().map_err(|_| "the access flags are no number")?;
+    let name = parts.next().ok_or("class and method are missing")?;
+    let (class, rest) = name.split_once(' ').ok_or("the method's name is missing")?;
+    // Kotlin allows spaces in a name, so the descriptor is what begins at the last parenthesis.
+    let (method, descriptor) = rest.rsplit_once(" (").map_or((rest, 0), |(m, d)| (m, d.len() + 1));
+    if class.is_empty() || method.is_empty() {
+        return Err("class or method is empty");
+    }
+    // MAX_LENGTH keeps all of these inside 32 bits.
+    let class_at = start + line.len() - name.len();
+    Ok((
+        id,
+        Line {
+            class_at: class_at as u32,
+            class_len: class.len() as u32,
+            method_len: method.len() as u32,
+            descriptor_len: descriptor as u32,
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MAP: &str = "# made by a test\n2,9,a.B native\r\n\n\
+        1,1,com.example.Main onCreate (Landroid.os.Bundle;)V\n3,1,a.B my name (I)V";
+
+    fn parse(text: &str) -> Result<MethodMap, String> {
+        MethodMap::parse(Path::new("m.txt"), text.into()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn names_are_read_and_the_identity_is_that_of_the_sorted_lines() {
+        let map = parse(MAP).unwrap();
+        let m = |class, method, descriptor| Some(Method { class, method, descriptor });
+        assert_eq!(map.get(1), m("com.example.Main", "onCreate", "(Landroid.os.Bundle;)V"));
+        assert_eq!(map.get(2), m("a.B", "native", ""));
+        assert_eq!(map.get(3), m("a.B", "my name", "(I)V"));
+        assert_eq!((map.get(0), map.get(4), map.len()), (None, None, 3));
+        let lines = [
+            "1,1,com.example.Main onCreate (Landroid.os.Bundle;)V",
+            "2,9,a.B native",
+            "3,1,a.B my name (I)V",
+        ];
+        assert_eq!(map.map_id(), MapId::of_lines(lines));
+        assert_eq!(map.fit(map.map_id()), Fit::Same);
+        assert_eq!(map.fit(MapId::UNKNOWN), Fit::Unknown);
+        assert_eq!(map.fit(MapId(7)), Fit::OtherBuild);
+        assert_eq!(MethodMap::empty().fit(MapId(7)), Fit::Unknown);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_by_its_number() {
+        for (text, line) in [
+            ("1,1,a b\nx,1,a b", "m.txt:2: a line begins with"),
+            ("0,1,a b", "m.txt:1: the id is outside"),
+            ("1044480,1,a b", "m.txt:1: the id is outside"),
+            ("99999999999,1,a b", "m.txt:1:"),
+            ("1,,a b", "m.txt:1: the access flags are no number"),
+            ("1", "m.txt:1: the access flags are missing"),
+            ("1,1", "m.txt:1: class and method"),
+            ("1,1,ab", "m.txt:1: the method's name"),
+            ("1,1, b", "m.txt:1: class or method is empty"),
+            ("1,1,a b\n1,1,a c", "m.txt:2: this id is given twice"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(line), "{text:?}: {error}");
+        }
+        let error = MethodMap::parse(Path::new("m.txt"), b"#\n1,1,a \xff".to_vec()).unwrap_err();
+        assert!(error.to_string().starts_with("m.txt:2: not UTF-8"), "{error}");
+        assert!(parse("1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V").is_ok());
+    }
+
+    #[test]
+    fn every_prefix_is_a_map_or_an_error() {
+        for n in 0..MAP.len() {
+            if let Ok(map) = parse(&MAP[..n]) {
+                for id in 0..5 {
+                    let _ = map.get(id);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_map_or_an_error(bytes: Vec<u8>) {
+            let _ = MethodMap::parse(Path::new("m"), bytes);
+        }
+
+        #[test]
+        fn anything_like_a_map_is_a_map_or_an_error(text in "([0-9]{0,3},?-?[0-9]{0,2},?[a-c .(#\n\r)]{0,8}\n?){0,8}") {
+            if let Ok(map) = MethodMap::parse(Path::new("m"), text.into()) {
+                for id in 0..1000 {
+                    let _ = map.get(id);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What typed events are called.
+
+use std::borrow::Cow;
+
+use trace_format::Texts;
+use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
+
+use super::names::clean;
+
+/// An interned text, or a stand-in that says that it is missing.
+pub(crate) fn text<'a>(texts: &'a Texts, id: TextId, stand_in: &'static str) -> Cow<'a, str> {
+    match texts.get(id) {
+        Some(text) if !text.is_empty() => clean(text),
+        _ => Cow::Borrowed(stand_in),
+    }
+}
+
+/// An interned text, if there is one.
+pub(crate) fn known(texts: &Texts, id: TextId) -> Option<Cow<'_, str>> {
+    texts.get(id).filter(|t| !t.is_empty()).map(clean)
+}
+
+/// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as AOSP's Looper names its slices.
+pub(crate) fn message_name(texts: &Texts, message: &Message) -> String {
+    let target = text(texts, message.target, "Handler");
+    match known(texts, message.callback) {
+        Some(callback) => format!("{target}: {callback}"),
+        None => format!("{target}: #{}", message.what),
+    }
+}
+
+/// AOSP's name of a stage, and the one that Choreographer's constants have.
+pub(crate) fn stage_names(stage: Stage) -> (&'static str, &'static str) {
+    match stage {
+        Stage::Input => ("input", "INPUT"),
+        Stage::Animation => ("animation", "ANIMATION"),
+        Stage::InsetsAnimation => ("insets_animation", "INSETS_ANIMATION"),
+        Stage::Traversal => ("traversal", "TRAVERSAL"),
+        Stage::Commit => ("commit", "COMMIT"),
+    }
+}
+
+/// A wait. A blocking call is named by what is called; the others have their lock as an argument.
+pub(crate) fn wait_name(kind: WaitKind, class: Option<&str>) -> &str {
+    if let (WaitKind::Blocking, Some(call)) = (kind, class) {
+        return call;
+    }
+    match kind {
+        WaitKind::Monitor => "monitor wait",
+        WaitKind::ObjectWait => "Object.wait",
+        WaitKind::Park => "park",
+        WaitKind::Sleep => "sleep",
+        WaitKind::Join => "join",
+        WaitKind::Blocking => "blocking call",
+    }
+}
+
+/// ART's words for a contended monitor, which Perfetto's `android.monitor_contention` takes apart again.
+/// Files and lines are not known here; Java's own word for that stands in their place.
+pub(crate) fn contention_name(owner: &str, owner_tid: u32, owner_at: &str, blocked_at: &str) -> String {
+    // The reader of this form cuts the owner's name at the first " (" .
+    let owner = owner.replace(" (", "_(");
+    format!(
+        "monitor contention with owner {owner} ({owner_tid}) at {owner_at}(Unknown Source:0) \
+         waiters=0 blocking from {blocked_at}(Unknown Source:0)"
+    )
+}
+
+/// The text of a lock's identity; a number would lose bits on its way through JSON.
+pub(crate) fn lock_text(lock: u64) -> String {
+    format!("0x{lock:x}")
+}
+
+/// Where a SIGQUIT went.
+pub(crate) fn forward_name(forward: Forward) -> &'static str {
+    match forward {
+        Forward::Catcher => "catcher",
+        Forward::OlderHandler => "older handler",
+        Forward::Failed => "failed",
+        Forward::Passive => "passive",
+    }
+}

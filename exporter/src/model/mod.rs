@@ -1,0 +1,33 @@
+//! From a recording to balanced slices.
+//!
+//! [`stream`] reads each thread once, pairs begins with ends (`thread`) and hands the result to a
+//! [`Sink`] in file order: process, its tracks one after the other, each track's events by time. What a
+//! name needs from elsewhere (the end of the recording, what a lock's owner was doing) is found by a
+//! first pass (`survey`, `owners`). Nothing here grows with the number of events.
+
+mod anr;
+mod identity;
+mod labels;
+mod names;
+mod owners;
+mod sink;
+mod stack;
+mod stream;
+mod survey;
+mod tally;
+mod thread;
+
+pub use anr::{Anr, Capture, Detector, Incidents};
+pub use names::Names;
+pub use sink::{AnrRow, Arg, Level, LogLine, Name, ProcessInfo, Sink, ThreadInfo, Track, Value};
+pub use stream::{Input, stream};
+pub use tally::Tally;
+
+pub(crate) use labels::{forward_name, message_name, stage_names, wait_name};
+pub(crate) use names::clean;
+pub(crate) use stack::{OpenStack, typed};
+pub(crate) use survey::last_moment;
+
+/// The deepest nesting that is shown. The engine drops deeper slices but not their ends, which would
+/// then close the wrong ones, so both are cut here.
+pub const MAX_DEPTH: usize = 512;

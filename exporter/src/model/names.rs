@@ -1,0 +1,131 @@
+//! Names of methods and texts, made fit to be shown.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use trace_format::ids;
+
+use crate::method_map::{Method, MethodMap};
+
+/// Bytes of a name or argument that are kept: what is longer makes the UI sluggish and says no more.
+pub(crate) const MAX_TEXT: usize = 1024;
+
+/// The names of one recording's methods.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    map: Option<&'a MethodMap>,
+}
+
+impl<'a> Names<'a> {
+    /// Names out of `map`; without one, methods are called by number.
+    #[must_use]
+    pub fn new(map: Option<&'a MethodMap>) -> Self {
+        Self { map }
+    }
+
+    /// `com.example.Foo.bar`, or `method 123` where the map does not know.
+    #[must_use]
+    pub fn method(&self, id: u32) -> Cow<'a, str> {
+        match self.map.and_then(|map| map.get(id)) {
+            Some(m) => clean(&format!("{}.{}", m.class, m.method)).into_owned().into(),
+            None if id == ids::DISPATCH => Cow::Borrowed("android.os.Handler.dispatchMessage"),
+            None => Cow::Owned(format!("method {id}")),
+        }
+    }
+
+    /// As ART writes a method: `void com.example.Foo.bar(int, java.lang.String)`. What is not known of
+    /// it shows as `?`, since readers of that form look for a word before the name.
+    pub(crate) fn pretty(&self, id: Option<u32>) -> String {
+        let Some(id) = id else { return "? unknown()".to_owned() };
+        match self.map.and_then(|map| map.get(id)) {
+            Some(m) => clean(&pretty(&m)).into_owned(),
+            None => format!("? {}()", self.method(id).replace(' ', "-")),
+        }
+    }
+}
+
+fn pretty(m: &Method<'_>) -> String {
+    let mut rest = m.descriptor.strip_prefix('(').unwrap_or_default();
+    let mut parameters = String::new();
+    while !rest.is_empty() && !rest.starts_with(')') {
+        let Some(ty) = take_type(&mut rest) else { break };
+        let _ = write!(parameters, "{}{ty}", if parameters.is_empty() { "" } else { ", " });
+    }
+    rest = rest.strip_prefix(')').unwrap_or_default();
+    let returns = take_type(&mut rest).unwrap_or_else(|| "?".to_owned());
+    format!("{returns} {}.{}({parameters})", m.class, m.method.replace(' ', "_"))
+}
+
+/// Takes one type off the front of a descriptor; `None` if it is none.
+fn take_type(rest: &mut &str) -> Option<String> {
+    let dimensions = rest.len() - rest.trim_start_matches('[').len();
+    let element = &rest[dimensions..];
+    let (name, length) = match element.chars().next()? {
+        'L' => {
+            let end = element.find(';')?;
+            (element[1..end].replace('/', "."), end + 1)
+        }
+        c => {
+            let name = match c {
+                'V' => "void",
+                'Z' => "boolean",
+                'B' => "byte",
+                'C' => "char",
+                'S' => "short",
+                'I' => "int",
+                'J' => "long",
+                'F' => "float",
+                'D' => "double",
+                _ => return None,
+            };
+            (name.to_owned(), 1)
+        }
+    };
+    *rest = &element[length..];
+    Some(name + &"[]".repeat(dimensions.min(255)))
+}
+
+/// `text` without control characters (a NUL would end a name in the engine) and cut to what is useful.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_TEXT && !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len().min(MAX_TEXT + 4));
+    for c in text.chars() {
+        if out.len() + c.len_utf8() > MAX_TEXT {
+            out.push('…');
+            break;
+        }
+        out.push(if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn methods_are_named_as_people_and_as_art_write_them() {
+        let text = "1,1,com.example.Foo bar (I[[JLjava.lang.String;)V\n2,1,a.B c\n3,1,a.B d (";
+        let map = MethodMap::parse(Path::new("m"), text.into()).unwrap();
+        let names = Names::new(Some(&map));
+        assert_eq!(names.method(1), "com.example.Foo.bar");
+        assert_eq!(names.method(9), "method 9");
+        assert_eq!(names.method(ids::DISPATCH), "android.os.Handler.dispatchMessage");
+        assert_eq!(names.pretty(Some(1)), "void com.example.Foo.bar(int, long[][], java.lang.String)");
+        assert_eq!(names.pretty(Some(2)), "? a.B.c()");
+        assert_eq!(names.pretty(Some(3)), "? a.B.d()");
+        assert_eq!(names.pretty(Some(9)), "? method-9()");
+        assert_eq!(names.pretty(None), "? unknown()");
+    }
+
+    #[test]
+    fn texts_lose_control_characters_and_excess() {
+        assert_eq!(clean("plain ü"), "plain ü");
+        assert_eq!(clean("a\0b\nc"), "a\u{fffd}b\u{fffd}c");
+        let long = clean(&"ü".repeat(2000)).into_owned();
+        assert!(long.len() <= MAX_TEXT + 3 && long.ends_with('…'), "{}", long.len());
+    }
+}

@@ -1,0 +1,110 @@
+//! What is open on a thread. Exits find their enter by id.
+
+use trace_format::{event, ids};
+
+/// Frames that are remembered for pairing. No thread nests this deep; a hostile recording may.
+const MAX_OPEN: usize = 1 << 20;
+
+/// One open begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Open {
+    /// A method's id, or [`typed`]'s key.
+    pub(crate) key: u32,
+    /// When it began.
+    pub(crate) begun: u64,
+}
+
+/// The key of a typed event: its type, whatever its payload.
+pub(crate) const fn typed(ty: u8) -> u32 {
+    event::typed_id(ty, 0)
+}
+
+/// A stack that finds the innermost frame of an id without walking when there is none.
+#[derive(Debug)]
+pub(crate) struct OpenStack {
+    frames: Vec<Open>,
+    /// How many frames each key has.
+    count: Vec<u32>,
+}
+
+impl OpenStack {
+    pub(crate) fn new() -> Self {
+        Self { frames: Vec::with_capacity(256), count: vec![0; 1 << 20] }
+    }
+
+    /// Opens; `false` if the stack is too deep to remember it.
+    #[inline]
+    pub(crate) fn push(&mut self, key: u32, begun: u64) -> bool {
+        if self.frames.len() >= MAX_OPEN {
+            return false;
+        }
+        self.frames.push(Open { key, begun });
+        self.count[key as usize] += 1;
+        true
+    }
+
+    /// The depth of the innermost frame with `key`.
+    #[inline]
+    pub(crate) fn find(&self, key: u32) -> Option<usize> {
+        if self.frames.last()?.key == key {
+            return Some(self.frames.len() - 1);
+        }
+        if self.count[key as usize] == 0 {
+            return None;
+        }
+        self.frames.iter().rposition(|f| f.key == key)
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Open> {
+        let frame = self.frames.pop()?;
+        self.count[frame.key as usize] -= 1;
+        Some(frame)
+    }
+
+    #[inline]
+    pub(crate) fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Outermost first.
+    pub(crate) fn frames(&self) -> &[Open] {
+        &self.frames
+    }
+
+    /// The innermost method, if one lies near the top.
+    pub(crate) fn innermost_method(&self) -> Option<u32> {
+        self.frames.iter().rev().take(64).map(|f| f.key).find(|key| ids::is_method(*key))
+    }
+
+    /// Closes all frames from `depth` inwards.
+    pub(crate) fn truncate(&mut self, depth: usize) {
+        while self.frames.len() > depth {
+            self.pop();
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.truncate(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_frame_of_an_id_is_found_and_an_absent_one_is_not() {
+        let mut stack = OpenStack::new();
+        for (time, key) in [7, 8, 7, typed(event::types::WAIT)].into_iter().enumerate() {
+            assert!(stack.push(key, time as u64));
+        }
+        assert_eq!((stack.find(7), stack.find(8), stack.find(9)), (Some(2), Some(1), None));
+        assert_eq!(stack.innermost_method(), Some(7));
+        stack.pop();
+        stack.pop();
+        assert_eq!((stack.find(7), stack.depth()), (Some(0), 2));
+        stack.clear();
+        assert_eq!((stack.find(7), stack.innermost_method()), (None, None));
+    }
+}

@@ -1,0 +1,106 @@
+//! The first pass: when the recording ends, and which lock waits are worth an explanation.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use trace_format::event::{Wait, WaitKind};
+use trace_format::{Event, Item, ReadError, Recording, Source};
+
+/// The latest time that is shown; the engine drops what lies beyond 2^63.
+pub(crate) const MAX_TIME: u64 = 1 << 62;
+
+/// Lock waits whose owner is looked up. The longest are kept.
+const MAX_WAITS: usize = 4096;
+/// Waits do not nest this deep.
+const MAX_NESTED: usize = 16;
+
+/// What the first pass found.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// Time of the last event of each thread, or 0.
+    pub(crate) last: Vec<u64>,
+    /// The last moment of the recording.
+    pub(crate) end: u64,
+    /// Lock waits with an owner.
+    pub(crate) waits: Vec<LockWait>,
+}
+
+/// A wait for a monitor whose owner is known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct LockWait {
+    /// How long it lasted; to the end of time for an open one.
+    pub(crate) duration: u64,
+    /// Which thread of the recording waits.
+    pub(crate) thread: usize,
+    /// Which of that thread's waits it is, from 0.
+    pub(crate) ordinal: u64,
+    /// When it began.
+    pub(crate) begun: u64,
+    /// The owner's thread uid.
+    pub(crate) owner: u32,
+}
+
+/// The last moment of a recording whose last events came at `last`.
+pub(crate) fn last_moment<S: Source>(recording: &Recording<S>, last: impl Iterator<Item = u64>) -> u64 {
+    let header = recording.header();
+    last.chain([header.last_alive, header.start.boottime]).max().unwrap_or(0).min(MAX_TIME)
+}
+
+impl Survey {
+    pub(crate) fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
+        let mut waits = Longest::default();
+        let mut last = Vec::with_capacity(recording.threads().len());
+        for (thread, info) in recording.threads().iter().enumerate() {
+            let mut now = 0;
+            let mut ordinal = 0;
+            let mut open: Vec<LockWait> = Vec::new();
+            for item in recording.events(info) {
+                let Item::Event { time, event } = item? else { continue };
+                now = time;
+                match event {
+                    Event::WaitBegin(Wait { kind, owner, .. }) => {
+                        // Waits that interest nobody still pair with their ends.
+                        let owner = if kind == WaitKind::Monitor { owner } else { 0 };
+                        if open.len() < MAX_NESTED {
+                            open.push(LockWait { duration: 0, thread, ordinal, begun: time, owner });
+                        }
+                        ordinal += 1;
+                    }
+                    Event::WaitEnd => {
+                        if let Some(wait) = open.pop() {
+                            waits.add(LockWait { duration: time - wait.begun, ..wait });
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            open.into_iter().for_each(|wait| waits.add(LockWait { duration: u64::MAX, ..wait }));
+            last.push(now.min(MAX_TIME));
+        }
+        let mut service = 0;
+        if let Some(ring) = recording.service() {
+            for item in recording.events(ring) {
+                if let Item::Event { time, .. } = item? {
+                    service = time;
+                }
+            }
+        }
+        let end = last_moment(recording, last.iter().copied().chain([service]));
+        Ok(Self { last, end, waits: waits.0.into_iter().map(|Reverse(wait)| wait).collect() })
+    }
+}
+
+#[derive(Debug, Default)]
+struct Longest(BinaryHeap<Reverse<LockWait>>);
+
+impl Longest {
+    fn add(&mut self, wait: LockWait) {
+        if wait.owner == 0 {
+            return;
+        }
+        self.0.push(Reverse(wait));
+        if self.0.len() > MAX_WAITS {
+            self.0.pop();
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What was read and what became of it.
+
+use std::ops::AddAssign;
+
+/// Counts of one export. Nothing is dropped without a count.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Tally {
+    /// Words that begin or end something (methods, messages, frames, stages, waits, spans, idle
+    /// handlers), all threads together.
+    pub events: u64,
+    /// Slices written: those on threads and those on ANR tracks.
+    pub slices: u64,
+    /// Instants written.
+    pub instants: u64,
+    /// Counter samples written, without those that carry an ANR to Perfetto's standard library.
+    pub counters: u64,
+    /// Tracks with something on them: threads, and ANR tracks.
+    pub tracks: u64,
+    /// Slices that were open when their thread or the recording ended, and were closed there.
+    pub incomplete: u64,
+    /// Ends whose begin is not in the recording: dropped.
+    pub orphan_exits: u64,
+    /// Slices that an outer end closed because their own is missing.
+    pub unbalanced: u64,
+    /// Slices deeper than [`super::MAX_DEPTH`]: not written.
+    pub cut_depth: u64,
+    /// Times moved so that nothing runs back or leaves its parent, by the recorder or here.
+    pub clamped: u64,
+    /// Words overwritten by newer ones before the recording was taken.
+    pub overwritten: u64,
+    /// Events that found no room while recording.
+    pub dropped: u64,
+    /// Words that are missing between others.
+    pub lost_words: u64,
+    /// Damaged blocks, events, regions, strings and sections.
+    pub faults: u64,
+    /// Events of a type that this version does not know, or whose value cannot be shown.
+    pub skipped: u64,
+    /// ANRs, confirmed by SIGQUIT or suspected by the watchdog.
+    pub anrs: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, o: Self) {
+        self.events += o.events;
+        self.slices += o.slices;
+        self.instants += o.instants;
+        self.counters += o.counters;
+        self.tracks += o.tracks;
+        self.incomplete += o.incomplete;
+        self.orphan_exits += o.orphan_exits;
+        self.unbalanced += o.unbalanced;
+        self.cut_depth += o.cut_depth;
+        self.clamped = self.clamped.saturating_add(o.clamped);
+        self.overwritten = self.overwritten.saturating_add(o.overwritten);
+        self.dropped = self.dropped.saturating_add(o.dropped);
+        self.lost_words = self.lost_words.saturating_add(o.lost_words);
+        self.faults += o.faults;
+        self.skipped += o.skipped;
+        self.anrs += o.anrs;
+    }
+}

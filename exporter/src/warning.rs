@@ -1,0 +1,122 @@
+//! What is odd, but no reason to give up.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use trace_format::layout::State;
+use trace_format::{MapId, Recording, Source};
+
+use crate::model::Tally;
+
+/// Something that the reader of a trace or report should know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The map is of another build, and was not used.
+    MapOfOtherBuild {
+        /// The recording.
+        file: PathBuf,
+        /// The map id in the recording.
+        recorded: MapId,
+        /// That of the map.
+        map: MapId,
+    },
+    /// The recording does not say which build it is of; the map was used on trust.
+    UnverifiedMap {
+        /// The recording.
+        file: PathBuf,
+        /// The map's id.
+        map: MapId,
+    },
+    /// There is no map: methods are called by number.
+    NoMap {
+        /// The recording.
+        file: PathBuf,
+    },
+    /// The file is cut or damaged.
+    Damaged {
+        /// The recording.
+        file: PathBuf,
+        /// The first fault.
+        first: String,
+        /// How many there are.
+        faults: u64,
+    },
+    /// The recorder switched itself off after a fault of its own.
+    Disarmed {
+        /// The recording.
+        file: PathBuf,
+    },
+    /// Events found no room while recording.
+    Dropped {
+        /// How many.
+        events: u64,
+    },
+    /// Words are missing in the middle.
+    Lost {
+        /// How many.
+        words: u64,
+    },
+}
+
+impl Warning {
+    pub(crate) fn of_recording<S: Source>(file: &Path, recording: &Recording<S>) -> Vec<Self> {
+        let mut found = Vec::new();
+        let (faults, more) = recording.faults();
+        if let Some(first) = faults.first() {
+            let faults = faults.len() as u64 + more;
+            found.push(Self::Damaged { file: file.to_owned(), first: first.to_string(), faults });
+        }
+        if recording.header().state == Some(State::Disarmed) {
+            found.push(Self::Disarmed { file: file.to_owned() });
+        }
+        found
+    }
+
+    pub(crate) fn of_counts(counts: &Tally) -> Vec<Self> {
+        let mut found = Vec::new();
+        if counts.dropped > 0 {
+            found.push(Self::Dropped { events: counts.dropped });
+        }
+        if counts.lost_words > 0 {
+            found.push(Self::Lost { words: counts.lost_words });
+        }
+        found
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MapOfOtherBuild { file, recorded, map } => write!(
+                f,
+                "{}: the method map is of another build (map id {map}, the recording has {recorded}); its \
+                 names would be wrong, so methods are called by number: pass the methodMapping.txt of that \
+                 build",
+                file.display()
+            ),
+            Self::UnverifiedMap { file, map } => write!(
+                f,
+                "{}: the recording does not say which build it is of; names are those of map {map}, \
+                 unverified",
+                file.display()
+            ),
+            Self::NoMap { file } => write!(
+                f,
+                "{}: no method map, so methods are called by number: pass --method-map",
+                file.display()
+            ),
+            Self::Damaged { file, first, faults } => {
+                write!(f, "{}: {first}", file.display())?;
+                if *faults > 1 { write!(f, " (and {} more faults)", faults - 1) } else { Ok(()) }
+            }
+            Self::Disarmed { file } => {
+                write!(f, "{}: the recorder switched itself off after a fault of its own", file.display())
+            }
+            Self::Dropped { events } => {
+                write!(f, "{events} events found no room while recording: raise the size of the rings")
+            }
+            Self::Lost { words } => write!(f, "{words} words are missing in the middle of the recording"),
+        }
+    }
+}

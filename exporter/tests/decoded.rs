@@ -1,0 +1,411 @@
+//! Any recording, well-formed or not: the model balances, and both writers say what the model says, as
+//! read by decoders that share nothing with them (prost, serde_json).
+
+mod common;
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+
+use common::collect::{Slice, collect};
+use common::map;
+use exporter::{ExportInput, ExportOptions, Format, export};
+use proptest::prelude::*;
+use prost::Message;
+use trace_format::event::{Frame, Stage, TextId, Wait, WaitKind};
+use trace_format::synth::RecordingBuilder;
+use trace_format::{Event, Recording, ids};
+
+/// As much of Perfetto's schema as our traces use.
+mod schema {
+    use prost::Message;
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct Trace {
+        #[prost(message, repeated, tag = "1")]
+        pub(crate) packet: Vec<TracePacket>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct TracePacket {
+        #[prost(uint64, optional, tag = "8")]
+        pub(crate) timestamp: Option<u64>,
+        #[prost(uint32, optional, tag = "58")]
+        pub(crate) timestamp_clock_id: Option<u32>,
+        #[prost(uint32, optional, tag = "10")]
+        pub(crate) sequence: Option<u32>,
+        #[prost(uint32, optional, tag = "13")]
+        pub(crate) sequence_flags: Option<u32>,
+        #[prost(message, optional, tag = "12")]
+        pub(crate) interned_data: Option<InternedData>,
+        #[prost(message, optional, tag = "59")]
+        pub(crate) defaults: Option<Defaults>,
+        #[prost(message, optional, tag = "6")]
+        pub(crate) clock_snapshot: Option<ClockSnapshot>,
+        #[prost(message, optional, tag = "11")]
+        pub(crate) track_event: Option<TrackEvent>,
+        #[prost(message, optional, tag = "60")]
+        pub(crate) track_descriptor: Option<TrackDescriptor>,
+        #[prost(bytes = "vec", optional, tag = "50")]
+        pub(crate) compressed_packets: Option<Vec<u8>>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct InternedData {
+        #[prost(message, repeated, tag = "2")]
+        pub(crate) event_names: Vec<InternedText>,
+        #[prost(message, repeated, tag = "3")]
+        pub(crate) annotation_names: Vec<InternedText>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct InternedText {
+        #[prost(uint64, tag = "1")]
+        pub(crate) iid: u64,
+        #[prost(string, tag = "2")]
+        pub(crate) text: String,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct Defaults {
+        #[prost(message, optional, tag = "11")]
+        pub(crate) track_event: Option<TrackEvent>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct ClockSnapshot {
+        #[prost(message, repeated, tag = "1")]
+        pub(crate) clocks: Vec<Clock>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct Clock {
+        #[prost(uint32, tag = "1")]
+        pub(crate) id: u32,
+        #[prost(uint64, tag = "2")]
+        pub(crate) timestamp: u64,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct TrackEvent {
+        #[prost(uint32, optional, tag = "9")]
+        pub(crate) ty: Option<u32>,
+        #[prost(uint64, optional, tag = "10")]
+        pub(crate) name_iid: Option<u64>,
+        #[prost(string, optional, tag = "23")]
+        pub(crate) name: Option<String>,
+        #[prost(uint64, optional, tag = "11")]
+        pub(crate) track: Option<u64>,
+        #[prost(message, repeated, tag = "4")]
+        pub(crate) annotations: Vec<Annotation>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct Annotation {
+        #[prost(uint64, tag = "1")]
+        pub(crate) name_iid: u64,
+        #[prost(bool, optional, tag = "2")]
+        pub(crate) bool_value: Option<bool>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct TrackDescriptor {
+        #[prost(uint64, tag = "1")]
+        pub(crate) uuid: u64,
+        #[prost(string, optional, tag = "2")]
+        pub(crate) name: Option<String>,
+        #[prost(message, optional, tag = "4")]
+        pub(crate) thread: Option<Thread>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub(crate) struct Thread {
+        #[prost(uint32, tag = "2")]
+        pub(crate) tid: u32,
+    }
+}
+
+/// What a reader keeps of one packet sequence.
+#[derive(Default)]
+struct Sequence {
+    now: u64,
+    track: u64,
+    names: HashMap<u64, String>,
+    keys: HashMap<u64, String>,
+    open: Vec<(u64, String)>,
+}
+
+/// Packets in file order, those in compressed blocks included.
+fn packets(bytes: &[u8], out: &mut Vec<schema::TracePacket>) {
+    for packet in schema::Trace::decode(bytes).expect("a trace").packet {
+        match &packet.compressed_packets {
+            Some(block) => {
+                let mut plain = Vec::new();
+                flate2::read::ZlibDecoder::new(&block[..]).read_to_end(&mut plain).expect("zlib");
+                assert!(plain.len() < 512 << 10, "a block of {} bytes", plain.len());
+                packets(&plain, out);
+            }
+            None => out.push(packet),
+        }
+    }
+}
+
+/// The slices of a Perfetto trace.
+fn perfetto_slices(bytes: &[u8]) -> Vec<Slice> {
+    let mut all = Vec::new();
+    packets(bytes, &mut all);
+    let mut places: HashMap<u64, String> = HashMap::new();
+    let mut sequences: HashMap<u32, Sequence> = HashMap::new();
+    let mut slices = Vec::new();
+    for packet in all {
+        if let Some(d) = packet.track_descriptor {
+            assert_eq!(packet.sequence, None, "a descriptor is on no sequence");
+            let place = d.thread.map(|t| t.tid.to_string()).or(d.name).unwrap_or_default();
+            assert!(places.insert(d.uuid, place).is_none(), "track {} twice", d.uuid);
+            continue;
+        }
+        let Some(id) = packet.sequence else { continue };
+        if packet.sequence_flags == Some(1) {
+            let clocks = packet.clock_snapshot.as_ref().expect("a head has clocks");
+            let at = |id| clocks.clocks.iter().find(|c| c.id == id).expect("clock").timestamp;
+            assert_eq!(at(64), 0);
+            let track = packet.defaults.and_then(|d| d.track_event).and_then(|e| e.track).expect("a track");
+            let fresh = Sequence { now: at(6), track, ..Sequence::default() };
+            assert!(sequences.insert(id, fresh).is_none(), "sequence {id} begins twice");
+            continue;
+        }
+        let s = sequences.get_mut(&id).expect("a head comes first");
+        for (table, texts) in
+            packet.interned_data.map(|d| [(0, d.event_names), (1, d.annotation_names)]).into_iter().flatten()
+        {
+            let table = if table == 0 { &mut s.names } else { &mut s.keys };
+            for text in texts {
+                assert!(text.iid > 0 && table.insert(text.iid, text.text).is_none());
+            }
+        }
+        let Some(event) = packet.track_event else { continue };
+        let at = match packet.timestamp_clock_id {
+            Some(clock) => {
+                assert_eq!(clock, 6);
+                packet.timestamp.expect("a time")
+            }
+            None => {
+                s.now += packet.timestamp.expect("a time, even if it is 0");
+                s.now
+            }
+        };
+        assert!(event.track.is_none_or(|t| places.contains_key(&t)), "an unknown track");
+        match event.ty {
+            Some(1) => {
+                let name = event.name.or_else(|| s.names.get(&event.name_iid?).cloned());
+                s.open.push((at, name.expect("a name")));
+            }
+            Some(2) => {
+                let (ts, name) = s.open.pop().expect("an end has a begin");
+                let incomplete = event
+                    .annotations
+                    .iter()
+                    .any(|a| s.keys[&a.name_iid] == "incomplete" && a.bool_value == Some(true));
+                let place = places[&s.track].clone();
+                slices.push(Slice { place, ts, dur: at - ts, depth: s.open.len() as u64, name, incomplete });
+            }
+            Some(3 | 4) => {}
+            other => panic!("type {other:?}"),
+        }
+    }
+    assert!(sequences.values().all(|s| s.open.is_empty()), "slices left open");
+    slices.sort();
+    slices
+}
+
+/// The slices of a JSON trace, without their depths, which it does not carry.
+fn json_slices(bytes: &[u8]) -> Vec<Slice> {
+    let document: serde_json::Value = serde_json::from_slice(bytes).expect("JSON");
+    // Times are taken from the text, of one event a line: a reader's doubles would lose digits.
+    let ns = |line: &str, key: &str| {
+        let text = line.split_once(key).expect("a time").1;
+        let (us, rest) = text.split_once('.').expect("decimals");
+        assert!(!rest.as_bytes()[3].is_ascii_digit());
+        us.parse::<u64>().unwrap() * 1000 + rest[..3].parse::<u64>().unwrap()
+    };
+    let events = document["traceEvents"].as_array().expect("events");
+    let anr = events.iter().find(|e| e["ph"] == "M" && e["args"]["name"] == "ANR").map(|e| e["tid"].clone());
+    let text = std::str::from_utf8(bytes).expect("UTF-8");
+    let mut slices: Vec<Slice> = text
+        .lines()
+        .filter(|line| line.starts_with("{\"ph\":\"X\""))
+        .map(|line| {
+            let e: serde_json::Value = serde_json::from_str(line.trim_end_matches(',')).expect("an event");
+            let is_anr = Some(&e["tid"]) == anr.as_ref();
+            Slice {
+                place: if is_anr { "ANR".to_owned() } else { e["tid"].to_string() },
+                ts: ns(line, "\"ts\":"),
+                dur: ns(line, "\"dur\":"),
+                depth: 0,
+                name: e["name"].as_str().expect("a name").to_owned(),
+                incomplete: e["args"]["incomplete"] == true,
+            }
+        })
+        .collect();
+    assert_eq!(slices.len(), events.iter().filter(|e| e["ph"] == "X").count());
+    slices.sort();
+    slices
+}
+
+fn written(bytes: &[u8], format: Format, level: u32) -> Vec<u8> {
+    let recording = Recording::open(bytes).unwrap();
+    let map = map();
+    let input = ExportInput { file: Path::new("test"), recording: &recording, map: &map };
+    let mut out = Vec::new();
+    let options = ExportOptions { format, level, stdlib_anr: true };
+    let summary = export(&[input], &options, &mut out).unwrap();
+    assert_eq!(summary.bytes, out.len() as u64);
+    out
+}
+
+fn agree(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let (model, _) = collect(bytes, &map());
+    for level in [0, 6] {
+        prop_assert_eq!(&perfetto_slices(&written(bytes, Format::Perfetto, level)), &model.slices);
+    }
+    let mut flat = model.slices;
+    flat.iter_mut().for_each(|s| s.depth = 0);
+    flat.sort();
+    prop_assert_eq!(json_slices(&written(bytes, Format::ChromeJson, 0)), flat);
+    Ok(())
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let text = || (0..4u32).prop_map(TextId);
+    let stage = || prop::sample::select(&Stage::ALL[..]);
+    prop_oneof![
+        8 => (1..8u32).prop_map(Event::Enter),
+        8 => (1..8u32).prop_map(Event::Exit),
+        1 => prop_oneof![Just(Event::Enter(ids::DISPATCH)), Just(Event::Exit(ids::DISPATCH))],
+        1 => (text(), text(), any::<i32>(), any::<u64>()).prop_map(|(target, callback, what, due)| {
+            Event::MessageBegin(trace_format::event::Message { target, callback, what, due })
+        }),
+        1 => Just(Event::MessageEnd),
+        1 => (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(vsync, intended, interval)| {
+            Event::FrameBegin(Frame { vsync, intended, interval })
+        }),
+        1 => Just(Event::FrameEnd),
+        2 => stage().prop_map(Event::StageBegin),
+        2 => stage().prop_map(Event::StageEnd),
+        1 => (prop::sample::select(&WaitKind::ALL[..]), 0..4u32, any::<u64>(), text())
+            .prop_map(|(kind, owner, lock, class)| Event::WaitBegin(Wait { kind, owner, lock, class })),
+        1 => Just(Event::WaitEnd),
+        1 => text().prop_map(Event::Mark),
+        1 => text().prop_map(Event::SpanBegin),
+        1 => Just(Event::SpanEnd),
+        1 => text().prop_map(Event::IdleBegin),
+        1 => Just(Event::IdleEnd),
+        1 => (text(), any::<f64>()).prop_map(|(t, v)| Event::Counter(t, v)),
+        1 => (text(), any::<bool>()).prop_map(|(t, g)| Event::Focus(t, g)),
+        1 => (any::<u8>().prop_filter("unknown", |t| (0x30..0xF0).contains(t)), any::<bool>())
+            .prop_map(|(ty, begin)| Event::Unknown { ty, begin }),
+    ]
+}
+
+/// A file, which is of no use when printed.
+#[derive(Clone)]
+struct Bytes(Vec<u8>);
+
+impl std::fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
+}
+
+fn any_recording() -> impl Strategy<Value = Bytes> {
+    let events = || prop::collection::vec((0..3_000_000_000u64, prop::bool::ANY, any_event()), 0..120);
+    let service = prop::collection::vec((1..5_000_000_000u64, 0..4u64, any::<bool>()), 0..6);
+    (prop::collection::vec(events(), 0..4), service, any::<u32>()).prop_map(|(threads, service, pid)| {
+        let mut builder = RecordingBuilder::new(pid, "p\"q").start(common::clocks(10 * common::S));
+        for text in ["one", "two \" \\", "three"] {
+            builder.text(text);
+        }
+        let start = 10 * common::S;
+        for (i, events) in threads.into_iter().enumerate() {
+            let fill = |t: &mut trace_format::synth::ThreadBuilder| {
+                let mut now = start;
+                for (gap, still, event) in events {
+                    now += if still { 0 } else { gap };
+                    t.event(now, event);
+                }
+            };
+            builder = if i == 0 { builder.main("main", fill) } else { builder.thread("t", 5, fill) };
+        }
+        let file = builder
+            .service(|t| {
+                let mut now = start;
+                for (gap, back, stall) in service {
+                    now += gap;
+                    let stuck_since = if back == 0 { 0 } else { now.saturating_sub(back * common::S) };
+                    t.event(
+                        now,
+                        if stall {
+                            Event::Stall(trace_format::event::Stall { stuck_since })
+                        } else {
+                            Event::Sigquit(common::sigquit(now, stuck_since))
+                        },
+                    );
+                }
+            })
+            .build();
+        Bytes(file)
+    })
+}
+
+#[test]
+fn a_stall_is_read_by_other_decoders_as_it_was_meant() {
+    agree(&common::stalled().build()).unwrap();
+}
+
+#[test]
+fn compressed_blocks_stay_below_the_engines_limit_and_lose_nothing() {
+    let bytes = RecordingBuilder::new(7, "big").main("main", |t| {
+        for i in 0..60_000u64 {
+            t.enter(common::S + i * 1_000_003, 1 + (i % 5) as u32)
+                .exit(common::S + i * 1_000_003 + 7, 1 + (i % 5) as u32);
+        }
+    });
+    agree(&bytes.build()).unwrap();
+}
+
+#[test]
+fn a_header_with_impossible_counts_is_no_reason_to_stop() {
+    let mut bytes = common::stalled().build();
+    bytes[80..120].fill(0xFF);
+    agree(&bytes).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn writers_say_what_the_model_says(bytes in any_recording()) {
+        agree(&bytes.0)?;
+    }
+
+    #[test]
+    fn damage_is_exported_as_far_as_it_can_be_read(
+        bytes in any_recording(),
+        hits in prop::collection::vec((0..60_000usize, any::<u8>()), 1..60),
+    ) {
+        let mut bytes = bytes.0;
+        for (at, value) in hits {
+            let n = bytes.len();
+            // Past the magic and the lengths, without which there is no recording.
+            bytes[28 + at % (n - 28)] = value;
+        }
+        // Nor a change of the map's id: which names are used is not the point here.
+        bytes[48..56].fill(0);
+        if Recording::open(&bytes).is_ok() {
+            agree(&bytes)?;
+            let recording = Recording::open(&bytes).unwrap();
+            let report = exporter::Report::build(Path::new("test"), &recording, &map()).unwrap();
+            prop_assert!(report.to_string().lines().count() > 2);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The real Perfetto engine, for tests: loads a trace, checks it, and answers SQL.
+//!
+//! It stands alone, so that other crates' tests can include it with `#[path]`. One engine process
+//! serves all tests of a binary.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use serde_json::{Value, json};
+
+/// What the engine said of a trace.
+pub(crate) struct Answer {
+    /// What is wrong with it, each with a count; empty for a good trace.
+    pub(crate) problems: Vec<Value>,
+    /// One array of rows for each query; a row is an object.
+    pub(crate) queries: Vec<Vec<Value>>,
+}
+
+struct Server {
+    /// It ends when its input does, which is when this process is gone.
+    _process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+fn start() -> Mutex<Server> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/perfetto/engine.mjs");
+    let mut process = Command::new("node")
+        .arg(script)
+        .arg("--serve")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| panic!("node cannot be started ({e}): run scripts/test, which installs it"));
+    let input = process.stdin.take().expect("piped");
+    let output = BufReader::new(process.stdout.take().expect("piped"));
+    Mutex::new(Server { _process: process, input, output })
+}
+
+/// Loads `trace`, checks it and runs `queries`.
+///
+/// # Panics
+/// If there is no engine, it cannot load the trace, or refuses a query.
+pub(crate) fn ask(trace: &Path, queries: &[&str]) -> Answer {
+    static SERVER: OnceLock<Mutex<Server>> = OnceLock::new();
+    let mut line = String::new();
+    {
+        let mut server = SERVER.get_or_init(start).lock().unwrap_or_else(PoisonError::into_inner);
+        let request = json!({"trace": trace.to_str().expect("a UTF-8 path"), "queries": queries});
+        writeln!(server.input, "{request}").expect("node is gone: run scripts/test");
+        server.output.read_line(&mut line).expect("node is gone: run scripts/test");
+    }
+    let answer: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e} in {line:?}"));
+    if let Some(error) = answer.get("error") {
+        panic!("{}: {error} (no engine? run scripts/test)", trace.display());
+    }
+    let rows = |v: &Value| v.as_array().cloned().unwrap_or_default();
+    Answer {
+        problems: rows(&answer["check"]["problems"]),
+        queries: rows(&answer["queries"]).iter().map(rows).collect(),
+    }
+}
+
+/// Loads `trace`, which must be without a problem, and runs one query.
+///
+/// # Panics
+/// If there is a problem with it, or as for [`ask`].
+pub(crate) fn rows(trace: &Path, query: &str) -> Vec<Value> {
+    let mut answer = ask(trace, &[query]);
+    assert!(answer.problems.is_empty(), "{}: {:?}", trace.display(), answer.problems);
+    answer.queries.remove(0)
+}

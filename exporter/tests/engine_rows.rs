@@ -1,0 +1,410 @@
+//! What the real Perfetto engine makes of our traces, compared with the model row by row.
+
+mod common;
+mod engine;
+
+use common::collect::{Slice, collect};
+use common::{FORMS, MS, S, TempFile, export_to_file, map, sigquit, stalled};
+use exporter::{ExportOptions, Format};
+use trace_format::event::{Frame, Message, Stage};
+use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+use trace_format::{Event, Recording};
+
+/// All slices (instants, which are slices without length there, left out by their category of track).
+const SLICES: &str = "
+  select coalesce(iif(t.name = 'ANR', t.name, t.tid), tr.name) place, s.ts, s.dur, s.depth, s.name,
+    coalesce(extract_arg(s.arg_set_id, 'debug.incomplete'), extract_arg(s.arg_set_id, 'args.incomplete'), 0)
+      incomplete
+  from slice s join track tr on s.track_id = tr.id left join thread_track tt on s.track_id = tt.id
+    left join thread t using (utid)";
+
+fn slices(rows: &[serde_json::Value]) -> Vec<Slice> {
+    let mut slices: Vec<Slice> = rows
+        .iter()
+        .map(|row| {
+            let number = |key: &str| row[key].as_u64().unwrap_or_else(|| panic!("{key} of {row}"));
+            let place = &row["place"];
+            Slice {
+                place: place.as_str().map_or_else(|| place.to_string(), str::to_owned),
+                ts: number("ts"),
+                dur: number("dur"),
+                depth: number("depth"),
+                name: row["name"].as_str().unwrap_or_else(|| panic!("no name: {row}")).to_owned(),
+                incomplete: number("incomplete") == 1,
+            }
+        })
+        .collect();
+    slices.sort();
+    slices
+}
+
+/// Exports in one form, lets the engine check it, and compares all slices.
+fn same_as_model(bytes: &[u8], options: &ExportOptions) -> TempFile {
+    let (file, summary) = export_to_file(bytes, options);
+    let (model, tally) = collect(bytes, &map());
+    assert_eq!(summary.counts, tally);
+    let mut wanted = model.slices;
+    wanted.extend(model.instants.into_iter().map(|(place, ts, name)| Slice {
+        place,
+        ts,
+        dur: 0,
+        depth: u64::MAX,
+        name,
+        incomplete: false,
+    }));
+    let mut found = slices(&engine::rows(&file.0, SLICES));
+    // An instant's depth is not ours to say.
+    let instants: Vec<_> = wanted.iter().filter(|s| s.depth == u64::MAX).cloned().collect();
+    for slice in &mut found {
+        let same = |i: &Slice| (&i.place, i.ts, &i.name) == (&slice.place, slice.ts, &slice.name);
+        if slice.dur == 0 && instants.iter().any(same) {
+            slice.depth = u64::MAX;
+        }
+    }
+    wanted.sort();
+    found.sort();
+    for (i, (w, f)) in wanted.iter().zip(&found).enumerate() {
+        assert_eq!(w, f, "row {i} of {} in {options:?}", wanted.len());
+    }
+    assert_eq!(wanted.len(), found.len(), "{options:?}");
+    file
+}
+
+#[test]
+fn a_stall_is_the_same_in_all_forms() {
+    let bytes = stalled().build();
+    for options in &FORMS {
+        let file = same_as_model(&bytes, options);
+        let queries = [
+            "include perfetto module android.anrs; select * from android_anrs",
+            "select ts, prio, tag, msg from android_logs order by ts",
+            "include perfetto module android.monitor_contention; select * from android_monitor_contention",
+            "select p.name process, t.name main, t.tid, p.pid from thread t join process p using (upid)
+               where t.is_main_thread and p.name != 'system_server'",
+            "select f.name frame, s.name stage, extract_arg(s.arg_set_id, 'debug.stage') d,
+               extract_arg(s.arg_set_id, 'args.stage') a from slice s join slice f on s.parent_id = f.id
+               where f.name glob 'Choreographer#doFrame *' order by s.ts limit 3",
+            "select t.name, c.value from counter c join counter_track t on c.track_id = t.id
+               where t.name glob 'Java heap*' order by ts",
+            "select name, dur, extract_arg(arg_set_id, 'debug.detector') detector,
+               extract_arg(arg_set_id, 'debug.si_pid') si_pid,
+               extract_arg(arg_set_id, 'debug.message') message,
+               extract_arg(arg_set_id, 'debug.watchdog_after_ms') watchdog
+               from slice where name glob 'ANR*'",
+        ];
+        let answer = engine::ask(&file.0, &queries);
+        assert!(answer.problems.is_empty(), "{:?}", answer.problems);
+        let [anrs, logs, contention, main, stages, heap, anr] = &answer.queries[..] else { panic!() };
+        let hang = 102 * S;
+
+        assert_eq!(anrs.len(), 1, "{anrs:?}");
+        let row = &anrs[0];
+        assert_eq!(row["ts"].as_u64().unwrap(), hang + 5 * S + 40 * MS);
+        assert_eq!(
+            (row["process_name"].as_str(), row["pid"].as_u64()),
+            (Some("com.example.app"), Some(4242))
+        );
+        // JSON leaves a space behind it.
+        let subject = row["subject"].as_str().map(str::trim_end);
+        assert_eq!(subject, Some("main thread blocked 5040 ms (SIGQUIT)"), "{row}");
+        assert!(row["upid"].is_u64(), "{row}");
+
+        assert_eq!((main.len(), main[0]["tid"].as_u64()), (1, Some(4242)), "{main:?}");
+        assert_eq!(main[0]["process"].as_str(), Some("com.example.app"));
+        let stage = |i: usize| (stages[i]["stage"].as_str().unwrap(), stages[i]["frame"].as_str().unwrap());
+        assert_eq!(stage(0), ("input", "Choreographer#doFrame 1000"));
+        assert_eq!(stage(2), ("traversal", "Choreographer#doFrame 1000"));
+        assert!([&stages[1]["d"], &stages[1]["a"]].iter().any(|v| *v == "ANIMATION"), "{stages:?}");
+        let values: Vec<_> = heap.iter().map(|r| r["value"].as_f64().unwrap()).collect();
+        assert_eq!(values, [1_048_576.5, 2e6]);
+
+        let [lock] = &contention[..] else { panic!("{contention:?}") };
+        assert_eq!(lock["short_blocking_method"].as_str(), Some("com.example.Db.write"), "{lock}");
+        assert_eq!(lock["short_blocked_method"].as_str(), Some("com.example.Sync.save"), "{lock}");
+        assert_eq!(lock["blocking_thread_name"].as_str(), Some("worker-1"), "{lock}");
+        assert_eq!(lock["blocking_tid"].as_u64().or(lock["blocking_thread_tid"].as_u64()), Some(4250));
+        assert!(lock["blocking_utid"].is_u64() && lock["is_blocked_thread_main"] == 1, "{lock}");
+
+        if options.format == Format::Perfetto {
+            let [log] = &logs[..] else { panic!("{logs:?}") };
+            assert_eq!(log["ts"].as_u64(), Some(hang + 5 * S + 40 * MS), "on the wall clock and back");
+            assert_eq!((log["prio"].as_u64(), log["tag"].as_str()), (Some(6), Some("anrscope")));
+            let message = log["msg"].as_str().unwrap();
+            assert!(message.ends_with("in android.os.Handler: com.example.Main$PerformClick"), "{message}");
+            let [anr] = &anr[..] else { panic!("{anr:?}") };
+            assert_eq!(anr["name"].as_str(), Some("ANR: main thread blocked 5040 ms (SIGQUIT)"));
+            assert_eq!((anr["detector"].as_str(), anr["si_pid"].as_u64()), (Some("sigquit"), Some(1234)));
+            assert_eq!(anr["watchdog"].as_f64(), Some(5000.0));
+            assert_eq!(anr["dur"].as_u64(), Some(5 * S + 40 * MS));
+        }
+    }
+}
+
+#[test]
+fn a_dump_asked_of_an_idle_process_is_no_anr() {
+    let bytes = RecordingBuilder::new(77, "com.example.idle")
+        .start(common::clocks(50 * S))
+        .main("main", |t| {
+            t.enter(50 * S, 1);
+        })
+        .service(|t| {
+            t.event(60 * S, Event::Sigquit(sigquit(60 * S, 0)));
+        })
+        .build();
+    for options in &FORMS {
+        let file = same_as_model(&bytes, options);
+        let anrs = engine::rows(&file.0, "include perfetto module android.anrs; select * from android_anrs");
+        assert!(anrs.is_empty(), "{anrs:?}");
+        let marks = engine::rows(&file.0, "select ts, dur from slice where name = 'SIGQUIT'");
+        assert_eq!((marks.len(), marks[0]["ts"].as_u64()), (1, Some(60 * S)));
+        let server = engine::rows(&file.0, "select 1 from process where name = 'system_server'");
+        assert!(server.is_empty());
+    }
+}
+
+#[test]
+fn the_standard_librarys_form_can_be_left_out() {
+    let options = ExportOptions { stdlib_anr: false, ..ExportOptions::default() };
+    let (file, summary) = export_to_file(&stalled().build(), &options);
+    assert_eq!(summary.counts.anrs, 1);
+    let server = engine::rows(&file.0, "select 1 from process where name = 'system_server'");
+    assert!(server.is_empty());
+    assert_eq!(engine::rows(&file.0, "select 1 from slice where name glob 'ANR: *'").len(), 1);
+}
+
+#[test]
+fn extreme_shapes_are_kept_or_cut_as_the_model_says() {
+    let one = |t: &mut ThreadBuilder| {
+        t.enter(10 * S, 1).exit(11 * S, 1);
+    };
+    let mut crowd = RecordingBuilder::new(500, "crowd").main("main", one);
+    for i in 0..199 {
+        crowd = crowd.thread(&format!("pool-{i}"), 501 + i, one);
+    }
+    let deep = RecordingBuilder::new(501, "deep").main("main", |t| {
+        for i in 0..600 {
+            t.enter(S + i, 1 + (i as u32 % 5));
+        }
+        for i in (0..600).rev() {
+            t.exit(2 * S - i, 1 + (i as u32 % 5));
+        }
+        t.enter(3 * S, 1).exit(4 * S, 1);
+    });
+    let mut odd_names = RecordingBuilder::new(503, "na\"me \\ ü \u{1F600}");
+    let marks: Vec<_> =
+        ["quote\" back\\slash", "nul\0 tab\t", "\u{1F600} smile", "\u{7f}", &"x".repeat(5000)]
+            .map(|t| odd_names.text(t))
+            .into();
+    let odd_names = odd_names.main("main \u{1F600}", |t| {
+        for (i, mark) in marks.iter().enumerate() {
+            let at = S + i as u64 * 10;
+            t.event(at, Event::SpanBegin(*mark))
+                .event(at + 1, Event::Mark(*mark))
+                .event(at + 3, Event::SpanEnd);
+        }
+    });
+    let damaged = RecordingBuilder::new(504, "damaged")
+        .main("main", |t| {
+            t.overwritten(2).exit(S, 9).enter(2 * S, 1).enter(3 * S, 2).enter(4 * S, 3);
+            t.exit(5 * S, 1).exit(6 * S, 3).event(7 * S, Event::MessageEnd).enter(8 * S, 4);
+        })
+        .thread("ended", 600, |t| {
+            t.enter(S, 1).ended(5 * S);
+        });
+    let empty = RecordingBuilder::new(505, "empty");
+    let numberless = RecordingBuilder::new(0, "").main("", one).thread("", 0, one).thread("twin", 0, one);
+    let shapes = [crowd, deep, odd_names, damaged, empty, numberless].map(RecordingBuilder::build);
+    for bytes in &shapes {
+        for options in &FORMS {
+            same_as_model(bytes, options);
+        }
+    }
+    let (_, tally) = collect(&shapes[1], &map());
+    assert_eq!((tally.slices, tally.cut_depth, tally.unbalanced), (513, 88, 0));
+    let (_, tally) = collect(&shapes[3], &map());
+    assert_eq!(
+        (tally.orphan_exits, tally.unbalanced, tally.incomplete, tally.overwritten),
+        (3, 2, 2, 2 * 1016)
+    );
+}
+
+#[test]
+fn the_deepest_slice_that_is_shown_says_how_much_is_below_it() {
+    let bytes = RecordingBuilder::new(501, "deep").main("main", |t| {
+        (0..600).for_each(|i| {
+            t.enter(S + i, 1);
+        });
+    });
+    let (file, _) = export_to_file(&bytes.build(), &ExportOptions::default());
+    let rows = engine::rows(
+        &file.0,
+        "select depth, extract_arg(arg_set_id, 'debug.truncated_depth') n from slice where n is not null",
+    );
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0]["depth"].as_u64(), rows[0]["n"].as_u64()), (Some(511), Some(88)));
+}
+
+#[test]
+fn slices_of_equal_times_keep_their_nesting() {
+    let mut b = RecordingBuilder::new(9, "ties");
+    let name = b.text("android.os.Handler");
+    let message = Message { target: name, callback: name, what: 1, due: 0 };
+    let bytes = b
+        .main("main", |t| {
+            // Parent and children begin and end together, three deep; then siblings at one time.
+            t.event(S, Event::MessageBegin(message))
+                .event(S, Event::FrameBegin(Frame { vsync: 1, intended: 0, interval: 0 }))
+                .event(S, Event::StageBegin(Stage::Input))
+                .event(2 * S, Event::StageEnd(Stage::Input))
+                .event(2 * S, Event::FrameEnd)
+                .event(2 * S, Event::MessageEnd)
+                .enter(2 * S, 1)
+                .enter(2 * S, 4)
+                .exit(3 * S, 4)
+                .enter(3 * S, 2)
+                .exit(3 * S, 2)
+                .exit(4 * S, 1)
+                .enter(4 * S, 5)
+                .exit(4 * S, 5);
+        })
+        .build();
+    for options in &FORMS {
+        same_as_model(&bytes, options);
+    }
+}
+
+#[test]
+fn without_length_json_may_lose_the_depth_and_nothing_else() {
+    let bytes = RecordingBuilder::new(9, "ties")
+        .main("main", |t| {
+            // Inside of another without length, and beside a sibling of the same time.
+            t.enter(S, 1).enter(S, 2).exit(S, 2).exit(S, 1);
+            t.enter(2 * S, 1).enter(2 * S, 2).exit(2 * S, 2).enter(2 * S, 3).exit(3 * S, 3).exit(4 * S, 1);
+        })
+        .build();
+    same_as_model(&bytes, &FORMS[0]);
+    let (file, _) = export_to_file(&bytes, &FORMS[2]);
+    let flat = |mut slices: Vec<Slice>| {
+        slices.iter_mut().for_each(|s| s.depth = 0);
+        slices.sort();
+        slices
+    };
+    assert_eq!(flat(slices(&engine::rows(&file.0, SLICES))), flat(collect(&bytes, &map()).0.slices));
+}
+
+#[test]
+fn a_recording_cut_anywhere_gives_a_good_trace() {
+    let whole = stalled().build();
+    for length in [4096, 5000, 12_288, whole.len() / 3, whole.len() / 2, whole.len() - 1] {
+        let cut = &whole[..length];
+        assert!(Recording::open(cut).is_ok());
+        same_as_model(cut, &FORMS[0]);
+        same_as_model(cut, &FORMS[2]);
+    }
+}
+
+#[test]
+fn several_recordings_are_several_processes_of_one_trace() {
+    let other = |pid, name: &str| {
+        RecordingBuilder::new(pid, name).start(common::clocks(101 * S)).main("main", |t| {
+            t.enter(101 * S, 1).exit(102 * S, 1).enter(103 * S, 2);
+        })
+    };
+    // Another process, and a restart that was given the same pid and whose thread has a tid in use.
+    let files = [
+        stalled().build(),
+        other(4300, "com.example:remote").build(),
+        other(4242, "com.example.app")
+            .thread("worker", 4250, |t| {
+                t.enter(104 * S, 3);
+            })
+            .build(),
+    ];
+    let recordings: Vec<_> = files.iter().map(|f| Recording::open(f).unwrap()).collect();
+    let map = map();
+    let path = std::path::Path::new("test.anrscope");
+    let inputs: Vec<_> = recordings
+        .iter()
+        .map(|recording| exporter::ExportInput { file: path, recording, map: &map })
+        .collect();
+    for options in &FORMS {
+        let file = TempFile::new("trace");
+        let out = std::fs::File::create(&file.0).unwrap();
+        let summary = exporter::export(&inputs, options, out).unwrap();
+        let rows = engine::rows(
+            &file.0,
+            "select p.name, p.pid, count() n, sum(t.is_main_thread) main from slice s
+               join thread_track tt on s.track_id = tt.id join thread t using (utid) join process p using (upid)
+               where t.name is not 'ANR' group by upid order by p.pid",
+        );
+        let found: Vec<_> =
+            rows.iter().map(|r| (r["name"].as_str().unwrap(), r["n"].as_u64().unwrap())).collect();
+        let [(_, first), ("com.example:remote", 2), ("com.example.app", 3)] = found[..] else {
+            panic!("{rows:?}")
+        };
+        assert_eq!(rows[2]["main"].as_u64(), Some(2), "{rows:?}");
+        // The first one's mark is an instant; its ANR is on a track that is not counted here.
+        assert_eq!(summary.counts.slices, first - 1 + 2 + 3 + 1);
+    }
+}
+
+#[test]
+fn a_map_of_another_build_is_told_in_the_trace_and_gives_no_name() {
+    let bytes = stalled().map_id(trace_format::MapId(0xbad)).build();
+    let (file, summary) = export_to_file(&bytes, &ExportOptions::default());
+    assert!(matches!(summary.warnings[..], [exporter::Warning::MapOfOtherBuild { .. }]));
+    let answer = engine::ask(
+        &file.0,
+        &[
+            "select prio, msg from android_logs order by ts",
+            "select 1 from slice where name glob 'com.example.*'",
+        ],
+    );
+    assert!(answer.problems.is_empty(), "{:?}", answer.problems);
+    let [warning, _anr] = &answer.queries[0][..] else { panic!("{:?}", answer.queries[0]) };
+    assert!(warning["msg"].as_str().unwrap().contains("is of another build"), "{warning}");
+    assert_eq!(warning["prio"], 5);
+    assert!(answer.queries[1].is_empty());
+}
+
+#[test]
+fn a_large_trace_has_as_many_slices_as_the_recording() {
+    let bytes = RecordingBuilder::new(7, "large").main("main", |t| {
+        for i in 0..150_000 {
+            let at = S + i * 5_000;
+            let id = 1 + (i % 700) as u32;
+            t.enter(at, id).enter(at + 100, id + 1).exit(at + 900, id + 1).exit(at + 4_000, id);
+        }
+    });
+    let bytes = bytes.build();
+    for options in &FORMS {
+        let (file, summary) = export_to_file(&bytes, options);
+        let sums = "select count() n, sum(dur) dur, max(depth) depth, count(distinct name) names from slice";
+        let rows = engine::rows(&file.0, sums);
+        let number = |key: &str| rows[0][key].as_u64().unwrap();
+        assert_eq!((number("n"), number("depth"), number("names")), (300_000, 1, 701));
+        assert_eq!(number("dur"), 150_000 * 4_800);
+        assert_eq!((summary.counts.slices, summary.counts.events), (300_000, 600_000));
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_told() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::new(std::io::ErrorKind::StorageFull, "no space left"))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let file = stalled().build();
+    let recording = Recording::open(&file).unwrap();
+    let map = map();
+    let input = exporter::ExportInput { file: std::path::Path::new("a"), recording: &recording, map: &map };
+    for options in &FORMS {
+        let error = exporter::export(&[input], options, Full).unwrap_err();
+        assert_eq!(error.to_string(), "writing the output failed: no space left");
+    }
+}
