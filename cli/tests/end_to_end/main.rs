@@ -19,6 +19,7 @@ mod kills;
 #[allow(dead_code, reason = "the other test binary uses more of it")]
 mod program;
 mod sigquit;
+mod without_a_library;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

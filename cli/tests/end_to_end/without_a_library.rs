@@ -1,0 +1,49 @@
+//! Instrumented classes where the recorder cannot work: the program runs on, and hears nothing of it.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::folder::Folder;
+use crate::{compile, program, recordings, runtime_classes};
+
+#[test]
+fn the_program_runs_on_without_the_recorder() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("classes")).unwrap();
+    compile("DeepThrow", &folder.path().join("classes"));
+    let kept = folder.name("kept");
+    let shown =
+        program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &folder.name("classes"), "DeepThrow"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let kept = Path::new(&kept);
+    let broken = folder.file("broken.so", b"no library at all");
+    let library = format!("-Danrscope.lib={}", kept.join("runtime/libanrscope.so").display());
+    let cases: &[&[&str]] = &[
+        &["-Danrscope.lib=/nonexistent/libanrscope.so"],
+        &[&format!("-Danrscope.lib={broken}")],
+        &["-Djava.library.path=/nonexistent"],
+        &[&library, "-Danrscope.off=true"],
+        // The library is there, but nothing can be written: it records in memory.
+        &[&library, "-Danrscope.dir=/proc/nowhere"],
+    ];
+    for options in cases {
+        let output = Command::new("java")
+            .arg(format!("-Xbootclasspath/a:{}", runtime_classes().display()))
+            .args(*options)
+            .arg("-cp")
+            .arg(kept.join("instrumented/classes"))
+            .arg("DeepThrow")
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{options:?}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        // HotSpot has a word to say of a file that is no library; we have none.
+        assert!(
+            stderr.is_empty() || stderr.contains("VM warning: You have loaded library"),
+            "{options:?}: {stderr}"
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1_000, "{options:?}");
+        assert!(recordings(folder.path()).is_empty(), "{options:?}");
+    }
+}
