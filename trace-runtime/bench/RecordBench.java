@@ -2,7 +2,8 @@ import dev.anrscope.MethodBeat;
 
 /**
  * What one event costs, in ns, beside the two ways that others record it in Java. Each figure is the median
- * of nine rounds in one JVM, the ways in turn, with an empty loop's time in it.
+ * of nine rounds in one JVM, the ways in turn, with an empty loop's time in it. With the argument c2 it
+ * checks that Matrix's way lies in its band.
  */
 public final class RecordBench {
     private static final int ROUNDS = 9;
@@ -11,16 +12,39 @@ public final class RecordBench {
     private static final long[] RING = new long[SIZE];
     private static final Thread MAIN = Thread.currentThread();
 
-    private static int index;
-    private static volatile long coarseMillis;
+    private static final int DISPATCH = 0xFFFFE;
 
-    /** Matrix: the id and a time that a thread refreshes every 5 ms, on the main thread only. */
+    private static volatile int status = 2;
+    private static volatile long coarseMillis;
+    /** Marks over the ring, of which there are none between two messages. */
+    private static volatile Object marks;
+    private static boolean inside;
+    private static int index;
+    private static int lastIndex;
+
+    /** The guards that Matrix's i() and o() have, then the word. */
     private static void matrix(int id, long in) {
+        if (status <= -1 || id >= 0xFFFFF) {
+            return;
+        }
         if (Thread.currentThread() == MAIN) {
+            if (inside) {
+                return;
+            }
+            inside = true;
             if (index >= SIZE) {
                 index = 0;
             }
-            RING[index++] = in << 63 | (long) id << 43 | coarseMillis & 0x7FFFFFFFFFFL;
+            if (id == DISPATCH) {
+                coarseMillis = System.nanoTime() / 1_000_000;
+            }
+            RING[index] = in << 63 | (long) id << 43 | coarseMillis & 0x7FFFFFFFFFFL;
+            if (marks != null) {
+                throw new IllegalStateException("no marks here");
+            }
+            lastIndex = index;
+            ++index;
+            inside = false;
         }
     }
 
@@ -95,7 +119,8 @@ public final class RecordBench {
                     names[way], median[way], figures[way][0], figures[way][ROUNDS - 1]);
         }
         System.out.printf("precise / nanotime = %.2f%n", median[2] / median[1]);
-        if (median[0] < 1.2 || median[0] > 2.0) {
+        boolean c2 = args.length > 0 && args[0].equals("c2");
+        if (c2 && (median[0] < 1.2 || median[0] > 2.0)) {
             System.out.println("INVALID: Matrix's way must lie between 1.2 and 2.0 ns (C2) for this to count");
         }
     }
