@@ -9,8 +9,27 @@ pub(crate) fn command() -> Command {
     for variable in ["CLASSPATH", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"] {
         command.env_remove(variable);
     }
+    with_default_signals(&mut command);
     command
 }
+
+/// Background jobs of a script inherit an ignored SIGINT and SIGQUIT, and the program would leave them ignored.
+#[cfg(target_os = "linux")]
+fn with_default_signals(command: &mut Command) {
+    use std::os::unix::process::CommandExt as _;
+    let reset = || {
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: signal(2) may be called between fork and exec, and the default action is valid for each.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: the closure only calls signal(2): no lock, no allocation.
+    unsafe { command.pre_exec(reset) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn with_default_signals(_: &mut Command) {}
 
 /// What a run showed.
 #[derive(Debug, PartialEq, Eq)]
