@@ -2,7 +2,8 @@
 //!
 //! It is known by its name alone (AOSP `art/runtime/signal_catcher.cc` attaches it as "Signal Catcher"). Its mask tells
 //! only whether it waits at this moment: 0x1000 in `sigwait`, 0x1204 during a dump, other bits with some vendors. So
-//! the mask is a preference among several of that name, never a condition.
+//! the mask is a preference among several of that name, never a condition. A thread that is about to end is none
+//! ([`task::lives`]).
 
 use crate::task;
 use std::io;
@@ -19,7 +20,12 @@ pub(crate) fn find(refused: i32) -> io::Result<Option<i32>> {
         if tid == refused || !has_the_name(tid)? {
             continue;
         }
-        if task::status(tid)?.is_some_and(|status| status.is_open(libc::SIGQUIT)) {
+        let waits = task::status(tid)?.is_some_and(|status| status.is_open(libc::SIGQUIT));
+        // Asked last: what was read of a thread that ended in between means nothing.
+        if !task::lives(tid)? {
+            continue;
+        }
+        if waits {
             return Ok(Some(tid));
         }
         first = first.or(Some(tid));
@@ -27,7 +33,12 @@ pub(crate) fn find(refused: i32) -> io::Result<Option<i32>> {
     Ok(first)
 }
 
-/// Whether this thread of ours lives and carries the name.
+/// Whether this thread is still what [`find`] took it for.
+pub(crate) fn is_still_there(tid: i32) -> io::Result<bool> {
+    Ok(has_the_name(tid)? && task::lives(tid)?)
+}
+
+/// Whether this thread of ours is listed and carries the name.
 pub(crate) fn has_the_name(tid: i32) -> io::Result<bool> {
     Ok(task::name(tid)?.as_deref() == Some(NAME))
 }

@@ -28,7 +28,7 @@
 //! - It never sets SIGQUIT to `SIG_DFL`: the next ANR would kill the app.
 //! - It never waits, locks, allocates, logs or crosses into Java in the handler.
 //! - It never takes SIGQUIT without somebody to hand it to.
-//! - It never fights for the first place: a handler installed after ours stays; see [`Sensor::displaced`].
+//! - It never fights for the first place: a handler installed after ours stays; see [`Sensor::check_displaced`].
 //! - In a child made by `fork` or `vfork` it touches nothing of the parent's: the handler only passes on.
 //!
 //! ## From which thread
@@ -38,10 +38,16 @@
 //! | [`install`] | the group leader (on Android: the main thread) if its SIGQUIT is blocked; else any |
 //! | [`open_in_this_thread`], [`close_in_this_thread`] | the group leader |
 //! | [`Sensor::uninstall`] | any; only on the leader is its mask closed again |
+//! | [`Sensor::check_displaced`] | any; meant for the watched thread, between two messages |
 //! | the other [`Sensor`] calls | any |
+//! | [`ask_for_dump`] | any |
+//! | [`PassiveWatch`] | any, one at a time; meant for the observer of [`StallTimer::start`] |
 //! | the observer of [`install`] | called on `anrscope-signal`, never in the handler |
 //! | [`StallTimer::message_begin`], [`StallTimer::message_end`] | the one thread that is watched |
 //! | the observer of [`StallTimer::start`] | called on `anrscope-timer` |
+//! | [`Judge`], [`capture_trace_text`] | any; not in a signal handler |
+//! | [`ErrorPolls::run`] | any but the watched one: it takes up to 20 s and may ask a hanging system |
+//! | the observer of [`capture_trace_text`] | called on `anrscope-text` |
 //!
 //! Threads that the leader starts after SIGQUIT was opened in it inherit the open mask. They may then run the handler
 //! too, which is harmless. Both threads of ours block every signal but the synchronous faults from their first
@@ -52,20 +58,36 @@
 //! [`StallTimer`] watches the begin time of one message at a time and reports one that is older than a threshold. It
 //! costs the watched thread a few stores a message and knows nothing of loopers or recordings.
 //!
+//! # The verdict
+//!
+//! A SIGQUIT is a request for a dump and not always an ANR. [`Judge`] says what it was, from who sent it, how late main
+//! was by our own record, the ground and the system's error state, with its reasons.
+//!
+//! # The system's trace text
+//!
+//! [`capture_trace_text`], opt-in, copies what the Signal Catcher writes by way of one hooked slot of `write`, and puts
+//! everything back. From Android 11 on the system's exit info gives the same text without it.
+//!
 //! # Systems
 //!
 //! Linux and Android. On other systems the crate is empty.
 
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
+mod altstack;
+mod ask;
 mod catcher;
 mod clock;
+mod displaced;
+mod elf;
 mod error;
 mod fork;
 mod handler;
+mod judge;
 mod mask;
 mod mode;
 mod older;
+mod passive_watch;
 mod poller;
 mod rescue;
 mod sensed;
@@ -74,11 +96,24 @@ mod shared;
 mod slots;
 mod stall;
 mod task;
+mod trace_text;
+mod unread;
 
+pub use ask::{AskError, ask_for_dump};
 pub use clock::boottime_ns;
+pub use displaced::Displaced;
+pub use elf::ElfError;
 pub use error::{InstallError, LastError, OpenError};
+pub use judge::{
+    Confidence, ErrorPolls, ErrorState, ErrorVote, Evidence, Head, Identity, Judge, Judgement, LateBy,
+    Policy, ProcessInError, Reason, Sender, Trigger, Verdict,
+};
 pub use mask::spawn_quiet;
 pub use mode::{Counters, Mode, PassiveReason, Uninstalled};
+pub use passive_watch::{PassiveWatch, SeenPassively};
 pub use sensed::{Forwarded, Sensed};
 pub use sensor::{Config, Sensor, close_in_this_thread, install, open_in_this_thread};
 pub use stall::{StallEvent, StallTimer, Thresholds};
+pub use trace_text::{
+    Ended, HookError, Limits, Target, TraceCapture, TraceText, UnhookError, Writer, capture_trace_text,
+};

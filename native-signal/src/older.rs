@@ -67,6 +67,11 @@ impl Action {
         self.0.sa_sigaction == handler as usize
     }
 
+    /// The handler's address; 0 for the default, 1 for ignore.
+    pub(crate) fn address(&self) -> usize {
+        self.0.sa_sigaction
+    }
+
     pub(crate) fn is_same_handler(&self, other: &Action) -> bool {
         self.0.sa_sigaction == other.0.sa_sigaction
     }

@@ -6,6 +6,8 @@ use crate::mask;
 use crate::rescue::Rescue;
 use crate::sensed::{Forwarded, Sensed};
 use crate::shared::{Shared, count};
+use crate::task;
+use crate::unread::{Fate, Unread};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
@@ -30,7 +32,10 @@ pub(crate) fn start(
     stop: Arc<AtomicBool>,
 ) -> io::Result<JoinHandle<()>> {
     let late = Forwarded::Failed { errno: libc::ESRCH };
-    mask::spawn_quiet(NAME, move || Poller { shared, observer: Some(observer), rescue, stop, late }.run())
+    let unread = Unread::default();
+    mask::spawn_quiet(NAME, move || {
+        Poller { shared, observer: Some(observer), rescue, unread, stop, late }.run();
+    })
 }
 
 struct Poller {
@@ -38,6 +43,7 @@ struct Poller {
     /// Gone after it panicked: from then on signals are only passed on.
     observer: Option<Observer>,
     rescue: Option<Rescue>,
+    unread: Unread,
     stop: Arc<AtomicBool>,
     /// How the last attempt to pay went.
     late: Forwarded,
@@ -59,7 +65,16 @@ impl Poller {
                 return;
             }
             if let Some(sensed) = self.rescue.as_mut().and_then(|rescue| rescue.look(self.shared)) {
+                if let Forwarded::Rescued { tid } = sensed.forwarded
+                    && self.shared.older().is_none()
+                {
+                    self.look_again(tid);
+                }
                 self.tell(sensed);
+            }
+            // One that is gone, and with which the signal lay when last seen, is as good as one that ends.
+            if let Some(Fate::Lost | Fate::Unknown) = self.unread.look() {
+                self.pay(1);
             }
         }
     }
@@ -67,7 +82,8 @@ impl Poller {
     /// Sleeps until there may be something to do; spurious returns are harmless.
     fn wait(&mut self) {
         let wake = PollFd::new(self.shared.wake.as_fd(), PollFlags::POLLIN);
-        let timeout = match self.rescue.as_ref().and_then(Rescue::time_left) {
+        let rescue_left = self.rescue.as_ref().and_then(Rescue::time_left);
+        let timeout = match rescue_left.into_iter().chain(self.unread.time_left()).min() {
             // Rounded up: a poll that ends early would spin.
             Some(left) => PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::MAX),
             None => PollTimeout::NONE,
@@ -97,11 +113,16 @@ impl Poller {
         let drained = self.shared.slots.drain();
         // After the slots: a handler owes before it notes, so what is owed for these notes is in the number.
         self.pay(self.shared.owed.swap(0, Ordering::AcqRel));
-        let mut moved = false;
+        // One look for all of them: what one thread has not taken is one signal.
+        let last = drained.iter().filter_map(|sensed| match sensed.forwarded {
+            Forwarded::ToCatcher { tid } => Some(tid),
+            _ => None,
+        });
+        let moved = last.last().and_then(|tid| self.look_again(tid));
         for mut sensed in drained.iter() {
             match sensed.forwarded {
                 Forwarded::Failed { .. } => sensed.forwarded = self.late,
-                Forwarded::ToCatcher { tid } if !moved => moved = self.look_again(tid, &mut sensed),
+                Forwarded::ToCatcher { .. } => sensed.forwarded = moved.unwrap_or(sensed.forwarded),
                 _ => {}
             }
             self.tell(sensed);
@@ -146,19 +167,35 @@ impl Poller {
         None
     }
 
-    /// Looks whether the catcher is the catcher. Its tid may have gone to another thread, which then holds a signal
-    /// that it never asked for (pending, blocked, harmless) while the catcher waits for it. True if there is a new one.
-    /// A thread that was only renamed stays: nothing better is known.
-    fn look_again(&self, tid: i32, sensed: &mut Sensed) -> bool {
-        if self.shared.withhold.load(Ordering::Relaxed) || !matches!(catcher::has_the_name(tid), Ok(false)) {
-            return false;
+    /// Looks whether the thread that got a signal is the catcher and takes it; where it went if it had to be sent once
+    /// more.
+    ///
+    /// The tid may have gone to another thread, which then holds a signal that it never asked for (pending, blocked,
+    /// harmless) while the catcher waits for it. Or the catcher is ending, or has ended: then nobody knows for sure
+    /// whether it took the signal, and twice is better than never. A thread that was only renamed stays the catcher
+    /// where there is no other of that name: nothing better is known.
+    fn look_again(&mut self, tid: i32) -> Option<Forwarded> {
+        if self.shared.withhold.load(Ordering::Relaxed) {
+            return None;
         }
-        let Ok(Some(found)) = catcher::find(tid) else { return false };
+        let fate = self.unread.sent_to(tid);
+        match catcher::is_still_there(tid) {
+            Ok(false) => {}
+            // An error tells nothing.
+            Ok(true) | Err(_) => return None,
+        }
+        let ends = matches!(task::lives(tid), Ok(false));
+        if fate == Fate::Lost {
+            self.pay(1);
+            return Some(self.late);
+        }
+        let found = catcher::find(tid).ok().flatten()?;
         self.shared.catcher.store(found, Ordering::Release);
-        if self.shared.send_to(found).is_ok() {
-            sensed.forwarded = Forwarded::LateToCatcher { tid: found };
+        if ends && fate == Fate::Taken {
+            return None;
         }
-        true
+        self.unread = Unread::default();
+        self.shared.send_to(found).is_ok().then_some(Forwarded::LateToCatcher { tid: found })
     }
 
     fn tell(&mut self, sensed: Sensed) {

@@ -105,7 +105,14 @@ enum Target {
 
 /// Who is to get a stuck signal. The older handler is never called from here: it may lean on where it runs.
 fn target(shared: &Shared) -> Option<Target> {
-    let catcher = || catcher::find(shared.refused.load(Ordering::Acquire)).ok().flatten();
+    let catcher = || {
+        let found = catcher::find(shared.refused.load(Ordering::Acquire)).ok()?;
+        // Somebody renamed it, as long as it is there.
+        found.or_else(|| {
+            let known = shared.catcher.load(Ordering::Acquire);
+            (known != 0 && matches!(task::lives(known), Ok(true))).then_some(known)
+        })
+    };
     if shared.older().is_none() {
         // A leader that nobody opened: the signal waits for a catcher that is busy, as it would without us.
         if shared.opened.load(Ordering::Acquire) == 0 && !mask::is_open_on_the_leader() {
@@ -117,8 +124,9 @@ fn target(shared: &Shared) -> Option<Target> {
     let runs_handlers = |&tid: &i32| {
         tid != shared.pid
             && matches!(task::status(tid), Ok(Some(status))
-                if status.is_open(libc::SIGQUIT) && !matches!(status.state, 'D' | 'Z'))
+                if status.is_open(libc::SIGQUIT) && status.state != 'D')
             && matches!(catcher::has_the_name(tid), Ok(false))
+            && matches!(task::lives(tid), Ok(true))
     };
     let older = task::all().ok()?.into_iter().find(runs_handlers).map(Target::OlderHandler);
     older.or_else(|| catcher().map(Target::Catcher))

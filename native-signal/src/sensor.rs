@@ -1,8 +1,10 @@
 //! The API of the sensor: install, ask, uninstall.
 
+use crate::displaced::Displaced;
 use crate::error::{InstallError, LastError, OpenError};
 use crate::mode::{Counters, Mode, PassiveReason, Uninstalled};
 use crate::older::Action;
+use crate::passive_watch::PassiveWatch;
 use crate::poller;
 use crate::rescue::Rescue;
 use crate::sensed::Sensed;
@@ -139,8 +141,8 @@ pub fn install(config: Config, on_sensed: Box<dyn FnMut(Sensed) + Send>) -> Resu
     Ok(Sensor { installed: Some(installed), passive: None })
 }
 
-/// Opens SIGQUIT in the calling thread, which must be the group leader, so that the handler senses it. [`install`] does
-/// so itself where it can; this is for a leader that did not install. Harmless if repeated.
+/// Opens SIGQUIT in the calling thread, which must be the group leader, so that the handler senses it, and gives it an
+/// alternate signal stack if it has none. [`install`] does so itself where it can; this is for a leader that did not install. Harmless if repeated.
 ///
 /// # Errors
 ///
@@ -153,6 +155,7 @@ pub fn open_in_this_thread() -> Result<(), OpenError> {
     if task::own_id() != shared.pid {
         return Err(OpenError::NotTheLeader);
     }
+    shared.altstack.provide();
     if !mask::is_open_here() {
         shared.opened.store(fork::mask_owner(), Ordering::Release);
         let _ = mask::only_sigquit().thread_unblock();
@@ -160,9 +163,13 @@ pub fn open_in_this_thread() -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Blocks SIGQUIT in the calling thread again if [`open_in_this_thread`] had opened it there; true if it did.
+/// Blocks SIGQUIT in the calling thread again if [`open_in_this_thread`] had opened it there; true if it did. Takes the
+/// alternate stack that it gave back too.
 pub fn close_in_this_thread() -> bool {
     let Some(shared) = Shared::get() else { return false };
+    if task::own_id() == shared.pid {
+        shared.altstack.take_back();
+    }
     if shared.opened.load(Ordering::Acquire) != fork::mask_owner() {
         return false;
     }
@@ -234,6 +241,18 @@ impl Sensor {
     /// on top again.
     pub fn displaced(&self) -> bool {
         self.installed.is_some() && Action::current().is_ok_and(|action| !action.is(handler::on_sigquit))
+    }
+
+    /// [`Sensor::displaced`] for a place that is passed often, such as the end of each message: between two system calls
+    /// lies a second, by the caller's clock (`now_ns` only ever grows), and until then it is a load and a compare. Each
+    /// handler that stands before ours is reported once.
+    pub fn check_displaced(&self, now_ns: u64) -> Option<Displaced> {
+        self.installed.as_ref()?.shared.displaced.check(now_ns)
+    }
+
+    /// A watch over the catcher for a sensor that is passive; nothing for one that senses.
+    pub fn passive_watch(&self) -> Option<PassiveWatch> {
+        matches!(self.mode(), Mode::Passive { .. }).then(PassiveWatch::new)
     }
 
     /// Stops sensing: the thread ends, and the action that was there before comes back if ours is still the current one

@@ -4,6 +4,8 @@
 //! handler still chains to ours, and nothing tells when the last one has returned. For the same reason the eventfd is
 //! never closed: its number could come to mean another file.
 
+use crate::altstack::AltStack;
+use crate::displaced::Look;
 use crate::older::Action;
 use crate::slots::Slots;
 use crate::task;
@@ -54,6 +56,10 @@ pub(crate) struct Shared {
     pub(crate) last_error: AtomicU32,
     /// The `pthread_t` in which we opened SIGQUIT, 0 if in none.
     pub(crate) opened: AtomicUsize,
+    /// The alternate stack of that thread, if it had none.
+    pub(crate) altstack: AltStack,
+    /// Who stood before us when last looked.
+    pub(crate) displaced: Look,
 }
 
 static SHARED: AtomicPtr<Shared> = AtomicPtr::new(ptr::null_mut());
@@ -97,6 +103,8 @@ impl Shared {
             tally: Tally::default(),
             last_error: AtomicU32::new(0),
             opened: AtomicUsize::new(0),
+            altstack: AltStack::none(),
+            displaced: Look::new(),
         }));
         SHARED.store(shared, Ordering::Release);
         crate::fork::close_in_children();

@@ -100,7 +100,7 @@ impl Played {
     #[track_caller]
     pub(crate) fn send_taken(&mut self, number: u64, received: impl Fn(&Page) -> u64) {
         for _ in 0..number {
-            wait_until("an open leader", || self.leader_is_open());
+            self.leader_opens();
             self.send_spaced(1, &received);
         }
     }
@@ -113,6 +113,11 @@ impl Played {
             self.send_taken(1, &received);
             wait_until("its note", || self.page.observer.count() > sensed);
         }
+    }
+
+    /// Waits until the leader has left the handler.
+    pub(crate) fn leader_opens(&self) {
+        wait_until("an open leader", || self.leader_is_open());
     }
 
     fn leader_is_open(&self) -> bool {

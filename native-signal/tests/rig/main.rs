@@ -3,8 +3,10 @@
 //!
 //! Who counts: the sender counts what it sent, the Signal Catcher and the older handler count what they got, both into
 //! a page that the code under test does not know. `rig` runs all cases, `rig WORD...` those whose names contain one of
-//! the words, `rig --list` names them.
+//! the words, `rig --list` names them; `rig random` runs situations drawn by seed (see `random`), `rig latency` measures.
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod alloc;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod art;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -12,9 +14,15 @@ mod cases;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod driver;
 #[cfg(any(target_os = "linux", target_os = "android"))]
+mod latency;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod page;
 #[cfg(any(target_os = "linux", target_os = "android"))]
+mod random;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod run;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod second;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use run::Case;

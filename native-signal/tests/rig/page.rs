@@ -9,10 +9,14 @@ use std::time::{Duration, Instant};
 
 const LOG: usize = 8192;
 
+/// The most signals that can be told apart by number in one case.
+pub(crate) const NUMBERS: usize = 1 << 15;
+
 /// Times (CLOCK_BOOTTIME), in the order in which they came.
 #[repr(C)]
 pub(crate) struct Log {
     count: AtomicU64,
+    newest: AtomicU64,
     at: [AtomicU64; LOG],
 }
 
@@ -24,16 +28,16 @@ impl Log {
         if let Some(place) = self.at.get(index) {
             place.store(now, Ordering::SeqCst);
         }
+        self.newest.fetch_max(now, Ordering::SeqCst);
     }
 
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// The newest one; a note that is being made is waited for.
+    /// The newest one, 0 if there is none. It is written last: who sees it sees it counted.
     pub(crate) fn last(&self) -> u64 {
-        let count = self.count().min(LOG as u64) as usize;
-        self.at[..count].iter().map(|at| at.load(Ordering::SeqCst)).max().unwrap_or(0)
+        self.newest.load(Ordering::SeqCst)
     }
 }
 
@@ -69,6 +73,10 @@ pub(crate) struct Page {
     pub(crate) catcher_tid: AtomicI64,
     /// The catcher dumps (does not wait for signals) while this is 1.
     pub(crate) catcher_busy: AtomicU64,
+    /// When the signal of this number was first taken from the kernel.
+    pub(crate) taken_ns: [AtomicU64; NUMBERS],
+    /// How many were taken under a number that had been taken before.
+    pub(crate) taken_again: AtomicU64,
 }
 
 impl Page {
@@ -99,6 +107,17 @@ impl Page {
         unsafe { &*address.cast::<Page>() }
     }
 
+    /// Whoever takes a signal from the kernel writes down its number. Safe in a signal handler.
+    pub(crate) fn take(&self, number: usize) {
+        let Some(place) = self.taken_ns.get(number) else { return };
+        if place
+            .compare_exchange(0, native_signal::boottime_ns(), Ordering::SeqCst, Ordering::SeqCst)
+            .is_err()
+        {
+            self.taken_again.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
     /// The player says how far it is.
     pub(crate) fn reach(&self, step: u64) {
         self.reached.store(step, Ordering::SeqCst);
@@ -121,12 +140,12 @@ impl Page {
 
 /// Waits for something that must come; the limit is for a machine under heavy load.
 #[track_caller]
-pub(crate) fn wait_until(what: &str, done: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, done: impl FnMut() -> bool) {
     wait_for(Duration::from_secs(30), what, done);
 }
 
 #[track_caller]
-fn wait_for(limit: Duration, what: &str, done: impl Fn() -> bool) {
+fn wait_for(limit: Duration, what: &str, mut done: impl FnMut() -> bool) {
     let give_up = Instant::now() + limit;
     while !done() {
         assert!(Instant::now() < give_up, "waited too long for {what}");

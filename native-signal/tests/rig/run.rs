@@ -1,6 +1,6 @@
 //! Runs cases: as the judge, or in a process of its own as the player of one.
 
-use super::{cases, driver, page};
+use super::{cases, driver, latency, page, random, second};
 use std::panic::catch_unwind;
 use std::process::exit;
 
@@ -19,19 +19,43 @@ pub(crate) fn run() {
     if let [role, name, page] = &arguments[..]
         && role == driver::ROLE
     {
-        let case = cases::all().find(|case| case.name == name).expect("the parent knows the case");
+        let mut all = cases::all().chain(latency::PLAYERS);
+        let case = all.find(|case| case.name == name).expect("the parent knows the case");
         (case.play)(page::Page::open(page));
         return;
+    }
+    match arguments.split_first() {
+        Some((word, words)) if word == random::PLAY => return random::play(words),
+        Some((word, words)) if word == "random" => match random::Plan::parse(words) {
+            Ok(plan) => exit(i32::from(!random::run(&plan))),
+            Err(wrong) => {
+                eprintln!("{wrong}\nrig random [--seed N] [--cases N] [--jobs N] [--withhold] [--verbose]");
+                exit(2);
+            }
+        },
+        Some((word, words)) if word == "latency" => {
+            return latency::run(words.first().and_then(|number| number.parse().ok()).unwrap_or(10_000));
+        }
+        Some((word, [page, place])) if word == cases::children::PROBE => {
+            return cases::children::probe(page, place);
+        }
+        _ => {}
     }
     if arguments.iter().any(|argument| argument == "--list") {
         cases::all().for_each(|case| println!("{}: test", case.name));
         return;
     }
     let words: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
-    let chosen =
-        cases::all().filter(|case| words.is_empty() || words.iter().any(|word| case.name.contains(*word)));
+    let no_fork = arguments.iter().any(|argument| argument == "--no-fork");
+    let chosen = cases::all()
+        .filter(|case| words.is_empty() || words.iter().any(|word| case.name.contains(*word)))
+        .filter(|case| !(no_fork && cases::forks(case.name)));
     let (mut passed, mut failed) = (0, Vec::new());
     for case in chosen {
+        if cases::needs_a_copy(case.name) && second::path().is_none() {
+            println!("case {} ... NOT CHECKED: no libcopy.so (cargo build --examples)", case.name);
+            continue;
+        }
         let outcome = catch_unwind(|| {
             let mut played = driver::Played::start(&case);
             (case.judge)(&mut played);
@@ -46,6 +70,13 @@ pub(crate) fn run() {
                 println!("case {} ... FAILED", case.name);
                 failed.push(case.name);
             }
+        }
+    }
+    // A handful of drawn ones too; `rig random` runs them by the thousand.
+    if words.is_empty() {
+        let plan = random::Plan { cases: 40, no_fork, ..random::Plan::default() };
+        if !random::run(&plan) {
+            failed.push("random");
         }
     }
     println!("\nrig: {passed} passed; {} failed {}", failed.len(), failed.join(" "));

@@ -204,16 +204,21 @@ fn judge_replaced(played: &mut Played) {
     played.send_sensed(1, received);
     played.await_step(2);
     played.send_sensed(20, received);
-    played.settles_at("the catchers, each signal once", 21, received);
+    // The first took its signal and ended; if our thread saw it lie there and then nobody, the next gets it once more.
+    wait_until("the catchers", || received(played.page) >= 21);
+    nap(30_000);
+    let got = received(played.page);
+    assert!((21..=22).contains(&got), "{got}");
     played.settles_at("the observer", 21, |page| page.observer.count());
     played.allow(2);
     played.await_step(3);
     assert_eq!(played.page.answered(0), 1, "errno kept");
-    assert_eq!([8, 9, 10].map(|index| played.page.answered(index)), [21, 21, 0]);
+    assert_eq!([8, 9, 10].map(|index| played.page.answered(index)), [21, got as i64, 0]);
     let kinds: Vec<i64> =
         played.page.told[..21].iter().map(|told| told.kind.load(Ordering::SeqCst)).collect();
-    // The second is late, the handler knows the new one from then on.
-    assert_eq!(&kinds[..3], [0, 2, 0]);
+    // The second is late unless the first was sent once more; the handler knows the new one from then on.
+    assert!(kinds[1] == 2 || got == 22, "{kinds:?}");
+    assert_eq!((kinds[0], kinds[2]), (0, 0));
 }
 
 fn play_no_descriptor(page: &'static Page) {

@@ -7,8 +7,8 @@ use super::art::{
 use super::driver::Played;
 use super::page::{Page, nap, wait_until};
 use native_signal::{
-    Config, Counters, InstallError, Mode, OpenError, PassiveReason, Uninstalled, close_in_this_thread,
-    install as install_raw, open_in_this_thread,
+    Config, Counters, InstallError, Mode, OpenError, PassiveReason, PassiveWatch, Uninstalled,
+    close_in_this_thread, install as install_raw, open_in_this_thread,
 };
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -20,6 +20,7 @@ pub(super) const CASES: &[Row] = &[
     ("older_handler_behind_a_closed_leader", play_unreached, judge_unreached),
     ("installed_off_the_leader", play_off_leader, judge_off_leader),
     ("only_one_sensor", play_twice, |_| {}),
+    ("seen_by_the_catchers_sleeps", play_watch, judge_watch),
 ];
 
 fn stays_out(page: &'static Page, reason: PassiveReason) {
@@ -144,4 +145,57 @@ fn play_twice(page: &'static Page) {
     assert!(matches!(sensor.mode(), Mode::BesideCatcher { .. }));
     wait_until("the mask", || !blocks(libc::SIGQUIT));
     page.reach(1);
+}
+
+fn play_watch(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = thread::spawn(move || install(page)).join().unwrap();
+    assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::LeaderClosed });
+    let mut watch = sensor.passive_watch().unwrap();
+    // Its own time: a second from look to look.
+    let mut now_ns = 0;
+    let mut look = || {
+        now_ns += 1_000_000_000;
+        watch.tick(now_ns)
+    };
+    // The catcher is on its way to its first sleep, perhaps. Then nothing, however often it is looked at.
+    let mut still = 0;
+    wait_until("a catcher that sleeps", || {
+        nap(5000);
+        still = if look().is_none() { still + 1 } else { 0 };
+        still == 20
+    });
+    page.reach(1);
+    page.wait_allowed(2);
+    let mut seen = None;
+    wait_until("a look at the catcher", || {
+        seen = look();
+        seen.is_some()
+    });
+    let seen = seen.unwrap();
+    assert_eq!(i64::from(seen.tid), page.catcher_tid.load(Ordering::SeqCst));
+    assert!(seen.sleeps >= 1);
+    // What comes between two stalls is not told.
+    let mut rested = PassiveWatch::new();
+    assert_eq!(rested.tick(1), None);
+    rested.rest();
+    page.reach(2);
+    page.wait_allowed(3);
+    assert_eq!(rested.tick(1), None);
+    open_in_this_thread().unwrap();
+    assert!(sensor.passive_watch().is_none());
+    page.reach(3);
+    page.wait_allowed(4);
+}
+
+fn judge_watch(played: &mut Played) {
+    let received = |page: &Page| page.catcher.count();
+    played.send_spaced(1, received);
+    played.allow(2);
+    played.await_step(2);
+    played.send_spaced(3, received);
+    played.allow(3);
+    played.await_step(3);
+    assert_eq!(played.page.observer.count(), 0);
 }

@@ -1,0 +1,131 @@
+//! Our rules for one signal.
+//!
+//! A SIGQUIT is a request for a dump, and the system also dumps bystanders: the parent and neighbours of the app that
+//! hangs, everybody for a watchdog or a bug report. So main's own lateness is weighed first and the sender second, and
+//! the error state settles it where it speaks.
+//!
+//! * **The error state names us**: an ANR, whatever main looks like. A service or broadcast that times out, a slow
+//!   provider or no focused window need not show as one long message.
+//! * **Main is stuck** from 5 s on in the foreground: that is the input timeout, the shortest that AOSP has, and an
+//!   event waits no longer than the message before it lasts. From 10 s on in the background or where the ground is
+//!   not known: the shortest timeout of a broadcast; input cannot time out there, and cached apps are slow by design.
+//! * **Main is late** from 2 s on (5 s in the background): Matrix's empirical 2 s, but as a suspicion. A queue of
+//!   several slow messages ends in an ANR with a young one in progress. A starved system also makes everybody late,
+//!   so where the error state names somebody else it counts for less.
+//! * **The system asked and nothing is known of main**: a suspicion too, since dropping it could hide an ANR.
+//! * **A shell, a bug report, an app, another SDK** declares no ANRs. Its signal is a dump request, though a main found
+//!   stuck at that moment is worth telling.
+//! * **Signal 35** moves the confidence by one step and never the verdict.
+
+use super::{Confidence, ErrorVote, Evidence, Head, Identity, Judgement, LateBy, Reason, Sender, Verdict};
+
+/// Where main counts as late and as stuck, in milliseconds.
+struct Limits {
+    late: u64,
+    stuck: u64,
+}
+
+impl Limits {
+    fn on(foreground: Option<bool>) -> Self {
+        match foreground {
+            Some(true) => Limits { late: 2_000, stuck: 5_000 },
+            Some(false) => Limits { late: 5_000, stuck: 10_000 },
+            None => Limits { late: 2_000, stuck: 10_000 },
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Main {
+    Stuck,
+    Late,
+    InTime,
+    Unknown,
+}
+
+pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
+    let sender = Sender::of(evidence.si_pid, evidence.si_uid, own);
+    let mut reasons = vec![Reason::SentBy(sender)];
+    if sender == Sender::Ourselves && evidence.asked_by_us {
+        // Even while an ANR goes on: that has a signal of its own.
+        reasons.push(Reason::AskedByUs);
+        return Judgement { verdict: Verdict::DumpRequested, confidence: Confidence::High, reasons };
+    }
+
+    let (main, reason) = main_thread(evidence);
+    reasons.push(reason);
+    reasons.push(evidence.errors.reason());
+    let (verdict, mut confidence) = verdict(sender, main, evidence.errors);
+
+    if evidence.signal_35 {
+        reasons.push(Reason::Signal35);
+        confidence = match verdict {
+            Verdict::Anr | Verdict::SuspectedAnr => confidence.more(),
+            _ => confidence.less(),
+        };
+    }
+    Judgement { verdict, confidence, reasons }
+}
+
+/// How late main is, by whichever of the two witnesses saw it later.
+fn main_thread(evidence: &Evidence) -> (Main, Reason) {
+    let running = evidence.running_ms.map(|ms| (ms, LateBy::Message));
+    let head = match evidence.head {
+        Head::When(when) => Some((when.min(0).unsigned_abs(), LateBy::QueueHead)),
+        Head::Unknown | Head::Empty | Head::AtFront => None,
+    };
+    // On a tie the record is named: it is ours.
+    let later = match (running, head) {
+        (Some(running), Some(head)) if head.0 > running.0 => Some(head),
+        (running, head) => running.or(head),
+    };
+    let Some((late_ms, by)) = later else { return (Main::Unknown, Reason::MainUnknown) };
+    let limits = Limits::on(evidence.foreground);
+    if late_ms >= limits.stuck {
+        (Main::Stuck, Reason::MainStuck { late_ms, limit_ms: limits.stuck, by })
+    } else if late_ms >= limits.late {
+        (Main::Late, Reason::MainLate { late_ms, limit_ms: limits.stuck, by })
+    } else {
+        (Main::InTime, Reason::MainInTime { late_ms, limit_ms: limits.late, by })
+    }
+}
+
+fn verdict(sender: Sender, main: Main, errors: ErrorVote) -> (Verdict, Confidence) {
+    use Confidence::{High, Low, Medium};
+    use Verdict::{Anr, DumpRequested, SomebodyElses, SuspectedAnr, Unknown};
+
+    if matches!(errors, ErrorVote::Ours { .. }) {
+        return (Anr, High);
+    }
+    let others = matches!(errors, ErrorVote::SomebodyElses { .. });
+    match sender {
+        Sender::System => match main {
+            Main::Stuck if others => (SuspectedAnr, Medium),
+            Main::Stuck => (Anr, Medium),
+            Main::Late if others => (SuspectedAnr, Low),
+            Main::Late => (SuspectedAnr, Medium),
+            Main::InTime if others => (SomebodyElses, High),
+            Main::InTime => (DumpRequested, Medium),
+            Main::Unknown if others => (SomebodyElses, Medium),
+            Main::Unknown => (SuspectedAnr, Low),
+        },
+        // As the system, with one step less of certainty: a vendor's own way, or nobody who can name an ANR.
+        Sender::Unknown { .. } => match main {
+            Main::Stuck => (SuspectedAnr, Medium),
+            Main::Late => (SuspectedAnr, Low),
+            Main::InTime if others => (SomebodyElses, Medium),
+            Main::InTime => (DumpRequested, Low),
+            Main::Unknown if others => (SomebodyElses, Low),
+            Main::Unknown => (Unknown, Low),
+        },
+        Sender::Ourselves
+        | Sender::Root
+        | Sender::Shell
+        | Sender::OwnApp { .. }
+        | Sender::OtherApp { .. } => match main {
+            Main::Stuck => (SuspectedAnr, Medium),
+            Main::Late | Main::Unknown => (DumpRequested, Medium),
+            Main::InTime => (DumpRequested, High),
+        },
+    }
+}

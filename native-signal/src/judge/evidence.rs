@@ -1,0 +1,84 @@
+//! What is known about one signal when it is judged.
+
+use super::ErrorVote;
+use crate::sensed::Sensed;
+
+/// This process, as senders and error states are compared with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// `getpid()`.
+    pub pid: i32,
+    /// `getuid()`.
+    pub uid: u32,
+}
+
+/// Which signal asks for a verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trigger {
+    /// SIGQUIT: somebody wants a dump of the Java threads.
+    #[default]
+    Quit,
+    /// Signal 35, bionic's `BIONIC_SIGNAL_DEBUGGER`: somebody wants a dump of the native threads. The system sends it
+    /// when the dump asked for by SIGQUIT failed or took too long.
+    NativeDump,
+}
+
+/// The head of main's message queue, where it can be read at all: from Android 17 on `MessageQueue.mMessages` is
+/// always null for apps that target it, which reads as [`Head::Empty`] and says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Head {
+    /// Not read.
+    #[default]
+    Unknown,
+    /// There was no message.
+    Empty,
+    /// Its `when` is 0: posted at the front of the queue, which is no time.
+    AtFront,
+    /// Its `when` minus now, in milliseconds of uptime: negative if it is late.
+    When(i64),
+}
+
+/// What is known about one signal. Everything about main is meant *as of the signal*: main may recover while the
+/// system collects its dump, so take the values when the signal is sensed and not when it is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// CLOCK_BOOTTIME when the signal was sensed.
+    pub at_ns: u64,
+    /// Which signal it was.
+    pub trigger: Trigger,
+    /// As [`Sensed::si_code`]. It is told, and decides nothing.
+    pub si_code: i32,
+    /// As [`Sensed::si_pid`].
+    pub si_pid: i32,
+    /// As [`Sensed::si_uid`].
+    pub si_uid: u32,
+    /// Whether we asked for this dump ourselves (print on demand).
+    pub asked_by_us: bool,
+    /// Whether the app was in the foreground; `None` if that is not known.
+    pub foreground: Option<bool>,
+    /// Which message main was in, by any number that does not come back within minutes (its begin time, its sequence
+    /// number). `None`: in none, or not known.
+    pub message: Option<u64>,
+    /// How long main had been in that message, from our own record. `None`: not known. A main known to wait for
+    /// messages is `Some(0)`.
+    pub running_ms: Option<u64>,
+    /// The head of main's queue, where somebody could read it.
+    pub head: Head,
+    /// What the system's list of processes in error said.
+    pub errors: ErrorVote,
+    /// Whether signal 35 came with it, before or after.
+    pub signal_35: bool,
+}
+
+impl Evidence {
+    /// What the signal alone tells; the rest is for the caller to fill in.
+    pub fn of(sensed: &Sensed) -> Self {
+        Evidence {
+            at_ns: sensed.time_ns,
+            si_code: sensed.si_code,
+            si_pid: sensed.si_pid,
+            si_uid: sensed.si_uid,
+            ..Evidence::default()
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Why a verdict is what it is.
+
+use super::{Head, Sender, Verdict};
+use std::fmt;
+
+/// Where a lateness of main was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LateBy {
+    /// The age of the message that main is in, from our own record.
+    Message,
+    /// How late the head of main's queue is.
+    QueueHead,
+}
+
+/// One reason of a judgement. They are listed in the order in which they were weighed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Who sent it.
+    SentBy(Sender),
+    /// We asked for the dump.
+    AskedByUs,
+    /// Main is later than any timeout of the system's allows.
+    MainStuck {
+        /// By how much.
+        late_ms: u64,
+        /// From where on it counts as stuck.
+        limit_ms: u64,
+        /// Where that was read.
+        by: LateBy,
+    },
+    /// Main is late, but not by as much as a timeout.
+    MainLate {
+        /// By how much.
+        late_ms: u64,
+        /// From where on it would count as stuck.
+        limit_ms: u64,
+        /// Where that was read.
+        by: LateBy,
+    },
+    /// Main is not late.
+    MainInTime {
+        /// How old its message or how late its queue is.
+        late_ms: u64,
+        /// From where on it would count as late.
+        limit_ms: u64,
+        /// Where that was read.
+        by: LateBy,
+    },
+    /// Nothing is known about main.
+    MainUnknown,
+    /// The system lists us as not responding.
+    ErrorStateOurs {
+        /// Since which poll.
+        poll: u32,
+    },
+    /// The system lists another process as not responding, and never us.
+    ErrorStateSomebodyElses {
+        /// Its pid.
+        pid: i32,
+        /// Its uid.
+        uid: u32,
+    },
+    /// The system lists nobody. Some vendors' systems never do.
+    ErrorStateEmpty,
+    /// The system's list was not asked for, or not yet.
+    ErrorStateNotAsked,
+    /// Signal 35 came as well.
+    Signal35,
+    /// Matrix's rule for the head of the queue says that main is blocked.
+    HeadBlocked {
+        /// How late the head is.
+        late_ms: u64,
+        /// What it had to exceed.
+        limit_ms: u64,
+    },
+    /// Matrix's rule for the head of the queue does not say so.
+    HeadNotBlocked(Head),
+    /// The same ANR was told before.
+    SameAs {
+        /// As what.
+        verdict: Verdict,
+        /// How long before.
+        before_ms: u64,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lateness = |f: &mut fmt::Formatter<'_>, by: LateBy, ms: u64| match by {
+            LateBy::Message => write!(f, "main has been in one message for {ms} ms"),
+            LateBy::QueueHead => write!(f, "the head of main's queue is {ms} ms late"),
+        };
+        match *self {
+            Reason::SentBy(sender) => sender.fmt(f),
+            Reason::AskedByUs => f.write_str("asked for by us"),
+            Reason::MainStuck { late_ms, limit_ms, by } => {
+                lateness(f, by, late_ms)?;
+                write!(f, ": stuck ({limit_ms} ms or more)")
+            }
+            Reason::MainLate { late_ms, limit_ms, by } => {
+                lateness(f, by, late_ms)?;
+                write!(f, ": late, but not yet stuck ({limit_ms} ms)")
+            }
+            Reason::MainInTime { late_ms, limit_ms, by } => {
+                lateness(f, by, late_ms)?;
+                write!(f, ": not late ({limit_ms} ms)")
+            }
+            Reason::MainUnknown => f.write_str("nothing is known about main"),
+            Reason::ErrorStateOurs { poll } => {
+                write!(f, "the system lists us as not responding (poll {poll})")
+            }
+            Reason::ErrorStateSomebodyElses { pid, uid } => {
+                write!(f, "the system lists process {pid} (uid {uid}) as not responding, not us")
+            }
+            Reason::ErrorStateEmpty => f.write_str("the system lists nobody as not responding"),
+            Reason::ErrorStateNotAsked => f.write_str("the system was not asked who is not responding"),
+            Reason::Signal35 => f.write_str("a native dump was asked for as well (signal 35)"),
+            Reason::HeadBlocked { late_ms, limit_ms } => {
+                write!(f, "the head of main's queue is {late_ms} ms late (more than {limit_ms} ms)")
+            }
+            Reason::HeadNotBlocked(head) => match head {
+                Head::Unknown => f.write_str("the head of main's queue could not be read"),
+                Head::Empty => f.write_str("main's queue showed no message"),
+                Head::AtFront => f.write_str("the head of main's queue was posted at the front"),
+                Head::When(when) => write!(f, "the head of main's queue is due in {when} ms"),
+            },
+            Reason::SameAs { verdict, before_ms } => {
+                write!(f, "told {before_ms} ms before as: {verdict}")
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The hook's address put into an object's slots, and what was there put back.
+
+use super::hook::Claim;
+use super::{HookError, Target, UnhookError, protection};
+use crate::elf::live::{self, Loaded};
+use crate::elf::{Dynamic, Machine, import_slots};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+/// One slot that holds the hook.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    address: usize,
+    /// What was in it.
+    before: usize,
+    /// Where that leads to in the end.
+    leads_to: usize,
+}
+
+/// Slots of one object that hold the hook.
+#[derive(Debug)]
+pub(super) struct Patch {
+    slots: Vec<Slot>,
+    bias: usize,
+    path: Vec<u8>,
+    hook: usize,
+}
+
+/// Puts `hook` into every slot of the target for `write`, or into none. The claim is told first what the hook has to
+/// call.
+pub(super) fn place(target: &Target, hook: usize, claim: &Claim) -> Result<Patch, HookError> {
+    let machine = Machine::HERE.ok_or(HookError::Machine)?;
+    // Asked before the loader is held off: it may take the same lock.
+    let real = real_write();
+    let placed = live::find(|object| {
+        if !target.is(&object) {
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(place_in(&object, target, machine, hook, real, claim))
+    });
+    placed.unwrap_or_else(|| Err(HookError::NotLoaded(target.clone())))
+}
+
+fn place_in(
+    object: &Loaded<'_>,
+    target: &Target,
+    machine: Machine,
+    hook: usize,
+    real: usize,
+    claim: &Claim,
+) -> Result<Patch, HookError> {
+    let no_slot = || HookError::NoSlot(target.clone());
+    let dynamic = object.dynamic().ok_or_else(no_slot)?;
+    let dynamic = Dynamic::parse(&dynamic, machine.class()).map_err(HookError::Elf)?;
+    let found = import_slots(&object.view(), &dynamic, machine, b"write").map_err(HookError::Elf)?;
+
+    let mut slots = Vec::new();
+    let mut original = None;
+    for slot in found {
+        let address = object.bias.wrapping_add(slot as usize);
+        let last = address.wrapping_add(size_of::<usize>() - 1);
+        if !address.is_multiple_of(align_of::<usize>()) || !object.contains(address) || !object.contains(last)
+        {
+            return Err(HookError::Elf(crate::elf::ElfError::OutOfBounds { table: "a slot of write" }));
+        }
+        // A page that cannot be read could not be looked at, and one of unknown protection not be put back.
+        match protection::of(address).map_err(HookError::Io)? {
+            Some(there) if there & libc::PROT_READ != 0 => {}
+            _ => return Err(HookError::Protection),
+        }
+        let before = word(address).load(SeqCst);
+        // Not bound yet: the slot leads into the object's own linkage table. To call that would have the loader write
+        // over our hook.
+        let leads_to = if before != real && object.is_code(before) { real } else { before };
+        if leads_to == 0 || leads_to == hook {
+            return Err(HookError::Unresolved);
+        }
+        if original.is_some_and(|original| original != leads_to) {
+            return Err(HookError::SlotsDisagree);
+        }
+        original = Some(leads_to);
+        slots.push(Slot { address, before, leads_to });
+    }
+    claim.set_original(original.ok_or_else(no_slot)?);
+
+    for (done, slot) in slots.iter().enumerate() {
+        if let Err(error) = exchange(slot.address, slot.before, hook) {
+            // Taken out of those that have it; of this one `exchange` has seen to itself, as well as it can.
+            let undone = slots[..done].iter().all(|slot| exchange(slot.address, hook, slot.before).is_ok());
+            if !undone || word(slot.address).load(SeqCst) == hook {
+                claim.leave_behind();
+            }
+            return Err(error);
+        }
+    }
+    Ok(Patch { slots, bias: object.bias, path: object.path.to_vec(), hook })
+}
+
+impl Patch {
+    /// Puts back what was there, in every slot that still holds the hook.
+    pub(super) fn remove(self) -> Result<(), UnhookError> {
+        let removed = live::find(|object| {
+            if object.bias != self.bias || object.path != self.path {
+                return ControlFlow::Continue(());
+            }
+            let mut result = Ok(());
+            for slot in &self.slots {
+                let Err(error) = exchange(slot.address, self.hook, slot.before) else { continue };
+                let now = word(slot.address).load(SeqCst);
+                // Bound by the loader meanwhile, or restored by somebody: it does not lead to us.
+                if now == slot.before || now == slot.leads_to {
+                    continue;
+                }
+                result = Err(match error {
+                    HookError::Os { call, errno } => UnhookError::Os { call, errno },
+                    HookError::Unresolved => UnhookError::Displaced,
+                    _ => UnhookError::Protection,
+                });
+            }
+            ControlFlow::Break(result)
+        });
+        // An object that is no longer loaded has taken its slots with it.
+        removed.unwrap_or(Ok(()))
+    }
+}
+
+/// Where `write` is for this process at large: what the loader would put into a slot.
+fn real_write() -> usize {
+    // SAFETY: the name is a C string, and the default scope needs no handle.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"write".as_ptr()) as usize }
+}
+
+/// A slot, which other threads read at any time and the loader may write to.
+fn word(address: usize) -> &'static AtomicUsize {
+    // SAFETY: the callers have found it aligned and in an object that stays loaded while the loader is held off, and
+    // do not keep the reference longer. Reading is allowed by the page's protection.
+    unsafe { AtomicUsize::from_ptr(address as *mut usize) }
+}
+
+/// Changes a slot from one value to another and leaves its page protected as it was.
+fn exchange(address: usize, from: usize, to: usize) -> Result<(), HookError> {
+    let before = protection::of(address).map_err(HookError::Io)?.ok_or(HookError::Protection)?;
+    let is_open = before & libc::PROT_WRITE != 0;
+    if !is_open {
+        protection::set(address, before | libc::PROT_WRITE)?;
+    }
+    let changed = word(address).compare_exchange(from, to, SeqCst, SeqCst);
+    if !is_open && let Err(error) = protection::set(address, before) {
+        // The page is still writable then, so the value can be put back though the protection cannot.
+        let _ = word(address).compare_exchange(to, from, SeqCst, SeqCst);
+        return Err(error);
+    }
+    changed.map(|_| ()).map_err(|_| HookError::Unresolved)
+}

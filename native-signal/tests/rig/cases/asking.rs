@@ -1,0 +1,91 @@
+//! A dump on demand: our own SIGQUIT, known as ours, answered as any other.
+
+use super::Row;
+use super::art::{block_as_art, install, page_of_handlers, set_blocked, set_handler, start_catcher};
+use super::driver::Played;
+use super::page::Page;
+use native_signal::{AskError, Mode, ask_for_dump};
+use std::sync::atomic::Ordering;
+use std::thread;
+
+pub(super) const CASES: &[Row] = &[
+    ("asked_beside_the_catcher", play_beside, judge_beside),
+    ("asked_before_an_older_handler", play_older, judge_older),
+    ("asked_without_a_sensor", play_alone, judge_alone),
+    ("asked_where_nobody_answers", play_nobody, |_| {}),
+];
+
+fn play_beside(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let _sensor = install(page);
+    page.answer(0, std::process::id().into());
+    page.reach(1);
+    page.wait_allowed(2);
+    ask_for_dump().unwrap();
+    page.reach(2);
+    page.wait_allowed(3);
+    // From another thread too.
+    thread::spawn(|| ask_for_dump().unwrap()).join().unwrap();
+    page.reach(3);
+    page.wait_allowed(4);
+}
+
+fn judge_beside(played: &mut Played) {
+    for round in 1..=2 {
+        played.allow(round + 1);
+        played.await_step(round + 1);
+        played.settles_at("the catcher", round, |page| page.catcher.count());
+        played.settles_at("the observer", round, |page| page.observer.count());
+        let told = &played.page.told[round as usize - 1];
+        assert_eq!(told.si_pid.load(Ordering::SeqCst), played.page.answered(0), "known as its own");
+        assert_eq!(told.kind.load(Ordering::SeqCst), 0);
+    }
+}
+
+extern "C" fn older(_signal: i32) {
+    page_of_handlers().older.note();
+}
+
+fn play_older(page: &'static Page) {
+    set_handler(page, older as *const () as usize, libc::SA_RESTART, &[]);
+    let sensor = install(page);
+    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    page.reach(1);
+    page.wait_allowed(2);
+    ask_for_dump().unwrap();
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn judge_older(played: &mut Played) {
+    played.allow(2);
+    played.await_step(2);
+    played.settles_at("the older handler", 1, |page| page.older.count());
+    played.settles_at("the observer", 1, |page| page.observer.count());
+}
+
+fn play_alone(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    page.reach(1);
+    ask_for_dump().unwrap();
+    page.wait_allowed(2);
+}
+
+fn judge_alone(played: &mut Played) {
+    played.settles_at("the catcher", 1, |page| page.catcher.count());
+}
+
+fn play_nobody(page: &'static Page) {
+    // It would end the process.
+    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    set_blocked(&[libc::SIGQUIT]);
+    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    set_handler(page, libc::SIG_IGN, 0, &[]);
+    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    // It would use up a handler that is to run once.
+    set_handler(page, older as *const () as usize, libc::SA_RESETHAND, &[]);
+    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    page.reach(1);
+}

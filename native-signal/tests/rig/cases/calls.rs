@@ -1,0 +1,201 @@
+//! What the handler calls, and on which stack it runs.
+
+use super::Row;
+use super::alloc::{forbid, permit};
+use super::art::{answer_counters, block_as_art, install, page_of_handlers, set_handler, start_catcher};
+use super::driver::Played;
+use super::page::{Page, nap};
+use std::process::{Child, Command, Stdio};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub(super) const CASES: &[Row] = &[
+    ("handler_makes_three_system_calls", play_traced, judge_traced),
+    ("handler_does_not_allocate", play_without_malloc, judge_without_malloc),
+    ("an_allocation_would_be_noticed", play_allocates, |_| {}),
+    ("alternate_stack_where_there_was_none", play_no_stack, judge_no_stack),
+];
+
+fn received(page: &Page) -> u64 {
+    page.catcher.count()
+}
+
+fn play_traced(page: &'static Page) {
+    // Where a process may only be traced by its parents, anybody may trace this one. Unknown elsewhere: no matter.
+    // SAFETY: integers.
+    unsafe { libc::prctl(0x5961_6d61, -1) };
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let _sensor = install(page);
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+/// Starts strace on a process and waits until it traces; `None` if there is none or it may not.
+fn trace(pid: i32, output: &std::path::Path) -> Option<Child> {
+    let mut strace = Command::new("strace")
+        .args(["-f", "-p", &pid.to_string(), "-o"])
+        .arg(output)
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let status = format!("/proc/{pid}/status");
+    loop {
+        if !std::fs::read_to_string(&status).unwrap().contains("TracerPid:\t0") {
+            return Some(strace);
+        }
+        if strace.try_wait().unwrap().is_some() {
+            return None;
+        }
+        nap(1000);
+    }
+}
+
+fn judge_traced(played: &mut Played) {
+    let output = std::env::temp_dir().join(format!("anrscope-rig-{}-strace", std::process::id()));
+    let Some(mut strace) = trace(played.pid(), &output) else {
+        println!("  NOT CHECKED: strace is missing or may not trace");
+        return;
+    };
+    // While strace holds the leader, the kernel gives a signal to the catcher.
+    for _ in 0..1000 {
+        if played.page.observer.count() >= 10 {
+            break;
+        }
+        played.send_spaced(1, received);
+        nap(20_000);
+    }
+    // SAFETY: our child: it detaches and ends.
+    unsafe { libc::kill(strace.id() as i32, libc::SIGINT) };
+    strace.wait().unwrap();
+    let text = std::fs::read_to_string(&output).unwrap();
+    let _ = std::fs::remove_file(&output);
+    let calls = calls_in_handlers(&text, played.pid());
+    assert!(calls.len() >= 10, "{text}");
+    for calls in calls {
+        // A kernel or a virtual machine without a clock in user space shows that call as well.
+        let calls: Vec<&str> = calls.into_iter().filter(|call| !call.starts_with("clock_gettime")).collect();
+        assert_eq!(calls, ["getpid", "tgkill", "write"]);
+    }
+}
+
+/// The system calls of one thread from each SIGQUIT to its return.
+fn calls_in_handlers(strace: &str, tid: i32) -> Vec<Vec<&str>> {
+    let mut handlers = Vec::new();
+    let mut open: Option<Vec<&str>> = None;
+    for line in strace.lines() {
+        let Some((thread, what)) = line.split_once(' ') else { continue };
+        let what = what.trim_start();
+        if thread != tid.to_string() {
+            continue;
+        }
+        if what.starts_with("--- SIGQUIT") {
+            open = Some(Vec::new());
+        } else if what.starts_with("rt_sigreturn") || what.starts_with("sigreturn") {
+            handlers.extend(open.take());
+        } else if let (Some(calls), false) = (&mut open, what.starts_with("<...")) {
+            calls.extend(what.split_once('(').map(|(call, _)| call));
+        }
+    }
+    handlers
+}
+
+fn play_without_malloc(page: &'static Page) {
+    block_as_art();
+    let first = start_catcher(page, "Signal Catcher", 100);
+    let sensor = install(page);
+    page.reach(1);
+    forbid();
+    while page.allowed.load(Ordering::SeqCst) < 2 {
+        std::hint::spin_loop();
+    }
+    permit();
+    // And where tgkill fails, and our thread has to pay.
+    first.join().unwrap();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    page.reach(2);
+    forbid();
+    while page.allowed.load(Ordering::SeqCst) < 3 {
+        std::hint::spin_loop();
+    }
+    permit();
+    answer_counters(page, &sensor);
+    page.reach(3);
+    page.wait_allowed(4);
+}
+
+fn judge_without_malloc(played: &mut Played) {
+    played.send_sensed(100, received);
+    played.allow(2);
+    played.await_step(2);
+    played.send_sensed(20, received);
+    played.allow(3);
+    played.await_step(3);
+    assert_eq!([8, 10].map(|index| played.page.answered(index)), [120, 0]);
+}
+
+fn play_allocates(page: &'static Page) {
+    // SAFETY: the child allocates and dies.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        forbid();
+        std::hint::black_box(Box::new(7));
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = 0;
+    // SAFETY: our child, a place for its status.
+    while unsafe { libc::waitpid(child, &mut status, 0) } != child {}
+    assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT, "{status}");
+    page.reach(1);
+}
+
+fn altstack() -> libc::stack_t {
+    let mut stack = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: 0, ss_size: 0 };
+    // SAFETY: nothing is set; a place for the answer.
+    assert_eq!(unsafe { libc::sigaltstack(ptr::null(), &mut stack) }, 0);
+    stack
+}
+
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks where it runs, and calls ours.
+extern "C" fn looks(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let page = page_of_handlers();
+    page.answers[0].fetch_add(i64::from(altstack().ss_flags & libc::SS_ONSTACK != 0), Ordering::SeqCst);
+    // SAFETY: our handler, which has SA_SIGINFO.
+    let next: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+        unsafe { std::mem::transmute(NEXT.load(Ordering::SeqCst)) };
+    next(signal, info, context);
+}
+
+fn play_no_stack(page: &'static Page) {
+    let none = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 64 * 1024 };
+    // SAFETY: this thread runs on no alternate stack.
+    assert_eq!(unsafe { libc::sigaltstack(&none, ptr::null_mut()) }, 0);
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = install(page);
+    let given = altstack();
+    assert_eq!(given.ss_flags, 0, "it was given one");
+    let flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+    NEXT.store(super::art::current_handler(), Ordering::SeqCst);
+    set_handler(page, looks as *const () as usize, flags, &[]);
+    page.reach(1);
+    page.wait_allowed(2);
+    drop(sensor);
+    assert_eq!(altstack().ss_flags, libc::SS_DISABLE, "as it was");
+    let _sensor = install(page);
+    assert_eq!(altstack().ss_sp, given.ss_sp);
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn judge_no_stack(played: &mut Played) {
+    played.send_sensed(20, received);
+    assert_eq!(played.page.answered(0), 20, "each time on the alternate stack");
+    played.allow(2);
+    played.await_step(2);
+    played.send_sensed(5, received);
+    played.settles_at("the catcher", 25, received);
+}

@@ -1,0 +1,112 @@
+//! Two copies of the library in one process, as two class loaders make them.
+
+use super::Row;
+use super::art::{block_as_art, install, start_catcher};
+use super::driver::Played;
+use super::page::Page;
+use super::second::Second;
+use native_signal::{Mode, Uninstalled};
+use std::thread;
+
+pub(super) const CASES: &[Row] = &[
+    ("second_instance_comes_and_goes_last", play_second_on_top, judge_second),
+    ("second_instance_was_there_first", play_second_below, judge_second),
+    ("the_lower_of_two_instances_goes_first", play_lower_goes, judge_lower_goes),
+];
+
+fn received(page: &Page) -> u64 {
+    page.catcher.count()
+}
+
+fn begin(page: &'static Page) -> Second {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    Second::load()
+}
+
+/// Answer 0: what the second was told while both were there. Answer 1: at the end.
+fn play_second_on_top(page: &'static Page) {
+    let second = begin(page);
+    let sensor = install(page);
+    assert!(matches!(sensor.mode(), Mode::BesideCatcher { .. }));
+    assert_eq!(second.install(), 2, "before ours");
+    assert!(sensor.displaced());
+    page.reach(1);
+    page.wait_allowed(2);
+    page.answer(0, second.sensed() as i64);
+    assert_eq!(second.uninstall(), 0, "ours is back");
+    assert!(!sensor.displaced());
+    page.reach(2);
+    page.wait_allowed(3);
+    page.answer(1, second.sensed() as i64);
+    page.reach(3);
+    page.wait_allowed(4);
+}
+
+fn play_second_below(page: &'static Page) {
+    let second = begin(page);
+    assert_eq!(second.install(), 1);
+    let sensor = install(page);
+    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    page.reach(1);
+    page.wait_allowed(2);
+    page.answer(0, second.sensed() as i64);
+    // The upper one goes and comes again.
+    assert_eq!(sensor.uninstall(), Uninstalled::Restored);
+    let _sensor = install(page);
+    page.answer(1, 0);
+    second.uninstall();
+    page.reach(2);
+    page.wait_allowed(3);
+    page.answer(1, second.sensed() as i64);
+    page.reach(3);
+    page.wait_allowed(4);
+}
+
+fn judge_second(played: &mut Played) {
+    played.send_sensed(50, received);
+    played.settles_at("the catcher, each signal once", 50, received);
+    played.allow(2);
+    played.await_step(2);
+    assert_eq!(played.page.answered(0), 50, "both were told of each");
+    played.send_spaced(50, received);
+    played.settles_at("the catcher, each signal once", 100, received);
+    played.allow(3);
+    played.await_step(3);
+    assert_eq!(played.page.answered(1), 50);
+}
+
+fn play_lower_goes(page: &'static Page) {
+    let second = begin(page);
+    let sensor = install(page);
+    assert_eq!(second.install(), 2);
+    // Elsewhere, so that the leader stays open.
+    let left = thread::spawn(move || sensor.uninstall()).join().unwrap();
+    assert_eq!(left, Uninstalled::PassThrough { leader_open: true });
+    page.reach(1);
+    page.wait_allowed(2);
+    page.answer(0, second.sensed() as i64);
+    // It comes again, to its old place below the other one: no circle.
+    let _sensor = install(page);
+    page.reach(2);
+    page.wait_allowed(3);
+    page.answer(1, second.sensed() as i64);
+    assert_eq!(second.uninstall(), 0);
+    page.reach(3);
+    page.wait_allowed(4);
+}
+
+fn judge_lower_goes(played: &mut Played) {
+    played.send_taken(50, received);
+    played.settles_at("the catcher, each signal once", 50, received);
+    assert_eq!(played.page.observer.count(), 0);
+    played.allow(2);
+    played.await_step(2);
+    played.send_sensed(50, received);
+    played.settles_at("the catcher, each signal once", 100, received);
+    played.allow(3);
+    played.await_step(3);
+    played.send_sensed(50, received);
+    played.settles_at("the catcher, each signal once", 150, received);
+    assert_eq!(played.page.observer.count(), 100);
+}
