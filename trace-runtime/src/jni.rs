@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
 use ::jni::sys::{jboolean, jint, jlong};
-use ::jni::{EnvUnowned, Outcome};
 use trace_format::event::{Event, TextId, WaitKind};
 use trace_format::ids;
 use trace_format::layout::Sizes;
@@ -47,15 +47,17 @@ extern "system" fn Java_dev_anrscope_MethodBeat_exit(_: EnvUnowned<'_>, _: JClas
 /// A wait's begin, with the lock's identity and class.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
-    mut env: EnvUnowned<'_>,
+    env: EnvUnowned<'_>,
     _: JClass<'_>,
     kind: jint,
     lock: jint,
     class: JString<'_>,
 ) {
     let Some(kind) = WaitKind::of_number(kind as u32) else { return };
-    let class = string(&mut env, &class).map_or(TextId(0), |name| crate::text(&name));
-    disarm_on_panic(|| crate::wait_begin(kind, lock_identity(lock), class));
+    disarm_on_panic(|| {
+        let class = string(&env, &class).map_or(TextId(0), |name| crate::text(&name));
+        crate::wait_begin(kind, lock_identity(lock), class);
+    });
 }
 
 /// A wait's end.
@@ -79,19 +81,21 @@ extern "system" fn Java_dev_anrscope_MethodBeat_released(_: EnvUnowned<'_>, _: J
 /// The calling thread's Java name.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_nameThread(
-    mut env: EnvUnowned<'_>,
+    env: EnvUnowned<'_>,
     _: JClass<'_>,
     name: JString<'_>,
 ) {
-    if let Some(name) = string(&mut env, &name) {
-        disarm_on_panic(|| crate::name_thread(&name));
-    }
+    disarm_on_panic(|| {
+        if let Some(name) = string(&env, &name) {
+            crate::name_thread(&name);
+        }
+    });
 }
 
 /// Starts recording into a new file in `folder`. Gives whether it did.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_start(
-    mut env: EnvUnowned<'_>,
+    env: EnvUnowned<'_>,
     _: JClass<'_>,
     folder: JString<'_>,
     process: JString<'_>,
@@ -100,10 +104,10 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     main_words: jlong,
     pool_words: jlong,
 ) -> jboolean {
-    let (Some(folder), Some(process)) = (string(&mut env, &folder), string(&mut env, &process)) else {
+    let (Some(folder), Some(process)) = (string(&env, &folder), string(&env, &process)) else {
         return false;
     };
-    let map_id = string(&mut env, &map_id).and_then(|id| id.parse().ok());
+    let map_id = string(&env, &map_id).and_then(|id| id.parse().ok());
     let started = disarm_on_panic(|| {
         let mut config = Config::new(Destination::Folder(PathBuf::from(folder)), process);
         config.map_id = map_id.unwrap_or(config.map_id);
@@ -142,15 +146,21 @@ fn lock_identity(hash: jint) -> u64 {
     u64::from(hash as u32)
 }
 
-/// A Java string; `None` for null or if the JVM refuses.
-fn string(env: &mut EnvUnowned<'_>, text: &JString<'_>) -> Option<String> {
-    let outcome = env
-        .with_env(|env| -> ::jni::errors::Result<Option<String>> {
-            if text.is_null() { Ok(None) } else { text.try_to_string(env).map(Some) }
-        })
-        .into_outcome();
-    match outcome {
-        Outcome::Ok(text) => text,
-        Outcome::Err(_) | Outcome::Panic(_) => None,
+/// A Java string; `None` for null. Lone surrogates become U+FFFD.
+///
+/// By two calls of JNI's own table and not by `jni`'s `try_to_string`: that one brings its whole machinery of
+/// exceptions and class look-ups, a fifth of the library's size on a device.
+fn string(env: &EnvUnowned<'_>, text: &JString<'_>) -> Option<String> {
+    let (env, text) = (env.as_raw(), text.as_raw());
+    if env.is_null() || text.is_null() {
+        return None;
+    }
+    // SAFETY: the JVM has just handed both to this thread's native call, which has not returned; both functions
+    // are in every table since JNI 1.2. The range asked for is the string's own, and `units` has room for it.
+    unsafe {
+        let length = ((**env).v1_1.GetStringLength)(env, text);
+        let mut units = vec![0u16; usize::try_from(length).ok()?];
+        ((**env).v1_2.GetStringRegion)(env, text, 0, length, units.as_mut_ptr());
+        Some(String::from_utf16_lossy(&units))
     }
 }
