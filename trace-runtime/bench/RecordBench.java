@@ -17,13 +17,13 @@ public final class RecordBench {
     private static volatile int status = 2;
     private static volatile long coarseMillis;
     /** Marks over the ring, of which there are none between two messages. */
-    private static volatile Object marks;
+    private static Object marks;
     private static boolean inside;
     private static int index;
     private static int lastIndex;
 
-    /** The guards that Matrix's i() and o() have, then the word. */
-    private static void matrix(int id, long in) {
+    /** Matrix's i(): its guards, one against re-entry among them. */
+    private static void matrixIn(int id) {
         if (status <= -1 || id >= 0xFFFFF) {
             return;
         }
@@ -32,20 +32,32 @@ public final class RecordBench {
                 return;
             }
             inside = true;
-            if (index >= SIZE) {
-                index = 0;
-            }
-            if (id == DISPATCH) {
-                coarseMillis = System.nanoTime() / 1_000_000;
-            }
-            RING[index] = in << 63 | (long) id << 43 | coarseMillis & 0x7FFFFFFFFFFL;
-            if (marks != null) {
-                throw new IllegalStateException("no marks here");
-            }
-            lastIndex = index;
-            ++index;
+            matrixWord(id, 1);
             inside = false;
         }
+    }
+
+    /** Matrix's o(): without that one. */
+    private static void matrixOut(int id) {
+        if (status <= -1 || id >= 0xFFFFF) {
+            return;
+        }
+        if (Thread.currentThread() == MAIN) {
+            matrixWord(id, 0);
+        }
+    }
+
+    private static void matrixWord(int id, long in) {
+        int at = index < SIZE ? index : 0;
+        if (id == DISPATCH) {
+            coarseMillis = System.nanoTime() / 1_000_000;
+        }
+        RING[at] = in << 63 | (long) id << 43 | coarseMillis & 0x7FFFFFFFFFFL;
+        if (marks != null) {
+            throw new IllegalStateException("no marks here");
+        }
+        lastIndex = at;
+        index = at + 1;
     }
 
     /** The same with a clock read an event. */
@@ -82,8 +94,8 @@ public final class RecordBench {
         Way[] ways = {
             n -> {
                 for (int i = 0; i < n; i++) {
-                    matrix(i & 0xFFFF, 1);
-                    matrix(i & 0xFFFF, 0);
+                    matrixIn(i & 0xFFFF);
+                    matrixOut(i & 0xFFFF);
                 }
             },
             n -> {

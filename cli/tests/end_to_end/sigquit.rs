@@ -12,11 +12,21 @@ use crate::{compile, engine, program, recording, text};
 
 #[test]
 fn the_jvm_prints_its_dump_and_our_capture_is_there() {
+    dump_and_capture("-Xshare:auto");
+}
+
+/// This JVM looks whether somebody changed its signal handlers, and says so on its output.
+#[test]
+fn a_jvm_that_checks_its_handlers_finds_nothing_to_say() {
+    dump_and_capture("-Xcheck:jni");
+}
+
+fn dump_and_capture(option: &str) {
     let folder = Folder::new();
     compile("Sleeper", folder.path());
     let (trace, kept) = (folder.name("s.pftrace"), folder.name("kept"));
     let mut run = program::command()
-        .args(["jvm", "--quiet", "--out", &trace, "--keep", &kept, "--", "-cp"])
+        .args(["jvm", "--quiet", "--out", &trace, "--keep", &kept, "--", option, "-cp"])
         .arg(folder.path())
         .arg("Sleeper")
         .stdin(Stdio::piped())
@@ -59,6 +69,7 @@ fn the_jvm_prints_its_dump_and_our_capture_is_there() {
     output.read_to_string(&mut dump).unwrap();
     assert!(run.wait().unwrap().success());
     assert!(dump.contains("Sleeper.waitHere") && dump.ends_with("done\n"), "{dump}");
+    assert!(!dump.to_lowercase().contains("warning"), "{dump}");
 
     let [signal] = captures()[..] else { panic!("{:?}", captures()) };
     assert_eq!((signal.forward, signal.si_pid), (Forward::OlderHandler, sender));
