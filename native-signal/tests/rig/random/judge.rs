@@ -39,6 +39,8 @@ struct Judge<'a> {
     child: Child,
     patience: Duration,
     sent_ns: Vec<u64>,
+    /// Arrivals up to the end of the last burst.
+    accounted: u64,
     outcome: Outcome,
 }
 
@@ -61,7 +63,8 @@ pub(crate) fn judge(seed: u64, draw: &Draw, withhold: bool, no_fork: bool) -> Ou
     }
     let child = command.spawn().unwrap();
     let patience = if withhold { LITTLE_PATIENCE } else { PATIENCE };
-    let mut judge = Judge { page, draw, child, patience, sent_ns: Vec::new(), outcome: Outcome::default() };
+    let mut judge =
+        Judge { page, draw, child, patience, sent_ns: Vec::new(), accounted: 0, outcome: Outcome::default() };
     judge.run(Random::new(!seed));
     let _ = judge.child.kill();
     let _ = judge.child.wait();
@@ -92,6 +95,7 @@ impl Judge<'_> {
         self.outcome.sensed = self.page.answered(answer::SENSED) as u64;
         self.outcome.rescued = self.page.answered(answer::RESCUED) as u64;
         if whole {
+            self.late(self.outcome.by_catcher + self.outcome.by_handler);
             self.one_by_one();
         }
         self.page.allowed.store(u64::MAX, Ordering::SeqCst);
@@ -146,6 +150,15 @@ impl Judge<'_> {
         self.page.catcher.count() + self.page.older.count()
     }
 
+    /// What came after its burst was quiet is a signal's second arrival: each burst's last one was seen.
+    fn late(&mut self, received: u64) {
+        let late = received - self.accounted;
+        if late > 0 {
+            self.outcome.twice += late;
+            self.outcome.say(&format!("{late} received after all was quiet"));
+        }
+    }
+
     fn last_received(&self) -> u64 {
         self.page.catcher.last().max(self.page.older.last())
     }
@@ -153,6 +166,7 @@ impl Judge<'_> {
     /// Sends a burst and waits until all is quiet; false if a signal is lost.
     fn burst(&mut self, count: u64, gap_us: u64) -> bool {
         let before = self.received();
+        self.late(before);
         for index in 0..count {
             if index > 0 {
                 pause(gap_us);
@@ -184,7 +198,8 @@ impl Judge<'_> {
             }
             nap(100);
         }
-        let received = self.received() - before;
+        self.accounted = self.received();
+        let received = self.accounted - before;
         self.outcome.twice += received.saturating_sub(count);
         self.outcome.merged += count.saturating_sub(received);
         if received > count {
@@ -261,7 +276,10 @@ impl Judge<'_> {
             }
             self.outcome.one_by_one += 1;
         }
-        self.outcome.twice += self.page.taken_again.load(Ordering::SeqCst);
+        // Those that showed as more than were sent are counted; the others hid behind a merged one.
+        let hidden = self.page.taken_again.load(Ordering::SeqCst).saturating_sub(self.outcome.twice);
+        self.outcome.twice += hidden;
+        self.outcome.merged += hidden;
     }
 }
 
