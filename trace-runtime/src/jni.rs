@@ -4,7 +4,6 @@
 //! are handed, so that on Android 8+ they can be registered as `@CriticalNative`.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::jni::EnvUnowned;
@@ -17,9 +16,6 @@ use trace_format::layout::Sizes;
 use crate::guard::disarm_on_panic;
 use crate::recorder::Recorder;
 use crate::start::{Config, Destination, start};
-
-/// Whether somebody asked for coarse time, which this version does not have.
-static COARSE_ASKED: AtomicBool = AtomicBool::new(false);
 
 /// A method's begin. Gives 1 at the calling thread's first event: the caller then tells its name.
 #[unsafe(no_mangle)]
@@ -115,7 +111,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
         config.heartbeat = Some(Duration::from_millis(100));
         config.sizes = sizes(main_words, pool_words);
         let started = start(&config).is_ok();
-        if started && coarse && !COARSE_ASKED.swap(true, Ordering::Relaxed) {
+        if started && coarse {
             crate::notice("coarse time was asked for and is not there yet: times are precise");
         }
         started

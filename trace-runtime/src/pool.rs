@@ -78,14 +78,18 @@ impl Pool {
         state.owners[place as usize].ended = state.endings;
     }
 
-    /// The number of a block for the thread at `place`.
-    pub(crate) fn take(&self, place: u32) -> Option<u32> {
+    /// The number of a block for the thread at `place`. One that is taken from a thread is `empty`ed before
+    /// anybody can take the next: so a thread's blocks go in the order of their age, and a kill in the
+    /// middle leaves no hole between those that are left.
+    pub(crate) fn take(&self, place: u32, empty: impl FnOnce(u32)) -> Option<u32> {
         let mut state = self.lock();
         let block = match state.free.pop() {
             Some(block) => block,
             None => {
                 let victim = state.victim(place)?;
-                state.remove_oldest(victim)
+                let block = state.remove_oldest(victim);
+                empty(block);
+                block
             }
         };
         state.add_newest(place as usize, block);
@@ -143,34 +147,34 @@ mod tests {
     fn a_chatty_thread_takes_all_that_is_free_and_then_its_own_oldest() {
         let pool = Pool::new(4, 2);
         let chatty = pool.join().unwrap();
-        let first: Vec<_> = (0..4).map(|_| pool.take(chatty).unwrap()).collect();
-        assert_eq!(pool.take(chatty), Some(first[0]));
-        assert_eq!(pool.take(chatty), Some(first[1]));
+        let first: Vec<_> = (0..4).map(|_| pool.take(chatty, |_| ()).unwrap()).collect();
+        assert_eq!(pool.take(chatty, |_| ()), Some(first[0]));
+        assert_eq!(pool.take(chatty, |_| ()), Some(first[1]));
     }
 
     #[test]
     fn a_quiet_thread_keeps_its_last_blocks() {
         let pool = Pool::new(8, 3);
         let (quiet, chatty) = (pool.join().unwrap(), pool.join().unwrap());
-        let kept = [pool.take(quiet).unwrap(), pool.take(quiet).unwrap()];
+        let kept = [pool.take(quiet, |_| ()).unwrap(), pool.take(quiet, |_| ()).unwrap()];
         for _ in 0..1_000 {
-            assert!(!kept.contains(&pool.take(chatty).unwrap()));
+            assert!(!kept.contains(&pool.take(chatty, |_| ()).unwrap()));
         }
         // A third one gets its share from the chatty one at once.
         let late = pool.join().unwrap();
-        assert!(!kept.contains(&pool.take(late).unwrap()));
+        assert!(!kept.contains(&pool.take(late, |_| ()).unwrap()));
     }
 
     #[test]
     fn ended_threads_give_up_their_blocks_last_and_their_places_then() {
         let pool = Pool::new(3, 3);
         let (ended, a) = (pool.join().unwrap(), pool.join().unwrap());
-        let old = pool.take(ended).unwrap();
+        let old = pool.take(ended, |_| ()).unwrap();
         pool.leave(ended);
-        let mine = [pool.take(a).unwrap(), pool.take(a).unwrap()];
+        let mine = [pool.take(a, |_| ()).unwrap(), pool.take(a, |_| ()).unwrap()];
         let b = pool.join().unwrap();
         assert_eq!(pool.join(), None, "three places, one of them an ended thread with a block");
-        assert_eq!(pool.take(b), Some(old));
+        assert_eq!(pool.take(b, |_| ()), Some(old));
         assert!(pool.join().is_some());
         assert!(!mine.contains(&old));
     }
@@ -179,8 +183,8 @@ mod tests {
     fn with_nothing_to_take_it_says_so() {
         let pool = Pool::new(1, 2);
         let (a, b) = (pool.join().unwrap(), pool.join().unwrap());
-        assert!(pool.take(a).is_some());
-        assert_eq!(pool.take(b), None);
-        assert_eq!(pool.take(a), None);
+        assert!(pool.take(a, |_| ()).is_some());
+        assert_eq!(pool.take(b, |_| ()), None);
+        assert_eq!(pool.take(a, |_| ()), None);
     }
 }

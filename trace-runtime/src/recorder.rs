@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use trace_format::event::{Encoded, Event};
-use trace_format::layout::{BLOCK_LEN, RegionKind, State, header};
+use trace_format::layout::{BLOCK_LEN, RegionKind, State, block, header};
 
 use crate::mapping::Mapping;
 use crate::owners::Owners;
@@ -140,9 +140,11 @@ pub(crate) struct PoolBlocks {
 
 impl BlockSource for PoolBlocks {
     fn next_block(&mut self) -> Option<NonNull<u8>> {
-        let block = self.recorder.pool.take(self.place)? as usize;
-        let region = self.recorder.mapping.region(RegionKind::PoolRing);
-        Some(self.recorder.mapping.at(region.offset as usize + block * BLOCK_LEN, BLOCK_LEN))
+        let (mapping, pool) = (&self.recorder.mapping, &self.recorder.pool);
+        let ring = mapping.region(RegionKind::PoolRing).offset as usize;
+        let offset = |number: u32| ring + number as usize * BLOCK_LEN;
+        let number = pool.take(self.place, |number| mapping.store_u32(offset(number) + block::HEAD, 0))?;
+        Some(mapping.at(offset(number), BLOCK_LEN))
     }
 }
 

@@ -100,22 +100,17 @@ impl Writer {
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, blocks: &mut impl BlockSource, now: u64, needed: usize) {
-        if self.head + needed > BLOCK_WORDS {
+        if self.head + 2 + needed > BLOCK_WORDS {
             // A new block carries the full time: no gap to speak of.
             self.open_block(blocks, now);
         } else {
-            let time = Event::Time(now).encode();
-            if self.head + 2 + needed > BLOCK_WORDS {
-                self.open_block(blocks, now);
-            } else {
-                self.store(&time, now);
-            }
+            self.store(&Event::Time(now).encode(), now);
         }
     }
 
     fn open_block(&mut self, blocks: &mut impl BlockSource, now: u64) {
         let Some(block) = blocks.next_block() else { return };
-        if self.head <= BLOCK_WORDS && self.block != NonNull::dangling() {
+        if self.block != NonNull::dangling() {
             self.base += self.head as u64;
             self.sequence += 1;
         }
