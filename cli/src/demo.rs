@@ -21,7 +21,7 @@ use clap::Args;
 ///
 /// Starts a process whose main thread runs a Looper with messages and 60 Hz frames, beside three
 /// workers. Then main waits for a lock that a worker does not give back. When the hang is 5 s old the
-/// process is sent SIGQUIT, as Android does, and in the end SIGKILL. The trace is made of what is then
+/// process is sent SIGQUIT and listed as not responding, as Android does, and in the end SIGKILL. The trace is made of what is then
 /// on disk.
 #[derive(Args, Debug)]
 #[command(after_help = "\

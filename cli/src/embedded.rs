@@ -15,10 +15,20 @@ use crate::jvm::stand_in;
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanrscope.so"));
 
 /// The classes by the place where a class loader looks for them.
-const CLASSES: &[(&str, &[u8])] = &[(
-    "dev/anrscope/MethodBeat.class",
-    include_bytes!("../../trace-runtime/java/classes/dev/anrscope/MethodBeat.class"),
-)];
+const CLASSES: &[(&str, &[u8])] = &[
+    (
+        "dev/anrscope/MethodBeat.class",
+        include_bytes!("../../trace-runtime/java/classes/dev/anrscope/MethodBeat.class"),
+    ),
+    (
+        "dev/anrscope/MethodBeat$Name.class",
+        include_bytes!("../../trace-runtime/java/classes/dev/anrscope/MethodBeat$Name.class"),
+    ),
+    (
+        "com/tencent/matrix/trace/core/AppMethodBeat.class",
+        include_bytes!("../../trace-runtime/java/classes/com/tencent/matrix/trace/core/AppMethodBeat.class"),
+    ),
+];
 
 /// Where the parts lie after [`unpack`].
 #[derive(Debug)]

@@ -50,6 +50,9 @@ pub(crate) struct Options {
     /// The method map of the build [default: methodMapping.txt beside each recording, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
+    /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: names from before
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
     /// Compression: 0 none, 9 small
     #[arg(long, value_name = "0-9", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=9))]
     level: u8,
@@ -77,7 +80,8 @@ impl Default for Settings {
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
-    let recordings = Recordings::open(&options.recordings, options.method_map.as_deref())?;
+    let recordings =
+        Recordings::open(&options.recordings, options.method_map.as_deref(), options.mapping.as_deref())?;
     let settings = Settings { level: options.level, stdlib_anr: !options.no_stdlib_anr };
     let summary = write(&recordings, settings, &options.out)?;
     let mut stderr = io::stderr().lock();
@@ -137,6 +141,12 @@ pub(crate) fn in_words(summary: &ExportSummary) -> String {
     if counts.anrs > 0 {
         text.push_str(&format!(", {}", plural(counts.anrs, "ANR")));
     }
+    if counts.paused > 0 {
+        text.push_str(&format!(", paused for {:.3} s", counts.paused as f64 / 1e9));
+    }
+    if counts.methods_off > 0 {
+        text.push_str(&format!(", {} switched off", plural(counts.methods_off, "method")));
+    }
     text.push_str(&format!(", {}", plural(summary.bytes, "byte")));
     text
 }
@@ -158,6 +168,9 @@ fn to_json(summary: &ExportSummary) -> serde_json::Value {
         "cut_depth": counts.cut_depth,
         "overwritten": counts.overwritten,
         "dropped": counts.dropped,
+        "paused_ms": counts.paused as f64 / 1e6,
+        "methods_off": counts.methods_off,
+        "main_cost_percent": counts.main_cost_ppm as f64 / 1e4,
         "lost_words": counts.lost_words,
         "faults": counts.faults,
         "skipped": counts.skipped,

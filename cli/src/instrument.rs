@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use instrumenter::{Exits, Filter, Input, MapPaths, Skip, Summary, instrument, outputs_in};
+use instrumenter::{Catalogue, Compat, Exits, Input, MapPaths, Skip, Summary, instrument, outputs_in};
 use serde_json::json;
+
+mod explained;
 
 use crate::cleanup;
 use crate::progress::Progress;
@@ -31,12 +33,44 @@ Examples:
     # The next build keeps the numbers of the last one.
     anrscope instrument app.jar --out traced --base-map last/methodMapping.txt
 
-    # Packages that need no tracing, one a line.
+    # Later runs redo only what has changed, and unchanged methods keep their numbers.
+    anrscope instrument build/classes --out build/traced --cache build/anrscope-cache
+
+    # Waits too: who waits for which lock, and for how long.
+    anrscope instrument app.jar --out traced --waits
+
+    # What was done to one class, and why.
+    anrscope instrument app.jar --out traced/app.jar --explain com.example.Login
+
+    # Packages that need no tracing, one a line: com.acme.generated
     anrscope instrument app.jar --out traced --block-list quiet.txt
+
+    # Rules of one's own. The last line that fits a method decides; see RULES below.
+    anrscope instrument app.jar --out traced --rules trace.rules
+
+    # An app that ProGuard or R8 has been over. The map names methods as in the source.
+    anrscope instrument app.jar --out traced --mapping mapping.txt
+
+    # Activities whose base classes are in other jars.
+    anrscope instrument app.jar --out traced --classpath android.jar libs/appcompat.aar
+
+    # The methods, numbers and files that Matrix's plug-in gives.
+    anrscope instrument app.jar --out traced --compat matrix --block-list blackMethodList.txt
+
+RULES: a line is a verb and conditions that must all hold
+    exclude package com.acme.generated        the package and those below it
+    exclude class com.acme.*Binding           the class and those nested in it; ** passes dots
+    exclude annotation dagger.internal.*      methods that have it, all methods of classes that have it
+    include method run()V                     by name, or by name and descriptor
+    always  class com.acme.Start size >= 40   bytes of code
+  include: traced if the default rule finds it worth it; always: in any case. Without a rule that fits,
+  the block list and then the default rule decide: a method that calls nothing is not traced, nor is a
+  constructor that only calls that of its super class and sets fields.
 
 Exit status:
     0  done; classes that were left as they are count as done, and are listed
-    1  an input cannot be read, or an output not be written; then nothing was written
+    1  an input cannot be read, or an output not be written; then nothing was written. Or, with
+       --fail-on-skip, something was left as it is; then all else was written
     2  the command line is wrong
 "
 )]
@@ -53,21 +87,51 @@ pub(crate) struct Options {
     /// The list of methods not traced to write [default: ignoreMethodMapping.txt beside the method map]
     #[arg(long, value_name = "FILE")]
     ignored_map: Option<PathBuf>,
-    /// A method map whose numbers are kept
+    /// A method map whose numbers are kept; its methods are traced whatever the other files say
     #[arg(long, value_name = "FILE")]
     base_map: Option<PathBuf>,
-    /// A file of classes and packages to leave alone, one a line
+    /// A file of classes and packages to leave alone, one a line; Matrix's lines are read too
     #[arg(long, value_name = "FILE")]
     block_list: Option<PathBuf>,
+    /// A file of rules that say what is traced
+    #[arg(long, value_name = "FILE", conflicts_with = "compat")]
+    rules: Option<PathBuf>,
+    /// The mapping.txt of ProGuard or R8, if the input is obfuscated already
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+    /// Jars, aars and folders in which super classes are looked for
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    classpath: Vec<PathBuf>,
+    /// Choose, number and list methods as Matrix's plug-in does, and call its AppMethodBeat
+    #[arg(long, value_enum)]
+    compat: Option<CompatOption>,
+    /// Exit with 1 if a class or method had to be left as it is
+    #[arg(long)]
+    fail_on_skip: bool,
     /// Threads to work with; 0 takes one a processor
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     /// Compression of rewritten classes: 0 stores, 9 is small
     #[arg(long, value_name = "0-9", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=9))]
     level: u8,
-    /// Which ways out of a method are told: all, or not the exceptions that pass through
-    #[arg(long, value_enum, default_value_t = ExitsOption::All)]
-    exits: ExitsOption,
+    /// Which ways out of a method are told: all, or not the exceptions that pass through [default: all,
+    /// with --compat its own]
+    #[arg(long, value_enum)]
+    exits: Option<ExitsOption>,
+    /// A folder in which this run leaves for the next what it needs to redo only what has changed; a class
+    /// in a jar counts by itself
+    #[arg(long, value_name = "DIR", conflicts_with = "compat")]
+    cache: Option<PathBuf>,
+    /// Also tell what waits: monitors, synchronized methods, Object.wait, park, sleep, join, blocking calls
+    #[arg(long, conflicts_with = "compat")]
+    waits: bool,
+    /// A file of more calls that block, one a line: KIND CLASS METHOD, then if need be a
+    /// DESCRIPTOR and on=receiver, on=first or on=none; says --waits too
+    #[arg(long, value_name = "FILE", conflicts_with = "compat")]
+    waits_catalogue: Option<PathBuf>,
+    /// Print what was done to the methods of this class, and why
+    #[arg(long, value_name = "CLASS")]
+    explain: Option<String>,
     /// Print what was done as JSON to stdout
     #[arg(long)]
     json: bool,
@@ -79,29 +143,21 @@ enum ExitsOption {
     Normal,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum CompatOption {
+    Matrix,
+}
+
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
-    let Places { inputs, maps, into } = places(&options);
+    let (inputs, maps) = places(&options);
     let folders = inputs.iter().map(|input| &input.output).chain([&maps.methods]);
-    for folder in folders.chain(&maps.ignored).filter_map(|path| path.parent()) {
+    let folders = folders.chain(&maps.ignored).filter_map(|path| path.parent());
+    for folder in folders.chain(options.cache.as_deref()) {
         cleanup::sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     }
-    let mut filter = Filter::default();
-    if let Some(path) = &options.block_list {
-        read_block_list(path, &mut filter)?;
-    }
-    let settings = instrumenter::Options {
-        filter,
-        base_map: options.base_map.clone(),
-        level: options.level,
-        threads: options.threads,
-        exits: match options.exits {
-            ExitsOption::All => Exits::All,
-            ExitsOption::Normal => Exits::Normal,
-        },
-        ..instrumenter::Options::default()
-    };
+    let settings = settings(&options)?;
     let progress = Progress::new(!options.json);
     let summary = instrument(&inputs, &maps, &settings, &|step| {
         progress.show(|| match step {
@@ -114,14 +170,6 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         });
     });
     drop(progress);
-    let moved = |folder: &PathBuf| {
-        let from = maps.methods.parent().unwrap_or(Path::new(".")).to_owned();
-        let moved = summary.is_ok().then(|| move_into(&maps, &from, folder));
-        // On failure too: it was only a place to wait in.
-        let _ = std::fs::remove_dir_all(from);
-        moved.unwrap_or_else(|| Ok(maps.clone()))
-    };
-    let maps = into.as_ref().map_or_else(|| Ok(maps.clone()), moved)?;
     let summary = summary?;
     if options.json {
         let mut stdout = io::stdout().lock();
@@ -129,19 +177,57 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         stdout.flush()?;
     } else {
         io::stderr().lock().write_all(to_text(&summary, &maps).as_bytes())?;
+        if let Some(class) = &options.explain {
+            io::stdout().lock().write_all(explained::to_text(class, &summary.explained).as_bytes())?;
+        }
+    }
+    if options.fail_on_skip && !summary.skipped.is_empty() {
+        bail!(
+            "{} classes or methods were left as they are, and --fail-on-skip was given",
+            summary.skipped.len()
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where everything is read from and written to.
-struct Places {
-    inputs: Vec<Input>,
-    maps: MapPaths,
-    /// A folder that the maps are moved into at the end.
-    into: Option<PathBuf>,
+fn settings(options: &Options) -> anyhow::Result<instrumenter::Options> {
+    let preset = match options.compat {
+        Some(CompatOption::Matrix) => instrumenter::Options::matrix(),
+        None => instrumenter::Options { compat: Compat::None, ..instrumenter::Options::default() },
+    };
+    Ok(instrumenter::Options {
+        base_map: options.base_map.clone(),
+        block_list: options.block_list.clone(),
+        rules: options.rules.clone(),
+        mapping: options.mapping.clone(),
+        class_path: options.classpath.clone(),
+        level: options.level,
+        threads: options.threads,
+        exits: match options.exits {
+            Some(ExitsOption::All) => Exits::All,
+            Some(ExitsOption::Normal) => Exits::Normal,
+            None => preset.exits,
+        },
+        cache: options.cache.clone(),
+        waits: waits(options.waits, options.waits_catalogue.as_deref())?,
+        explain: options.explain.clone(),
+        ..preset
+    })
 }
 
-fn places(options: &Options) -> Places {
+/// The waits to be told: those built in, and those of a file.
+pub(crate) fn waits(wanted: bool, file: Option<&Path>) -> anyhow::Result<Option<Catalogue>> {
+    let mut catalogue = Catalogue::default();
+    if let Some(path) = file {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the list of waits {}", path.display()))?;
+        catalogue.add(&text).with_context(|| path.display().to_string())?;
+    }
+    Ok((wanted || file.is_some()).then_some(catalogue))
+}
+
+/// What is read, and where everything is written to.
+fn places(options: &Options) -> (Vec<Input>, MapPaths) {
     let out = &options.out;
     let several = options.inputs.len() > 1;
     let is_folder = |path: &PathBuf| path.is_dir();
@@ -152,68 +238,15 @@ fn places(options: &Options) -> Places {
     } else {
         options.inputs.iter().map(|input| Input::new(input, out)).collect()
     };
-    let mut into = None;
-    let method_map = options.method_map.clone().unwrap_or_else(|| {
-        if into_folder {
-            out.join(MAP_NAME)
-        } else if options.inputs.iter().any(is_folder) {
-            // The folder appears whole, at the end; until then there is no place in it.
-            into = Some(out.clone());
-            let mut name = std::ffi::OsString::from(".");
-            name.push(out.file_name().unwrap_or_default());
-            name.push(format!(".maps.{}.tmp", std::process::id()));
-            out.with_file_name(name).join(MAP_NAME)
-        } else {
-            out.with_file_name(MAP_NAME)
-        }
-    });
+    let in_out = into_folder || options.inputs.iter().any(is_folder);
+    let method_map = options.method_map.clone();
+    let method_map =
+        method_map.unwrap_or_else(|| if in_out { out.join(MAP_NAME) } else { out.with_file_name(MAP_NAME) });
     let mut maps = MapPaths::beside(method_map);
     if let Some(path) = &options.ignored_map {
         maps.ignored = Some(path.clone());
     }
-    Places { inputs, maps, into }
-}
-
-/// Moves the maps that lie in `from` into `folder`.
-fn move_into(maps: &MapPaths, from: &Path, folder: &Path) -> anyhow::Result<MapPaths> {
-    let moved = |path: &PathBuf| -> anyhow::Result<PathBuf> {
-        // The list of ignored methods may have a place that was asked for.
-        if path.parent() != Some(from) {
-            return Ok(path.clone());
-        }
-        let to = folder.join(path.file_name().unwrap_or_default());
-        std::fs::rename(path, &to).with_context(|| format!("cannot write {}", to.display()))?;
-        Ok(to)
-    };
-    Ok(MapPaths {
-        methods: moved(&maps.methods)?,
-        ignored: maps.ignored.as_ref().map(moved).transpose()?,
-        lines: maps.lines.as_ref().map(moved).transpose()?,
-    })
-}
-
-/// Names of a block list: one a line, empty lines and those that begin with `#` passed over. Lines of
-/// Matrix's own lists (`-keepclass a/b/C`, `-keeppackage a/b/`) are read too.
-fn read_block_list(path: &Path, filter: &mut Filter) -> anyhow::Result<()> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the block list {}", path.display()))?;
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') || line == "[package]" {
-            continue;
-        }
-        let name = ["-keepclass ", "-keeppackage "].iter().find_map(|key| line.strip_prefix(key));
-        let name = name.unwrap_or(line).trim();
-        if name.contains(char::is_whitespace) || name.starts_with('-') {
-            bail!(
-                "{}:{}: {line:?} is no class or package: write one a line, like com/acme/util",
-                path.display(),
-                number + 1
-            );
-        }
-        filter.block(name);
-    }
-    Ok(())
+    (inputs, maps)
 }
 
 /// How many of the skipped are listed one by one.
@@ -223,22 +256,46 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     let times = &summary.times;
     let ms = |time: std::time::Duration| time.as_millis();
     let mut text = format!(
-        "{} classes, {} of them changed; {} methods: {} traced, {} not worth it, {} blocked\n\
+        "{} classes, {} of them changed; {} methods: {} traced, {} not worth it, {} blocked, {} without \
+         code, {} left as they are{}{}\n\
          map {} in {}\n\
-         read {} ms, look {} ms, number {} ms, write {} ms\n",
+         read {} ms, look {} ms, number {} ms, write {} ms, move into place {} ms; all threads together: \
+         inflate {} ms, parse {} ms, rewrite {} ms, deflate {} ms\n",
         summary.classes,
         summary.classes_changed,
         summary.methods_seen,
         summary.traced,
         summary.ignored,
         summary.blocked,
+        summary.without_code,
+        summary.skipped.len(),
+        some(summary.excluded, "excluded"),
+        some(summary.focus, "activities with focus calls"),
         summary.map_id,
         maps.methods.display(),
         ms(times.read),
         ms(times.collect),
         ms(times.number),
         ms(times.write),
+        ms(times.commit),
+        ms(times.inflate),
+        ms(times.parse),
+        ms(times.rewrite),
+        ms(times.deflate),
     );
+    if summary.classes_cached > 0 {
+        text.push_str(&format!("{} classes are as they were\n", summary.classes_cached));
+    }
+    if let Some(mapping) = &summary.mapping {
+        text.push_str(&format!(
+            "mapping: {} of its {} classes found, {} methods ambiguous\n",
+            mapping.found, mapping.classes, mapping.ambiguous
+        ));
+    }
+    for stale in summary.stale.iter().take(LISTED) {
+        text.push_str(&format!("base map: {},{}: not traced, {}\n", stale.id, stale.method, stale.reason));
+    }
+    more(&mut text, summary.stale.len(), "lines of the base map");
     for (input, warning) in summary.warnings.iter().take(LISTED) {
         text.push_str(&format!("warning: {}: {warning}\n", input.display()));
     }
@@ -248,6 +305,11 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     }
     more(&mut text, summary.skipped.len(), "left as they are");
     text
+}
+
+/// `, 5 excluded`, or nothing for 0.
+fn some(count: usize, what: &str) -> String {
+    if count == 0 { String::new() } else { format!(", {count} {what}") }
 }
 
 fn more(text: &mut String, all: usize, what: &str) {
@@ -267,10 +329,26 @@ fn to_json(summary: &Summary, inputs: &[Input], maps: &MapPaths) -> serde_json::
     json!({
         "classes": summary.classes,
         "classes_changed": summary.classes_changed,
+        "classes_cached": summary.classes_cached,
+        "classes_carried": summary.classes_carried,
         "methods": summary.methods_seen,
         "traced": summary.traced,
         "ignored": summary.ignored,
         "blocked": summary.blocked,
+        "without_code": summary.without_code,
+        "excluded": summary.excluded,
+        "focus": summary.focus,
+        "unused_ids": summary.unused_ids,
+        "stale": summary.stale.iter().map(|stale| json!({
+            "id": stale.id,
+            "method": stale.method,
+            "reason": stale.reason.to_string(),
+        })).collect::<Vec<_>>(),
+        "mapping": summary.mapping.map(|mapping| json!({
+            "classes": mapping.classes,
+            "found": mapping.found,
+            "ambiguous": mapping.ambiguous,
+        })),
         "map_id": summary.map_id.to_string(),
         "method_map": path(&maps.methods),
         "outputs": inputs.iter().map(|input| path(&input.output)).collect::<Vec<_>>(),
@@ -284,11 +362,19 @@ fn to_json(summary: &Summary, inputs: &[Input], maps: &MapPaths) -> serde_json::
             "input": path(input),
             "text": warning.to_string(),
         })).collect::<Vec<_>>(),
+        "explained": summary.explained.iter().map(explained::to_json).collect::<Vec<_>>(),
         "ms": {
             "read": times.read.as_secs_f64() * 1e3,
             "collect": times.collect.as_secs_f64() * 1e3,
             "number": times.number.as_secs_f64() * 1e3,
             "write": times.write.as_secs_f64() * 1e3,
+            "commit": times.commit.as_secs_f64() * 1e3,
+        },
+        "thread_ms": {
+            "inflate": times.inflate.as_secs_f64() * 1e3,
+            "parse": times.parse.as_secs_f64() * 1e3,
+            "rewrite": times.rewrite.as_secs_f64() * 1e3,
+            "deflate": times.deflate.as_secs_f64() * 1e3,
         },
     })
 }

@@ -39,6 +39,9 @@ Examples:
     # Writes anrscope-out/app.pftrace; open it in https://ui.perfetto.dev.
     anrscope jvm -- -jar app.jar --port 8080
 
+    # Who waits for whom, beside the methods.
+    anrscope jvm --waits -- -jar app.jar
+
     # Another place for the trace, and the recording kept for later.
     anrscope jvm --out slow.pftrace --keep slow -- -Xmx2g -cp 'build/classes:libs/*' com.example.Main
     anrscope report slow/*.anrscope
@@ -70,6 +73,12 @@ pub(crate) struct Options {
     /// Keep recording, method map and instrumented classes in this folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Also record what waits: who waits for which lock or blocking call, and who holds the lock
+    #[arg(long)]
+    waits: bool,
+    /// A file of more calls that block, as for anrscope instrument; says --waits too
+    #[arg(long, value_name = "FILE")]
+    waits_catalogue: Option<PathBuf>,
     /// Say nothing on stderr but errors
     #[arg(long, short)]
     quiet: bool,

@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 mod cleanup;
 mod demo;
+mod dump;
 #[cfg(target_os = "linux")]
 mod embedded;
 mod export;
@@ -62,6 +63,7 @@ enum Sub {
     Instrument(instrument::Options),
     Export(export::Options),
     Report(report::Options),
+    Dump(dump::Options),
 }
 
 fn main() -> ExitCode {
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Sub::Instrument(options) => instrument::run(options),
         Sub::Export(options) => export::run(options),
         Sub::Report(options) => report::run(options),
+        Sub::Dump(options) => dump::run(options),
     };
     result.unwrap_or_else(|error| {
         // Whoever read our output has seen enough of it.

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use exporter::{ExportError, ExportInput, FileSource, MethodMap, open_recording};
+use exporter::retrace::Mapping;
+use exporter::{ExportInput, FileSource, MethodMap, open_recording};
 use trace_format::Recording;
 
 /// Name of the map that is looked for beside a recording.
@@ -24,11 +25,17 @@ struct Opened {
 }
 
 impl Recordings {
-    /// Opens `files`, to be read with `map`, or else each with the map beside it if there is one.
+    /// Opens `files`, to be read with `map`, or else each with the map beside it if there is one. Names are
+    /// those from before ProGuard or R8, if there is a `mapping` of theirs.
     ///
     /// # Errors
-    /// If one of them is no recording, or a map is none.
-    pub(crate) fn open(files: &[PathBuf], map: Option<&Path>) -> Result<Self, ExportError> {
+    /// If one of them is no recording, or a map or the mapping is none.
+    pub(crate) fn open(
+        files: &[PathBuf],
+        map: Option<&Path>,
+        mapping: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        let mapping = mapping.map(Mapping::load).transpose()?;
         let mut maps = Vec::new();
         let mut paths: Vec<Option<PathBuf>> = Vec::new();
         let mut opened = Vec::new();
@@ -39,10 +46,8 @@ impl Recordings {
             let map = match paths.iter().position(|known| *known == path) {
                 Some(known) => known,
                 None => {
-                    maps.push(match &path {
-                        Some(path) => MethodMap::load(path)?,
-                        None => MethodMap::empty(),
-                    });
+                    let loaded = path.as_deref().map(MethodMap::load).transpose()?.unwrap_or_default();
+                    maps.push(mapping.as_ref().map(|mapping| loaded.retraced(mapping)).unwrap_or(loaded));
                     paths.push(path);
                     maps.len() - 1
                 }

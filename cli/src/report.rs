@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// The method map of the build [default: methodMapping.txt beside each recording, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
+    /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: names from before
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -47,7 +50,8 @@ enum ReportFormat {
 
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let recordings = Recordings::open(&options.recordings, options.method_map.as_deref())?;
+    let recordings =
+        Recordings::open(&options.recordings, options.method_map.as_deref(), options.mapping.as_deref())?;
     // All of them before the first line, so that an error leaves no half report.
     let mut reports = Vec::new();
     for input in recordings.inputs() {

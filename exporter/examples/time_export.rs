@@ -1,4 +1,5 @@
-//! How fast an export is, and how many bytes a span takes: `time_export [MILLIONS OF EVENTS [FORM]]`.
+//! How fast an export is, and how many bytes a span takes: `time_export [MILLIONS OF EVENTS [FORM]]`, or
+//! `time_export MILLIONS --write FILE` to keep the recording, and its map beside it, for other programs.
 //!
 //! Prints one line for each form (`level 0`, `level 1`, `level 6`, `JSON`): the best of three runs, or
 //! of the form asked for, the best of ten.
@@ -62,12 +63,17 @@ fn main() {
     let millions: u64 = std::env::args().nth(1).map_or(4, |n| n.parse().expect("a number of millions"));
     let asked = std::env::args().nth(2);
     let bytes = recording(millions * 1_000_000);
-    let recording = Recording::open(bytes).expect("a recording");
     let lines: String = (1..=METHODS)
         .map(|id| format!("{id},1,com.example.app.feature{}.Klass{}.method{id} ()V\n", id % 7, id % 60))
         .collect();
     // The name's last dot is where the map wants a space.
     let lines = lines.replace(".method", " method");
+    if asked.as_deref() == Some("--write") {
+        let file = std::env::args().nth(3).expect("a file");
+        std::fs::write(Path::new(&file).with_file_name("methodMapping.txt"), lines).expect("the map");
+        return std::fs::write(&file, bytes).expect("the recording");
+    }
+    let recording = Recording::open(bytes).expect("a recording");
     let map = MethodMap::parse(Path::new("map"), lines.into_bytes()).expect("a map");
     let input = ExportInput { file: Path::new("made"), recording: &recording, map: &map };
     let perfetto = |level| ExportOptions { level, ..ExportOptions::default() };

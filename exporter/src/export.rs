@@ -153,6 +153,8 @@ fn run<S: Source, K: Sink>(
         ("clamped", counts.clamped.to_string()),
         ("overwritten", counts.overwritten.to_string()),
         ("dropped", counts.dropped.to_string()),
+        ("paused_ns", counts.paused.to_string()),
+        ("methods_off", counts.methods_off.to_string()),
     ];
     let mut facts: Vec<_> = facts.into_iter().map(|(k, v)| (format!("anrscope.{k}"), v)).collect();
     let told = warnings.iter().enumerate();

@@ -183,6 +183,7 @@ fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
             Value::Uint(value) if value > i64::MAX as u64 => format!("\"{value}\""),
             Value::Uint(value) => value.to_string(),
             Value::Millis(ns) => format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000),
+            Value::Number(value) => value.to_string(),
             Value::Text(text) => format!("\"{}\"", escaped(text)),
         };
         out.extend_from_slice(format!("\"{}\":{value}", arg.key).as_bytes());
@@ -213,12 +214,12 @@ impl<W: Write> Sink for JsonWriter<W> {
     fn track(&mut self, track: Track) -> Result<(), ExportError> {
         let Some(process) = &self.process else { return Ok(()) };
         let pid = process.pid;
-        let tid = match track {
-            Track::Thread(i) => process.threads[i].tid,
-            Track::Anr => process.anr_tid,
+        let tid = match (track, track.plain()) {
+            (Track::Thread(i), _) => process.threads[i].tid,
+            (_, place) => process.plain_tids[place.unwrap_or(0)],
         };
-        if track == Track::Anr {
-            self.metadata(pid, Some(tid), "thread_name", "\"name\":\"ANR\"")?;
+        if let Some((name, _)) = track.described() {
+            self.metadata(pid, Some(tid), "thread_name", &format!("\"name\":\"{name}\""))?;
         }
         self.place = format!("\"pid\":{pid},\"tid\":{tid},\"ts\":");
         Ok(())

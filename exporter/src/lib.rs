@@ -25,6 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod dump;
 mod error;
 mod export;
 mod file_source;
@@ -33,6 +34,8 @@ mod method_map;
 pub mod model;
 mod perfetto;
 pub mod report;
+pub mod retrace;
+mod source_sites;
 mod warning;
 
 pub use error::ExportError;

@@ -9,7 +9,7 @@
 //! without a descriptor is legal. The lines may come in any order. The map's identity
 //! ([`MapId::of_lines`]) covers all of them in ascending order of id.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
@@ -17,6 +17,8 @@ use std::path::Path;
 use trace_format::{MapId, ids};
 
 use crate::ExportError;
+use crate::retrace::Mapping;
+use crate::source_sites::SourceSites;
 
 /// The longest map that is read. A million methods, each with a line of 250 bytes, fit.
 const MAX_LENGTH: u64 = 256 << 20;
@@ -29,6 +31,7 @@ pub struct MethodMap {
     lines: Vec<Line>,
     len: usize,
     id: Option<MapId>,
+    sites: SourceSites,
 }
 
 /// Where the parts of a line are in the text. A length of 0 means that there is no such id.
@@ -69,7 +72,7 @@ impl MethodMap {
         Self::default()
     }
 
-    /// Reads the map at `path`.
+    /// Reads the map at `path`, and the files and lines of its methods at `path.lines` if they are there.
     ///
     /// # Errors
     /// If it cannot be read, or a line of it cannot be.
@@ -82,7 +85,32 @@ impl MethodMap {
         if length > MAX_LENGTH {
             return Err(ExportError::MapTooLarge { file: path.to_owned(), length, limit: MAX_LENGTH });
         }
-        Self::parse(path, bytes)
+        let mut map = Self::parse(path, bytes)?;
+        // It only adds to names: without it, or with one that is no text, they are shorter.
+        let lines = File::open({
+            let mut name = path.as_os_str().to_owned();
+            name.push(".lines");
+            name
+        });
+        let mut text = String::new();
+        if let Ok(file) = lines
+            && file.take(MAX_LENGTH).read_to_string(&mut text).is_ok()
+        {
+            map.set_source_lines(text);
+        }
+        Ok(map)
+    }
+
+    /// Takes files and lines of the methods from the text of the instrumenter's `.lines` file. A line of it that cannot be
+    /// read is passed over.
+    pub fn set_source_lines(&mut self, text: String) {
+        self.sites = SourceSites::parse(text);
+    }
+
+    /// The source file of a method, empty if it is not known, and its first line there, 0 if it is not known.
+    #[must_use]
+    pub fn source_line(&self, id: u32) -> Option<(&str, u32)> {
+        self.sites.get(id)
     }
 
     /// Parses the bytes of a map; `file` is for errors only.
@@ -100,7 +128,7 @@ impl MethodMap {
             let length = text.len() as u64;
             return Err(ExportError::MapTooLarge { file: file.to_owned(), length, limit: MAX_LENGTH });
         }
-        let mut map = Self { text, lines: Vec::new(), len: 0, id: None };
+        let mut map = Self { text, lines: Vec::new(), len: 0, id: None, sites: SourceSites::default() };
         let mut whole: Vec<(u32, Range<usize>)> = Vec::new();
         let mut at = 0;
         for (number, raw) in map.text.split_inclusive('\n').enumerate() {
@@ -128,6 +156,32 @@ impl MethodMap {
             map.id = Some(MapId::of_lines(whole.iter().map(|(_, range)| &map.text[range.clone()])));
         }
         Ok(map)
+    }
+
+    /// This map with the names from before ProGuard or R8, for a build that was instrumented after them. The
+    /// identity stays that of the build. Methods that the mapping does not know, or cannot tell apart, stay.
+    #[must_use]
+    pub fn retraced(&self, mapping: &Mapping) -> Self {
+        let mut out =
+            Self { text: String::new(), lines: vec![Line::default(); self.lines.len()], ..self.clone() };
+        for (id, line) in self.lines.iter().enumerate() {
+            let Some(Method { class, method, descriptor }) =
+                u32::try_from(id).ok().and_then(|id| self.get(id))
+            else {
+                continue;
+            };
+            // Maps write class names in descriptors with dots or slashes.
+            let found = mapping.method(class, method, &descriptor.replace('.', "/"));
+            let (new_class, new_method) = match &found {
+                Some((class, method)) => (class.as_str(), method.as_str()),
+                None => (mapping.class(class).unwrap_or(class), method),
+            };
+            let lengths = [new_class.len(), new_method.len(), out.text.len()].map(u32::try_from);
+            let [Ok(class_len), Ok(method_len), Ok(class_at)] = lengths else { break };
+            out.lines[id] = Line { class_at, class_len, method_len, descriptor_len: line.descriptor_len };
+            out.text.push_str(&format!("{new_class} {new_method} {descriptor}\n"));
+        }
+        out
     }
 
     /// The identity of this map; [`MapId::UNKNOWN`] for an empty one.
@@ -257,6 +311,24 @@ mod tests {
         let error = MethodMap::parse(Path::new("m.txt"), b"#\n1,1,a \xff".to_vec()).unwrap_err();
         assert!(error.to_string().starts_with("m.txt:2: not UTF-8"), "{error}");
         assert!(parse("1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V").is_ok());
+    }
+
+    #[test]
+    fn obfuscated_names_are_retraced_and_the_identity_stays() {
+        let text = "1,1,a.b c (I)V\n2,1,a.b c (La.b;)V\n3,1,a.b x ()V\n4,1,o.K c (I)V\n5,9,a.b d";
+        let map = parse(text).unwrap();
+        let mapping = "com.acme.Main -> a.b:\n    1:2:void one(int):3:4 -> c\n    void two(com.acme.Main) -> c\n    \
+            void three() -> d\n";
+        let mapping = Mapping::parse(Path::new("mapping.txt"), mapping.as_bytes()).unwrap();
+        let retraced = map.retraced(&mapping);
+        let name =
+            |id| retraced.get(id).map(|m| format!("{} {} {}", m.class, m.method, m.descriptor)).unwrap();
+        assert_eq!(name(1), "com.acme.Main one (I)V");
+        assert_eq!(name(2), "com.acme.Main two (La.b;)V");
+        assert_eq!(name(3), "com.acme.Main x ()V");
+        assert_eq!(name(4), "o.K c (I)V");
+        assert_eq!(name(5), "com.acme.Main three ");
+        assert_eq!((retraced.map_id(), retraced.len(), retraced.get(6)), (map.map_id(), 5, None));
     }
 
     #[test]

@@ -9,10 +9,12 @@ use std::path::Path;
 
 use common::collect::{Slice, collect};
 use common::map;
+use exporter::model::Track;
 use exporter::{ExportInput, ExportOptions, Format, export};
 use proptest::prelude::*;
 use prost::Message;
-use trace_format::event::{Frame, Stage, TextId, Wait, WaitKind};
+use trace_format::event::{Change, Control, Frame, Stage, TextId, Usage, Wait, WaitKind};
+use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 use trace_format::{Event, Recording, ids};
 
@@ -229,16 +231,21 @@ fn json_slices(bytes: &[u8]) -> Vec<Slice> {
         us.parse::<u64>().unwrap() * 1000 + rest[..3].parse::<u64>().unwrap()
     };
     let events = document["traceEvents"].as_array().expect("events");
-    let anr = events.iter().find(|e| e["ph"] == "M" && e["args"]["name"] == "ANR").map(|e| e["tid"].clone());
+    let plain: HashMap<String, &str> = events
+        .iter()
+        .filter(|e| e["ph"] == "M" && e["name"] == "thread_name")
+        .filter_map(|e| Some((e["tid"].to_string(), e["args"]["name"].as_str()?)))
+        .filter(|(_, name)| Track::PLAIN.iter().any(|track| track.described().expect("a name").0 == *name))
+        .collect();
     let text = std::str::from_utf8(bytes).expect("UTF-8");
     let mut slices: Vec<Slice> = text
         .lines()
         .filter(|line| line.starts_with("{\"ph\":\"X\""))
         .map(|line| {
             let e: serde_json::Value = serde_json::from_str(line.trim_end_matches(',')).expect("an event");
-            let is_anr = Some(&e["tid"]) == anr.as_ref();
+            let tid = e["tid"].to_string();
             Slice {
-                place: if is_anr { "ANR".to_owned() } else { e["tid"].to_string() },
+                place: plain.get(&tid).map_or(tid, |name| (*name).to_owned()),
                 ts: ns(line, "\"ts\":"),
                 dur: ns(line, "\"dur\":"),
                 depth: 0,
@@ -307,6 +314,31 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
+/// Of the service ring. Times of signals and stalls are filled in.
+fn any_service() -> impl Strategy<Value = Event> {
+    let changes = [
+        Change::Paused,
+        Change::Resumed,
+        Change::Coarse,
+        Change::Precise,
+        Change::MethodOff,
+        Change::MethodOn,
+        Change::OverBudget,
+    ];
+    prop_oneof![
+        Just(Event::Stall(trace_format::event::Stall::default())),
+        Just(Event::Sigquit(common::sigquit(0, 0))),
+        (prop::sample::select(changes.to_vec()), 0..4u32, any::<u64>())
+            .prop_map(|(change, method, rate)| Event::Control(Control { change, method, rate })),
+        (any::<u8>(), any::<u64>(), any::<u64>(), any::<u32>()).prop_map(
+            |(state, ran, waited, voluntary)| {
+                // The synthetic main thread's, if that is the process's id.
+                Event::Usage(Usage { tid: 1, state, ran, waited, voluntary, involuntary: 0 })
+            }
+        ),
+    ]
+}
+
 /// A file, which is of no use when printed.
 #[derive(Clone)]
 struct Bytes(Vec<u8>);
@@ -319,8 +351,10 @@ impl std::fmt::Debug for Bytes {
 
 fn any_recording() -> impl Strategy<Value = Bytes> {
     let events = || prop::collection::vec((0..3_000_000_000u64, prop::bool::ANY, any_event()), 0..120);
-    let service = prop::collection::vec((1..5_000_000_000u64, 0..4u64, any::<bool>()), 0..6);
-    (prop::collection::vec(events(), 0..4), service, any::<u32>()).prop_map(|(threads, service, pid)| {
+    let kept = prop::collection::vec((1..5_000_000_000u64, 0..4u64, any_service()), 0..12);
+    let all =
+        (prop::collection::vec(events(), 0..4), kept, prop_oneof![any::<u32>(), Just(1)], any::<bool>());
+    all.prop_map(|(threads, service, pid, measured)| {
         let mut builder = RecordingBuilder::new(pid, "p\"q").start(common::clocks(10 * common::S));
         for text in ["one", "two \" \\", "three"] {
             builder.text(text);
@@ -336,18 +370,22 @@ fn any_recording() -> impl Strategy<Value = Bytes> {
             };
             builder = if i == 0 { builder.main("main", fill) } else { builder.thread("t", 5, fill) };
         }
+        if measured {
+            let text = b"clock=vDSO\nns_per_event_coarse=1e5\nns_per_event_precise=40.5\n";
+            builder = builder.section(SectionKind::SelfMeasurement, text);
+        }
         let file = builder
             .service(|t| {
                 let mut now = start;
-                for (gap, back, stall) in service {
+                for (gap, back, kind) in service {
                     now += gap;
                     let stuck_since = if back == 0 { 0 } else { now.saturating_sub(back * common::S) };
                     t.event(
                         now,
-                        if stall {
-                            Event::Stall(trace_format::event::Stall { stuck_since })
-                        } else {
-                            Event::Sigquit(common::sigquit(now, stuck_since))
+                        match kind {
+                            Event::Stall(_) => Event::Stall(trace_format::event::Stall { stuck_since }),
+                            Event::Sigquit(_) => Event::Sigquit(common::sigquit(now, stuck_since)),
+                            other => other,
                         },
                     );
                 }

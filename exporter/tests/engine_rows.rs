@@ -2,17 +2,22 @@
 
 mod common;
 mod engine;
+#[path = "engine_rows/recorder.rs"]
+mod recorder;
 
 use common::collect::{Slice, collect};
-use common::{FORMS, MS, S, TempFile, export_to_file, map, sigquit, stalled};
+use common::{FORMS, MS, S, TempFile, export_to_file, map, sigquit, stalled, verdict};
 use exporter::{ExportOptions, Format};
 use trace_format::event::{Frame, Message, Stage};
+use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+use trace_format::verdict::{Outcome, Verdict};
 use trace_format::{Event, Recording};
 
 /// All slices (instants, which are slices without length there, left out by their category of track).
 const SLICES: &str = "
-  select coalesce(iif(t.name = 'ANR', t.name, t.tid), tr.name) place, s.ts, s.dur, s.depth, s.name,
+  select coalesce(iif(t.name in ('ANR', 'anrscope recorder', 'main: processor while late'), t.name, t.tid), tr.name)
+    place, s.ts, s.dur, s.depth, s.name,
     coalesce(extract_arg(s.arg_set_id, 'debug.incomplete'), extract_arg(s.arg_set_id, 'args.incomplete'), 0)
       incomplete
   from slice s join track tr on s.track_id = tr.id left join thread_track tt on s.track_id = tt.id
@@ -121,6 +126,11 @@ fn a_stall_is_the_same_in_all_forms() {
         let [lock] = &contention[..] else { panic!("{contention:?}") };
         assert_eq!(lock["short_blocking_method"].as_str(), Some("com.example.Db.write"), "{lock}");
         assert_eq!(lock["short_blocked_method"].as_str(), Some("com.example.Sync.save"), "{lock}");
+        assert_eq!(
+            (lock["blocked_src"].as_str(), lock["blocking_src"].as_str()),
+            (Some("Sync.java:31"), Some("Db.java:0")),
+            "{lock}"
+        );
         assert_eq!(lock["blocking_thread_name"].as_str(), Some("worker-1"), "{lock}");
         assert_eq!(lock["blocking_tid"].as_u64().or(lock["blocking_thread_tid"].as_u64()), Some(4250));
         assert!(lock["blocking_utid"].is_u64() && lock["is_blocked_thread_main"] == 1, "{lock}");
@@ -160,6 +170,69 @@ fn a_dump_asked_of_an_idle_process_is_no_anr() {
         let server = engine::rows(&file.0, "select 1 from process where name = 'system_server'");
         assert!(server.is_empty());
     }
+}
+
+#[test]
+fn what_the_process_said_of_a_signal_decides_what_is_shown() {
+    let anrs = "include perfetto module android.anrs; select * from android_anrs";
+    let marks = "select name, dur, extract_arg(arg_set_id, 'debug.verdict') verdict,
+        extract_arg(arg_set_id, 'debug.confidence') confidence, extract_arg(arg_set_id, 'debug.reasons') reasons,
+        extract_arg(arg_set_id, 'debug.sender') sender, extract_arg(arg_set_id, 'debug.judged_by') judged_by
+        from slice where name glob 'ANR: *' or name = 'SIGQUIT' order by ts, dur";
+    let shown = |verdicts: &[Verdict]| {
+        let mut bytes = stalled();
+        for verdict in verdicts {
+            bytes = bytes.section(SectionKind::Verdict, &verdict.encode());
+        }
+        let bytes = bytes.build();
+        // The same rows in all forms, and the arguments where they are easy to ask for.
+        for options in &FORMS[1..] {
+            same_as_model(&bytes, options);
+        }
+        let answer =
+            engine::ask(&same_as_model(&bytes, &FORMS[0]).0, &[anrs, marks, "select msg from android_logs"]);
+        assert!(answer.problems.is_empty(), "{:?}", answer.problems);
+        answer.queries
+    };
+
+    // A suspicion first, and an ANR when the system was asked.
+    let rows = shown(&[verdict(Outcome::SuspectedAnr, false), verdict(Outcome::Anr, true)]);
+    let ([anr], [mark], [log]) = (&rows[0][..], &rows[1][..], &rows[2][..]) else { panic!("{rows:?}") };
+    assert_eq!(anr["subject"], "main thread blocked 5040 ms (SIGQUIT)");
+    assert_eq!((&mark["verdict"], &mark["confidence"]), (&"ANR".into(), &"high confidence".into()));
+    assert_eq!(
+        (&mark["sender"], &mark["judged_by"]),
+        (&"system".into(), &"the process, reconsidered".into())
+    );
+    assert_eq!(
+        mark["reasons"],
+        "sent by the system (uid 1000); main has been in one message for 5040 ms: stuck (5000 ms or more)"
+    );
+    let log = log["msg"].as_str().unwrap();
+    assert!(
+        log.starts_with("ANR (high confidence) in com.example.app: ") && log.contains("(uid 1000)"),
+        "{log}"
+    );
+
+    // Only suspected: in the form of an ANR that the app reports itself.
+    let rows = shown(&[verdict(Outcome::SuspectedAnr, false)]);
+    assert_eq!(rows[0][0]["subject"], "App requested: main thread blocked 5040 ms (suspected at a SIGQUIT)");
+    assert_eq!(rows[1][0]["verdict"], "suspected ANR");
+
+    // No ANR, though main was in one message for more than 2 s: what is left is our watchdog's own suspicion.
+    let rows = shown(&[verdict(Outcome::DumpRequested, false)]);
+    let [watchdog] = &rows[0][..] else { panic!("{rows:?}") };
+    assert_eq!(watchdog["subject"], "App requested: main thread blocked 5000 ms (watchdog)");
+    let [_, mark] = &rows[1][..] else { panic!("{rows:?}") };
+    assert_eq!((&mark["name"], &mark["verdict"]), (&"SIGQUIT".into(), &"dump requested".into()));
+
+    // Without a verdict the rule decides, and says so.
+    let rows = shown(&[]);
+    assert_eq!(rows[0][0]["subject"], "main thread blocked 5040 ms (SIGQUIT)");
+    assert_eq!(
+        (&rows[1][0]["judged_by"], &rows[1][0]["verdict"]),
+        (&"2 s rule".into(), &serde_json::Value::Null)
+    );
 }
 
 #[test]

@@ -4,11 +4,14 @@ mod common;
 
 use std::path::Path;
 
-use common::{MS, S, clocks, map, sigquit, stalled};
+use common::{MS, S, clocks, map, sigquit, stalled, verdict};
 use exporter::report::FrameKind;
 use exporter::{MethodMap, Report, Warning};
-use trace_format::event::{Message, Stall, Wait, WaitKind};
+use proptest::prelude::*;
+use trace_format::event::{Change, Control, Message, Stall, Usage, Wait, WaitKind};
+use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
+use trace_format::verdict::{Outcome, Verdict};
 use trace_format::{Event, MapId, Recording};
 
 fn report(builder: RecordingBuilder) -> Report {
@@ -130,4 +133,104 @@ fn the_map_of_another_build_is_told_and_not_used() {
 fn a_recording_without_a_main_thread_or_anything_else() {
     let page = report(RecordingBuilder::new(7, "com.example")).to_string();
     assert!(page.contains("NOTHING HUNG"), "{page}");
+}
+
+#[test]
+fn a_verdict_is_told_with_its_reasons_and_the_rule_by_its_name() {
+    let page =
+        report(stalled().section(SectionKind::Verdict, &verdict(Outcome::Anr, true).encode())).to_string();
+    for line in [
+        "  verdict     ANR (high confidence): main stuck 5.040 s in android.os.Handler: com.example.Main$PerformClick\n",
+        "              sent by the system (uid 1000)\n",
+        "              main has been in one message for 5040 ms: stuck (5000 ms or more)\n",
+        "  ANR         SIGQUIT from pid 1234 (uid 1000), 5.040 s after the message began; forwarded: catcher\n",
+    ] {
+        assert!(page.contains(line), "{line:?} is not in\n{page}");
+    }
+    let page = report(stalled()).to_string();
+    assert!(page.contains("verdict     ANR by the 2 s rule"), "{page}");
+
+    let requested = verdict(Outcome::DumpRequested, false);
+    let page = report(stalled().section(SectionKind::Verdict, &requested.encode())).to_string();
+    assert!(
+        page.contains("+7.040 s  by pid 1234 (uid 1000)\n              dump requested (medium"),
+        "{page}"
+    );
+    assert!(page.contains("SIGQUITs: 3 taken, 3 handed on, 0 handed to nobody; 1 of them rescued"), "{page}");
+    assert!(page.contains("suspected: our watchdog noticed"), "{page}");
+}
+
+#[test]
+fn the_page_says_what_recording_cost_and_what_is_missing_on_purpose() {
+    let control = |change, method, rate| Event::Control(Control { change, method, rate });
+    let mut b = RecordingBuilder::new(7, "com.example").map_id(map().map_id()).start(clocks(10 * S));
+    let target = b.text("H");
+    let usage =
+        |ran, waited| Event::Usage(Usage { tid: 7, state: b'S', ran, waited, voluntary: 3, involuntary: 9 });
+    let b = b
+        .main("main", |t| {
+            t.enter(10 * S, 1).exit(11 * S, 1);
+            t.event(20 * S, Event::MessageBegin(Message { target, what: 1, ..Message::default() }));
+        })
+        .service(|t| {
+            t.event(12 * S, control(Change::Paused, 0, 0))
+                .event(14 * S, control(Change::Resumed, 0, 0))
+                .event(15 * S, control(Change::OverBudget, 5, 300_000))
+                .event(16 * S, control(Change::MethodOff, 4, 0))
+                .event(22 * S, usage(S, 0))
+                .event(24 * S, usage(S, 1_500 * MS));
+        });
+    let cost = b"clock=vDSO\nns_per_event_coarse=2.50\nns_per_event_precise=40.00\n";
+    let page = report(b.section(SectionKind::SelfMeasurement, cost).last_alive(25 * S)).to_string();
+    for line in [
+        "MAIN THREAD HUNG for 5.000 s",
+        "  processor   main was waiting for a processor: of 2.000 s looked at it ran 0.000 ms, and waited 1.500 s for a \
+         processor\n              it gave the processor up 0 times and lost it 0 times\n",
+        "  cost: 40.0 ns an event when measured at the start (vDSO), 2.5 ns with coarse time: about 0 % of main's \
+         time, and for all threads 0 % of one processor\n",
+        "  paused from +2.000 s to +4.000 s: what is missing there is not idle time\n",
+        "  not recorded since +5.000 s: com.example.List.draw (its calls are short, and 300000 events a second were over \
+         the budget)\n",
+        "  not recorded since +6.000 s: com.example.Db.write (asked for)\n",
+    ] {
+        assert!(page.contains(line), "{line:?} is not in\n{page}");
+    }
+    let page = report(stalled()).to_string();
+    assert!(!page.contains("cost:") && !page.contains("processor"), "{page}");
+}
+
+#[test]
+fn an_anr_that_finds_main_in_no_message_is_no_hang_of_main() {
+    let mut elsewhere = verdict(Outcome::Anr, true);
+    elsewhere.sigquit = sigquit(11 * S, 0);
+    let quiet = RecordingBuilder::new(7, "com.example").start(clocks(10 * S)).main("main", |t| {
+        t.enter(10 * S, 1).exit(11 * S, 1);
+    });
+    let quiet = quiet.service(|t| {
+        t.event(11 * S, Event::Sigquit(elsewhere.sigquit));
+    });
+    let report = report(quiet.section(SectionKind::Verdict, &elsewhere.encode()).last_alive(60 * S));
+    assert!(!report.hung() && report.anrs.len() == 1);
+    let page = report.to_string();
+    assert!(page.contains("MAIN DID NOT HANG") && page.contains("\nANRS\n"), "{page}");
+    assert!(page.contains("+1.000 s  main thread not seen blocked (SIGQUIT)"), "{page}");
+}
+
+proptest! {
+    #[test]
+    fn any_verdict_section_gives_a_page_of_bounded_length(
+        bytes: Vec<u8>,
+        lines in "((signal|stuck_since|si_pid)=[0-9]{1,20}\n|reason=.{0,300}\n|verdict=(anr|duplicate)\n){0,40}",
+    ) {
+        let forged = format!("{lines}signal=107040000000\nverdict=anr\nconfidence=low\n");
+        let page = report(
+            stalled()
+                .section(SectionKind::Verdict, &bytes)
+                .section(SectionKind::Verdict, forged.as_bytes())
+                .section(SectionKind::Verdict, &verdict(Outcome::Duplicate, true).encode()),
+        )
+        .to_string();
+        prop_assert!(page.len() < 32 * 1024, "{}", page.len());
+        prop_assert!(Verdict::parse(&bytes).is_none());
+    }
 }

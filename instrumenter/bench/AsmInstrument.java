@@ -1,9 +1,13 @@
 import java.io.ByteArrayOutputStream;
 import java.io.FileOutputStream;
 import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Enumeration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -25,12 +29,28 @@ import org.objectweb.asm.commons.AdviceAdapter;
  * The peer: a jar instrumented with ASM as a build plug-in does it, with the same exits as ours (returns, and a
  * catch-any handler around the body). Constant pool copied, maxima computed, frames kept.
  *
- * <p>AsmInstrument IN.jar OUT.jar THREADS LEVEL
+ * <p>AsmInstrument IN.jar OUT.jar THREADS LEVEL [METHODMAP]
+ *
+ * <p>All methods are traced, or with a method map of ours those that it lists, with its ids.
  */
 public final class AsmInstrument {
     private static final String BEAT = "dev/anrscope/MethodBeat";
 
+    /** Ids by "class method (descriptor)" with dots, or nothing if all are traced. */
+    private static Map<String, Integer> wanted;
+
+    private static void read(String methodMap) throws Exception {
+        wanted = new HashMap<>();
+        for (String line : Files.readAllLines(Paths.get(methodMap))) {
+            String[] fields = line.split(",", 3);
+            wanted.put(fields[2], Integer.valueOf(fields[0]));
+        }
+    }
+
     public static void main(String[] args) throws Exception {
+        if (args.length > 4) {
+            read(args[4]);
+        }
         int threads = Integer.parseInt(args[2]);
         int level = Integer.parseInt(args[3]);
         ExecutorService pool = Executors.newFixedThreadPool(threads);
@@ -132,7 +152,16 @@ public final class AsmInstrument {
                         if ((access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE)) != 0) {
                             return visitor;
                         }
-                        return new Beats(visitor, access, name, descriptor, next[0]++);
+                        int id = next[0]++;
+                        if (wanted != null) {
+                            String owner = reader.getClassName();
+                            Integer given = wanted.get((owner + ' ' + name + ' ' + descriptor).replace('/', '.'));
+                            if (given == null) {
+                                return visitor;
+                            }
+                            id = given;
+                        }
+                        return new Beats(visitor, access, name, descriptor, id);
                     }
                 },
                 ClassReader.EXPAND_FRAMES);

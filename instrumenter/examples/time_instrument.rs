@@ -4,14 +4,16 @@
 //! cargo run --release -p instrumenter --example time_instrument -- IN.jar OUT.jar --threads 2 --level 6
 //! ```
 //!
-//! `--exits normal` leaves the handlers out. The maps go beside OUT.jar.
+//! `--exits normal` leaves the handlers out. The maps go beside OUT.jar. `--floor` only inflates and
+//! deflates every class: the least that it can cost. `--cache DIR` redoes only what has changed since
+//! the last run with it.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use instrumenter::{Exits, Input, MapPaths, Options, instrument};
+use instrumenter::{Exits, Input, MapPaths, Options, copy_through, instrument};
 
 fn main() -> ExitCode {
     match run() {
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = Options::default();
+    let mut floor = false;
     let mut paths = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -32,11 +35,16 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         match argument.as_str() {
             "--threads" => options.threads = value()?.parse()?,
             "--level" => options.level = value()?.parse()?,
+            "--cache" => options.cache = Some(value()?.into()),
+            "--floor" => floor = true,
             "--exits" => options.exits = if value()? == "normal" { Exits::Normal } else { Exits::All },
             _ => paths.push(PathBuf::from(argument)),
         }
     }
     let [input, output] = paths.as_slice() else { return Err("give IN.jar and OUT.jar".into()) };
+    if floor {
+        return Ok(copy_through(input, output, options.level, options.threads)?);
+    }
     let maps = MapPaths::beside(output.with_extension("methodMapping.txt"));
     let start = Instant::now();
     let summary = instrument(&[Input::new(input, output)], &maps, &options, &|_| {})?;
@@ -48,6 +56,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         ("collect", times.collect),
         ("number", times.number),
         ("write", times.write),
+        ("commit", times.commit),
         ("total", total),
     ] {
         writeln!(out, "{step:8} {:9.1} ms", time.as_secs_f64() * 1e3)?;

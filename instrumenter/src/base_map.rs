@@ -50,7 +50,7 @@ impl BaseMap {
         })
     }
 
-    fn parse(text: &str) -> Result<Self, (usize, &'static str, &'static str)> {
+    pub(crate) fn parse(text: &str) -> Result<Self, (usize, &'static str, &'static str)> {
         let mut map = Self::default();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
@@ -60,8 +60,15 @@ impl BaseMap {
             let bad = |what, cure| (index + 1, what, cure);
             let shape = || bad("not `id,access,class method (descriptor)`", "correct or remove the line");
             let mut fields = line.splitn(3, ',');
-            let mut number = || fields.next().and_then(|field| field.trim().parse::<u32>().ok());
+            let mut number = || fields.next().and_then(|field| field.trim().parse::<i64>().ok());
             let (id, access) = number().zip(number()).ok_or_else(shape)?;
+            let access = u32::try_from(access).map_err(|_| shape())?;
+            if id < 0 {
+                let cure = "remove the line: activities get `at` without one";
+                return Err(bad("a negative id, as old versions of Matrix wrote it", cure));
+            }
+            // What does not fit is as far outside as it can be.
+            let id = u32::try_from(id).unwrap_or(u32::MAX);
             let parts: Vec<&str> = fields.next().ok_or_else(shape)?.split_whitespace().collect();
             if !(2..=3).contains(&parts.len()) {
                 return Err(shape());
@@ -92,6 +99,10 @@ impl BaseMap {
         let mut key = String::new();
         push_method(&mut key, class, name, descriptor);
         self.ids.get(&dotted(key)).copied()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
     }
 
     /// The id behind the last one taken.
@@ -126,10 +137,30 @@ mod tests {
             ("0,1,a.B c ()V", 1),
             ("1044480,1,a.B c ()V", 1),
             ("-1,1,a.B c ()V", 1),
+            ("# x\n1048573,1,a.B c ()V", 2),
+            ("99999999999999,1,a.B c ()V", 1),
+            ("1,-1,a.B c ()V", 1),
             ("1,1,a.B c ()V\n1,1,a.B d ()V", 2),
             ("1,1,a.B c ()V\n2,1,a/B c ()V", 2),
         ] {
             assert_eq!(BaseMap::parse(text).unwrap_err().0, line, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..300)) {
+            let _ = BaseMap::parse(&String::from_utf8_lossy(&bytes));
+        }
+
+        #[test]
+        fn lines_in_any_order_are_read_or_refused(
+            lines in proptest::collection::vec("-?[0-9]{0,11},[0-9]{0,3},[a-b.]{0,4} [xy]{0,2}( \\(\\)V)?", 0..9),
+        ) {
+            if let Ok(map) = BaseMap::parse(&lines.join("\n")) {
+                assert!(map.next_id() <= ids::METHOD_LAST + 1);
+                assert_eq!(map.lines.len(), map.ids.len());
+            }
         }
     }
 }

@@ -1,40 +1,89 @@
 //! The first look at a class: its methods, and which of them are to be traced.
 
-use crate::base_map::BaseMap;
+use crate::cache::Sum;
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::text;
-use crate::error::SkipReason;
+use crate::error::{Malformed, SkipReason};
 use crate::filter;
-use crate::options::Options;
+use crate::focus::FocusFacts;
+use crate::matrix::MatrixFacts;
+use crate::options::Compat;
+use crate::outline::{self, Outline};
 use crate::rewrite;
+use crate::rules::Subject;
+use crate::selection::{ClassView, Selection};
+use crate::splice::lock;
+use crate::waits::scan;
 
 /// What the maps need to know of a class.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ClassFacts {
-    /// Internal name.
+    /// Internal name; with a mapping, the one from before obfuscation.
     pub(crate) name: String,
+    /// Internal name in the file, where it is another.
+    pub(crate) obfuscated: Option<String>,
+    /// The superclass, if there is one, then the interfaces: internal names in its file.
+    pub(crate) supertypes: Box<[Box<str>]>,
     pub(crate) source_file: Option<String>,
     /// In the order of the class file.
     pub(crate) methods: Vec<MethodFacts>,
+    pub(crate) focus: FocusFacts,
+    /// What only Matrix's way asks for.
+    pub(crate) matrix: MatrixFacts,
+    /// With waits and a cache, the classes on whose supertypes it depends what is inserted here: internal
+    /// names in the file, sorted.
+    pub(crate) asked: Box<[Box<str>]>,
+    /// What the last run decided for it because of other classes.
+    pub(crate) decided: Sum,
+    /// The class file, if it is to be explained.
+    pub(crate) kept: Option<Box<[u8]>>,
 }
 
-#[derive(Debug)]
+impl ClassFacts {
+    /// Internal name as in the file.
+    pub(crate) fn name_in_file(&self) -> &str {
+        self.obfuscated.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Internal name in the file; none for `java/lang/Object` and for modules.
+    pub(crate) fn super_class(&self) -> Option<&str> {
+        self.supertypes.first().map(|name| &**name)
+    }
+}
+
+#[derive(Clone, Debug)]
 pub(crate) struct MethodFacts {
     pub(crate) access: u16,
+    /// With a mapping, name and descriptor are those from before obfuscation.
     pub(crate) name: Box<str>,
     pub(crate) descriptor: Box<str>,
     pub(crate) first_line: Option<u16>,
     pub(crate) verdict: Verdict,
+    /// Whether the mapping knows several methods that it could be.
+    pub(crate) ambiguous: bool,
+    /// Line of the rule that decided, or 0.
+    pub(crate) rule: u32,
+    /// The id of an earlier run that the method keeps, or 0.
+    pub(crate) kept_id: u32,
+}
+
+impl MethodFacts {
+    /// Whether the maps have the same to say of the method as of `other`, its name and id apart.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        (self.access, self.first_line, &self.verdict) == (other.access, other.first_line, &other.verdict)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Trace,
-    /// The filter's rule says that it is not worth it.
+    /// The default rule says that it is not worth it.
     Ignore,
     /// Its class is blocked.
     Block,
+    /// A rule excludes it.
+    Exclude,
     /// Native or abstract.
     NoCode,
     /// Its code is broken.
@@ -46,56 +95,184 @@ pub(crate) enum Verdict {
 /// # Errors
 ///
 /// Why the class must be copied as it is.
-pub(crate) fn collect(bytes: &[u8], options: &Options, base: &BaseMap) -> Result<ClassFacts, SkipReason> {
+pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts, SkipReason> {
     let class = ClassFile::read(bytes)?;
-    let name = text::decode(class.name).into_owned();
-    let facts = |methods| ClassFacts {
-        name: name.clone(),
+    let in_file = text::decode(class.name).into_owned();
+    let mapping = selection.mapping.as_ref();
+    let original = mapping.and_then(|mapping| mapping.class(&in_file)).filter(|name| **name != in_file);
+    let mut facts = ClassFacts {
         source_file: class.source_file.map(|file| text::decode(file).into_owned()),
-        methods,
+        supertypes: class.names_of_supertypes(),
+        ..ClassFacts::default()
     };
-    if class.access & access::MODULE != 0 {
-        return Ok(facts(Vec::new()));
+    if let Some(file) = mapping.and_then(|mapping| mapping.source_file(&in_file)) {
+        facts.source_file = Some(file.to_owned());
     }
-    let untouchable = filter::never_touched(&name) || filter::covers(&options.call_class, &name);
-    if !untouchable && rewrite::calls_already(&class, &options.call_class) {
+    (facts.name, facts.obfuscated) = match original {
+        Some(original) => (original.to_owned(), Some(in_file)),
+        None => (in_file, None),
+    };
+    if selection.compat == Compat::Matrix {
+        facts.matrix = MatrixFacts::of(&class)?;
+    }
+    if class.access & access::MODULE != 0 {
+        return Ok(facts);
+    }
+    let untouchable = selection.untouchable(&facts.name);
+    if !untouchable && rewrite::calls_already(&class, &selection.call_class) {
         return Err(SkipReason::AlreadyInstrumented);
     }
-    let blocked = untouchable || options.filter.blocks(&name);
-    let methods = class.methods.iter().map(|method| {
-        let (method_name, descriptor) = (text::decode(method.name), text::decode(method.descriptor));
-        let forced = !untouchable && base.id(&name, &method_name, &descriptor).is_some();
-        let (verdict, first_line) = judge(&class, method, blocked && !forced, forced);
-        MethodFacts {
-            access: method.access,
-            name: method_name.into(),
-            descriptor: descriptor.into(),
-            first_line,
-            verdict,
-        }
-    });
-    let methods = methods.collect();
-    Ok(facts(methods))
+    if selection.explains(&facts.name, facts.name_in_file()) {
+        facts.kept = Some(bytes.into());
+    }
+    if let Some(catalogue) = selection.waits.as_ref().filter(|_| selection.cached) {
+        facts.asked = scan::asked(&class, catalogue);
+    }
+    let annotations = Annotations::of(&class, selection)?;
+    let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
+    let blocked = selection.blocks_whole(&view);
+    let mut methods = Vec::with_capacity(class.methods.len());
+    for (index, method) in class.methods.iter().enumerate() {
+        let annotations = annotations.methods.get(index).map(Vec::as_slice).unwrap_or_default();
+        let look = Look { class: &class, facts: &facts, view: &view, blocked, selection };
+        methods.push(look.at(method, annotations));
+    }
+    facts.focus = FocusFacts::of(&class, selection.may_change(&view))?;
+    facts.methods = methods;
+    Ok(facts)
 }
 
-fn judge(class: &ClassFile<'_>, method: &Method<'_>, blocked: bool, forced: bool) -> (Verdict, Option<u16>) {
-    if method.access & (access::NATIVE | access::ABSTRACT) != 0 {
-        return (Verdict::NoCode, None);
+/// Internal names of annotations, from before obfuscation; all empty where no rule asks for them.
+#[derive(Default)]
+struct Annotations {
+    class: Vec<String>,
+    methods: Vec<Vec<String>>,
+}
+
+impl Annotations {
+    fn of(class: &ClassFile<'_>, selection: &Selection) -> Result<Self, Malformed> {
+        if !selection.rules.ask_for_annotations() {
+            return Ok(Self::default());
+        }
+        let original = |mut names: Vec<String>| {
+            for name in &mut names {
+                if let Some(original) = selection.mapping.as_ref().and_then(|mapping| mapping.class(name)) {
+                    *name = original.to_owned();
+                }
+            }
+            names
+        };
+        let outline = Outline::of(class)?;
+        let methods = outline.methods.iter().map(|method| outline::annotations(class, &method.attributes));
+        Ok(Self {
+            class: original(outline::annotations(class, &outline.attributes)?),
+            methods: methods.map(|names| names.map(original)).collect::<Result<_, _>>()?,
+        })
     }
-    if blocked {
-        return (Verdict::Block, None);
+}
+
+/// What the looks at the methods of a class share.
+struct Look<'a> {
+    class: &'a ClassFile<'a>,
+    facts: &'a ClassFacts,
+    view: &'a ClassView<'a>,
+    /// Whether all its methods are blocked.
+    blocked: bool,
+    selection: &'a Selection,
+}
+
+impl Look<'_> {
+    fn at(&self, method: &Method<'_>, annotations: &[String]) -> MethodFacts {
+        let (name, descriptor) = (text::decode(method.name), text::decode(method.descriptor));
+        let mut found = MethodFacts {
+            access: method.access,
+            name: name.as_ref().into(),
+            descriptor: descriptor.as_ref().into(),
+            first_line: None,
+            verdict: Verdict::NoCode,
+            ambiguous: false,
+            rule: 0,
+            kept_id: 0,
+        };
+        let has_code = method.access & (access::NATIVE | access::ABSTRACT) == 0;
+        let code = match self.blocked || !has_code {
+            true => Ok(None),
+            false => Code::of(self.class, method),
+        };
+        if let Some(mapping) = &self.selection.mapping {
+            let line = code.as_ref().ok().and_then(Option::as_ref);
+            let line = line.and_then(|code| code.first_line(self.class));
+            let original = mapping.method(self.facts.name_in_file(), &name, &descriptor, line);
+            found.name = original.name.into();
+            found.descriptor = original.descriptor.into();
+            found.first_line = original.line;
+            found.ambiguous = original.ambiguous;
+        }
+        found.verdict = match &code {
+            Ok(Some(code)) => {
+                let (verdict, rule) = self.judge(code, method, &found, annotations);
+                found.rule = rule;
+                verdict
+            }
+            Ok(None) if self.blocked && has_code => Verdict::Block,
+            Ok(None) => Verdict::NoCode,
+            Err(broken) => Verdict::Skip((*broken).into()),
+        };
+        if let (Ok(Some(code)), None, Verdict::Trace) = (&code, found.first_line, &found.verdict) {
+            found.first_line = code.first_line(self.class);
+        }
+        found
     }
-    let code = match Code::of(class, method) {
-        Ok(Some(code)) => code,
-        Ok(None) => return (Verdict::NoCode, None),
-        Err(broken) => return (Verdict::Skip(broken.into()), None),
-    };
-    let verdict = match filter::worth_tracing(code.bytes, method.is_constructor()) {
-        Ok(true) => Verdict::Trace,
-        Ok(false) if forced => Verdict::Trace,
-        Ok(false) => Verdict::Ignore,
-        Err(broken) => Verdict::Skip(broken.behind(code.at).into()),
-    };
-    let first_line = if verdict == Verdict::Trace { code.first_line(class) } else { None };
-    (verdict, first_line)
+
+    fn judge(
+        &self,
+        code: &Code<'_>,
+        method: &Method<'_>,
+        found: &MethodFacts,
+        annotations: &[String],
+    ) -> (Verdict, u32) {
+        let subject = Subject {
+            class: self.view.name,
+            class_annotations: self.view.annotations,
+            name: &found.name,
+            descriptor: &found.descriptor,
+            annotations,
+            size: code.bytes.len() as u32,
+        };
+        let worth = || {
+            let worth = filter::worth_tracing(code.bytes, method.is_constructor());
+            let worth = worth.map_err(|broken| broken.behind(code.at))?;
+            // Whoever waits for a lock is to be seen, also in a method that calls nothing.
+            let waits = || lock::is_locked(self.class, method) || scan::has_monitors(code.bytes);
+            Ok(worth || self.selection.waits.is_some() && waits())
+        };
+        let judged = self.selection.judge(self.view, &subject, worth);
+        judged.unwrap_or_else(|broken: Malformed| (Verdict::Skip(broken.into()), 0))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A class with methods of these names.
+    pub(crate) fn any_class(name: &str, methods: &[&str]) -> ClassFacts {
+        let method = |name: &&str| MethodFacts {
+            access: 1,
+            name: (**name).into(),
+            descriptor: "(La/B;)V".into(),
+            first_line: Some(12),
+            verdict: Verdict::Trace,
+            ambiguous: false,
+            rule: 0,
+            kept_id: 0,
+        };
+        ClassFacts {
+            name: name.to_owned(),
+            supertypes: Box::from(["java/lang/Object".into()]),
+            source_file: Some("B.java".to_owned()),
+            methods: methods.iter().map(method).collect(),
+            ..ClassFacts::default()
+        }
+    }
 }

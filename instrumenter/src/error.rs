@@ -56,6 +56,18 @@ pub enum SkipReason {
     /// The calls need one stack slot more than there can be.
     #[error("the operand stack has 65,535 slots already")]
     StackTooDeep,
+    /// The calls of `i` and `o` are there, that of `at` is not.
+    #[error("no call of at: {0}")]
+    Focus(Box<SkipReason>),
+    /// The method uses all local variables, and a lock of its own needs one more.
+    #[error("the method has 65,535 local variables already")]
+    TooManyLocals,
+    /// A handler of the method's own has no frame, so none can be made for what ends a wait.
+    #[error("an exception handler has no stack map frame")]
+    HandlerWithoutFrame,
+    /// The method is traced, but its waits are not told.
+    #[error("its waits are not told: {0}")]
+    Waits(Box<SkipReason>),
     /// A table of the method has no room for one row more.
     #[error("the method has 65,535 exception handlers or stack map frames already")]
     TableFull,
@@ -133,6 +145,16 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
+    /// Two files of an input have one name for the file system of the output.
+    #[error(
+        "{} is there already: two files of the input have names that differ only by case, which this \
+         file system does not tell apart: put the classes into a jar, or write to another file system",
+        path.display()
+    )]
+    SameName {
+        /// The second one.
+        path: PathBuf,
+    },
     /// No inputs were given.
     #[error("nothing to instrument: give at least one jar, aar or folder of class files")]
     NoInputs,
@@ -156,6 +178,26 @@ pub enum Error {
         line: usize,
         /// What is wrong with it.
         what: &'static str,
+        /// What to do.
+        cure: &'static str,
+    },
+    /// A line of a block list, rules file or mapping that cannot be followed.
+    #[error("{}:{line}: {what}: {cure}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        what: String,
+        /// What to do.
+        cure: &'static str,
+    },
+    /// Two options that exclude each other.
+    #[error("{with} and --compat matrix do not go together: {cure}")]
+    NotWithMatrix {
+        /// The other one.
+        with: &'static str,
         /// What to do.
         cure: &'static str,
     },

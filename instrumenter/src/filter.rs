@@ -5,12 +5,43 @@
 //! Matrix's, it also holds for abstract classes, default and static methods of interfaces and enum
 //! bodies, and no class is left out for a part of its name.
 
+use std::path::PathBuf;
+
 use crate::class::opcodes::{self, INVOKEDYNAMIC, INVOKESPECIAL, INVOKEVIRTUAL, IRETURN, PUTFIELD, SALOAD};
 use crate::error::Malformed;
 
 /// Classes that are never touched, whatever the filter or a base map says: the runtime itself, and
 /// what only the boot class loader may define.
 const NEVER: [&str; 2] = ["dev/anrscope", "java"];
+
+/// What a name in a block list stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// The class of that name, and those nested in it.
+    Class,
+    /// Every class below the package of that name.
+    Package,
+    Either,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// With slashes, and none at the end.
+    pub(crate) name: String,
+    pub(crate) scope: Scope,
+    /// File and line, if it was read from one.
+    pub(crate) origin: Option<(PathBuf, usize)>,
+}
+
+impl Entry {
+    pub(crate) fn covers(&self, class: &str) -> bool {
+        class.strip_prefix(self.name.as_str()).is_some_and(|rest| match self.scope {
+            Scope::Class => rest.is_empty() || rest.starts_with('$'),
+            Scope::Package => rest.starts_with('/'),
+            Scope::Either => rest.is_empty() || rest.starts_with(['/', '$']),
+        })
+    }
+}
 
 /// The classes that are left alone.
 ///
@@ -19,13 +50,15 @@ const NEVER: [&str; 2] = ["dev/anrscope", "java"];
 /// name: `com/acme/util` blocks `com/acme/util/Text`, but not `com/acme/utilities/Text`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    blocked: Vec<String>,
+    blocked: Vec<Entry>,
 }
 
 impl Default for Filter {
     /// Blocks `android/` and `com/tencent/matrix/`, as Matrix does.
     fn default() -> Self {
-        Self { blocked: vec!["android".to_owned(), "com/tencent/matrix".to_owned()] }
+        let mut filter = Self::none();
+        ["android", "com/tencent/matrix"].into_iter().for_each(|name| filter.block(name));
+        filter
     }
 }
 
@@ -41,14 +74,30 @@ impl Filter {
         let name = name.trim().replace('.', "/");
         let name = name.trim_end_matches('/');
         if !name.is_empty() {
-            self.blocked.push(name.to_owned());
+            self.push(Entry { name: name.to_owned(), scope: Scope::Either, origin: None });
         }
+    }
+
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.blocked.push(entry);
     }
 
     /// Whether the class of this internal name is blocked.
     #[must_use]
     pub fn blocks(&self, class: &str) -> bool {
-        self.blocked.iter().any(|entry| covers(entry, class))
+        self.blocked.iter().any(|entry| entry.covers(class))
+    }
+
+    /// File and line of the first line of a block list that covers `class`.
+    pub(crate) fn origin(&self, class: &str) -> Option<(PathBuf, usize)> {
+        self.blocked.iter().filter(|entry| entry.covers(class)).find_map(|entry| entry.origin.clone())
+    }
+
+    /// The lines of block lists that none of `classes` is covered by.
+    pub(crate) fn unused<'a>(&self, classes: impl Iterator<Item = &'a str> + Clone) -> Vec<(PathBuf, usize)> {
+        let idle = |entry: &&Entry| !classes.clone().any(|class| entry.covers(class));
+        let listed = self.blocked.iter().filter(|entry| entry.origin.is_some());
+        listed.filter(idle).filter_map(|entry| entry.origin.clone()).collect()
     }
 }
 
@@ -134,5 +183,44 @@ mod tests {
             assert_eq!(case(&[call]), (true, true), "{call:?}");
         }
         assert!(worth_tracing(&[255], false).is_err());
+    }
+
+    /// All 202 opcodes, each alone and beside a call of a super constructor.
+    #[test]
+    fn item_34_the_truth_table_of_all_opcodes() {
+        let table = include_str!("../tests/data/opcodes.txt");
+        let mut seen = 0;
+        for line in table.lines().filter(|line| !line.starts_with('#')) {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let [opcode, _, length, kind] = fields[..] else { panic!("{line}") };
+            let opcode: u8 = opcode.parse().unwrap();
+            assert_eq!(usize::from(opcode), seen, "{line}");
+            seen += 1;
+            let instruction = |behind: usize| match (opcode, length.parse::<usize>().unwrap()) {
+                // Padding up to a multiple of four, then no cases.
+                (170, _) => [
+                    vec![170; 1],
+                    vec![0; (4 - (behind + 1) % 4) % 4],
+                    vec![0; 4],
+                    vec![0, 0, 0, 1],
+                    vec![0; 4],
+                ]
+                .concat(),
+                (171, _) => [vec![171; 1], vec![0; (4 - (behind + 1) % 4) % 4], vec![0; 8]].concat(),
+                (196, _) => vec![196, 21, 0, 1],
+                (_, length) => [vec![opcode], vec![0; length - 1]].concat(),
+            };
+            let super_call = [ALOAD_0, INVOKESPECIAL, 0, 1];
+            let alone = [instruction(0), vec![RETURN]].concat();
+            let beside = [&super_call[..], &instruction(4), &[RETURN]].concat();
+            let worth = |code: &[u8], constructor| worth_tracing(code, constructor).unwrap();
+            let is_call = kind == "call" || kind == "special";
+            assert_eq!(worth(&alone, false), is_call, "{line}");
+            assert_eq!(worth(&alone, true), kind == "call", "{line}");
+            assert!(worth(&beside, false), "{line}");
+            assert_eq!(worth(&beside, true), kind != "simple", "{line}");
+        }
+        assert_eq!(seen, 202);
+        assert!(worth_tracing(&[202], false).is_err());
     }
 }

@@ -1,120 +1,254 @@
 //! Folders of class files.
 
-use std::fs;
+use std::collections::HashSet;
+use std::fs::{self, File as FsFile};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rayon::prelude::*;
 
 use crate::archive::read::MAX_CLASS;
 use crate::archive::write::rewritten_class;
+use crate::cache::{Item, Listing, Stamp, Sum};
 use crate::collect::{self, ClassFacts};
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
-use crate::run::Session;
+use crate::session::Session;
+use crate::staged::Staged;
 use crate::summary::{Skip, Warning};
 
 /// A file of the folder, and the number of its class if it is one.
 struct File {
     relative: PathBuf,
     class: Option<usize>,
+    stamp: Stamp,
+    sum: Sum,
+    /// Its place among the files of the last run.
+    place: Option<usize>,
+    /// Of the file that an earlier run made of it and that is right as it is.
+    kept: Option<Stamp>,
+}
+
+impl File {
+    fn is_class(&self) -> bool {
+        self.relative.extension().is_some_and(|end| end == "class")
+    }
 }
 
 pub(crate) struct Folder {
     root: PathBuf,
+    /// When the files were listed.
+    read: SystemTime,
     folders: Vec<PathBuf>,
     files: Vec<File>,
+    /// Files and folders that an earlier run made of something that is there no more.
+    stale: Vec<PathBuf>,
+    stale_folders: Vec<PathBuf>,
 }
 
-fn read_error(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+/// What was found out about a class file.
+enum Look {
+    /// It is as it was in the last run.
+    Known,
+    New(Sum, Result<Box<ClassFacts>, SkipReason>),
+}
+
+fn bytes_of(file: &File) -> &[u8] {
+    file.relative.as_os_str().as_encoded_bytes()
+}
+
+fn read_error(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
     |source| Error::Read { path: path.into(), source }
 }
 
-fn write_error(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+fn write_error(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
     |source| Error::Write { path: path.into(), source }
 }
 
 impl Folder {
-    /// Lists the files below `root`, sorted, and collects the classes among them.
-    pub(crate) fn collect(root: &Path, session: &mut Session<'_>) -> Result<Self, Error> {
-        let mut folder = Self { root: root.into(), folders: Vec::new(), files: Vec::new() };
+    /// Lists the files below `root`, sorted, and collects the classes among them. `output` is where an
+    /// earlier run with the same cache wrote to, if what it wrote may be kept.
+    pub(crate) fn collect(
+        root: &Path,
+        output: Option<&Path>,
+        session: &mut Session<'_>,
+    ) -> Result<Self, Error> {
+        let mut folder = Self {
+            root: root.into(),
+            read: SystemTime::now(),
+            folders: Vec::new(),
+            files: Vec::new(),
+            stale: Vec::new(),
+            stale_folders: Vec::new(),
+        };
+        folder.list(session)?;
+        if session.is_cached() {
+            folder.stamp(output, session)?;
+        }
+        folder.collect_classes(session)?;
+        Ok(folder)
+    }
+
+    fn list(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
         let mut pending = vec![PathBuf::new()];
         while let Some(relative) = pending.pop() {
-            let path = root.join(&relative);
+            let path = self.root.join(&relative);
             for entry in fs::read_dir(&path).map_err(read_error(&path))? {
                 let entry = entry.map_err(read_error(&path))?;
                 let kind = entry.file_type().map_err(read_error(&path))?;
                 let relative = relative.join(entry.file_name());
                 if kind.is_dir() {
-                    folder.folders.push(relative.clone());
+                    self.folders.push(relative.clone());
                     pending.push(relative);
                 } else if kind.is_symlink() && entry.path().is_dir() {
                     // Could lead in a circle, or out of the folder.
                     let entry = relative.display().to_string();
-                    session.warn(root, Warning::LinkedFolder { entry });
+                    session.warn(&self.root, Warning::LinkedFolder { entry });
                 } else if relative == Path::new(map_id_class::ENTRY) {
-                    session.warn(root, Warning::OldMapId { entry: relative.display().to_string() });
+                    let entry = relative.display().to_string();
+                    session.warn(&self.root, Warning::OldMapId { entry });
                 } else {
-                    folder.files.push(File { relative, class: None });
+                    let (stamp, sum) = (Stamp::NONE, Sum::default());
+                    self.files.push(File { relative, class: None, stamp, sum, place: None, kept: None });
                 }
             }
         }
-        folder.folders.sort();
-        folder.files.sort_by(|a, b| a.relative.cmp(&b.relative));
-        folder.collect_classes(session)?;
-        Ok(folder)
+        self.folders.sort();
+        // As bytes: a comparison part by part would cost more than reading the folders.
+        self.files.sort_by(|a, b| bytes_of(a).cmp(bytes_of(b)));
+        Ok(())
+    }
+
+    /// Notes the stamps of all files, which of them are as they were and have an output that is as it
+    /// was written, and what the last run made that is of no use any more.
+    fn stamp(&mut self, output: Option<&Path>, session: &mut Session<'_>) -> Result<(), Error> {
+        let (root, read) = (self.root.as_path(), self.read);
+        let known = session.known_mut();
+        for file in &mut self.files {
+            file.place = file.relative.to_str().and_then(|name| known.place(name));
+        }
+        let known = session.known();
+        session.pool.install(|| {
+            self.files.par_iter_mut().with_min_len(64).try_for_each(|file| {
+                let path = root.join(&file.relative);
+                let now = Stamp::of(&fs::metadata(&path).map_err(read_error(&path))?);
+                file.stamp = now.if_settled(read);
+                if let (Some(output), Some(before)) = (output, known.get(file.place)) {
+                    let there = fs::metadata(output.join(&file.relative)).ok();
+                    let there = there.map(|there| Stamp::of(&there));
+                    file.kept = there.filter(|&there| there == before.output);
+                }
+                Ok(())
+            })
+        })?;
+        if output.is_some() {
+            let folders: HashSet<&str> = self.folders.iter().filter_map(|path| path.to_str()).collect();
+            let gone = |name: &&str| !folders.contains(name);
+            self.stale = known.lost().filter(gone).map(PathBuf::from).collect();
+            let is_file = |path: &PathBuf| self.files.iter().any(|file| file.relative == *path);
+            let lost = known.folders().iter().filter(|name| gone(name)).map(PathBuf::from);
+            self.stale_folders = lost.filter(|path| !is_file(path)).collect();
+            // What lies deeper goes first.
+            self.stale_folders.sort_by(|a, b| b.cmp(a));
+        }
+        Ok(())
     }
 
     fn collect_classes(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
-        let look = |file: &File| -> Result<Option<Result<ClassFacts, SkipReason>>, Error> {
-            if file.relative.extension().is_none_or(|end| end != "class") {
-                return Ok(None);
+        let known = session.known();
+        let look = |file: &File| -> Result<Option<Look>, Error> {
+            let before = known.get(file.place);
+            let same_stamp = |before: &Stamp| file.stamp == *before && file.stamp != Stamp::NONE;
+            if !file.is_class() {
+                return Ok(before.filter(|before| same_stamp(&before.stamp)).map(|_| Look::Known));
+            }
+            let before = before.filter(|before| before.class.is_some() && !before.again);
+            if before.is_some_and(|before| same_stamp(&before.stamp)) {
+                return Ok(Some(Look::Known));
             }
             let path = self.root.join(&file.relative);
             if fs::metadata(&path).map_err(read_error(&path))?.len() > MAX_CLASS {
-                return Ok(Some(Err(SkipReason::ClassTooLarge)));
+                return Ok(Some(Look::New(Sum::default(), Err(SkipReason::ClassTooLarge))));
             }
             let bytes = fs::read(&path).map_err(read_error(&path))?;
-            Ok(Some(collect::collect(&bytes, session.options, &session.base)))
+            let sum = if session.is_cached() { Sum::of(&bytes) } else { Sum::default() };
+            // Touched, or too young to tell by its time, but the same.
+            if before.is_some_and(|before| before.sum == sum) {
+                return Ok(Some(Look::Known));
+            }
+            let found = collect::collect(&bytes, &session.selection);
+            Ok(Some(Look::New(sum, found.map(Box::new))))
         };
         let looks: Vec<_> = session.pool.install(|| self.files.par_iter().map(look).collect());
         for (file, look) in self.files.iter_mut().zip(looks) {
             match look? {
-                None => {}
-                Some(Ok(facts)) => file.class = Some(session.add_class(&self.root, facts)),
-                Some(Err(reason)) => {
-                    let class = file.relative.display().to_string();
-                    session.skips.push(Skip { input: self.root.clone(), class, method: None, reason });
+                None => file.kept = None,
+                Some(Look::Known) => {
+                    let (sum, facts) = session.known_mut().take(file.place);
+                    file.sum = sum;
+                    file.class = facts.map(|facts| session.add_packed(&self.root, facts));
+                }
+                Some(Look::New(sum, found)) => {
+                    (file.sum, file.kept) = (sum, None);
+                    match found {
+                        Ok(facts) => {
+                            let (_, saved) = session.known_mut().take(file.place);
+                            file.class = Some(session.add_class(&self.root, *facts, saved));
+                        }
+                        Err(reason) => {
+                            let class = file.relative.display().to_string();
+                            let input = self.root.clone();
+                            session.skips.push(Skip { input, class, method: None, reason });
+                        }
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// Writes the folder to `target`, which exists and is empty.
+    /// Writes the folder, or what is not right in it any more, to `staged`.
     pub(crate) fn write(
         &self,
-        target: &Path,
+        staged: &mut Staged,
         map: &MethodMap,
         map_id: bool,
         session: &mut Session<'_>,
     ) -> Result<(), Error> {
-        for folder in &self.folders {
+        let (target, updates) = (staged.path().to_owned(), staged.is_update());
+        let output = staged.target().to_owned();
+        // In an update, only what is new.
+        for folder in self.folders.iter().filter(|folder| !updates || !output.join(folder).is_dir()) {
             let path = target.join(folder);
             fs::create_dir_all(&path).map_err(write_error(&path))?;
         }
         let write = |file: &File| -> Result<_, Error> {
-            let (from, to) = (self.root.join(&file.relative), target.join(&file.relative));
             let mut outcome = (0, Vec::new());
+            if updates
+                && file.kept.is_some()
+                && file.class.is_none_or(|class| session.is_as_it_was(class, map))
+            {
+                outcome.0 = usize::from(file.class.is_some_and(|class| map.changes(class)));
+                return Ok(outcome);
+            }
+            let (from, to) = (self.root.join(&file.relative), target.join(&file.relative));
+            if let Some(parent) = to.parent().filter(|_| updates) {
+                fs::create_dir_all(parent).map_err(write_error(parent))?;
+            }
             if let Some(number) = file.class {
                 let bytes = fs::read(&from).map_err(read_error(&from))?;
                 let (new, reasons) = rewritten_class(&bytes, number, map, session);
                 outcome.1.extend(reasons.into_iter().map(|(method, reason)| (number, method, reason)));
                 if let Some(new) = new {
                     outcome.0 = 1;
-                    fs::write(&to, new).map_err(write_error(&to))?;
+                    write_new(&to, &new)?;
                     return Ok(outcome);
                 }
+            }
+            if to.symlink_metadata().is_ok() {
+                return Err(same_but_for_case(&to));
             }
             fs::copy(&from, &to).map_err(write_error(&to))?;
             Ok(outcome)
@@ -129,8 +263,47 @@ impl Folder {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent).map_err(write_error(parent))?;
             }
-            fs::write(&path, map_id_class::bytes(map.id)).map_err(write_error(&path))?;
+            fs::write(&path, map_id_class::bytes(map.texts().id)).map_err(write_error(&path))?;
         }
+        staged.remove(self.stale.iter().cloned(), self.stale_folders.iter().cloned());
         Ok(())
+    }
+
+    /// What the next run is to know, with the files below `output` as they are now. None if a name is
+    /// no text: it could not be found again.
+    pub(crate) fn listing(&self, output: &Path) -> Option<Listing> {
+        let texts = |paths: &[PathBuf]| -> Option<Vec<String>> {
+            paths.iter().map(|path| path.to_str().map(str::to_owned)).collect()
+        };
+        let item = |file: &File| {
+            // What was kept was looked at already.
+            let there = file
+                .kept
+                .or_else(|| fs::metadata(output.join(&file.relative)).ok().map(|there| Stamp::of(&there)));
+            Some(Item {
+                name: file.relative.to_str()?.to_owned(),
+                stamp: file.stamp,
+                output: there.unwrap_or(Stamp::NONE),
+                sum: file.sum,
+                is_class: file.is_class(),
+                number: file.class,
+            })
+        };
+        let items = self.files.par_iter().with_min_len(64).map(item).collect::<Option<Vec<_>>>()?;
+        Some(Listing { folders: texts(&self.folders)?, items, ..Listing::default() })
+    }
+}
+
+fn same_but_for_case(path: &Path) -> Error {
+    Error::SameName { path: path.into() }
+}
+
+/// Writes a file that is not there yet. In the input it has a name of its own; if the file system of
+/// the output does not tell upper from lower case, two may meet here.
+fn write_new(path: &Path, contents: &[u8]) -> Result<(), Error> {
+    match FsFile::create_new(path) {
+        Ok(mut file) => file.write_all(contents).map_err(write_error(path)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(same_but_for_case(path)),
+        Err(error) => Err(write_error(path)(error)),
     }
 }

@@ -6,8 +6,8 @@
 //! with a named reason ([`SkipReason`]): a class is never dropped, and broken or hostile input leads
 //! to an entry in [`Summary::skipped`] or an [`Error`], not to a panic.
 //!
-//! **What it is not for.** It computes no stack map frames and cannot put in code that branches or
-//! leaves something on the stack. It does not rewrite the classes of the JDK. It does not obfuscate,
+//! **What it is not for.** It infers no stack map frames, and what it puts into a body neither branches
+//! nor leaves something on the stack. It does not rewrite the classes of the JDK. It does not obfuscate,
 //! shrink or merge, and it reads no `mapping.txt`.
 //!
 //! # How a class is rewritten
@@ -33,11 +33,14 @@
 //!
 //! | attribute of `Code` | |
 //! | --- | --- |
-//! | `StackMapTable` | moved, short forms promoted; one frame more for the handler |
+//! | `StackMapTable` | moved, short forms promoted; one frame more for the handler, and for each stub that ends a wait; written out in full where a lock needs a local of ours |
 //! | `LineNumberTable` | moved; the first line begins at the call of `i` |
 //! | `LocalVariableTable`, `LocalVariableTypeTable` | moved; arguments live from the call of `i` on |
-//! | `RuntimeVisibleTypeAnnotations`, `RuntimeInvisibleTypeAnnotations` | moved |
+//! | `RuntimeVisibleTypeAnnotations`, `RuntimeInvisibleTypeAnnotations` | moved; rows of the exception table by their new number |
 //! | any other, such as `CharacterRangeTable` | dropped: it may hold positions, and they would lie |
+//!
+//! With [`Options::waits`] the monitors and the blocking calls of traced methods are told too, see
+//! [`Catalogue`] and `docs/instrumenter-code.md`; without it not a byte is different.
 //!
 //! Class files from version 45 to 70 are rewritten, with preview features or without. Newer ones are
 //! copied and listed.
@@ -50,36 +53,69 @@
 //!
 //! # Jars
 //!
-//! Whatever is not a changed class is copied as it is compressed. Order, times and the archive's
-//! comment are kept. Signature files are dropped once a class has changed, and listed among the
+//! Whatever is not a changed class is copied as it is compressed. Order, times, attributes, comments and
+//! extra fields are kept. Signature files are dropped once a class has changed, and listed among the
 //! [warnings](Summary::warnings); so are jars inside a jar, which are copied untraced. The first
 //! output of a run has the generated class `dev/anrscope/MapId`, by which a running program tells
 //! which map belongs to it.
+//!
+//! # Incremental runs
+//!
+//! With [`Options::cache`] a run redoes only what has changed since the last one: see there, and
+//! [`Summary::classes_cached`].
 
 #![forbid(unsafe_code)]
 
 mod archive;
 mod base_map;
+mod block_list;
+mod cache;
 mod class;
+mod class_path;
 mod collect;
 mod error;
+mod explain;
 mod filter;
+mod floor;
+mod focus;
 mod folder;
+mod hierarchy;
 mod map_id_class;
+mod map_text;
+mod mapping;
+mod matrix;
 pub mod method_map;
 mod options;
+mod outline;
+mod outputs;
+mod read_file;
+mod report;
 mod rewrite;
+pub mod rules;
 mod run;
+mod selection;
+mod session;
+mod source;
 mod splice;
 mod staged;
 mod summary;
+mod tally;
+mod update;
+mod waits;
 
 pub use error::{Error, Malformed, SkipReason};
+pub use explain::{Decision, ExplainedClass, ExplainedMethod, FocusCall};
 pub use filter::Filter;
-pub use options::{Exits, Input, MapPaths, Options};
-pub use rewrite::{Rewritten, rewrite_class};
-pub use run::{instrument, outputs_in};
-pub use summary::{Progress, Skip, Summary, Times, Warning};
+#[doc(hidden)]
+pub use floor::copy_through;
+pub use matrix::CALL_CLASS as MATRIX_CALL_CLASS;
+pub use options::{Compat, Exits, Input, MapPaths, Options};
+pub use outputs::outputs_in;
+pub use rewrite::{Rewritten, rewrite_class, rewrite_class_with_waits};
+pub use run::instrument;
+pub use splice::report::{Inserted, Purpose};
+pub use summary::{MappingUse, Progress, Skip, Stale, StaleReason, Summary, Times, Warning};
+pub use waits::{Catalogue, CatalogueError};
 
 /// Internal name of the class whose `i` and `o` are called by default.
 pub const CALL_CLASS: &str = "dev/anrscope/MethodBeat";

@@ -14,24 +14,89 @@
 //! one method. An id whose method could not be rewritten after all stays in the map, unused.
 
 use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock};
 
-use trace_format::{MapId, ids};
+use rayon::ThreadPool;
+use trace_format::{MapHash, MapId, ids};
 
 use crate::base_map::{BaseMap, dotted, push_method};
 use crate::collect::{ClassFacts, MethodFacts, Verdict};
 use crate::error::Error;
+use crate::focus::Change;
 
 /// The line of [`ids::DISPATCH`].
-const DISPATCH: &str = "1,android.os.Handler dispatchMessage (Landroid.os.Message;)V";
+pub(crate) const DISPATCH: &str = "1,android.os.Handler dispatchMessage (Landroid.os.Message;)V";
 
 /// The ids of a run, and the texts of its files.
+#[derive(Default)]
 pub(crate) struct MethodMap {
-    /// For each class, an id for each of its methods; 0 where it is not traced.
+    /// For each class, an id for each of its methods; 0 where it is not traced. Empty for a class whose
+    /// facts are still packed: it keeps the ids that it had, and [`Session::ids`] knows them.
+    ///
+    /// [`Session::ids`]: crate::session::Session::ids
     pub(crate) ids: Vec<Vec<u32>>,
+    /// For each class, what is done to it for `at`.
+    pub(crate) focus: Vec<Option<Change>>,
+    /// For each class, whether it is rewritten.
+    pub(crate) changed: Vec<bool>,
+    /// Made while classes are rewritten, which needs only the ids.
+    texts: Arc<OnceLock<Texts>>,
+}
+
+/// The texts of the map files.
+#[derive(Default)]
+pub(crate) struct Texts {
     pub(crate) id: MapId,
-    pub(crate) methods: String,
-    pub(crate) ignored: String,
-    pub(crate) lines: String,
+    /// None if the file that is there stays; so with the others.
+    pub(crate) methods: Option<String>,
+    pub(crate) ignored: Option<String>,
+    pub(crate) lines: Option<String>,
+    /// See [`states`].
+    pub(crate) states: Vec<u64>,
+}
+
+impl MethodMap {
+    /// With texts that are there.
+    pub(crate) fn with(ids: Vec<Vec<u32>>, texts: Texts) -> Self {
+        Self { ids, texts: Arc::new(texts.into()), ..Self::default() }
+    }
+
+    /// Waits until they are made, and must not be called by a thread of the pool that makes them.
+    pub(crate) fn texts(&self) -> &Texts {
+        self.texts.wait()
+    }
+
+    /// Whether class `number` is rewritten.
+    pub(crate) fn changes(&self, number: usize) -> bool {
+        self.changed.get(number).copied().unwrap_or(false)
+    }
+
+    /// Fills [`Self::changed`] in, from the ids and the changes.
+    pub(crate) fn note_changed(&mut self) {
+        let changed = self.ids.iter().enumerate().map(|(number, ids)| {
+            ids.iter().any(|&id| id != 0) || self.focus.get(number).is_some_and(Option::is_some)
+        });
+        self.changed = changed.collect();
+    }
+}
+
+/// Bytes of the method map between two states that are kept.
+const STATE_EVERY: usize = 64 << 10;
+
+/// The id of a method map with this text, and the states of the hash behind every 64 KiB of it. `known`
+/// are those of another map that is the same up to byte `same`.
+pub(crate) fn states(text: &str, known: &[u64], same: usize) -> (MapId, Vec<u64>) {
+    let known = known.get(..(same / STATE_EVERY).min(known.len())).unwrap_or_default();
+    let mut states = known.to_vec();
+    let mut hash = known.last().map_or_else(MapHash::default, |&state| MapHash::behind(state));
+    let rest = text.as_bytes().get(known.len() * STATE_EVERY..).unwrap_or_default();
+    for piece in rest.chunks(STATE_EVERY) {
+        hash.add(piece);
+        if piece.len() == STATE_EVERY {
+            states.push(hash.state());
+        }
+    }
+    (hash.id(), states)
 }
 
 /// A method, and where it is.
@@ -72,16 +137,43 @@ fn sorted(classes: &[ClassFacts], wanted: impl Fn(&Verdict) -> bool) -> Vec<Row<
     rows
 }
 
-/// Numbers the methods of `classes`.
-pub(crate) fn number(classes: &[ClassFacts], base: &BaseMap) -> Result<MethodMap, Error> {
+/// The ids that all methods keep, if nothing in the maps has changed: their texts are not made.
+pub(crate) fn kept(classes: &[ClassFacts], id: MapId, states: Vec<u64>) -> MethodMap {
+    let ids = |class: &ClassFacts| class.methods.iter().map(|method| method.kept_id).collect();
+    MethodMap::with(classes.iter().map(ids).collect(), Texts { id, states, ..Texts::default() })
+}
+
+/// Numbers the methods of `classes`. The texts are left to the threads of `pool`.
+pub(crate) fn number(
+    classes: &Arc<Vec<ClassFacts>>,
+    base: &Arc<BaseMap>,
+    pool: &ThreadPool,
+) -> Result<MethodMap, Error> {
+    let (ids, traced) = pool.install(|| give_ids(classes, base))?;
+    let map = MethodMap { ids, ..MethodMap::default() };
+    let (classes, base, texts) = (Arc::clone(classes), Arc::clone(base), Arc::clone(&map.texts));
+    // A panic there ends the program: nobody waits in vain.
+    pool.spawn(move || drop(texts.set(Texts::of(&classes, &base, &traced))));
+    Ok(map)
+}
+
+/// An id, and the first of the methods that have it: the place of its class, and its place there.
+type Traced = Vec<(u32, (usize, usize))>;
+
+/// The ids of all methods, and the traced ones by id.
+fn give_ids(classes: &[ClassFacts], base: &BaseMap) -> Result<(Vec<Vec<u32>>, Traced), Error> {
     let rows = sorted(classes, |verdict| *verdict == Verdict::Trace);
     let mut numbered: Vec<Vec<u32>> = classes.iter().map(|class| vec![0; class.methods.len()]).collect();
     let mut traced = Vec::with_capacity(rows.len());
-    let mut next = base.next_id();
+    // What an earlier run numbered keeps its id; behind those and the base map's come the new ones.
+    let kept = rows.iter().map(|row| row.method.kept_id + 1).max().unwrap_or(0);
+    let first_new = base.next_id().max(kept);
+    let mut next = first_new;
     for group in rows.chunk_by(|a, b| a.key() == b.key()) {
         let Some(first) = group.first() else { continue };
         let (class, name, descriptor) = first.key();
-        let id = base.id(class, name, descriptor).unwrap_or_else(|| {
+        let kept = || group.iter().map(|row| row.method.kept_id).find(|&id| id != 0);
+        let id = base.id(class, name, descriptor).or_else(kept).unwrap_or_else(|| {
             next += 1;
             next - 1
         });
@@ -90,28 +182,54 @@ pub(crate) fn number(classes: &[ClassFacts], base: &BaseMap) -> Result<MethodMap
                 *slot = id;
             }
         }
-        traced.push((id, first));
+        traced.push((id, first.at));
     }
-    let needed = (next - base.next_id()) as usize;
-    let available = (ids::METHOD_LAST + 1 - base.next_id()) as usize;
+    let needed = (next - first_new) as usize;
+    let available = (ids::METHOD_LAST + 1 - first_new) as usize;
     if needed > available {
         return Err(Error::TooManyMethods { needed, available });
     }
     // Only ids of the base map can be out of order.
     traced.sort_by_key(|&(id, _)| id);
-    let ((methods, id), (lines, ignored)) = rayon::join(
-        || {
-            let methods = method_lines(&traced, base);
-            let id = MapId::of_lines(methods.lines());
-            (methods, id)
-        },
-        || (source_lines(&traced), ignored(classes)),
-    );
-    Ok(MethodMap { ids: numbered, id, methods, ignored, lines })
+    Ok((numbered, traced))
 }
 
-fn method_lines(traced: &[(u32, &Row<'_>)], base: &BaseMap) -> String {
-    let mut text = String::with_capacity(traced.len() * 96 + 128);
+impl Texts {
+    fn of(classes: &[ClassFacts], base: &BaseMap, traced: &[(u32, (usize, usize))]) -> Self {
+        let rows = || {
+            traced.iter().filter_map(|&(id, (c, m))| {
+                let class = classes.get(c)?;
+                Some((id, class, class.methods.get(m)?))
+            })
+        };
+        let ((methods, (id, states)), (lines, ignored)) = rayon::join(
+            || {
+                let methods = method_lines(rows(), traced.len(), base);
+                let states = states(&methods, &[], 0);
+                (methods, states)
+            },
+            || (source_lines(rows()), ignored(classes)),
+        );
+        Self { id, states, methods: Some(methods), ignored: Some(ignored), lines: Some(lines) }
+    }
+}
+
+/// Appends a line of the method map, still with slashes.
+pub(crate) fn push_method_line(text: &mut String, id: u32, class: &ClassFacts, method: &MethodFacts) {
+    push_number(text, id);
+    text.push(',');
+    push_number(text, method.access.into());
+    text.push(',');
+    push_method(text, &class.name, &method.name, &method.descriptor);
+    text.push('\n');
+}
+
+fn method_lines<'a>(
+    traced: impl Iterator<Item = (u32, &'a ClassFacts, &'a MethodFacts)>,
+    count: usize,
+    base: &BaseMap,
+) -> String {
+    let mut text = String::with_capacity(count * 128 + 128);
     let mut old = base.lines.iter().peekable();
     let mut push_old = |text: &mut String, below: u32, unless: Option<u32>| {
         while let Some((&id, line)) = old.next_if(|&(&id, _)| id < below) {
@@ -120,35 +238,66 @@ fn method_lines(traced: &[(u32, &Row<'_>)], base: &BaseMap) -> String {
             }
         }
     };
-    for &(id, row) in traced {
+    for (id, class, method) in traced {
         // Those of the base map that no longer exist; and this one, which tells its access flags of now.
         push_old(&mut text, id + 1, Some(id));
-        let _ = write!(text, "{id},{},", row.method.access);
-        row.push_to(&mut text);
-        text.push('\n');
+        push_method_line(&mut text, id, class, method);
     }
     push_old(&mut text, u32::MAX, None);
     let _ = writeln!(text, "{},{DISPATCH}", ids::DISPATCH);
     dotted(text)
 }
 
-fn source_lines(traced: &[(u32, &Row<'_>)]) -> String {
-    let mut text = String::with_capacity(traced.len() * 32);
-    for (id, row) in traced {
-        let file = row.class.source_file.as_deref();
-        let _ = match (file, row.method.first_line) {
-            (None, None) => Ok(()),
-            (file, Some(line)) => writeln!(text, "{id},{},{line}", file.unwrap_or_default()),
-            (Some(file), None) => writeln!(text, "{id},{file},"),
-        };
+/// The lines of the side file. The rows come by id.
+pub(crate) fn source_lines<'a>(rows: impl Iterator<Item = (u32, &'a ClassFacts, &'a MethodFacts)>) -> String {
+    let mut text = String::new();
+    for (id, class, method) in rows {
+        let (file, line) = (class.source_file.as_deref(), method.first_line);
+        if file.is_none() && line.is_none() {
+            continue;
+        }
+        push_number(&mut text, id);
+        text.push(',');
+        text.push_str(file.unwrap_or_default());
+        text.push(',');
+        if let Some(line) = line {
+            push_number(&mut text, line.into());
+        }
+        text.push('\n');
     }
     text
 }
 
+/// Appends a number in decimal: for the hundred thousands of a map a fraction of the time that a
+/// formatter takes.
+fn push_number(text: &mut String, mut number: u32) {
+    let mut digits = [b'0'; 10];
+    let mut start = digits.len();
+    for (at, digit) in digits.iter_mut().enumerate().rev() {
+        *digit += (number % 10) as u8;
+        number /= 10;
+        start = at;
+        if number == 0 {
+            break;
+        }
+    }
+    let digits = digits.get(start..).unwrap_or_default();
+    text.push_str(core::str::from_utf8(digits).unwrap_or_default());
+}
+
+/// The first line of the list of methods that are not traced.
+pub(crate) const IGNORED: &str = "ignore methods:\n";
+
 fn ignored(classes: &[ClassFacts]) -> String {
-    let mut rows = sorted(classes, |verdict| matches!(verdict, Verdict::Ignore | Verdict::Block));
+    format!("{IGNORED}{}", ignored_lines(classes))
+}
+
+/// The lines of these classes in the list of methods that are not traced.
+pub(crate) fn ignored_lines(classes: &[ClassFacts]) -> String {
+    let mut rows =
+        sorted(classes, |verdict| matches!(verdict, Verdict::Ignore | Verdict::Block | Verdict::Exclude));
     rows.dedup_by(|a, b| a.key() == b.key());
-    let mut text = String::from("ignore methods:\n");
+    let mut text = String::new();
     for row in rows {
         row.push_to(&mut text);
         text.push('\n');
@@ -159,21 +308,20 @@ fn ignored(classes: &[ClassFacts]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::MethodFacts;
+    use crate::collect::tests::any_class;
 
     fn class(name: &str, methods: &[(&str, Verdict)]) -> ClassFacts {
-        let method = |(name, verdict): &(&str, Verdict)| MethodFacts {
-            access: 1,
-            name: (*name).into(),
-            descriptor: "(La/B;)V".into(),
-            first_line: Some(12),
-            verdict: verdict.clone(),
-        };
-        ClassFacts {
-            name: name.to_owned(),
-            source_file: Some("B.java".to_owned()),
-            methods: methods.iter().map(method).collect(),
+        let names: Vec<&str> = methods.iter().map(|&(name, _)| name).collect();
+        let mut class = any_class(name, &names);
+        for (method, (_, verdict)) in class.methods.iter_mut().zip(methods) {
+            method.verdict = verdict.clone();
         }
+        class
+    }
+
+    fn numbered(classes: &[ClassFacts], base: BaseMap) -> Result<MethodMap, Error> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        number(&Arc::new(classes.to_vec()), &Arc::new(base), &pool)
     }
 
     #[test]
@@ -184,28 +332,50 @@ mod tests {
             class("b/C", &[("z", Verdict::Trace)]),
             class("android/X", &[("b", Verdict::Block), ("n", Verdict::NoCode)]),
         ];
-        let map = number(&classes, &BaseMap::default()).unwrap();
+        let map = numbered(&classes, BaseMap::default()).unwrap();
+        let texts = map.texts();
         assert_eq!(map.ids, [vec![3, 0], vec![2, 1], vec![3], vec![0, 0]]);
         assert_eq!(
-            map.methods,
+            texts.methods.as_deref().unwrap(),
             "1,1,a.B x (La.B;)V\n2,1,a.B y (La.B;)V\n3,1,b.C z (La.B;)V\n\
              1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V\n"
         );
-        assert_eq!(map.ignored, "ignore methods:\nandroid.X b (La.B;)V\nb.C a (La.B;)V\n");
-        assert_eq!(map.lines, "1,B.java,12\n2,B.java,12\n3,B.java,12\n");
-        assert_eq!(map.id, MapId::of_lines(map.methods.lines()));
+        assert_eq!(
+            texts.ignored.as_deref().unwrap(),
+            "ignore methods:\nandroid.X b (La.B;)V\nb.C a (La.B;)V\n"
+        );
+        assert_eq!(texts.lines.as_deref().unwrap(), "1,B.java,12\n2,B.java,12\n3,B.java,12\n");
+        assert_eq!(texts.id, MapId::of_lines(texts.methods.as_deref().unwrap().lines()));
+    }
+
+    #[test]
+    fn numbers_are_written_as_a_formatter_writes_them() {
+        for number in [0, 7, 10, 99, 100, 65_535, 1_048_574, u32::MAX] {
+            let mut text = "x".to_owned();
+            push_number(&mut text, number);
+            assert_eq!(text, format!("x{number}"));
+        }
+    }
+
+    #[test]
+    fn an_id_goes_on_from_a_state() {
+        let text = "1048574,1,a.B c ()V\n".repeat(20_000);
+        let (id, all) = states(&text, &[], 0);
+        assert_eq!((id, all.len()), (MapId::of_lines(text.lines()), text.len() / STATE_EVERY));
+        for same in [0, 1, STATE_EVERY - 1, STATE_EVERY, 3 * STATE_EVERY + 5, text.len()] {
+            let mut other = text.clone();
+            other.replace_range(same.min(other.len() - 1).., "x\n");
+            let (id, new) = states(&other, &all, same.min(text.len() - 1));
+            assert_eq!((id, &new), (MapId::of_lines(other.lines()), &states(&other, &[], 0).1), "{same}");
+        }
     }
 
     #[test]
     fn more_methods_than_ids_is_an_error() {
-        let path = std::env::temp_dir().join(format!("anrscope-base-{}.txt", std::process::id()));
-        std::fs::write(&path, "1044478,1,a.B old ()V\n").unwrap();
-        let base = BaseMap::read(&path);
-        std::fs::remove_file(&path).unwrap();
-        let base = base.unwrap();
+        let base = || BaseMap::parse("1044478,1,a.B old ()V\n").unwrap();
         let one = [class("a/B", &[("x", Verdict::Trace)])];
-        assert_eq!(number(&one, &base).unwrap().ids, [[ids::METHOD_LAST]]);
+        assert_eq!(numbered(&one, base()).unwrap().ids, [[ids::METHOD_LAST]]);
         let two = [class("a/B", &[("x", Verdict::Trace), ("y", Verdict::Trace)])];
-        assert!(matches!(number(&two, &base), Err(Error::TooManyMethods { needed: 2, available: 1 })));
+        assert!(matches!(numbered(&two, base()), Err(Error::TooManyMethods { needed: 2, available: 1 })));
     }
 }

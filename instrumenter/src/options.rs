@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::filter::Filter;
+use crate::waits::Catalogue;
 
 /// Which ways out of a method call `o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,8 +11,22 @@ pub enum Exits {
     /// Returns and exceptions: every `i` has exactly one `o`.
     #[default]
     All,
-    /// Returns only. Smaller, and readers must close what an exception left open.
+    /// Before each return and each `athrow`, as Matrix does. Smaller; but what a called method throws
+    /// leaves the `i` open, and a throw that the method itself catches tells an `o` too many: readers
+    /// have to pair by id. Unlike Matrix's, a throw before a constructor's super call tells none, as
+    /// there was no `i`.
     Normal,
+}
+
+/// Whose way of choosing and numbering methods is followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compat {
+    /// Our own: the rules of this crate.
+    #[default]
+    None,
+    /// Matrix's, with its traps: the same methods, numbers and files as one single worker of it gives
+    /// for the same inputs in the same order. [`Options::filter`] and [`Options::rules`] do not count.
+    Matrix,
 }
 
 /// How to instrument.
@@ -19,8 +34,19 @@ pub enum Exits {
 pub struct Options {
     /// What is traced.
     pub filter: Filter,
-    /// A method map whose methods keep their ids, and are traced even if the filter would not.
+    /// A method map whose methods keep their ids, and are traced even if nothing else would trace them.
     pub base_map: Option<PathBuf>,
+    /// Classes and packages that are left alone; see [`Filter::read_block_list`].
+    pub block_list: Option<PathBuf>,
+    /// What is traced, in rules of one's own; see [`crate::rules`].
+    pub rules: Option<PathBuf>,
+    /// A `mapping.txt` of ProGuard or R8, if the input is obfuscated already. All other files name
+    /// classes and methods as they were before, and so do the maps that are written.
+    pub mapping: Option<PathBuf>,
+    /// Jars and folders in which super classes of the inputs are looked for, such as `android.jar`.
+    pub class_path: Vec<PathBuf>,
+    /// Whose way is followed.
+    pub compat: Compat,
     /// Compression of rewritten classes: 0 stores, 1 is fast, 9 is small.
     pub level: u8,
     /// Worker threads; 0 takes one for each processor.
@@ -29,6 +55,27 @@ pub struct Options {
     pub call_class: String,
     /// Which ways out of a method call `o`.
     pub exits: Exits,
+    /// A folder in which a run leaves for the next what it needs to redo only what has changed. Ids of
+    /// unchanged methods stay. One folder serves one combination of inputs, outputs and options.
+    pub cache: Option<PathBuf>,
+    /// The calls that are told as waits, with the monitors; `None` tells none.
+    pub waits: Option<Catalogue>,
+    /// Name of a class, with `/` or `.`, of which [`crate::Summary::explained`] is to tell all.
+    pub explain: Option<String>,
+}
+
+impl Options {
+    /// What Matrix does, in its build of an app: its choice and numbers, its form of exits, and a class
+    /// by the name of its own for the calls to go to.
+    #[must_use]
+    pub fn matrix() -> Self {
+        Self {
+            compat: Compat::Matrix,
+            exits: Exits::Normal,
+            call_class: crate::matrix::CALL_CLASS.to_owned(),
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Options {
@@ -36,10 +83,18 @@ impl Default for Options {
         Self {
             filter: Filter::default(),
             base_map: None,
+            block_list: None,
+            rules: None,
+            mapping: None,
+            class_path: Vec::new(),
+            compat: Compat::None,
             level: 6,
             threads: 0,
             call_class: crate::CALL_CLASS.to_owned(),
             exits: Exits::All,
+            cache: None,
+            waits: None,
+            explain: None,
         }
     }
 }

@@ -1,20 +1,37 @@
 //! A class file with calls in it.
 
-use crate::class::class_file::{ClassFile, Method};
+use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::constant_pool::Appended;
 use crate::error::SkipReason;
+use crate::focus::{self, Change, Part};
+use crate::hierarchy::Hierarchy;
 use crate::options::Exits;
-use crate::splice::emit::{Calls, PushId};
-use crate::splice::method::{self, Scratch, Target};
+use crate::splice::emit::PushId;
+use crate::splice::method::{self, Context, Done, Scratch, Target};
+use crate::splice::report::Inserted;
+use crate::splice::stack_map;
+use crate::waits::Waits;
+use crate::waits::scan::ClassWaits;
 
 /// What [`rewrite_class`] made of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewritten {
     /// The new class file, or `None` if the old one stays.
     pub bytes: Option<Vec<u8>>,
-    /// The methods that were to be traced and are not: their index in the class, and why.
+    /// The methods that were to be traced and are not, or without their waits
+    /// ([`SkipReason::Waits`]): their index in the class, and why.
     pub skipped: Vec<(usize, SkipReason)>,
+}
+
+/// How a class is rewritten.
+#[derive(Clone, Copy)]
+pub(crate) struct Rewriting<'a> {
+    /// Internal name of the class that is called.
+    pub(crate) call_class: &'a str,
+    pub(crate) exits: Exits,
+    /// `None` leaves waits alone.
+    pub(crate) waits: Option<Waits<'a>>,
 }
 
 /// Puts the calls of `call_class` into the methods of a class file.
@@ -38,14 +55,113 @@ pub fn rewrite_class(
     call_class: &str,
     exits: Exits,
 ) -> Result<Rewritten, SkipReason> {
+    rewrite(bytes, ids, Rewriting { call_class, exits, waits: None }, None)
+}
+
+/// As [`rewrite_class`], and the calls of `waits` and the monitors of traced methods are told too. What
+/// the class inherits is known from itself alone here; [`instrument`](crate::instrument) looks at all
+/// inputs.
+///
+/// # Errors
+///
+/// As [`rewrite_class`].
+pub fn rewrite_class_with_waits(
+    bytes: &[u8],
+    ids: &[u32],
+    call_class: &str,
+    exits: Exits,
+    waits: &crate::Catalogue,
+) -> Result<Rewritten, SkipReason> {
+    let waits = Waits { catalogue: waits, hierarchy: &Hierarchy::default() };
+    rewrite(bytes, ids, Rewriting { call_class, exits, waits: Some(waits) }, None)
+}
+
+/// What happened to one method: its index, the code attribute it has now, what was inserted.
+pub(crate) type Tell<'t> = &'t mut dyn FnMut(usize, &[u8], &[Inserted]);
+
+/// As [`rewrite_class`]; with `tell` also what was inserted where.
+fn rewrite(
+    bytes: &[u8],
+    ids: &[u32],
+    how: Rewriting<'_>,
+    tell: Option<Tell<'_>>,
+) -> Result<Rewritten, SkipReason> {
+    match tell {
+        Some(tell) => {
+            let mut scratch = Scratch::default();
+            scratch.report = Some(Vec::new());
+            rewrite_with(bytes, ids, how, scratch, tell)
+        }
+        None => rewrite_with(bytes, ids, how, Scratch::default(), &mut |_, _, _| {}),
+    }
+}
+
+/// As [`rewrite_class`], behind `change`. What fails is left out and given as a reason for the whole
+/// class; the other is done nevertheless.
+pub(crate) fn rewrite_with_focus(
+    bytes: &[u8],
+    ids: &[u32],
+    change: Option<&Change>,
+    how: Rewriting<'_>,
+    tell: Option<Tell<'_>>,
+) -> (Rewritten, Option<SkipReason>) {
+    let none = || Rewritten { bytes: None, skipped: Vec::new() };
+    let Some(change) = change else {
+        return match rewrite(bytes, ids, how, tell) {
+            Ok(rewritten) => (rewritten, None),
+            Err(reason) => (none(), Some(reason)),
+        };
+    };
+    let split = match focus::split(bytes, change, how.call_class) {
+        Ok(split) => split,
+        Err(reason) => {
+            // The rest can still be done; parts of classes below that lead here were not planned for it.
+            return match rewrite(bytes, ids, how, tell) {
+                Ok(rewritten) => (rewritten, Some(SkipReason::Focus(Box::new(reason)))),
+                Err(reason) => (none(), Some(reason)),
+            };
+        }
+    };
+    let moved;
+    let ids = match change {
+        Change::Split { method, traced: Part::First, .. } => {
+            moved = moved_to_the_end(ids, *method);
+            &moved
+        }
+        _ => ids,
+    };
+    match rewrite(&split, ids, how, tell) {
+        Ok(rewritten) => {
+            let bytes = rewritten.bytes.or(Some(split));
+            (Rewritten { bytes, skipped: rewritten.skipped }, None)
+        }
+        Err(reason) => (Rewritten { bytes: Some(split), skipped: Vec::new() }, Some(reason)),
+    }
+}
+
+/// `ids` with that of `method` behind all others, where the first part comes to stand.
+fn moved_to_the_end(ids: &[u32], method: usize) -> Vec<u32> {
+    let mut moved = ids.to_vec();
+    let id = moved.get_mut(method).map(core::mem::take).unwrap_or_default();
+    moved.push(id);
+    moved
+}
+
+fn rewrite_with(
+    bytes: &[u8],
+    ids: &[u32],
+    how: Rewriting<'_>,
+    mut scratch: Scratch,
+    tell: Tell<'_>,
+) -> Result<Rewritten, SkipReason> {
     let class = ClassFile::read(bytes)?;
     let mut rewritten = Rewritten { bytes: None, skipped: Vec::new() };
     if ids.iter().all(|&id| id == 0) {
         return Ok(rewritten);
     }
     let mut pool = Appended::behind(&class.pool);
-    let target = target(&class, call_class.as_bytes(), exits, &mut pool)?;
-    let mut scratch = Scratch::default();
+    let (target, call_class) = target(&class, how.call_class.as_bytes(), how.exits, &mut pool)?;
+    let mut waits = how.waits.map(|waits| ClassWaits::new(waits, call_class));
     // Everything behind the pool; the pool's final size is only known afterwards.
     let mut body = Vec::with_capacity(bytes.len() - class.pool_end + 64 * ids.len());
     let mut copied = class.pool_end;
@@ -55,10 +171,21 @@ pub fn rewrite_class(
         body.extend_from_slice(bytes.get(copied..range.start).unwrap_or_default());
         copied = range.start;
         let start = body.len();
-        match rewrite_method(&class, method, id, &target, &mut pool, &mut scratch, &mut body) {
-            Ok(()) => {
+        let flags_at = start - (range.start - method.at);
+        let context = Context { class: &class, target: &target, pool: &mut pool, waits: waits.as_mut() };
+        match rewrite_method(context, method, id, &mut scratch, &mut body) {
+            Ok((done, without_waits)) => {
                 copied = range.end;
                 changed = true;
+                if done.unsynchronized {
+                    let flags = method.access & !access::SYNCHRONIZED;
+                    if let Some(slot) = body.get_mut(flags_at..flags_at + 2) {
+                        slot.copy_from_slice(&flags.to_be_bytes());
+                    }
+                }
+                let inserted = scratch.report.as_deref().unwrap_or_default();
+                tell(index, body.get(start..).unwrap_or_default(), inserted);
+                rewritten.skipped.extend(without_waits.map(|why| (index, SkipReason::Waits(Box::new(why)))));
             }
             Err(reason) => {
                 body.truncate(start);
@@ -82,27 +209,40 @@ pub fn rewrite_class(
     Ok(rewritten)
 }
 
+/// Rewrites a method, without its waits if they are what cannot be done; then also gives why.
 fn rewrite_method(
-    class: &ClassFile<'_>,
+    context: Context<'_, '_>,
     method: &Method<'_>,
     id: u32,
-    target: &Target,
-    pool: &mut Appended,
     scratch: &mut Scratch,
     body: &mut Vec<u8>,
-) -> Result<(), SkipReason> {
-    let Some(code) = Code::of(class, method)? else { return Ok(()) };
+) -> Result<(Done, Option<SkipReason>), SkipReason> {
+    let Context { class, target, pool, waits } = context;
+    let Some(code) = Code::of(class, method)? else { return Ok((Done { unsynchronized: false }, None)) };
     let push = PushId::new(id, |id| pool.integer(id))?;
-    method::rewrite(class, method, &code, push, target, scratch, body)
+    let start = body.len();
+    let waited = waits.is_some();
+    let first = Context { class, target, pool, waits };
+    match method::rewrite(first, method, &code, push, scratch, body) {
+        Ok(done) => Ok((done, None)),
+        Err(why) if waited => {
+            body.truncate(start);
+            let again = Context { class, target, pool, waits: None };
+            let done = method::rewrite(again, method, &code, push, scratch, body)?;
+            Ok((done, Some(why)))
+        }
+        Err(why) => Err(why),
+    }
 }
 
-/// Appends what the calls of all methods share, using the texts that the class has already.
+/// Appends what the calls of all methods share, using the texts that the class has already; also gives
+/// the index of the class that is called.
 fn target(
     class: &ClassFile<'_>,
     call_class: &[u8],
     exits: Exits,
     pool: &mut Appended,
-) -> Result<Target, SkipReason> {
+) -> Result<(Target, u16), SkipReason> {
     const THROWABLE: &[u8] = b"java/lang/Throwable";
     const FRAMES: &[u8] = b"StackMapTable";
     let wanted: [&[u8]; 6] = [b"i", b"o", b"(I)V", call_class, THROWABLE, FRAMES];
@@ -116,15 +256,11 @@ fn target(
     }
     let [i, o, descriptor, call_class, throwable, stack_map_name] = texts;
     let call_class = pool.class(call_class)?;
-    Ok(Target {
-        calls: Calls {
-            enter: pool.method(call_class, i, descriptor)?,
-            exit: pool.method(call_class, o, descriptor)?,
-        },
-        throwable: pool.class(throwable)?,
-        stack_map_name,
-        exits,
-    })
+    let enter = pool.method(call_class, i, descriptor)?;
+    let exit = pool.method(call_class, o, descriptor)?;
+    let throwable = pool.class(throwable)?;
+    let handler_types = stack_map::handler_types(throwable);
+    Ok((Target { enter, exit, handler_types, throwable, stack_map_name, exits }, call_class))
 }
 
 /// Whether a method of the class calls `call_class` already.

@@ -1,93 +1,28 @@
 //! A run: look at everything, number it, write everything.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::archive::Archive;
-use crate::base_map::BaseMap;
-use crate::collect::{ClassFacts, Verdict};
-use crate::error::{Error, SkipReason};
-use crate::folder::Folder;
+use crate::cache::{Cache, DAMAGED, Listing, Saved, SavedInput, SavedMaps, Stamp};
+use crate::class_path::ClassPath;
+use crate::error::Error;
+use crate::explain;
+use crate::focus::plan;
+use crate::hierarchy::Hierarchy;
+use crate::matrix;
 use crate::method_map::{self, MethodMap};
-use crate::options::{Input, MapPaths, Options};
+use crate::options::{Compat, Input, MapPaths, Options};
+use crate::outputs::check;
+use crate::report;
+use crate::selection::Selection;
+use crate::session::Session;
+use crate::source::{Place, Source, listing, look_at, stamp_of, take_over, untouched, write, write_maps};
 use crate::staged::Staged;
-use crate::summary::{Progress, Skip, Summary, Times, Warning};
-
-/// Inflated classes that are kept between the two looks at them, in bytes. What does not fit is
-/// inflated again.
-const KEPT: usize = 256 << 20;
-
-/// What the steps of a run share.
-pub(crate) struct Session<'a> {
-    pub(crate) options: &'a Options,
-    pub(crate) base: BaseMap,
-    pub(crate) pool: ThreadPool,
-    pub(crate) skips: Vec<Skip>,
-    classes: Vec<ClassFacts>,
-    /// For each class, the input it came from.
-    inputs: Vec<PathBuf>,
-    warnings: Vec<(PathBuf, Warning)>,
-    kept: AtomicUsize,
-    changed: usize,
-    untraced: usize,
-}
-
-impl Session<'_> {
-    pub(crate) fn warn(&mut self, input: &Path, warning: Warning) {
-        self.warnings.push((input.into(), warning));
-    }
-
-    /// Whether `size` more bytes of classes may stay in memory.
-    pub(crate) fn keeps(&self, size: usize) -> bool {
-        self.kept.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= KEPT
-    }
-
-    /// Takes a class in, and gives its number.
-    pub(crate) fn add_class(&mut self, input: &Path, facts: ClassFacts) -> usize {
-        self.classes.push(facts);
-        self.inputs.push(input.into());
-        self.classes.len() - 1
-    }
-
-    /// Counts what the writer of some classes reports.
-    pub(crate) fn note_written(
-        &mut self,
-        map: &MethodMap,
-        changed: usize,
-        skipped: Vec<(usize, Option<usize>, SkipReason)>,
-    ) {
-        self.changed += changed;
-        for (number, method, reason) in skipped {
-            let (Some(class), Some(input)) = (self.classes.get(number), self.inputs.get(number)) else {
-                continue;
-            };
-            self.untraced += match method {
-                Some(_) => 1,
-                None => map.ids.get(number).map_or(0, |ids| ids.iter().filter(|&&id| id != 0).count()),
-            };
-            self.skips.push(Skip {
-                input: input.clone(),
-                class: class.name.clone(),
-                method: method.and_then(|index| class.methods.get(index)).map(method_text),
-                reason,
-            });
-        }
-    }
-}
-
-fn method_text(method: &crate::collect::MethodFacts) -> String {
-    format!("{}{}", method.name, method.descriptor)
-}
-
-enum Source {
-    Archive(Archive),
-    Folder(Folder),
-}
+use crate::summary::{Progress, Summary, Times, Warning};
+use crate::update::update;
 
 /// Instruments `inputs`, all with one method map.
 ///
@@ -116,59 +51,219 @@ pub fn instrument(
     options: &Options,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Summary, Error> {
-    check(inputs, options)?;
-    let mut clock = Clock(Instant::now());
-    let mut times = Times::default();
-    let base = options.base_map.as_deref().map(BaseMap::read).transpose()?.unwrap_or_default();
     let pool = ThreadPoolBuilder::new().num_threads(options.threads).build();
     let pool = pool.map_err(|_| Error::Threads { threads: options.threads })?;
-    let mut session = Session {
-        options,
-        base,
-        pool,
-        skips: Vec::new(),
-        classes: Vec::new(),
-        inputs: Vec::new(),
-        warnings: Vec::new(),
-        kept: AtomicUsize::new(0),
-        changed: 0,
-        untraced: 0,
+    let begin = Instant::now();
+    let cache = options.cache.as_deref();
+    let mut cache = cache.map(|folder| Cache::open(folder, inputs, maps, options)).transpose()?;
+    let task = Task { inputs, maps, options, progress, pool: &pool, begin };
+    let bytes = cache.as_ref().map(|cache| cache.read(&pool)).transpose()?.flatten();
+    let decode = |cache: &Option<Cache>| Some(cache.as_ref()?.decode(bytes.as_deref()?));
+    let mut start = match decode(&cache) {
+        None => Start::Anew { useless: None },
+        Some(Ok(saved)) => Start::From { saved, opens_all: false },
+        Some(Err(useless)) => Start::Anew { useless: Some(useless) },
     };
+    loop {
+        let is_anew = matches!(start, Start::Anew { .. });
+        start = match run(&task, cache.as_mut(), start) {
+            Ok(Outcome::Done(summary)) => return Ok(*summary),
+            Ok(Outcome::OpenAll) => match decode(&cache) {
+                Some(Ok(saved)) => Start::From { saved, opens_all: true },
+                _ => Start::Anew { useless: None },
+            },
+            Ok(Outcome::Damaged) => Start::Anew { useless: Some(DAMAGED) },
+            // Ids that were given up along the way come back if all are given anew.
+            Err(Error::TooManyMethods { .. }) if !is_anew => {
+                Start::Anew { useless: Some("the ids are used up") }
+            }
+            Err(error) => return Err(error),
+        };
+    }
+}
+
+/// What a run begins with.
+enum Start<'c> {
+    /// Nothing; and why the cache is of no use, if there is one.
+    Anew { useless: Option<&'static str> },
+    /// What was known after the last run. Archives that have not changed are opened nevertheless if
+    /// `opens_all`.
+    From { saved: Saved<'c>, opens_all: bool },
+}
+
+enum Outcome {
+    Done(Box<Summary>),
+    /// Nothing was written: a class in an archive that was not opened has to change, because of a class
+    /// elsewhere.
+    OpenAll,
+    /// Nothing was written: the cache is damaged.
+    Damaged,
+}
+
+/// What was asked for.
+struct Task<'a> {
+    inputs: &'a [Input],
+    maps: &'a MapPaths,
+    options: &'a Options,
+    progress: &'a dyn Fn(Progress<'_>),
+    pool: &'a ThreadPool,
+    /// Since when time counts.
+    begin: Instant,
+}
+
+fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> Result<Outcome, Error> {
+    let &Task { inputs, maps, options, progress, pool, begin } = task;
+    check(inputs, options, cache.as_deref())?;
+    let mut clock = Clock(begin);
+    let mut times = Times::default();
+    let selection = Selection::read(options)?;
+    let class_path = stamps_of_archives(&options.class_path);
+    times.read = clock.lap();
+    let mut session = Session::new(options, selection, pool);
+    let (mut saved, opens_all, useless) = match start {
+        Start::Anew { useless } => (None, true, useless),
+        Start::From { saved, opens_all } => (Some(saved), opens_all, None),
+    };
+    if let (Some(reason), Some(folder)) = (useless, &options.cache) {
+        session.warn(folder, Warning::CacheOfNoUse { reason: reason.to_owned() });
+    }
+    let updates = saved.is_some();
+    let mut known = saved.as_mut().map(|saved| core::mem::take(&mut saved.inputs)).unwrap_or_default();
+    known.resize_with(inputs.len(), SavedInput::default);
+    let untouched = untouched(inputs, &known, !opens_all, &session);
     let mut sources = Vec::with_capacity(inputs.len());
-    for input in inputs {
+    for ((input, known), untouched) in inputs.iter().zip(known).zip(untouched) {
         progress(Progress::Reading(&input.path));
-        let failed = |source| Error::Read { path: input.path.clone(), source };
-        if fs::metadata(&input.path).map_err(failed)?.is_dir() {
-            sources.push(Source::Folder(Folder::collect(&input.path, &mut session)?));
-        } else {
-            let bytes = fs::read(&input.path).map_err(failed)?;
-            times.read += clock.lap();
-            let mut archive = Archive::open(&input.path, String::new(), bytes, &mut session)?;
-            archive.collect(input.manifest_class_path.as_deref(), &mut session)?;
-            sources.push(Source::Archive(archive));
-        }
+        sources.push(match untouched {
+            true => Source::Untouched(take_over(input, known, &mut session)),
+            false => look_at(input, known, updates, &mut session, || times.read += clock.lap())?,
+        });
         times.collect += clock.lap();
     }
-    let map = session.pool.install(|| method_map::number(&session.classes, &session.base))?;
-    let methods = map.ids.iter().flatten().filter(|&&id| id != 0).count();
-    progress(Progress::Numbered { classes: session.classes.len(), methods });
-    note_broken_methods(&mut session);
+    session.end_inputs();
+    let map_stamps =
+        |paths: &[String]| paths.iter().map(|path| stamp_of(Path::new(path))).collect::<Vec<_>>();
+    let old_maps = saved.map(|saved| saved.maps).filter(|maps| {
+        let (paths, stamps): (Vec<_>, Vec<_>) = maps.files.iter().cloned().unzip();
+        map_stamps(&paths) == stamps
+    });
+    let map = match old_maps.as_ref().and_then(|old| update(&mut session, old, maps, &class_path)) {
+        Some(map) => map,
+        None => {
+            let Some(changes_maps) = session.settle() else { return Ok(Outcome::Damaged) };
+            number(&mut session, old_maps.as_ref().filter(|_| !changes_maps))?
+        }
+    };
+    let stays = |source: &Source| match source {
+        Source::Untouched(listing) => {
+            let mut numbers = listing.items.iter().filter_map(|item| item.number);
+            numbers.all(|number| session.is_as_it_was(number, &map))
+        }
+        _ => true,
+    };
+    if !sources.iter().all(stays) {
+        return Ok(Outcome::OpenAll);
+    }
+    let tally = session.tally(&map);
+    progress(Progress::Numbered { classes: session.classes.len(), methods: tally.traced });
+    session.note_broken_methods();
+    let explained = explain::explain(&session, &map);
     times.number = clock.lap();
 
     let mut staged = Vec::with_capacity(inputs.len() + 3);
-    for (index, (source, input)) in sources.into_iter().zip(inputs).enumerate() {
+    for (index, (source, input)) in sources.iter().zip(inputs).enumerate() {
         progress(Progress::Writing(&input.output));
-        staged.push(write(&source, &input.output, &map, index == 0, &mut session)?);
+        let is_ours = cache.as_deref().is_some_and(|cache| cache.made(&input.output));
+        let place = Place { output: &input.output, updates, is_ours, map_id: index == 0 };
+        staged.extend(write(source, place, &map, &mut session)?);
     }
-    staged.push(Staged::file(&maps.methods, map.methods.as_bytes())?);
-    for (path, text) in [(&maps.ignored, &map.ignored), (&maps.lines, &map.lines)] {
-        if let Some(path) = path {
-            staged.push(Staged::file(path, text.as_bytes())?);
-        }
+    let texts = map.texts();
+    let mut map_files = vec![(&maps.methods, texts.methods.as_ref())];
+    map_files.extend(maps.ignored.as_ref().map(|path| (path, texts.ignored.as_ref())));
+    map_files.extend(maps.lines.as_ref().map(|path| (path, texts.lines.as_ref())));
+    write_maps(&map_files, inputs, &mut staged)?;
+    times.write = clock.lap();
+
+    if let Some(cache) = cache.as_deref_mut() {
+        let folders = sources.iter().zip(inputs).filter(|(source, _)| matches!(source, Source::Folder(_)));
+        cache.announce(folders.map(|(_, input)| input.output.as_path()))?;
+    }
+    if let Some(cache) = cache.as_deref().filter(|_| !staged.is_empty()) {
+        // If this is cut off, nobody knows any more what is there, and all is made anew.
+        cache.forget()?;
     }
     staged.into_iter().try_for_each(Staged::commit)?;
-    times.write = clock.lap();
-    Ok(summarize(session, &map, methods, times))
+    if let Some(cache) = &cache {
+        let listings: Option<Vec<Listing>> = session.pool.install(|| {
+            sources.iter_mut().zip(inputs).map(|(source, input)| listing(source, input, &session)).collect()
+        });
+        let paths: Option<Vec<String>> =
+            map_files.iter().map(|(path, _)| path.to_str().map(str::to_owned)).collect();
+        if let Some((listings, paths)) = listings.zip(paths) {
+            let stamps = map_stamps(&paths);
+            let files = paths.into_iter().zip(stamps).collect();
+            let saved = SavedMaps { id: texts.id, states: texts.states.clone(), class_path, files };
+            cache.save(&saved, &listings, |number| session.to_save(number, &map))?;
+        } else {
+            cache.forget()?;
+            session.warn(options.cache.as_deref().unwrap_or(Path::new("")), Warning::NotCacheable);
+        }
+    }
+    times.commit = clock.lap();
+    let summary = Summary { explained, ..session.summarize(&map, &tally, times) };
+    // Some hundred thousand pieces of memory: nobody needs to wait until they are given back.
+    let done = (sources, session.classes, map);
+    drop(std::thread::Builder::new().spawn(move || drop(done)));
+    Ok(Outcome::Done(Box::new(summary)))
+}
+
+/// The stamps of the archives among these paths; none for folders.
+fn stamps_of_archives(paths: &[PathBuf]) -> Vec<Stamp> {
+    let now = SystemTime::now();
+    let stamp = |path: &PathBuf| match fs::metadata(path) {
+        Ok(file) if file.is_file() => Stamp::of(&file).if_settled(now),
+        _ => Stamp::NONE,
+    };
+    paths.iter().map(stamp).collect()
+}
+
+/// Numbers the methods, or leaves them the numbers of the last run if `kept` is what its map was made
+/// of, and decides what is done because of other classes.
+fn number(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodMap, Error> {
+    let class_path = ClassPath::open(&session.options.class_path, session.pool)?;
+    session.hierarchy = Hierarchy::new(&session.classes, class_path);
+    if session.options.compat == Compat::Matrix {
+        let options = session.options;
+        let inputs = session.inputs();
+        let numbered = matrix::number(session.classes_mut(), &inputs, options)?;
+        session.stale = numbered.stale;
+        numbered.warnings.into_iter().for_each(|(input, warning)| session.warn(&input, warning));
+        let mut map = numbered.map;
+        map.note_changed();
+        return Ok(map);
+    }
+    let (classes, base) = (&session.classes, &session.selection.base);
+    let mut map = match kept {
+        Some(kept) => method_map::kept(classes, kept.id, kept.states.clone()),
+        None => method_map::number(classes, base, session.pool)?,
+    };
+    let plan = plan::plan(classes, &session.hierarchy);
+    map.focus = plan.changes;
+    map.note_changed();
+    session.stale = report::stale(classes, base, &map);
+    let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
+    let rules = classes.iter().flat_map(|class| &class.methods).map(|method| method.rule).collect();
+    let mut warnings = report::idle_lines(&names, &rules, &session.selection);
+    warnings.extend(report::mapping_warnings(classes, session.options, &session.selection));
+    for (path, warning) in warnings {
+        session.warn(&path, warning);
+    }
+    for (number, problem) in plan.problems {
+        let name = session.classes.get(number).map(|class| class.name.clone()).unwrap_or_default();
+        session.warn_of_focus(number, &name, problem);
+    }
+    session.note_decisions(&map);
+    Ok(map)
 }
 
 struct Clock(Instant);
@@ -178,126 +273,4 @@ impl Clock {
         let before = core::mem::replace(&mut self.0, Instant::now());
         self.0 - before
     }
-}
-
-fn write(
-    source: &Source,
-    output: &Path,
-    map: &MethodMap,
-    map_id: bool,
-    session: &mut Session<'_>,
-) -> Result<Staged, Error> {
-    match source {
-        Source::Folder(folder) => {
-            let staged = Staged::new(output, true)?;
-            folder.write(staged.path(), map, map_id, session)?;
-            Ok(staged)
-        }
-        Source::Archive(archive) => {
-            let staged = Staged::new(output, false)?;
-            let file = File::create(staged.path()).map_err(|source| staged.error(source))?;
-            // Large: parts are written in one go, and only the sizes of what is added behind them
-            // are patched.
-            let file = BufWriter::with_capacity(1 << 20, file);
-            let mut file = archive.write(file, map, map_id, session)?;
-            file.flush().map_err(|source| staged.error(source))?;
-            Ok(staged)
-        }
-    }
-}
-
-fn note_broken_methods(session: &mut Session<'_>) {
-    for (class, input) in session.classes.iter().zip(&session.inputs) {
-        for method in &class.methods {
-            if let Verdict::Skip(reason) = &method.verdict {
-                session.skips.push(Skip {
-                    input: input.clone(),
-                    class: class.name.clone(),
-                    method: Some(method_text(method)),
-                    reason: reason.clone(),
-                });
-            }
-        }
-    }
-}
-
-fn summarize(mut session: Session<'_>, map: &MethodMap, methods: usize, times: Times) -> Summary {
-    let all = || session.classes.iter().flat_map(|class| &class.methods);
-    let count = |verdict: Verdict| all().filter(|method| method.verdict == verdict).count();
-    session.skips.sort_by(|a, b| (&a.input, &a.class, &a.method).cmp(&(&b.input, &b.class, &b.method)));
-    Summary {
-        classes: session.classes.len(),
-        classes_changed: session.changed,
-        methods_seen: all().count(),
-        traced: methods - session.untraced.min(methods),
-        ignored: count(Verdict::Ignore),
-        blocked: count(Verdict::Block),
-        skipped: core::mem::take(&mut session.skips),
-        warnings: core::mem::take(&mut session.warnings),
-        map_id: map.id,
-        times,
-    }
-}
-
-/// Refuses what would go wrong only after much work, or overwrite what is there.
-fn check(inputs: &[Input], options: &Options) -> Result<(), Error> {
-    if inputs.is_empty() {
-        return Err(Error::NoInputs);
-    }
-    let name = &options.call_class;
-    let plain = !name.is_empty() && !name.contains(['.', ';', '[', '\0']) && name.len() <= 0xFFFF;
-    if !plain || !name.is_ascii() || name.split('/').any(str::is_empty) {
-        return Err(Error::CallClass { name: name.clone() });
-    }
-    let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.into());
-    let read: Vec<PathBuf> = inputs.iter().map(|input| canonical(&input.path)).collect();
-    let mut outputs = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        let output = &input.output;
-        let there = canonical(output);
-        if read.iter().any(|path| there.starts_with(path)) {
-            return Err(Error::OutputIsInput { path: output.clone() });
-        }
-        if outputs.contains(&there) {
-            return Err(Error::OutputTwice { path: output.clone() });
-        }
-        outputs.push(there);
-        if fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some()) {
-            return Err(Error::OutputNotEmpty { path: output.clone() });
-        }
-    }
-    Ok(())
-}
-
-/// An output below `folder` for each of `paths`: its base name, made unique by a number before the
-/// extension where two are alike.
-///
-/// ```
-/// # use std::path::Path;
-/// let outputs = instrumenter::outputs_in(Path::new("out"), ["a/x.jar", "b/x.jar", "classes"]);
-/// assert_eq!(outputs, [Path::new("out/x.jar"), Path::new("out/x-2.jar"), Path::new("out/classes")]);
-/// ```
-pub fn outputs_in(folder: &Path, paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Vec<PathBuf> {
-    let mut outputs: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        let path = path.as_ref();
-        let name = path.file_name().unwrap_or_else(|| "input".as_ref());
-        let mut output = folder.join(name);
-        let mut number = 2;
-        // File systems that do not tell case apart would make one file of `a.jar` and `A.jar`.
-        let same =
-            |a: &Path, b: &Path| a.to_string_lossy().to_lowercase() == b.to_string_lossy().to_lowercase();
-        while outputs.iter().any(|taken| same(taken, &output)) {
-            let mut name = Path::new(name).file_stem().unwrap_or(name).to_os_string();
-            name.push(format!("-{number}"));
-            if let Some(extension) = path.extension() {
-                name.push(".");
-                name.push(extension);
-            }
-            output = folder.join(name);
-            number += 1;
-        }
-        outputs.push(output);
-    }
-    outputs
 }

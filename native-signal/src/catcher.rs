@@ -16,21 +16,19 @@ pub(crate) const NAME: &str = "Signal Catcher";
 /// An error is not the same as none: without a free file descriptor nobody can be found though somebody is there.
 pub(crate) fn find(refused: i32) -> io::Result<Option<i32>> {
     let mut first = None;
-    for tid in task::all()? {
+    let waits = task::find(|tid| {
         if tid == refused || !has_the_name(tid)? {
-            continue;
+            return Ok(false);
         }
         let waits = task::status(tid)?.is_some_and(|status| status.is_open(libc::SIGQUIT));
         // Asked last: what was read of a thread that ended in between means nothing.
         if !task::lives(tid)? {
-            continue;
-        }
-        if waits {
-            return Ok(Some(tid));
+            return Ok(false);
         }
         first = first.or(Some(tid));
-    }
-    Ok(first)
+        Ok(waits)
+    })?;
+    Ok(waits.or(first))
 }
 
 /// Whether this thread is still what [`find`] took it for.
@@ -40,5 +38,5 @@ pub(crate) fn is_still_there(tid: i32) -> io::Result<bool> {
 
 /// Whether this thread of ours is listed and carries the name.
 pub(crate) fn has_the_name(tid: i32) -> io::Result<bool> {
-    Ok(task::name(tid)?.as_deref() == Some(NAME))
+    task::has_name(tid, NAME)
 }

@@ -21,7 +21,8 @@
 //! [`Config::rescue_after`] takes it and hands it on.
 //!
 //! One that comes in the microseconds in which the handler runs (the leader masks SIGQUIT then) goes from the kernel
-//! straight to the catcher: the catcher gets it, the sensor does not see it.
+//! straight to the catcher: the catcher gets it, the sensor does not see it. So does one that waits for a leader without
+//! a processor when the catcher comes back from an earlier dump.
 //!
 //! ## What it never does
 //!

@@ -16,10 +16,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The thread's name; fifteen characters are all that the kernel keeps.
 pub(crate) const NAME: &str = "anrscope-signal";
+
+/// Its nice value: a little behind the app's threads.
+///
+/// Every SIGQUIT wakes it as soon as it is sent (the signalfd), that is before the leader and the catcher. Where they
+/// share a processor it would run first and make the signal wait. Not more than a little: main may be slow *because*
+/// everything is busy, and this thread rescues.
+const NICE: i32 = 5;
+
+/// How long, and how often meanwhile, a catcher is looked for that is not there: it may just be starting.
+const SEARCH_FOR: Duration = Duration::from_secs(1);
+const SEARCH_EVERY: Duration = Duration::from_millis(50);
 
 /// What the API is called with for each signal.
 pub(crate) type Observer = Box<dyn FnMut(Sensed) + Send>;
@@ -34,7 +45,10 @@ pub(crate) fn start(
     let late = Forwarded::Failed { errno: libc::ESRCH };
     let unread = Unread::default();
     mask::spawn_quiet(NAME, move || {
-        Poller { shared, observer: Some(observer), rescue, unread, stop, late }.run();
+        // SAFETY: three integers. On Linux this is about the calling thread alone (man 2 setpriority); a refusal leaves
+        // it as it was, which is slower and no worse.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
+        Poller { shared, observer: Some(observer), rescue, unread, doubt: None, stop, late }.run();
     })
 }
 
@@ -44,6 +58,8 @@ struct Poller {
     observer: Option<Observer>,
     rescue: Option<Rescue>,
     unread: Unread,
+    /// Until when a signal is owed to a catcher that comes: the one that got it was gone before anybody looked.
+    doubt: Option<Instant>,
     stop: Arc<AtomicBool>,
     /// How the last attempt to pay went.
     late: Forwarded,
@@ -64,10 +80,9 @@ impl Poller {
             if stop {
                 return;
             }
-            if let Some(sensed) = self.rescue.as_mut().and_then(|rescue| rescue.look(self.shared)) {
-                if let Forwarded::Rescued { tid } = sensed.forwarded
-                    && self.shared.older().is_none()
-                {
+            if let Some((sensed, catcher)) = self.rescue.as_mut().and_then(|rescue| rescue.look(self.shared))
+            {
+                if let (Forwarded::Rescued { .. }, Some(tid)) = (sensed.forwarded, catcher) {
                     self.look_again(tid);
                 }
                 self.tell(sensed);
@@ -76,6 +91,7 @@ impl Poller {
             if let Some(Fate::Lost | Fate::Unknown) = self.unread.look() {
                 self.pay(1);
             }
+            self.settle_doubt();
         }
     }
 
@@ -83,7 +99,8 @@ impl Poller {
     fn wait(&mut self) {
         let wake = PollFd::new(self.shared.wake.as_fd(), PollFlags::POLLIN);
         let rescue_left = self.rescue.as_ref().and_then(Rescue::time_left);
-        let timeout = match rescue_left.into_iter().chain(self.unread.time_left()).min() {
+        let doubt_left = self.doubt.is_some().then_some(SEARCH_EVERY);
+        let timeout = match rescue_left.into_iter().chain(self.unread.time_left()).chain(doubt_left).min() {
             // Rounded up: a poll that ends early would spin.
             Some(left) => PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::MAX),
             None => PollTimeout::NONE,
@@ -111,6 +128,10 @@ impl Poller {
 
     fn hand_out(&mut self) {
         let drained = self.shared.slots.drain();
+        if drained.iter().next().is_some() {
+            // A dump follows the last request: whoever gets the later signal answers the earlier one.
+            self.doubt = None;
+        }
         // After the slots: a handler owes before it notes, so what is owed for these notes is in the number.
         self.pay(self.shared.owed.swap(0, Ordering::AcqRel));
         // One look for all of them: what one thread has not taken is one signal.
@@ -140,6 +161,8 @@ impl Poller {
             self.late = match found.map(|tid| (tid, self.shared.send_to(tid))) {
                 Some((tid, Ok(()))) => {
                     count(&self.shared.tally.forwarded);
+                    // What a former one took away with it is answered by the dump that comes now.
+                    self.unread = Unread::default();
                     Forwarded::LateToCatcher { tid }
                 }
                 failed => {
@@ -153,16 +176,28 @@ impl Poller {
         }
     }
 
+    /// Sends once more what a catcher may have taken away with it, should there be another one.
+    fn settle_doubt(&mut self) {
+        let Some(until) = self.doubt else { return };
+        if let Ok(Some(found)) = catcher::find(self.shared.refused.load(Ordering::Acquire)) {
+            self.send_once_more(found);
+            self.doubt = None;
+        } else if until <= Instant::now() {
+            self.doubt = None;
+        }
+    }
+
     /// Looks for the catcher, for a second if need be: it may be starting, or no file descriptor may be free just now.
     fn search(&self) -> Option<i32> {
-        for _ in 0..20 {
+        let give_up = Instant::now() + SEARCH_FOR;
+        while Instant::now() < give_up {
             if let Ok(Some(tid)) = catcher::find(self.shared.refused.load(Ordering::Acquire)) {
                 return Some(tid);
             }
             if self.stop.load(Ordering::Acquire) {
                 break;
             }
-            std::thread::park_timeout(Duration::from_millis(50));
+            std::thread::park_timeout(SEARCH_EVERY);
         }
         None
     }
@@ -171,8 +206,9 @@ impl Poller {
     /// more.
     ///
     /// The tid may have gone to another thread, which then holds a signal that it never asked for (pending, blocked,
-    /// harmless) while the catcher waits for it. Or the catcher is ending, or has ended: then nobody knows for sure
-    /// whether it took the signal, and twice is better than never. A thread that was only renamed stays the catcher
+    /// harmless) while the catcher waits for it. Or the catcher is ending: what it has not taken is still to be seen
+    /// with it. Or it is gone without a trace: then nobody knows whether it took the signal, and twice is better than
+    /// never. A thread that was only renamed stays the catcher
     /// where there is no other of that name: nothing better is known.
     fn look_again(&mut self, tid: i32) -> Option<Forwarded> {
         if self.shared.withhold.load(Ordering::Relaxed) {
@@ -189,13 +225,27 @@ impl Poller {
             self.pay(1);
             return Some(self.late);
         }
-        let found = catcher::find(tid).ok().flatten()?;
-        self.shared.catcher.store(found, Ordering::Release);
+        let Some(found) = catcher::find(tid).ok().flatten() else {
+            if fate == Fate::Unknown {
+                self.doubt = Some(Instant::now() + SEARCH_FOR);
+            }
+            return None;
+        };
         if ends && fate == Fate::Taken {
+            self.shared.catcher.store(found, Ordering::Release);
             return None;
         }
         self.unread = Unread::default();
-        self.shared.send_to(found).is_ok().then_some(Forwarded::LateToCatcher { tid: found })
+        self.send_once_more(found)
+    }
+
+    /// Sends to a catcher that was found anew what went to another thread, and counts it as one more: that many were
+    /// sent, whatever became of the first.
+    fn send_once_more(&self, found: i32) -> Option<Forwarded> {
+        self.shared.catcher.store(found, Ordering::Release);
+        self.shared.send_to(found).ok()?;
+        count(&self.shared.tally.forwarded);
+        Some(Forwarded::LateToCatcher { tid: found })
     }
 
     fn tell(&mut self, sensed: Sensed) {

@@ -64,8 +64,9 @@ impl Rescue {
         });
     }
 
-    /// Looks whether the time is up, and hands the signal on if it is pending still.
-    pub(crate) fn look(&mut self, shared: &Shared) -> Option<Sensed> {
+    /// Looks whether the time is up, and hands the signal on if it is pending still. The catcher's thread id comes with
+    /// it if that is where it went.
+    pub(crate) fn look(&mut self, shared: &Shared) -> Option<(Sensed, Option<i32>)> {
         let sensed = shared.tally.sensed.load(Ordering::Relaxed);
         let watch = self.watch.take_if(|watch| watch.sensed != sensed || watch.until <= Instant::now())?;
         if watch.sensed != sensed {
@@ -78,6 +79,10 @@ impl Rescue {
         };
         // Nothing there: its thread got to run after all, and took it.
         let info = self.pending.read_signal().ok().flatten()?;
+        let catcher = match target {
+            Target::Catcher(tid) => Some(tid),
+            Target::OlderHandler(_) => None,
+        };
         let forwarded = send(shared, target);
         match forwarded {
             Forwarded::Failed { .. } => count(&shared.tally.failed),
@@ -87,13 +92,14 @@ impl Rescue {
             }
         }
         count(&shared.tally.sensed);
-        Some(Sensed {
+        let sensed = Sensed {
             time_ns: watch.since_ns,
             si_code: info.ssi_code,
             si_pid: info.ssi_pid as i32,
             si_uid: info.ssi_uid,
             forwarded,
-        })
+        };
+        Some((sensed, catcher))
     }
 }
 
@@ -106,12 +112,14 @@ enum Target {
 /// Who is to get a stuck signal. The older handler is never called from here: it may lean on where it runs.
 fn target(shared: &Shared) -> Option<Target> {
     let catcher = || {
-        let found = catcher::find(shared.refused.load(Ordering::Acquire)).ok()?;
-        // Somebody renamed it, as long as it is there.
-        found.or_else(|| {
-            let known = shared.catcher.load(Ordering::Acquire);
-            (known != 0 && matches!(task::lives(known), Ok(true))).then_some(known)
-        })
+        let known = Some(shared.catcher.load(Ordering::Acquire)).filter(|&tid| tid != 0);
+        match catcher::find(shared.refused.load(Ordering::Acquire)) {
+            Ok(Some(found)) => Some(found),
+            // Somebody renamed it, as long as it is there.
+            Ok(None) => known.filter(|&tid| matches!(task::lives(tid), Ok(true))),
+            // No file descriptor is free, so nothing can be looked up; an app that leaks them hangs all the same.
+            Err(_) => known,
+        }
     };
     if shared.older().is_none() {
         // A leader that nobody opened: the signal waits for a catcher that is busy, as it would without us.
@@ -121,14 +129,13 @@ fn target(shared: &Shared) -> Option<Target> {
         return catcher().map(Target::Catcher);
     }
     // The catcher in `sigwait` reads as open too.
-    let runs_handlers = |&tid: &i32| {
-        tid != shared.pid
-            && matches!(task::status(tid), Ok(Some(status))
-                if status.is_open(libc::SIGQUIT) && status.state != 'D')
-            && matches!(catcher::has_the_name(tid), Ok(false))
-            && matches!(task::lives(tid), Ok(true))
+    let runs_handlers = |tid: i32| {
+        Ok(tid != shared.pid
+            && task::status(tid)?.is_some_and(|status| status.is_open(libc::SIGQUIT) && status.state != 'D')
+            && !catcher::has_the_name(tid)?
+            && task::lives(tid)?)
     };
-    let older = task::all().ok()?.into_iter().find(runs_handlers).map(Target::OlderHandler);
+    let older = task::find(runs_handlers).ok()?.map(Target::OlderHandler);
     older.or_else(|| catcher().map(Target::Catcher))
 }
 

@@ -51,6 +51,11 @@ pub mod types {
     pub const RECOVERED: u8 = 0x23;
     /// Service ring: something the engineer should know about the recorder itself. Text.
     pub const NOTICE: u8 = 0x24;
+    /// Service ring: recording was changed while it ran. Change and method id, events a second.
+    pub const CONTROL: u8 = 0x25;
+    /// Service ring: what a thread has used of the processor. tid and state, time run, time runnable but not running,
+    /// voluntary and involuntary switches.
+    pub const USAGE: u8 = 0x26;
 }
 
 /// The stages of a frame, in the order in which Choreographer runs them
@@ -204,6 +209,66 @@ pub struct Stall {
     pub stuck_since: u64,
 }
 
+/// What was changed while recording ran.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Change {
+    /// Nothing is recorded from here on, until [`Change::Resumed`].
+    Paused = 1,
+    /// Recording goes on.
+    Resumed = 2,
+    /// Every event reads the clock from here on.
+    Precise = 3,
+    /// Methods have coarse time from here on.
+    Coarse = 4,
+    /// A method is not recorded from here on: it was asked for.
+    MethodOff = 5,
+    /// The method is recorded again.
+    MethodOn = 6,
+    /// A method is not recorded from here on: it was too frequent and too short.
+    OverBudget = 7,
+}
+
+impl Change {
+    const ALL: [Self; 7] = [
+        Self::Paused,
+        Self::Resumed,
+        Self::Precise,
+        Self::Coarse,
+        Self::MethodOff,
+        Self::MethodOn,
+        Self::OverBudget,
+    ];
+}
+
+/// Recording was changed while it ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Control {
+    /// What.
+    pub change: Change,
+    /// The method, or 0.
+    pub method: u32,
+    /// Its events a second with [`Change::OverBudget`], else 0.
+    pub rate: u64,
+}
+
+/// What a thread has used of the processor since it started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// The thread.
+    pub tid: u32,
+    /// Its state as a letter (man 5 proc_pid_stat: R running, S sleeping, D in uninterruptible sleep...).
+    pub state: u8,
+    /// Time on a processor, ns.
+    pub ran: u64,
+    /// Time runnable and not running, ns.
+    pub waited: u64,
+    /// Times that it gave the processor up.
+    pub voluntary: u32,
+    /// Times that it was taken away.
+    pub involuntary: u32,
+}
+
 /// One event, decoded.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Event {
@@ -253,6 +318,10 @@ pub enum Event {
     Recovered(Stall),
     /// The recorder speaks of itself.
     Notice(TextId),
+    /// Recording was changed.
+    Control(Control),
+    /// What a thread has used of the processor.
+    Usage(Usage),
     /// A type of a later version, or one whose payload is too short.
     Unknown {
         /// The type number.
@@ -368,6 +437,14 @@ impl Event {
             Self::Stall(s) => typed(false, types::STALL, &[s.stuck_since]),
             Self::Recovered(s) => typed(false, types::RECOVERED, &[s.stuck_since]),
             Self::Notice(text) => typed(false, types::NOTICE, &[halves(text.0, 0)]),
+            Self::Control(c) => {
+                typed(false, types::CONTROL, &[halves(u32::from(c.change as u8), c.method), c.rate])
+            }
+            Self::Usage(u) => typed(
+                false,
+                types::USAGE,
+                &[halves(u.tid, u32::from(u.state)), u.ran, u.waited, halves(u.voluntary, u.involuntary)],
+            ),
             Self::Unknown { ty, begin } => typed(begin, ty, &[]),
         }
     }
@@ -429,81 +506,23 @@ impl Event {
             (types::STALL, false) => Self::Stall(Stall { stuck_since: p(0)? }),
             (types::RECOVERED, false) => Self::Recovered(Stall { stuck_since: p(0)? }),
             (types::NOTICE, false) => Self::Notice(text()?),
+            (types::CONTROL, false) => Self::Control(Control {
+                change: Change::ALL.into_iter().find(|c| *c as u32 == upper(p(0).unwrap_or(0)))?,
+                method: lower(p(0)?),
+                rate: p(1)?,
+            }),
+            (types::USAGE, false) => Self::Usage(Usage {
+                tid: upper(p(0)?),
+                state: lower(p(0)?) as u8,
+                ran: p(1)?,
+                waited: p(2)?,
+                voluntary: upper(p(3)?),
+                involuntary: lower(p(3)?),
+            }),
             _ => return None,
         })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn any_event() -> impl Strategy<Value = Event> {
-        let text = || any::<u32>().prop_map(TextId);
-        let stage = || prop::sample::select(&Stage::ALL[..]);
-        prop_oneof![
-            (1..=ids::METHOD_LAST).prop_map(Event::Enter),
-            (1..=ids::METHOD_LAST).prop_map(Event::Exit),
-            Just(Event::Enter(ids::DISPATCH)),
-            any::<u64>().prop_map(Event::Time),
-            (text(), text(), any::<i32>(), any::<u64>()).prop_map(|(target, callback, what, due)| {
-                Event::MessageBegin(Message { target, callback, what, due })
-            }),
-            Just(Event::MessageEnd),
-            (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(vsync, intended, interval)| {
-                Event::FrameBegin(Frame { vsync, intended, interval })
-            }),
-            Just(Event::FrameEnd),
-            stage().prop_map(Event::StageBegin),
-            stage().prop_map(Event::StageEnd),
-            (prop::sample::select(&WaitKind::ALL[..]), any::<u32>(), any::<u64>(), text())
-                .prop_map(|(kind, owner, lock, class)| Event::WaitBegin(Wait { kind, owner, lock, class })),
-            Just(Event::WaitEnd),
-            text().prop_map(Event::Mark),
-            text().prop_map(Event::SpanBegin),
-            Just(Event::SpanEnd),
-            text().prop_map(Event::IdleBegin),
-            Just(Event::IdleEnd),
-            (text(), -1e300..1e300).prop_map(|(t, v)| Event::Counter(t, v)),
-            (text(), any::<bool>()).prop_map(|(t, g)| Event::Focus(t, g)),
-            (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(boottime, monotonic, realtime)| {
-                Event::Clock(Clocks { boottime, monotonic, realtime })
-            }),
-            (any::<u64>(), any::<i32>(), any::<u32>(), any::<u32>(), prop::sample::select(&Forward::ALL[..]))
-                .prop_map(|(sensed, si_code, si_pid, si_uid, forward)| Event::Sigquit(Sigquit {
-                    sensed,
-                    si_code,
-                    si_pid,
-                    si_uid,
-                    forward,
-                    stuck_since: sensed / 2,
-                })),
-            any::<u64>().prop_map(|stuck_since| Event::Stall(Stall { stuck_since })),
-            any::<u64>().prop_map(|stuck_since| Event::Recovered(Stall { stuck_since })),
-            text().prop_map(Event::Notice),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn events_round_trip(event in any_event()) {
-            let e = event.encode();
-            prop_assert_eq!(payload_len(e.id), e.payload().len());
-            prop_assert_eq!(Event::decode(e.begin, e.id, e.payload()), event);
-        }
-
-        #[test]
-        fn any_id_and_payload_decode_to_something(begin: bool, id in 0..=0xF_FFFFu32, payload: Vec<u64>) {
-            let _ = Event::decode(begin, id, &payload);
-            prop_assert!(payload_len(id) <= MAX_PAYLOAD);
-        }
-    }
-
-    #[test]
-    fn ids_outside_the_typed_range_have_no_payload() {
-        for id in [1, ids::METHOD_LAST, ids::DISPATCH, ids::INVALID] {
-            assert_eq!(payload_len(id), 0);
-        }
-    }
-}
+mod tests;

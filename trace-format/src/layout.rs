@@ -14,6 +14,9 @@
 //! Version rule: a reader refuses a greater *major* version, reads every earlier one, and skips what a
 //! greater *minor* version adds (region kinds, event types, section types, longer payloads). Whoever
 //! changes a byte drawn here raises the version and keeps a file of the old one among the fixtures.
+//! * 1.0: the first; a file of it is among the exporter's fixtures.
+//! * 1.1: the events CONTROL and USAGE, the section of self-measurement, blocks of coarse mode, in which words go on
+//!   behind the head.
 //!
 //! # Header
 //! ```text
@@ -33,22 +36,27 @@
 //!
 //! # Block: 8192 bytes, one writer
 //! ```text
-//!   0  4  head: words published       16  8  sequence number in its thread, from 0
-//!   4  4  thread uid                  24  8  t0: CLOCK_BOOTTIME ns when it was opened
-//!   8  4  tid                         32  8  base: words its thread wrote in earlier blocks
-//!  12  1  clock mode                  40 24  reserved, zero
-//!  13  3  reserved                    64  ...  1016 words
+//!   0  4  head: words published,      16  8  sequence number in its thread, from 0
+//!         or EMPTYING                 24  8  t0: CLOCK_BOOTTIME ns when it was opened
+//!   4  4  thread uid                  32  8  base: words its thread wrote in earlier blocks
+//!   8  4  tid                         40 24  reserved, zero
+//!  12  1  clock mode                  64  ...  1016 words
+//!  13  3  reserved
 //! ```
 //! To publish, a writer stores the words of one event, a store fence, then the head. To reuse a block
-//! it stores head = 0, a fence, the new header fields, and goes on as above. So:
+//! it stores head = EMPTYING, a fence, the new header fields, a fence, head = 0, and goes on as above. So:
 //! * after a SIGKILL every store that was executed is in the file and no later one is: what lies below
 //!   the head is whole. On 32-bit machines a 64-bit store is two; a kill between them leaves the head
-//!   where it was, so a torn word is never below it. A block with head 0 is empty, whatever its header
+//!   where it was, so a torn word is never below it. A block that is being emptied is empty, whatever its header
 //!   says;
 //! * a reader beside a running writer copies the block, then looks at sequence number and head
-//!   again: equal sequence and a head no smaller mean that what it copied below the first head is whole.
+//!   again: equal sequence and a head no smaller (nor EMPTYING) mean that what it copied below the first head is whole.
 //!
-//! `base + head` of a thread's last block is the number of words it ever wrote; `base` of its first
+//! In a block of *coarse* mode methods' words go on behind the head: whoever writes them in the app stores a 0 behind each
+//! one first, and then the word, and leaves the head alone. The words of such a block go from the first one over the
+//! head to the first that is no method's, 1015 at most (minor version 1).
+//!
+//! `base + words` of a thread's last block is the number of words it ever wrote; `base` of its first
 //! block is how many were overwritten.
 //!
 //! # Threads: 64 bytes an entry
@@ -71,7 +79,9 @@ pub const MAGIC: [u8; 8] = *b"ANRSCOPE";
 /// Major version this crate writes.
 pub const MAJOR: u16 = 1;
 /// Minor version this crate writes.
-pub const MINOR: u16 = 0;
+pub const MINOR: u16 = 1;
+/// In place of a block's head while it is made ready for its next life.
+pub const EMPTYING: u32 = 1 << 31;
 /// Length of the header.
 pub const HEADER_LEN: usize = 4096;
 /// Length of a block.
@@ -130,6 +140,7 @@ pub mod block {
     pub const SEQUENCE: usize = 16;
     pub const T0: usize = 24;
     pub const BASE: usize = 32;
+    pub const RESERVED: usize = 40;
     pub const WORDS: usize = super::BLOCK_HEADER_LEN;
 }
 
@@ -231,7 +242,7 @@ pub struct Sizes {
 impl Sizes {
     /// A million words for main, as in Matrix; half as much again for everybody else.
     pub const DEFAULT: Self = Self {
-        main_blocks: 985,
+        main_blocks: 986,
         pool_blocks: 512,
         service_blocks: 8,
         threads: 1024,
@@ -243,9 +254,10 @@ impl Sizes {
     pub fn regions(&self) -> ([Region; 5], u64) {
         let blocks = |n: u32| u64::from(n) * BLOCK_LEN as u64;
         let mut at = HEADER_LEN as u64;
+        // A writer in the app tells the end of a block by its address.
         let mut place = |kind, length: u64| {
-            let region = Region { kind, offset: at, length };
-            at += length.next_multiple_of(4096);
+            let region = Region { kind, offset: at.next_multiple_of(BLOCK_LEN as u64), length };
+            at = region.offset + length.next_multiple_of(4096);
             region
         };
         let regions = [
@@ -265,15 +277,15 @@ mod tests {
 
     #[test]
     fn main_holds_a_million_words() {
-        assert!(Sizes::DEFAULT.main_blocks as usize * BLOCK_WORDS >= 1_000_000);
+        assert!(Sizes::DEFAULT.main_blocks as usize * (BLOCK_WORDS - 1) >= 1_000_000);
     }
 
     #[test]
-    fn regions_do_not_overlap_and_rings_start_on_a_page() {
+    fn regions_do_not_overlap_and_blocks_start_at_multiples_of_their_length() {
         let (regions, fixed) = Sizes::DEFAULT.regions();
         let mut end = HEADER_LEN as u64;
         for region in regions {
-            assert!(region.offset >= end && region.offset % 4096 == 0, "{region:?}");
+            assert!(region.offset >= end && region.offset % BLOCK_LEN as u64 == 0, "{region:?}");
             end = region.offset + region.length;
         }
         assert!(fixed >= end && fixed % FIXED_ALIGN as u64 == 0);

@@ -23,6 +23,7 @@
 //! ```
 
 mod crc32;
+mod cursor;
 mod error;
 pub mod event;
 pub mod ids;
@@ -32,10 +33,12 @@ mod reader;
 pub mod section;
 mod source;
 pub mod synth;
+pub mod verdict;
 pub mod word;
 
+pub use cursor::{BadEvent, Cursor};
 pub use error::{Fault, ReadError};
 pub use event::{Event, TextId};
-pub use map_id::{BadMapId, MapId};
+pub use map_id::{BadMapId, MapHash, MapId};
 pub use reader::{Events, Header, Item, Recording, Section, Texts, Thread};
 pub use source::Source;

@@ -7,7 +7,7 @@ use core::str::FromStr;
 /// ascending order of id. Comments and blank lines do not count. The instrumenter puts it into the
 /// generated class `dev/anrscope/MapId`, the runtime copies it into the recording, every reader
 /// compares: a map of another build would give plausible, wrong names.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub struct MapId(pub u64);
 
 impl MapId {
@@ -16,14 +16,63 @@ impl MapId {
 
     /// Hashes `lines`, which must come in ascending order of id.
     pub fn of_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut hash = MapHash::default();
         for line in lines {
-            for byte in line.bytes().chain([b'\n']) {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            }
+            hash.add(line.as_bytes());
+            hash.add(b"\n");
         }
+        hash.id()
+    }
+}
+
+/// A [`MapId`] in the making, for a map that is made piece by piece or of which only the end is new.
+///
+/// What is added is the text of the id lines, each with its `\n`. The state behind a part of the text
+/// can be kept, and the text be told again from there with another end.
+///
+/// ```
+/// use trace_format::{MapHash, MapId};
+///
+/// let mut hash = MapHash::default();
+/// hash.add(b"1,1,a.B c ()V\n");
+/// let kept = hash.state();
+/// hash.add(b"2,1,a.B d ()V\n");
+/// assert_eq!(hash.id(), MapId::of_lines(["1,1,a.B c ()V", "2,1,a.B d ()V"]));
+///
+/// let mut again = MapHash::behind(kept);
+/// again.add(b"3,1,a.B e ()V\n");
+/// assert_eq!(again.id(), MapId::of_lines(["1,1,a.B c ()V", "3,1,a.B e ()V"]));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MapHash(u64);
+
+impl Default for MapHash {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl MapHash {
+    /// Goes on behind the text whose [`state`](Self::state) this was.
+    pub fn behind(state: u64) -> Self {
+        Self(state)
+    }
+
+    /// Adds text.
+    pub fn add(&mut self, text: &[u8]) {
+        self.0 =
+            text.iter().fold(self.0, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    }
+
+    /// What [`behind`](Self::behind) takes.
+    pub fn state(self) -> u64 {
+        self.0
+    }
+
+    /// The id of a map with the text that was added.
+    pub fn id(self) -> MapId {
         // 0 is taken by UNKNOWN.
-        Self(hash.max(1))
+        MapId(self.0.max(1))
     }
 }
 

@@ -26,17 +26,19 @@ pub enum SectionKind {
     Strings = 1,
     /// `key=value` lines: name, abi, sdk, version, and whatever else is known of the process.
     Process = 2,
-    /// Time (8 bytes, BOOTTIME ns) and the UTF-8 text of a thread dump.
+    /// Time (8 bytes, BOOTTIME ns: of the signal that asked for it, where that is known) and the text of a thread
+    /// dump, byte for byte as it was written (UTF-8 as a rule).
     DumpText = 3,
     /// Stack samples of the main thread.
     StackSamples = 4,
-    /// `key=value` lines: a verdict and its reasons.
+    /// `key=value` lines: what a SIGQUIT was and why, see [`crate::verdict`].
     Verdict = 5,
     /// `key=value` lines, a blank line, then the text of an ApplicationExitInfo.
     ExitInformation = 6,
     /// `key=value` lines: the configuration in force.
     Configuration = 7,
-    /// `key=value` lines: what recording cost here.
+    /// `key=value` lines: what recording costs on this device, measured when it started. `clock` (what is read: `cycle
+    /// counter` or `vDSO`), `ns_per_event_coarse` and `ns_per_event_precise` (decimal numbers).
     SelfMeasurement = 8,
 }
 

@@ -35,6 +35,7 @@ pub struct ThreadBuilder {
     name: String,
     main: bool,
     ended: u64,
+    coarse: bool,
     /// Blocks that were written and overwritten before the first one here.
     skip_blocks: u64,
     blocks: Vec<(u64, Vec<u64>)>,
@@ -89,6 +90,12 @@ impl ThreadBuilder {
         self
     }
 
+    /// Says that the times of all blocks are coarse.
+    pub fn coarse(&mut self) -> &mut Self {
+        self.coarse = true;
+        self
+    }
+
     /// Closes the block in hand, so that the next event opens a new one.
     pub fn new_block(&mut self, time: u64) -> &mut Self {
         self.blocks.push((time, Vec::new()));
@@ -109,6 +116,7 @@ impl ThreadBuilder {
             block[0..4].copy_from_slice(&(words.len() as u32).to_le_bytes());
             block[4..8].copy_from_slice(&self.uid.to_le_bytes());
             block[8..12].copy_from_slice(&self.tid.to_le_bytes());
+            block[12] = u8::from(self.coarse);
             block[16..24].copy_from_slice(&(self.skip_blocks + i as u64).to_le_bytes());
             block[24..32].copy_from_slice(&t0.to_le_bytes());
             block[32..40].copy_from_slice(&base.to_le_bytes());
@@ -137,7 +145,7 @@ impl RecordingBuilder {
             service: ThreadBuilder::default(),
             threads: Vec::new(),
             sections: Vec::new(),
-            version: (1, 0),
+            version: (1, 1),
             main_ring_blocks: 0,
         }
     }

@@ -48,8 +48,14 @@ pub const fn id(word: u64) -> u32 {
 #[inline]
 #[must_use]
 pub const fn time(word: u64, t0: u64, previous: u64) -> u64 {
-    let step = (word & TIME_MASK).wrapping_sub(previous.wrapping_sub(t0)) & TIME_MASK;
-    previous.saturating_add(step)
+    previous.saturating_add(step(word, t0, previous))
+}
+
+/// How many ns `word` lies behind the one before it, whose time is `previous`, as the cyclic time field has it.
+#[inline]
+#[must_use]
+pub(crate) const fn step(word: u64, t0: u64, previous: u64) -> u64 {
+    word.wrapping_sub(previous.wrapping_sub(t0)) & TIME_MASK
 }
 
 #[cfg(test)]

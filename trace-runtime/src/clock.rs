@@ -3,7 +3,22 @@
 
 use trace_format::event::Clocks;
 
-/// The time axis, ns. A vDSO read on every kernel that Android uses: no system call.
+use crate::cycles;
+
+/// BOOTTIME − MONOTONIC may move by this much between two snapshots for no other reason than that clocks
+/// are read one after the other, ns.
+pub(crate) const NOISE: u64 = 1_000_000;
+
+/// How often clocks are compared while anything is recorded, ms.
+pub(crate) const CHECK_MS: u32 = 100;
+
+/// The time axis, ns, by the cheapest means that is right: what events are stamped with.
+#[inline]
+pub(crate) fn now() -> u64 {
+    cycles::now().unwrap_or_else(boottime)
+}
+
+/// The time axis, ns, as the kernel has it. A vDSO read on every kernel that Android uses: no system call.
 #[inline]
 pub(crate) fn boottime() -> u64 {
     read(libc::CLOCK_BOOTTIME)
@@ -16,6 +31,11 @@ pub(crate) fn all() -> Clocks {
         monotonic: read(libc::CLOCK_MONOTONIC),
         realtime: read(libc::CLOCK_REALTIME),
     }
+}
+
+/// BOOTTIME − MONOTONIC: how long the device has slept, ns.
+pub(crate) fn ahead() -> i64 {
+    boottime().wrapping_sub(read(libc::CLOCK_MONOTONIC)) as i64
 }
 
 #[inline]

@@ -9,51 +9,156 @@ use std::time::Duration;
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
 use ::jni::sys::{jboolean, jint, jlong};
-use trace_format::event::{Event, TextId, WaitKind};
-use trace_format::ids;
+use trace_format::event::{TextId, WaitKind};
 use trace_format::layout::Sizes;
 
+use crate::file::Destination;
 use crate::guard::disarm_on_panic;
 use crate::recorder::Recorder;
-use crate::start::{Config, Destination, start};
+use crate::start::{Config, Threads, start};
+use crate::thread::ThreadWriter;
+use crate::ticker::{MAIN_DOOR, TIME};
+use crate::{Budget, Clock};
 
-/// A method's begin. Gives 1 at the calling thread's first event: the caller then tells its name.
+/// A method's begin, on the thread whose writer is at `thread`. Gives where Java writes the next word: the address behind
+/// it, 0 if it does not.
+///
+/// No guard against panics in front: nothing on the way panics until it takes the slow one, which has its own.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_enter(_: EnvUnowned<'_>, _: JClass<'_>, id: jint) -> jint {
-    disarm_on_panic(|| {
-        if !ids::is_method(id as u32) {
-            return 0;
-        }
-        let Some(recorder) = Recorder::active() else { return 0 };
-        crate::thread::with_writer(recorder, |thread| {
-            thread.put(&Event::Enter(id as u32).encode());
-            jint::from(thread.take_unnamed())
-        })
-        .unwrap_or(0)
-    })
-    .unwrap_or(0)
+extern "system" fn Java_dev_anrscope_MethodBeat_enter(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    id: jint,
+    behind: jlong,
+) -> jlong {
+    // SAFETY: MethodBeat keeps what `join` or `start` gave it for this very thread; the natives never call Java, so
+    // none of them is inside of another.
+    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
+        return thread.method_for_java(id as u32, true, behind as u64) as jlong;
+    }
+    0
 }
 
 /// A method's end.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_exit(_: EnvUnowned<'_>, _: JClass<'_>, id: jint) {
-    disarm_on_panic(|| crate::exit(id as u32));
+extern "system" fn Java_dev_anrscope_MethodBeat_exit(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    id: jint,
+    behind: jlong,
+) -> jlong {
+    // SAFETY: as for the begin.
+    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
+        return thread.method_for_java(id as u32, false, behind as u64) as jlong;
+    }
+    0
+}
+
+/// The calling thread joins the recording under its Java name. Gives the address of its writer, 0 if it has no place.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_join(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    name: JString<'_>,
+) -> jlong {
+    disarm_on_panic(|| {
+        let name = string(&env, &name);
+        Recorder::active().map_or(0, |recorder| crate::thread::address_here(recorder, name.as_deref()))
+    })
+    .unwrap_or(0)
+}
+
+/// Where Java finds what it reads itself: 0 the time word, 1 the switches, 3 main's door; and 2 the bytes of an address.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_address(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    what: jint,
+) -> jlong {
+    match what {
+        0 => TIME.word.as_ptr() as usize as jlong,
+        1 => crate::switches::address() as jlong,
+        3 => std::ptr::from_ref(&MAIN_DOOR) as usize as jlong,
+        _ => size_of::<usize>() as jlong,
+    }
+}
+
+/// The id of a text.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_text(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    text: JString<'_>,
+) -> jint {
+    disarm_on_panic(|| string(&env, &text).map_or(0, |text| crate::text(&text).0 as jint)).unwrap_or(0)
+}
+
+/// Something about the recorder itself.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_notice(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    text: JString<'_>,
+) {
+    disarm_on_panic(|| {
+        if let Some(text) = string(&env, &text) {
+            crate::notice(&text);
+        }
+    });
+}
+
+/// Run-time control: 0 pause, 1 go on with the precise clock, 2 with the coarse one.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_control(_: EnvUnowned<'_>, _: JClass<'_>, what: jint) {
+    disarm_on_panic(|| {
+        let clock = match what {
+            0 => return crate::pause(),
+            1 => Clock::Precise,
+            _ => Clock::Coarse,
+        };
+        crate::resume(clock);
+        crate::set_clock(clock);
+    });
+}
+
+/// Switches a method.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_setMethod(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    id: jint,
+    on: jboolean,
+) {
+    disarm_on_panic(|| crate::set_method(id as u32, on));
+}
+
+/// An activity gained or lost window focus.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_focus(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    class: JString<'_>,
+    gained: jboolean,
+) {
+    disarm_on_panic(|| {
+        let class = string(&env, &class).map_or(TextId(0), |name| crate::text(&name));
+        crate::focus(class, gained);
+    });
 }
 
 /// A wait's begin, with the lock's identity and class.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
-    env: EnvUnowned<'_>,
+    _: EnvUnowned<'_>,
     _: JClass<'_>,
     kind: jint,
     lock: jint,
-    class: JString<'_>,
+    class: jint,
 ) {
     let Some(kind) = WaitKind::of_number(kind as u32) else { return };
-    disarm_on_panic(|| {
-        let class = string(&env, &class).map_or(TextId(0), |name| crate::text(&name));
-        crate::wait_begin(kind, lock_identity(lock), class);
-    });
+    disarm_on_panic(|| crate::wait_begin(kind, lock_identity(lock), TextId(class as u32)));
 }
 
 /// A wait's end.
@@ -74,21 +179,21 @@ extern "system" fn Java_dev_anrscope_MethodBeat_released(_: EnvUnowned<'_>, _: J
     disarm_on_panic(|| crate::released(lock_identity(lock)));
 }
 
-/// The calling thread's Java name.
+/// Says in which folder the recording's file is to be.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_nameThread(
+extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    name: JString<'_>,
+    folder: JString<'_>,
 ) {
     disarm_on_panic(|| {
-        if let Some(name) = string(&env, &name) {
-            crate::name_thread(&name);
+        if let Some(folder) = string(&env, &folder) {
+            crate::set_destination(Destination::Folder(PathBuf::from(folder)));
         }
     });
 }
 
-/// Starts recording into a new file in `folder`. Gives whether it did.
+/// Starts recording, into a new file in `folder` once that is known. Gives the address of the calling thread's writer, 0 if it did not.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_start(
     env: EnvUnowned<'_>,
@@ -99,24 +204,57 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     coarse: jboolean,
     main_words: jlong,
     pool_words: jlong,
-) -> jboolean {
-    let (Some(folder), Some(process)) = (string(&env, &folder), string(&env, &process)) else {
-        return false;
+    budget: jlong,
+    trace_text: jboolean,
+    main_only: jboolean,
+) -> jlong {
+    let Some(process) = string(&env, &process) else {
+        return 0;
     };
+    let folder = string(&env, &folder).map(PathBuf::from);
     let map_id = string(&env, &map_id).and_then(|id| id.parse().ok());
     let started = disarm_on_panic(|| {
-        let mut config = Config::new(Destination::Folder(PathBuf::from(folder)), process);
+        let mut config = Config::new(folder.map_or(Destination::Later, Destination::Folder), process);
+        config.threads = if main_only { Threads::Main } else { Threads::All };
         config.map_id = map_id.unwrap_or(config.map_id);
         // A JVM has no looper whose timer would note that the process is alive.
         config.heartbeat = Some(Duration::from_millis(100));
         config.sizes = sizes(main_words, pool_words);
-        let started = start(&config).is_ok();
-        if started && coarse {
-            crate::notice("coarse time was asked for and is not there yet: times are precise");
+        config.clock = if coarse { Clock::Coarse } else { Clock::Precise };
+        config.budget = u64::try_from(budget)
+            .ok()
+            .filter(|rate| *rate > 0)
+            .map(|events_per_second| Budget { events_per_second, shorter_than_ns: SHORT_NS });
+        start(&config).ok()?;
+        if trace_text {
+            capture_trace_text();
         }
-        started
+        Recorder::active().map(|recorder| crate::thread::address_here(recorder, None))
     });
-    started == Some(true)
+    started.flatten().unwrap_or(0)
+}
+
+/// With a budget, methods whose calls take less than this on average may be switched off: at 40 ns an event, recording
+/// makes such a call at least 1 % longer.
+const SHORT_NS: u64 = 8_000;
+
+#[cfg(not(target_os = "android"))]
+fn capture_trace_text() {
+    match crate::TraceTextSource::hotspot() {
+        Some(source) => crate::capture_trace_text(source),
+        None => crate::notice("thread dumps are not copied: there is no HotSpot with a \"VM Thread\" here"),
+    }
+}
+
+#[cfg(target_os = "android")]
+fn capture_trace_text() {
+    crate::notice("thread dumps are not copied: from Android 11 on the exit info of the next start has them");
+}
+
+/// Asks for a thread dump. Gives whether it was asked for.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_askForDump(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+    disarm_on_panic(|| crate::dump().is_ok()) == Some(true)
 }
 
 /// Sizes for these many words; 0 or less means the default. Bounded so that a typing error does not ask

@@ -3,8 +3,8 @@
 //!
 //! # What it does
 //! [`start`] maps a recording ([`trace_format`] draws it), makes the calling thread the recorded main thread,
-//! and starts three threads of its own: `anrscope-worker` (files), `anrscope-timer` (the looper timer)
-//! and `anrscope-signal` (SIGQUIT, see [`native_signal`]). From then on [`enter`], [`exit`] and the other calls
+//! and starts four threads of its own: `anrscope-worker` (files), `anrscope-ticker` (coarse time, while anybody
+//! records), `anrscope-timer` (the looper timer) and `anrscope-signal` (SIGQUIT, see [`native_signal`]). From then on [`enter`], [`exit`] and the other calls
 //! write words into the mapping with plain stores. What is stored is in the file, whatever becomes of the
 //! process.
 //!
@@ -18,47 +18,94 @@
 //! `dev.anrscope.MethodBeat` is the face that instrumented classes call. If the library cannot be loaded all
 //! of it does nothing.
 //!
-//! # What it is not
-//! It judges nothing: the recording holds facts, and whoever reads it draws the conclusion.
+//! # SIGQUIT
+//! A SIGQUIT is in the recording as an event as soon as it is handed on, with who sent it and what main was in. Then it
+//! is judged ([`Config::policy`]; [`set_foreground`] and [`set_error_state_source`] say what only the embedder knows),
+//! and the verdict follows as a section with its reasons. The system is asked last, on a thread of its own, and a second
+//! verdict says what that changed. [`dump`] asks for a thread dump, [`capture_trace_text`] keeps its text.
+//! Whoever reads the recording has the facts beside the verdict.
 
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
+/// The atomics that [`time_word`] uses; its model check gives it others.
+mod atomic {
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+}
+mod block;
+mod budget;
 mod clock;
+mod control;
+mod cost;
+mod cycles;
+mod door;
+mod file;
 mod guard;
+mod home;
 mod jni;
+#[cfg(all(test, loom))]
+mod loom_door;
+#[cfg(all(test, loom))]
+mod loom_models;
+#[cfg(all(test, loom))]
+mod loom_time_word;
 mod looper;
 mod mapping;
+pub mod matrix_ring;
+mod moving;
 mod owners;
 mod pool;
 mod recorder;
+mod ring;
+mod sensing;
+mod slice;
 mod start;
+mod switches;
+mod sync;
 mod texts;
 mod thread;
+mod ticker;
+mod time_word;
+mod trace_text;
+mod usage;
+mod verdict;
 mod waits;
 mod worker;
 mod writer;
 
+pub use budget::Budget;
+pub use control::{Clock, pause, resume, set_clock, set_method, stop};
+pub use file::Destination;
 pub use looper::{message_begin, message_end};
-pub use native_signal::Thresholds;
-pub use start::{Config, Destination, StartError, start};
+pub use native_signal::{ErrorState, Policy, ProcessInError, Target, Thresholds, Writer};
+pub use ring::{Mark, Overwritten};
+pub use sensing::{DumpError, dump};
+pub use slice::Slice;
+pub use start::{Config, StartError, Threads, start};
+pub use trace_text::{TraceTextSource, capture_trace_text};
+pub use verdict::{set_error_state_source, set_foreground};
 pub use waits::{released, wait_begin, wait_end};
+pub use worker::{set_destination, wait_for_file};
 
 use recorder::{Recorder, record};
+use ring::Ring;
 use trace_format::event::{Event, Frame, Stage, TextId};
 
 /// The calling thread enters the method with this id (1 to 0xFEFFF; others are ignored).
 #[inline]
 pub fn enter(id: u32) {
-    if trace_format::ids::is_method(id) {
-        record(&Event::Enter(id).encode());
-    }
+    method(id, true);
 }
 
 /// The calling thread leaves the method with this id.
 #[inline]
 pub fn exit(id: u32) {
-    if trace_format::ids::is_method(id) {
-        record(&Event::Exit(id).encode());
+    method(id, false);
+}
+
+#[inline]
+fn method(id: u32, begin: bool) {
+    if let Some(recorder) = Recorder::active() {
+        thread::with_writer(recorder, |thread| thread.method(id, begin));
     }
 }
 
@@ -87,6 +134,11 @@ pub fn mark(text: TextId) {
     record(&Event::Mark(text).encode());
 }
 
+/// An activity of this class gained or lost window focus.
+pub fn focus(class: TextId, gained: bool) {
+    record(&Event::Focus(class, gained).encode());
+}
+
 /// A sample of a counter of the application's own.
 pub fn counter(name: TextId, value: f64) {
     record(&Event::Counter(name, value).encode());
@@ -96,7 +148,7 @@ pub fn counter(name: TextId, value: f64) {
 /// this locks, and allocates at a text's first use.
 #[must_use]
 pub fn text(text: &str) -> TextId {
-    Recorder::active().map_or(TextId(0), |r| r.texts.intern(&r.mapping, text))
+    Recorder::active().map_or(TextId(0), |r| r.texts.intern(text))
 }
 
 /// Gives the calling thread a name in the recording, 32 bytes at most; by default it has the kernel's.
@@ -106,10 +158,38 @@ pub fn name_thread(name: &str) {
     }
 }
 
+/// A mark in main's record: the place behind what main has written so far. On any thread. It stores nothing and
+/// needs no release; to look whether its words are still there, or copy them, see [`is_valid`] and
+/// [`copy_since`].
+///
+/// `None` if nothing is being recorded (or main fills its whole ring faster than the calling thread looks).
+#[must_use]
+pub fn mark_here() -> Option<Mark> {
+    Recorder::active()?.main_blocks.mark()
+}
+
+/// Whether all that main wrote since the mark is still there. That may change at once: a copy that
+/// [`copy_since`] gave does not.
+#[must_use]
+pub fn is_valid(mark: &Mark) -> bool {
+    Recorder::active().is_some_and(|recorder| recorder.main_blocks.is_valid(mark))
+}
+
+/// Copies what main wrote from the mark to now into `slice`, whose memory is used again. On any thread, while
+/// main writes on: the copy is right or refused.
+///
+/// # Errors
+/// [`Overwritten`] if the ring has wrapped over the mark, or did while copying, or nothing is recorded any more;
+/// `slice` is empty then.
+pub fn copy_since(mark: &Mark, slice: &mut Slice) -> Result<(), Overwritten> {
+    slice.clear();
+    Recorder::active().ok_or(Overwritten)?.main_blocks.copy_since(mark, slice)
+}
+
 /// Says something about the recorder itself to whoever reads the recording. Not for a hot path.
 pub(crate) fn notice(text: &str) {
     if let Some(recorder) = Recorder::active() {
-        let text = recorder.texts.intern(&recorder.mapping, text);
+        let text = recorder.texts.intern(text);
         recorder.service(&Event::Notice(text));
     }
 }

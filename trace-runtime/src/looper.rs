@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use native_signal::{StallEvent, StallTimer, Thresholds};
 use trace_format::event::{Event, Message, Stall};
 
-use crate::clock;
 use crate::recorder::Recorder;
+use crate::sensing::{self, WhileStuck};
+use crate::{clock, ticker, usage};
 
 static TIMER: OnceLock<StallTimer> = OnceLock::new();
 /// Messages open on main, one inside of the other: a dialog may run a nested loop.
@@ -31,7 +32,12 @@ pub fn message_end() {
         let outer = DEPTH.load(Ordering::Relaxed).saturating_sub(1);
         DEPTH.store(outer, Ordering::Relaxed);
         // A nested loop that goes on shows that the message around it is not stuck: its time starts anew.
-        if outer > 0 { watch(recorder, now) } else { watch_nothing(recorder) }
+        if outer > 0 {
+            watch(recorder, now)
+        } else {
+            watch_nothing(recorder)
+        }
+        sensing::check_displaced(now);
     });
 }
 
@@ -39,7 +45,7 @@ pub fn message_end() {
 fn on_looper(event: &Event, on_main: impl FnOnce(&'static Recorder, u64)) {
     let Some(recorder) = Recorder::active() else { return };
     let now = crate::thread::with_writer(recorder, |thread| {
-        let now = thread.put(&event.encode());
+        let now = thread.put(&event.encode())?;
         thread.is_main().then_some(now)
     });
     if let Some(now) = now.flatten() {
@@ -56,6 +62,7 @@ fn watch(recorder: &Recorder, now: u64) {
 
 fn watch_nothing(recorder: &Recorder) {
     recorder.message_since.store(0, Ordering::Relaxed);
+    ticker::message_ended();
     if let Some(timer) = TIMER.get() {
         timer.message_end();
     }
@@ -63,24 +70,33 @@ fn watch_nothing(recorder: &Recorder) {
 
 /// Starts the timer thread.
 pub(crate) fn start_timer(thresholds: Thresholds) -> std::io::Result<()> {
-    let timer = StallTimer::start(thresholds, clock::boottime, Box::new(on_stall))?;
+    let (mut stuck, mut usage) = (WhileStuck::default(), usage::Watch::default());
+    let observer = Box::new(move |event| on_stall(event, &mut stuck, &mut usage));
+    let timer = StallTimer::start(thresholds, clock::boottime, observer)?;
     // A second start is refused before it comes here.
     let _ = TIMER.set(timer);
     Ok(())
 }
 
 /// Runs on the timer thread.
-fn on_stall(event: StallEvent) {
+fn on_stall(event: StallEvent, stuck: &mut WhileStuck, usage: &mut usage::Watch) {
     let Some(recorder) = Recorder::active() else { return };
-    recorder.alive(clock::boottime());
+    let now = clock::boottime();
+    recorder.alive(now);
     match event {
-        StallEvent::Tick { .. } => {}
+        StallEvent::Tick { since_ns } => {
+            stuck.tick(since_ns);
+            usage.late(recorder, now);
+        }
         StallEvent::Stalled { since_ns, .. } => {
             recorder.service(&Event::Clock(clock::all()));
             recorder.service(&Event::Stall(Stall { stuck_since: since_ns }));
+            usage.look(recorder);
         }
         StallEvent::Recovered { since_ns, .. } => {
+            stuck.rest();
             recorder.service(&Event::Recovered(Stall { stuck_since: since_ns }));
+            usage.look(recorder);
         }
     }
 }

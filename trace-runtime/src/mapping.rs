@@ -4,13 +4,13 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous};
-use trace_format::layout::{self, Region, Sizes, header};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous, mprotect};
+use trace_format::layout::{self, BLOCK_LEN, Region, Sizes, header};
 
 /// Memory that lives as long as the process, shared with the file where there is one.
 #[derive(Debug)]
@@ -41,21 +41,27 @@ impl Mapping {
         Ok(Self { base, length: fixed as usize, regions, file: Some(file) })
     }
 
+    /// Maps the first `fixed` bytes.
     fn map_file(file: &File, fixed: u64) -> io::Result<NonNull<u8>> {
         let length = usize::try_from(fixed).ok().and_then(NonZeroUsize::new);
         let length = length.ok_or(io::ErrorKind::InvalidInput)?;
-        match nix::fcntl::posix_fallocate(file, 0, fixed as libc::off_t) {
-            // Where the file system cannot (some FUSE ones), a sparse file is the best there is.
-            Err(nix::Error::EOPNOTSUPP | nix::Error::EINVAL) => file.set_len(fixed)?,
+        // 31 bits on 32-bit systems.
+        let size = libc::off_t::try_from(fixed).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        match nix::fcntl::posix_fallocate(file, 0, size) {
+            // Where the file system cannot (some FUSE ones), a block is allocated by writing to it.
+            Err(nix::Error::EOPNOTSUPP | nix::Error::EINVAL | nix::Error::ENOSYS) => {
+                write_zeros(file, fixed)?
+            }
             other => other?,
         }
-        // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
+        let base = reserve(length)?;
+        // SAFETY: in the place of pages that were just reserved for this, and that nobody else knows of.
         let base = unsafe {
             mmap(
-                None,
+                Some(base.addr()),
                 length,
                 ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
-                MapFlags::MAP_SHARED,
+                MapFlags::MAP_SHARED | MapFlags::MAP_FIXED,
                 file.as_fd(),
                 0,
             )
@@ -68,14 +74,13 @@ impl Mapping {
         let (regions, fixed) = sizes.regions();
         let length = usize::try_from(fixed).ok().and_then(NonZeroUsize::new);
         let length = length.ok_or(io::ErrorKind::InvalidInput)?;
-        // SAFETY: as in `map_file`.
-        let base = unsafe {
-            mmap_anonymous(None, length, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_PRIVATE)
-        }?;
-        Ok(Self { base: base.cast(), length: length.get(), regions, file: None })
+        let base = reserve(length)?;
+        // SAFETY: pages that were just reserved for this, and that nobody else knows of.
+        unsafe { mprotect(base.cast(), length.get(), ProtFlags::PROT_READ | ProtFlags::PROT_WRITE) }?;
+        Ok(Self { base, length: length.get(), regions, file: None })
     }
 
-    /// Writes what never changes of the header, magic last: a file cut down before that is no recording.
+    /// Writes what never changes of the header, but for the magic: without that it is no recording.
     pub(crate) fn write_header(&self, process: &Process<'_>) {
         for (i, region) in self.regions.iter().enumerate() {
             let entry = header::REGION_TABLE + i * header::REGION_ENTRY;
@@ -96,8 +101,26 @@ impl Mapping {
         self.store_u64(header::START_MONOTONIC, process.start.monotonic);
         self.store_u64(header::START_REALTIME, process.start.realtime);
         self.store_text(header::PROCESS_NAME, layout::PROCESS_NAME_LEN, process.name);
-        std::sync::atomic::fence(Ordering::Release);
-        self.store_u64(header::MAGIC, u64::from_le_bytes(layout::MAGIC));
+    }
+
+    /// Copies `length` bytes at `offset`, a multiple of 8, from another mapping of the same layout; up to 7 more.
+    pub(crate) fn copy_from(&self, from: &Self, offset: usize, length: usize) {
+        for at in (offset..offset + length).step_by(8) {
+            self.store_u64(at, from.u64(at).load(Ordering::Relaxed));
+        }
+    }
+
+    /// Makes the pages of a range writable without changing a byte.
+    pub(crate) fn touch(&self, offset: usize, length: usize) {
+        for at in (offset..offset + length).step_by(SMALLEST_PAGE) {
+            self.u64(at).fetch_add(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the file has lost its name: then nobody can read it when this process is gone.
+    pub(crate) fn is_removed(&self) -> bool {
+        let linked = |file: &File| file.metadata().map_or(true, |of| of.nlink() > 0);
+        !self.file.as_ref().is_none_or(linked)
     }
 
     /// The region of this kind.
@@ -154,6 +177,31 @@ impl Mapping {
         unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), to.as_ptr(), length) };
         length
     }
+}
+
+/// Addresses for that many bytes, from a multiple of a block's length on: `MethodBeat` tells a block's end by the address.
+/// What lies before and behind is never used, and costs nothing.
+fn reserve(length: NonZeroUsize) -> io::Result<NonNull<u8>> {
+    let more = length.checked_add(BLOCK_LEN).ok_or(io::ErrorKind::OutOfMemory)?;
+    // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
+    let base = unsafe { mmap_anonymous(None, more, ProtFlags::PROT_NONE, MapFlags::MAP_PRIVATE) }?;
+    let ahead = base.addr().get().next_multiple_of(BLOCK_LEN) - base.addr().get();
+    // SAFETY: less than a block's length, which the mapping has beyond `length`.
+    Ok(unsafe { base.cast::<u8>().add(ahead) })
+}
+
+/// Every page size is a multiple of this.
+const SMALLEST_PAGE: usize = 4096;
+
+fn write_zeros(file: &File, length: u64) -> io::Result<()> {
+    let zeros = [0; 64 * 1024];
+    let mut at = 0;
+    while at < length {
+        let now = zeros.len().min(usize::try_from(length - at).unwrap_or(usize::MAX));
+        file.write_all_at(&zeros[..now], at)?;
+        at += now as u64;
+    }
+    Ok(())
 }
 
 /// What the header says of the process.

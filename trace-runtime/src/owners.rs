@@ -1,7 +1,7 @@
 //! Who holds which lock: a small table, so that a blocked slice can name the holder.
 //!
 //! One place a lock by its identity, no chains: two locks that fall on one place push each other out,
-//! and the loser's holder reads as unknown, never as somebody else.
+//! and the loser's holder reads as unknown, never as somebody else. How often that happened is told in the recording.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -11,6 +11,8 @@ const PLACES: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Owners {
     places: Box<[Place]>,
+    /// Held locks whose holder was forgotten because another lock fell on their place.
+    pushed_out: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -23,7 +25,7 @@ struct Place {
 
 impl Owners {
     pub(crate) fn new() -> Self {
-        Self { places: (0..PLACES).map(|_| Place::default()).collect() }
+        Self { places: (0..PLACES).map(|_| Place::default()).collect(), pushed_out: AtomicU64::new(0) }
     }
 
     fn place(&self, lock: u64) -> &Place {
@@ -46,10 +48,17 @@ impl Owners {
             place.depth.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        place.owner.store(0, Ordering::Release);
+        if place.owner.swap(0, Ordering::AcqRel) != 0 && place.lock.load(Ordering::Relaxed) != lock {
+            self.pushed_out.fetch_add(1, Ordering::Relaxed);
+        }
         place.lock.store(lock, Ordering::Relaxed);
         place.depth.store(1, Ordering::Relaxed);
         place.owner.store(uid, Ordering::Release);
+    }
+
+    /// How many held locks were forgotten under pressure.
+    pub(crate) fn pushed_out(&self) -> u64 {
+        self.pushed_out.load(Ordering::Relaxed)
     }
 
     /// The calling thread `uid` has left `lock`.
@@ -88,6 +97,7 @@ mod tests {
         owners.acquired(1, 10);
         owners.acquired(other, 20);
         assert_eq!((owners.holder(1), owners.holder(other)), (0, 20));
+        assert_eq!(owners.pushed_out(), 1);
         owners.released(1, 10);
         assert_eq!(owners.holder(other), 20);
     }

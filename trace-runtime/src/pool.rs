@@ -5,7 +5,11 @@
 //! Threads that have ended keep theirs until there is nothing else to take; then who ended first loses
 //! first.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::door::Door;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Blocks that a living thread is left with at least.
 const KEEP: u32 = 2;
@@ -17,6 +21,9 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Pool {
     state: Mutex<State>,
+    /// Blocks handed out so far; [`Pool::ahead`] has seen this many.
+    taken: AtomicU32,
+    seen: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -38,9 +45,11 @@ struct Owner {
     oldest: u32,
     newest: u32,
     count: u32,
+    /// The place's, for whoever has it.
+    door: Option<&'static Door>,
 }
 
-const NOBODY: Owner = Owner { used: false, ended: 0, oldest: NONE, newest: NONE, count: 0 };
+const NOBODY: Owner = Owner { used: false, ended: 0, oldest: NONE, newest: NONE, count: 0, door: None };
 
 impl Pool {
     /// A pool of `blocks` for at most `threads` at a time.
@@ -51,49 +60,97 @@ impl Pool {
             owners: vec![NOBODY; threads as usize],
             endings: 0,
         };
-        Self { state: Mutex::new(state) }
+        Self { state: Mutex::new(state), taken: AtomicU32::new(1), seen: AtomicU32::new(0) }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics half-way: a poisoned lock still guards whole lists.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a new thread. Places of ended threads are taken again once their blocks are gone.
-    pub(crate) fn join(&self) -> Option<u32> {
+    pub(crate) fn join(&self) -> Option<(u32, &'static Door)> {
         let mut state = self.lock();
         let place = state
             .owners
             .iter()
             .position(|o| !o.used)
             .or_else(|| state.owners.iter().position(|o| o.ended > 0 && o.count == 0))?;
-        state.owners[place] = Owner { used: true, ..NOBODY };
-        Some(place as u32)
+        let door = *state.owners[place].door.get_or_insert_with(|| Box::leak(Box::new(Door::new())));
+        state.owners[place] = Owner { used: true, door: Some(door), ..NOBODY };
+        Some((place as u32, door))
+    }
+
+    /// Calls `f` with the door of every thread that ever had a place.
+    pub(crate) fn doors(&self, f: impl Fn(&Door)) {
+        self.lock().owners.iter().filter_map(|owner| owner.door).for_each(f);
     }
 
     /// The thread at `place` has ended.
     pub(crate) fn leave(&self, place: u32) {
         let mut state = self.lock();
         state.endings += 1;
+        if let Some(door) = state.owners[place as usize].door {
+            door.close();
+        }
         state.owners[place as usize].ended = state.endings;
     }
 
-    /// The number of a block for the thread at `place`. One that is taken from a thread is `empty`ed before
-    /// anybody can take the next: so a thread's blocks go in the order of their age, and a kill in the
-    /// middle leaves no hole between those that are left.
-    pub(crate) fn take(&self, place: u32, empty: impl FnOnce(u32)) -> Option<u32> {
+    /// A block for the thread at `place`: what `begin` makes of its number. One that is taken from a thread, which
+    /// `begin` is told, must be emptied there, before anybody can take the next: so a thread's blocks go in the order
+    /// of their age, and a kill in the middle leaves no hole between those that are left.
+    pub(crate) fn take<R>(&self, place: u32, begin: impl FnOnce(u32, bool) -> R) -> Option<R> {
         let mut state = self.lock();
-        let block = match state.free.pop() {
-            Some(block) => block,
+        let (block, recycled) = match state.free.pop() {
+            Some(block) => (block, false),
             None => {
                 let victim = state.victim(place)?;
-                let block = state.remove_oldest(victim);
-                empty(block);
-                block
+                (state.remove_oldest(victim), true)
             }
         };
+        let begun = begin(block, recycled);
         state.add_newest(place as usize, block);
-        Some(block)
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        Some(begun)
+    }
+
+    /// Calls `f` while no block changes hands.
+    pub(crate) fn locked<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _state = self.lock();
+        f()
+    }
+
+    /// Calls `f` with each block that was ever handed out and whether its writer has left it, one after the other;
+    /// the block does not change hands meanwhile.
+    ///
+    /// `prepare` is called before with each, and does not keep others from taking blocks.
+    pub(crate) fn visit(&self, mut prepare: impl FnMut(u32), mut f: impl FnMut(u32, bool)) {
+        let blocks = self.lock().newer.len() as u32;
+        for number in 0..blocks {
+            prepare(number);
+            let state = self.lock();
+            let open = |owner: &Owner| owner.ended == 0 && owner.newest == number && owner.count > 0;
+            // Free ones are taken in the order of their numbers.
+            if state.free.last().is_some_and(|free| number >= *free) {
+                return;
+            }
+            f(number, !state.owners.iter().any(open));
+        }
+    }
+
+    /// Calls `f` with the blocks that are likely to be handed out next, `count` at most, if any was since the last
+    /// call. Never waits for a thread that is taking one.
+    pub(crate) fn ahead(&self, count: usize, f: impl FnMut(u32)) {
+        let taken = self.taken.load(Ordering::Relaxed);
+        if self.seen.swap(taken, Ordering::Relaxed) == taken {
+            return;
+        }
+        let Ok(state) = self.state.try_lock() else { return };
+        let free = state.free.iter().rev().copied();
+        let richest = state.owners.iter().max_by_key(|o| o.count).map_or(NONE, |o| o.oldest);
+        let oldest = std::iter::successors(Some(richest), |block| state.newer.get(*block as usize).copied())
+            .take_while(|block| *block != NONE);
+        free.chain(oldest).take(count).for_each(f);
     }
 }
 
@@ -143,48 +200,52 @@ impl State {
 mod tests {
     use super::*;
 
+    fn join(pool: &Pool) -> Option<u32> {
+        pool.join().map(|(place, _)| place)
+    }
+
     #[test]
     fn a_chatty_thread_takes_all_that_is_free_and_then_its_own_oldest() {
         let pool = Pool::new(4, 2);
-        let chatty = pool.join().unwrap();
-        let first: Vec<_> = (0..4).map(|_| pool.take(chatty, |_| ()).unwrap()).collect();
-        assert_eq!(pool.take(chatty, |_| ()), Some(first[0]));
-        assert_eq!(pool.take(chatty, |_| ()), Some(first[1]));
+        let chatty = join(&pool).unwrap();
+        let first: Vec<_> = (0..4).map(|_| pool.take(chatty, |n, _| n).unwrap()).collect();
+        assert_eq!(pool.take(chatty, |n, _| n), Some(first[0]));
+        assert_eq!(pool.take(chatty, |n, _| n), Some(first[1]));
     }
 
     #[test]
     fn a_quiet_thread_keeps_its_last_blocks() {
         let pool = Pool::new(8, 3);
-        let (quiet, chatty) = (pool.join().unwrap(), pool.join().unwrap());
-        let kept = [pool.take(quiet, |_| ()).unwrap(), pool.take(quiet, |_| ()).unwrap()];
+        let (quiet, chatty) = (join(&pool).unwrap(), join(&pool).unwrap());
+        let kept = [pool.take(quiet, |n, _| n).unwrap(), pool.take(quiet, |n, _| n).unwrap()];
         for _ in 0..1_000 {
-            assert!(!kept.contains(&pool.take(chatty, |_| ()).unwrap()));
+            assert!(!kept.contains(&pool.take(chatty, |n, _| n).unwrap()));
         }
         // A third one gets its share from the chatty one at once.
-        let late = pool.join().unwrap();
-        assert!(!kept.contains(&pool.take(late, |_| ()).unwrap()));
+        let late = join(&pool).unwrap();
+        assert!(!kept.contains(&pool.take(late, |n, _| n).unwrap()));
     }
 
     #[test]
     fn ended_threads_give_up_their_blocks_last_and_their_places_then() {
         let pool = Pool::new(3, 3);
-        let (ended, a) = (pool.join().unwrap(), pool.join().unwrap());
-        let old = pool.take(ended, |_| ()).unwrap();
+        let (ended, a) = (join(&pool).unwrap(), join(&pool).unwrap());
+        let old = pool.take(ended, |n, _| n).unwrap();
         pool.leave(ended);
-        let mine = [pool.take(a, |_| ()).unwrap(), pool.take(a, |_| ()).unwrap()];
-        let b = pool.join().unwrap();
-        assert_eq!(pool.join(), None, "three places, one of them an ended thread with a block");
-        assert_eq!(pool.take(b, |_| ()), Some(old));
-        assert!(pool.join().is_some());
+        let mine = [pool.take(a, |n, _| n).unwrap(), pool.take(a, |n, _| n).unwrap()];
+        let b = join(&pool).unwrap();
+        assert_eq!(join(&pool), None, "three places, one of them an ended thread with a block");
+        assert_eq!(pool.take(b, |n, _| n), Some(old));
+        assert!(join(&pool).is_some());
         assert!(!mine.contains(&old));
     }
 
     #[test]
     fn with_nothing_to_take_it_says_so() {
         let pool = Pool::new(1, 2);
-        let (a, b) = (pool.join().unwrap(), pool.join().unwrap());
-        assert!(pool.take(a, |_| ()).is_some());
-        assert_eq!(pool.take(b, |_| ()), None);
-        assert_eq!(pool.take(a, |_| ()), None);
+        let (a, b) = (join(&pool).unwrap(), join(&pool).unwrap());
+        assert!(pool.take(a, |n, _| n).is_some());
+        assert_eq!(pool.take(b, |n, _| n), None);
+        assert_eq!(pool.take(a, |n, _| n), None);
     }
 }

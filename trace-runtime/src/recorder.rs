@@ -5,49 +5,80 @@
 //! is to be recorded: before the start, after a fault of our own, in a forked child.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::event::{Encoded, Event};
-use trace_format::layout::{BLOCK_LEN, RegionKind, State, block, header};
+use trace_format::layout::{ClockMode, RegionKind, State, header};
 
+use crate::block::RawBlock;
+use crate::clock;
+use crate::door::Door;
+use crate::home::{Homes, Left};
 use crate::mapping::Mapping;
 use crate::owners::Owners;
 use crate::pool::Pool;
+use crate::ring::Ring;
+use crate::start::Threads;
 use crate::texts::Interner;
-use crate::writer::{BlockSource, Writer};
+use crate::ticker;
+use crate::time_word::Pace;
+use crate::writer::{BlockSource, Followed, Writer};
 
 static ACTIVE: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
 
 /// What all threads share.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    pub(crate) mapping: Mapping,
+    /// Where everything is before the file is there.
+    pub(crate) memory: &'static Mapping,
+    /// What holds the header that counts: the memory's, then the file's.
+    live: AtomicPtr<Mapping>,
+    /// What holds the thread table.
+    table: Mutex<&'static Mapping>,
     pub(crate) texts: Interner,
     pub(crate) owners: Owners,
     pub(crate) pool: Pool,
     /// The kernel's tid of the recorded main thread.
     pub(crate) main_tid: u32,
-    /// Begin of the message that main is in; 0 between messages.
+    /// Begin of the message that main is in; 0 between messages, [`Recorder::NO_LOOPER`] before the first one.
     pub(crate) message_since: AtomicU64,
+    /// Which threads are recorded.
+    pub(crate) threads: Threads,
     next_uid: AtomicU32,
-    service: Mutex<(Writer, RingBlocks)>,
+    /// Main's blocks, in turn.
+    pub(crate) main_blocks: RingBlocks,
+    /// The service ring's.
+    pub(crate) service_blocks: RingBlocks,
+    /// Everybody else's.
+    pub(crate) pool_blocks: Homes,
+    service: Mutex<Writer>,
+    service_door: &'static Door,
 }
 
 impl Recorder {
-    pub(crate) fn new(mapping: Mapping, pool: Pool, main_tid: u32) -> Self {
-        let strings = mapping.region(RegionKind::Strings);
-        let service = RingBlocks::new(&mapping, RegionKind::ServiceRing);
+    /// No message has begun on main: perhaps it has no Looper, and nothing is known of it.
+    pub(crate) const NO_LOOPER: u64 = u64::MAX;
+
+    pub(crate) fn new(memory: &'static Mapping, pool: Pool, main_tid: u32, threads: Threads) -> Self {
+        let service_door = Box::leak(Box::new(Door::new()));
         Self {
-            texts: Interner::new(strings.offset as usize, strings.length as usize),
+            texts: Interner::new(memory),
             owners: Owners::new(),
             pool,
             main_tid,
-            message_since: AtomicU64::new(0),
+            message_since: AtomicU64::new(Self::NO_LOOPER),
             // 0 is the service ring's.
             next_uid: AtomicU32::new(1),
-            service: Mutex::new((Writer::new(0, 0), service)),
-            mapping,
+            main_blocks: RingBlocks::new(memory, RegionKind::MainRing),
+            service_blocks: RingBlocks::new(memory, RegionKind::ServiceRing),
+            pool_blocks: Homes::new(memory, RegionKind::PoolRing),
+            service: Mutex::new(Writer::new(0, 0, service_door)),
+            service_door,
+            live: AtomicPtr::new(std::ptr::from_ref(memory).cast_mut()),
+            table: Mutex::new(memory),
+            threads,
+            memory,
         }
     }
 
@@ -73,8 +104,12 @@ impl Recorder {
     pub(crate) fn deactivate(state: Option<State>) {
         // SAFETY: as in `active`.
         let recorder = unsafe { ACTIVE.swap(std::ptr::null_mut(), Ordering::AcqRel).as_ref() };
+        // Java writes by itself as long as this word is open.
+        ticker::set_pace(Pace::Off);
         if let (Some(recorder), Some(state)) = (recorder, state) {
-            recorder.mapping.store_u32(header::STATE, state as u32);
+            recorder.live().store_u32(header::STATE, state as u32);
+            // If the header is moving just now: whoever moves it looks here once more.
+            recorder.memory.store_u32(header::STATE, state as u32);
         }
     }
 
@@ -86,48 +121,140 @@ impl Recorder {
     /// Writes to the service ring. Only our own threads and the start come here, never a thread of the app
     /// in the middle of its work and never a signal handler: it locks.
     pub(crate) fn service(&self, event: &Event) -> u64 {
-        let mut service = self.service.lock().unwrap_or_else(PoisonError::into_inner);
-        let (writer, blocks) = &mut *service;
-        writer.put(blocks, &event.encode())
+        let mut writer = self.service.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.put(&mut &self.service_blocks, &event.encode(), clock::now(), ClockMode::Precise)
+    }
+
+    /// Touches the block that main writes to and the ones that come next, without changing them. The first store to a
+    /// page of a file's mapping waits for the file system, and after the page was written back so does the next
+    /// first one: that is for the ticker to wait for, not for main.
+    pub(crate) fn touch_ahead(&self) {
+        self.main_blocks.touch(TOUCH_MAIN);
+        self.pool.ahead(TOUCH_POOL, |number| self.pool_blocks.touch_next(number as usize));
+    }
+
+    /// What holds the header.
+    pub(crate) fn live(&self) -> &'static Mapping {
+        // SAFETY: it points to `memory` or to what `set_live` was given, both of which live forever.
+        unsafe { &*self.live.load(Ordering::Acquire) }
+    }
+
+    pub(crate) fn set_live(&self, file: &'static Mapping) {
+        self.live.store(std::ptr::from_ref(file).cast_mut(), Ordering::SeqCst);
+    }
+
+    /// What holds the thread table; it does not move while the guard lives. Taken at a thread's first event, at its
+    /// end, when it gets a name, and by the worker for the few microseconds of copying the table.
+    pub(crate) fn table(&self) -> MutexGuard<'_, &'static Mapping> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks every writer to take its block along to the file, which the homes have.
+    pub(crate) fn ask_to_follow(&self) {
+        ticker::MAIN_DOOR.ask();
+        self.service_door.ask();
+        self.pool.doors(Door::ask);
     }
 
     /// The process was alive at `now`.
     pub(crate) fn alive(&self, now: u64) {
-        self.mapping.u64(header::LAST_ALIVE).fetch_max(now, Ordering::Relaxed);
+        self.live().u64(header::LAST_ALIVE).fetch_max(now, Ordering::Relaxed);
     }
 
     /// Adds a writer's losses to the header.
     pub(crate) fn count_losses(&self, (clamped, dropped): (u32, u32)) {
-        self.mapping.u64(header::CLAMPED).fetch_add(clamped.into(), Ordering::Relaxed);
-        self.mapping.u64(header::DROPPED).fetch_add(dropped.into(), Ordering::Relaxed);
+        self.live().u64(header::CLAMPED).fetch_add(clamped.into(), Ordering::Relaxed);
+        self.live().u64(header::DROPPED).fetch_add(dropped.into(), Ordering::Relaxed);
     }
 }
 
 /// The blocks of a ring with one writer, in turn.
 #[derive(Debug)]
 pub(crate) struct RingBlocks {
-    first: NonNull<u8>,
-    count: usize,
-    next: usize,
+    pub(crate) homes: Homes,
+    /// How many blocks the writer was ever given. Stored by it alone; whoever places marks looks at it.
+    opened: crate::sync::AtomicU64,
 }
 
-// SAFETY: the blocks belong to this value's writer alone, and the mapping outlives everything.
-unsafe impl Send for RingBlocks {}
+/// Blocks of main that are touched ahead: at a tick of 1 ms enough for 8 million events a second.
+pub(crate) const TOUCH_MAIN: usize = 8;
+/// The same for all others together, of which each takes a thousand words at a time.
+const TOUCH_POOL: usize = 4;
 
 impl RingBlocks {
-    pub(crate) fn new(mapping: &Mapping, kind: RegionKind) -> Self {
-        let region = mapping.region(kind);
-        let length = region.length as usize;
-        Self { first: mapping.at(region.offset as usize, length), count: length / BLOCK_LEN, next: 0 }
+    pub(crate) fn new(memory: &Mapping, kind: RegionKind) -> Self {
+        Self { homes: Homes::new(memory, kind), opened: crate::sync::AtomicU64::new(0) }
+    }
+
+    /// The number of the block with this sequence number.
+    fn number(&self, sequence: u64) -> Option<usize> {
+        Some(sequence.checked_rem(self.homes.count() as u64)? as usize)
+    }
+
+    /// The newest block that is full, if main has filled one.
+    pub(crate) fn last_full(&self) -> Option<NonNull<u8>> {
+        let sequence = self.opened.load(Ordering::Relaxed).checked_sub(2)?;
+        Some(self.homes.at(self.number(sequence)?))
+    }
+
+    /// Touches the newest block and the `ahead` ones after it.
+    pub(crate) fn touch(&self, ahead: usize) {
+        let opened = self.opened.load(Ordering::Relaxed);
+        if let Some(newest) = opened.checked_sub(1).and_then(|newest| self.number(newest)) {
+            self.homes.touch(newest);
+        }
+        let ahead = ahead.min(self.homes.count() - 1) as u64;
+        (opened..opened + ahead)
+            .filter_map(|sequence| self.number(sequence))
+            .for_each(|number| self.homes.touch_next(number));
+    }
+
+    /// Brings what is in memory into the file, as far as that can be done now. Only the worker may call it, after the
+    /// homes have a file.
+    pub(crate) fn bring(&self) -> Left {
+        // Against the one in `next_block`: either the writer sees that there is a file, or this sees the block.
+        fence(Ordering::SeqCst);
+        let opened = self.opened.load(Ordering::Acquire);
+        let oldest = opened.saturating_sub(self.homes.count() as u64);
+        let bring = |sequence| Some(self.homes.bring(self.number(sequence)?, sequence + 1 < opened));
+        (oldest..opened).filter_map(bring).max().unwrap_or(Left::Nothing)
     }
 }
 
-impl BlockSource for RingBlocks {
+impl BlockSource for &RingBlocks {
     fn next_block(&mut self) -> Option<NonNull<u8>> {
-        let index = self.next;
-        self.next = (index + 1).checked_rem(self.count)?;
-        // SAFETY: `index < count`, and that many blocks lie behind `first`.
-        Some(unsafe { self.first.add(index * BLOCK_LEN) })
+        let opened = self.opened.load(Ordering::Relaxed);
+        let number = self.number(opened)?;
+        // Before the block's life begins, and behind all that was published in earlier ones: what `Ring` asks.
+        self.opened.store(opened + 1, Ordering::Release);
+        fence(Ordering::SeqCst);
+        Some(self.homes.begin(number))
+    }
+
+    fn follow(&mut self, block: NonNull<u8>) -> Followed {
+        self.homes.follow(block)
+    }
+
+    fn is_left_behind(&self, block: NonNull<u8>) -> bool {
+        self.homes.is_left_behind(block)
+    }
+}
+
+impl Ring for RingBlocks {
+    type Block = RawBlock;
+
+    fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Acquire)
+    }
+
+    fn length(&self) -> u64 {
+        self.homes.count() as u64
+    }
+
+    fn block(&self, sequence: u64) -> RawBlock {
+        let start = self.homes.at(self.number(sequence).expect("a ring that was opened has a block"));
+        // SAFETY: a block of the mapping, which is never unmapped; nobody reaches its words but through atomics.
+        unsafe { RawBlock::new(start) }
     }
 }
 
@@ -140,11 +267,21 @@ pub(crate) struct PoolBlocks {
 
 impl BlockSource for PoolBlocks {
     fn next_block(&mut self) -> Option<NonNull<u8>> {
-        let (mapping, pool) = (&self.recorder.mapping, &self.recorder.pool);
-        let ring = mapping.region(RegionKind::PoolRing).offset as usize;
-        let offset = |number: u32| ring + number as usize * BLOCK_LEN;
-        let number = pool.take(self.place, |number| mapping.store_u32(offset(number) + block::HEAD, 0))?;
-        Some(mapping.at(offset(number), BLOCK_LEN))
+        let homes = &self.recorder.pool_blocks;
+        self.recorder.pool.take(self.place, |number, recycled| {
+            if recycled {
+                homes.empty(number as usize);
+            }
+            homes.begin(number as usize)
+        })
+    }
+
+    fn follow(&mut self, block: NonNull<u8>) -> Followed {
+        self.recorder.pool.locked(|| self.recorder.pool_blocks.follow(block))
+    }
+
+    fn is_left_behind(&self, block: NonNull<u8>) -> bool {
+        self.recorder.pool_blocks.is_left_behind(block)
     }
 }
 
@@ -153,5 +290,5 @@ impl BlockSource for PoolBlocks {
 #[inline]
 pub(crate) fn record(event: &Encoded) -> Option<u64> {
     let recorder = Recorder::active()?;
-    crate::thread::with_writer(recorder, |thread| thread.put(event))
+    crate::thread::with_writer(recorder, |thread| thread.put(event)).flatten()
 }

@@ -2,29 +2,31 @@
 
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use native_signal::{Forwarded, InstallError, Mode, Sensed, Sensor, Thresholds};
+use native_signal::{Policy, Thresholds};
 use trace_format::MapId;
-use trace_format::event::{Event, Forward, Sigquit};
 use trace_format::layout::{Sizes, State};
 use trace_format::section::SectionKind;
 
+use crate::file::Destination;
 use crate::mapping::{Mapping, Process};
 use crate::pool::Pool;
 use crate::recorder::Recorder;
-use crate::{clock, looper, notice, thread, worker};
+use crate::ticker;
+use crate::{
+    Budget, Clock, budget, clock, control, looper, notice, sensing, switches, thread, verdict, worker,
+};
 
-/// Where the recording goes.
-#[derive(Clone, Debug)]
-pub enum Destination {
-    /// This file, which must not exist.
-    File(PathBuf),
-    /// A new file in this folder, named by process name and pid.
-    Folder(PathBuf),
+/// Which threads are recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Threads {
+    /// Every thread that calls in.
+    #[default]
+    All,
+    /// The recorded main thread alone; [`Sizes::pool_blocks`] may then be as small as it gets.
+    Main,
 }
 
 /// What to record, and where to.
@@ -40,11 +42,19 @@ pub struct Config {
     pub sizes: Sizes,
     /// Whether SIGQUIT is sensed.
     pub sense_sigquit: bool,
-    /// How often to note that the process is alive although nothing is stuck. `None` on a phone: it costs
-    /// wake-ups; there the looper timer notes it while main is stuck.
+    /// By whose rules it is judged whether a SIGQUIT was an ANR.
+    pub policy: Policy,
+    /// How often to note that the process is alive although nothing is stuck, until half a minute after the last event.
+    /// `None` on a phone: it costs wake-ups; there the looper timer notes it while main is stuck.
     pub heartbeat: Option<Duration>,
     /// When the looper timer finds a message late.
     pub thresholds: Thresholds,
+    /// Which threads are recorded.
+    pub threads: Threads,
+    /// How methods get their time.
+    pub clock: Clock,
+    /// When a method is too frequent and too short to be recorded; `None`: never.
+    pub budget: Option<Budget>,
 }
 
 impl Config {
@@ -57,8 +67,12 @@ impl Config {
             map_id: MapId::UNKNOWN,
             sizes: Sizes::DEFAULT,
             sense_sigquit: true,
+            policy: Policy::default(),
             heartbeat: None,
             thresholds: Thresholds::default(),
+            threads: Threads::default(),
+            clock: Clock::default(),
+            budget: None,
         }
     }
 }
@@ -89,18 +103,16 @@ impl fmt::Display for StartError {
 impl std::error::Error for StartError {}
 
 static STARTED: AtomicBool = AtomicBool::new(false);
-/// Never dropped: that would uninstall it.
-static SENSOR: OnceLock<Sensor> = OnceLock::new();
 
 /// Starts recording; the calling thread becomes the recorded main thread.
 ///
-/// Gives the recording's file, or `None` where none could be made: then it is in memory only and a notice in
-/// it says why.
+/// It begins in memory, and a thread of ours makes the file: see [`crate::wait_for_file`]. Where none can be made, the
+/// recording goes on in memory and a notice in it says why; [`crate::set_destination`] may give it another place.
 ///
 /// # Errors
 /// See [`StartError`]. Faults that leave something to record (no file, no sensor, no timer) are notices
 /// in the recording instead.
-pub fn start(config: &Config) -> Result<Option<PathBuf>, StartError> {
+pub fn start(config: &Config) -> Result<(), StartError> {
     let sizes = &config.sizes;
     if sizes.main_blocks < 2
         || sizes.pool_blocks < 2
@@ -112,10 +124,8 @@ pub fn start(config: &Config) -> Result<Option<PathBuf>, StartError> {
     if STARTED.swap(true, Ordering::AcqRel) {
         return Err(StartError::Already);
     }
-    let (mapping, path, no_file) = match create(config) {
-        Ok((mapping, path)) => (mapping, Some(path), None),
-        Err(error) => (Mapping::anonymous(sizes).map_err(StartError::NoMemory)?, None, Some(error)),
-    };
+    let mapping = Mapping::anonymous(sizes).map_err(StartError::NoMemory)?;
+    let mapping: &'static Mapping = Box::leak(Box::new(mapping));
     let main_tid = thread::gettid();
     mapping.write_header(&Process {
         pid: std::process::id(),
@@ -126,46 +136,20 @@ pub fn start(config: &Config) -> Result<Option<PathBuf>, StartError> {
         start: clock::all(),
     });
     let pool = Pool::new(sizes.pool_blocks, sizes.threads);
-    let recorder = Box::new(Recorder::new(mapping, pool, main_tid));
+    let recorder = Box::new(Recorder::new(mapping, pool, main_tid, config.threads));
     let recorder = Recorder::activate(recorder).map_err(|_| StartError::Already)?;
+    switches::prepare();
+    ticker::set_pace(config.clock.pace());
     watch_fork_and_exit();
-    if let Some(error) = no_file {
-        notice(&format!("no recording file, in memory only: {error}"));
-    }
     start_threads(recorder, config);
-    Ok(path)
-}
-
-fn create(config: &Config) -> io::Result<(Mapping, PathBuf)> {
-    let folder = match &config.destination {
-        Destination::File(path) => return Ok((Mapping::create(path, &config.sizes)?, path.clone())),
-        Destination::Folder(folder) => folder,
-    };
-    std::fs::create_dir_all(folder)?;
-    // A pid comes again after a reboot: what lies there already is somebody's evidence.
-    for attempt in 0..1_000 {
-        let path = folder.join(file_name(&config.process_name, attempt));
-        match Mapping::create(&path, &config.sizes) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            other => return Ok((other?, path)),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
-}
-
-fn file_name(process_name: &str, attempt: u32) -> String {
-    let last = Path::new(process_name).file_name().map_or("process".into(), |n| n.to_string_lossy());
-    let plain: String = last
-        .chars()
-        .take(64)
-        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
-        .collect();
-    let pid = std::process::id();
-    if attempt == 0 { format!("{plain}-{pid}.anrscope") } else { format!("{plain}-{pid}.{attempt}.anrscope") }
+    Ok(())
 }
 
 fn start_threads(recorder: &'static Recorder, config: &Config) {
-    match worker::start(recorder, config.heartbeat) {
+    if let Some(budget) = config.budget {
+        budget::set(budget);
+    }
+    match worker::start(recorder, config.destination.clone(), config.process_name.clone(), config.sizes) {
         Ok(()) => {
             let process = format!(
                 "name={}\nabi={}\nos={}\nversion={}\n",
@@ -175,51 +159,57 @@ fn start_threads(recorder: &'static Recorder, config: &Config) {
                 env!("CARGO_PKG_VERSION"),
             );
             worker::append(SectionKind::Process, process.into_bytes());
-            worker::append(SectionKind::Configuration, format!("{config:#?}\n").into_bytes());
+            worker::append(SectionKind::Configuration, configuration(config).into_bytes());
         }
-        Err(error) => notice(&format!("no worker thread, sections are missing: {error}")),
+        Err(error) => notice(&format!("no worker thread, so no file: {error}")),
     }
+    if let Err(error) = ticker::start(recorder, config.heartbeat) {
+        notice(&format!("no ticker: times are read from the kernel: {error}"));
+        control::set_clock(Clock::Precise);
+    }
+    verdict::start(config.policy);
     if let Err(error) = looper::start_timer(config.thresholds) {
         notice(&format!("no looper timer: {error}"));
     }
     if config.sense_sigquit {
-        match native_signal::install(native_signal::Config::default(), Box::new(on_sigquit)) {
-            Ok(sensor) => {
-                if let Mode::Passive { reason } = sensor.mode() {
-                    notice(&format!("SIGQUIT is not sensed: {reason:?}"));
-                }
-                let _ = SENSOR.set(sensor);
-            }
-            // Another copy of the library, in another class loader, has it: that one records it.
-            Err(InstallError::AlreadyInstalled) => notice("SIGQUIT is sensed by another instance"),
-            Err(error) => notice(&format!("SIGQUIT is not sensed: {error}")),
-        }
+        sensing::start();
     }
 }
 
-/// Runs on the sensor's thread, after the signal was handed on.
-fn on_sigquit(sensed: Sensed) {
-    let Some(recorder) = Recorder::active() else { return };
-    let forward = match sensed.forwarded {
-        Forwarded::ToCatcher { .. } | Forwarded::LateToCatcher { .. } | Forwarded::Rescued { .. } => {
-            Forward::Catcher
-        }
-        Forwarded::ToOlderHandler => Forward::OlderHandler,
-        Forwarded::Failed { .. } => Forward::Failed,
-    };
-    let event = Event::Sigquit(Sigquit {
-        sensed: sensed.time_ns,
-        si_code: sensed.si_code,
-        si_pid: sensed.si_pid as u32,
-        si_uid: sensed.si_uid,
-        forward,
-        stuck_since: recorder.message_since.load(Ordering::Relaxed),
-    });
-    // First what the report needs: the system may kill us at any moment from here on.
-    recorder.service(&event);
-    recorder.service(&Event::Clock(clock::all()));
-    recorder.alive(clock::boottime());
+/// What is in force, a `key=value` a line. Numbers alone: formatting whole structures is 4 KB of code on a device.
+fn configuration(config: &Config) -> String {
+    let sizes = &config.sizes;
+    let budget = config.budget.unwrap_or(Budget { events_per_second: 0, shorter_than_ns: 0 });
+    let heartbeat = config.heartbeat.map_or(0, |interval| interval.as_millis() as u64);
+    let all = [
+        ("coarse", u64::from(config.clock == Clock::Coarse)),
+        ("main_only", u64::from(config.threads == Threads::Main)),
+        ("sense_sigquit", u64::from(config.sense_sigquit)),
+        ("policy_matrix", u64::from(config.policy == Policy::Matrix)),
+        ("heartbeat_ms", heartbeat),
+        ("suspect_ns", config.thresholds.suspect_ns),
+        ("stall_ns", config.thresholds.stall_ns),
+        ("tick_ns", config.thresholds.tick_ns),
+        ("main_blocks", sizes.main_blocks.into()),
+        ("pool_blocks", sizes.pool_blocks.into()),
+        ("service_blocks", sizes.service_blocks.into()),
+        ("threads", sizes.threads.into()),
+        ("string_bytes", sizes.string_bytes.into()),
+        ("budget_events_per_second", budget.events_per_second),
+        ("budget_shorter_than_ns", budget.shorter_than_ns),
+    ];
+    let mut text = String::new();
+    for (key, value) in all {
+        text.push_str(key);
+        text.push('=');
+        text.push_str(&value.to_string());
+        text.push('\n');
+    }
+    text
 }
+
+/// An exit waits for the worker this long at most.
+const EXIT_WAITS: Duration = Duration::from_secs(1);
 
 /// A forked child shares the mapping and must never write it; an exit in order is worth knowing.
 fn watch_fork_and_exit() {
@@ -227,9 +217,14 @@ fn watch_fork_and_exit() {
         Recorder::deactivate(None);
     }
     extern "C" fn at_exit() {
+        // A program that ends at once is recorded too. In a forked child there is no worker to wait for.
+        if Recorder::active().is_some() {
+            worker::drain(EXIT_WAITS);
+        }
         Recorder::deactivate(Some(State::Ended));
     }
-    // SAFETY: both handlers only store to atomics and to the mapping, which stays; the library that holds
+    // SAFETY: both handlers only store to atomics and to the mapping, which stays, and the one at exit waits for a
+    // thread of ours for a bounded time; the library that holds
     // them is never unloaded (nothing calls dlclose on a library that JNI has loaded while its loader lives,
     // and the boot and app loaders live as long as the process).
     unsafe {
@@ -243,16 +238,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_are_plain_whatever_the_process_is_called() {
-        let pid = std::process::id();
-        assert_eq!(file_name("com.example:push", 0), format!("com.example_push-{pid}.anrscope"));
-        assert_eq!(file_name("/usr/bin/../x y", 2), format!("x_y-{pid}.2.anrscope"));
-        assert_eq!(file_name("..", 0), format!("process-{pid}.anrscope"));
-    }
-
-    #[test]
     fn impossible_sizes_are_refused_before_anything_is_made() {
-        let mut config = Config::new(Destination::File("/nonexistent/x".into()), "t");
+        let mut config = Config::new(Destination::Later, "t");
         config.sizes.threads = config.sizes.pool_blocks;
         assert!(matches!(start(&config), Err(StartError::Sizes)));
     }

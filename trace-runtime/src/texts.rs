@@ -1,13 +1,14 @@
 //! Interned texts, in a mapped region: a name is in the file before the first event that uses it.
 
 use std::collections::HashMap;
+use std::sync::PoisonError;
 use std::sync::atomic::{Ordering, fence};
-use std::sync::{Mutex, PoisonError};
 
 use trace_format::TextId;
-use trace_format::layout::{STRINGS_HEADER_LEN, strings};
+use trace_format::layout::{RegionKind, STRINGS_HEADER_LEN, strings};
 
 use crate::mapping::Mapping;
+use crate::sync::Mutex;
 
 /// The longest text that is kept whole, in bytes; a longer one is cut at a character.
 const MAX_LEN: usize = 512;
@@ -20,26 +21,42 @@ pub(crate) struct Interner {
     known: Mutex<Known>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Known {
+    /// Where the table is.
+    mapping: &'static Mapping,
     ids: HashMap<Box<str>, TextId>,
     used: usize,
 }
 
 impl Interner {
-    pub(crate) fn new(offset: usize, length: usize) -> Self {
-        Self { offset, room: length - STRINGS_HEADER_LEN, known: Mutex::default() }
+    /// A table in `mapping`.
+    pub(crate) fn new(mapping: &'static Mapping) -> Self {
+        let region = mapping.region(RegionKind::Strings);
+        Self {
+            offset: region.offset as usize,
+            room: region.length as usize - STRINGS_HEADER_LEN,
+            known: Mutex::new(Known { mapping, ids: HashMap::new(), used: 0 }),
+        }
+    }
+
+    /// Moves the table to `file`, which has the same layout.
+    pub(crate) fn move_to(&self, file: &'static Mapping) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        file.copy_from(known.mapping, self.offset, STRINGS_HEADER_LEN + known.used);
+        known.mapping = file;
     }
 
     /// The id of `text`; 0 where the table is full, which is counted.
     ///
     /// Allocates and locks at a text's first use: callers on a hot path keep the id.
-    pub(crate) fn intern(&self, mapping: &Mapping, text: &str) -> TextId {
+    pub(crate) fn intern(&self, text: &str) -> TextId {
         let text = &text[..text.floor_char_boundary(MAX_LEN)];
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = known.ids.get(text) {
             return *id;
         }
+        let mapping = known.mapping;
         let length = (8 + text.len()).next_multiple_of(4);
         if known.used + length > self.room {
             mapping.u32(self.offset + strings::OVERFLOW).fetch_add(1, Ordering::Relaxed);

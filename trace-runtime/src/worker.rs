@@ -1,78 +1,294 @@
-//! The thread that does what needs files or time: sections, and a heartbeat where one is wanted.
+//! The thread that does what needs files: makes the recording's, moves in, appends sections. No other thread of the
+//! app ever waits for a disk because of us.
 
+use std::collections::VecDeque;
 use std::io;
-use std::sync::OnceLock;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
-use trace_format::event::{Clocks, Event};
+use trace_format::layout::Sizes;
 use trace_format::section::{self, SectionKind};
 
-use crate::clock;
+use crate::file::{self, Destination};
+use crate::home::Left;
+use crate::mapping::Mapping;
+use crate::moving;
 use crate::recorder::Recorder;
+use crate::sync::plain::{Condvar, Mutex, MutexGuard};
 
-static REQUESTS: OnceLock<Sender<(SectionKind, Vec<u8>)>> = OnceLock::new();
+/// What it is asked for. Not a channel of the standard library's: that one brings all of its kinds, 14 KB on a device.
+static REQUESTS: Mutex<VecDeque<Request>> = Mutex::new(VecDeque::new());
+static ASKED: Condvar = Condvar::new();
+/// There is a worker.
+static RUNNING: AtomicBool = AtomicBool::new(false);
 
-/// BOOTTIME − MONOTONIC may move by this much between two snapshots for no other reason than that clocks
-/// are read one after the other.
-const CLOCK_NOISE: u64 = 1_000_000;
+/// What the worker is asked to do, in order.
+enum Request {
+    Append(SectionKind, Vec<u8>),
+    Then(Box<dyn FnOnce() + Send>),
+    Destination(Destination),
+}
+
+/// Where the recording is.
+#[derive(Debug)]
+enum Place {
+    /// In memory, and nothing else was asked for.
+    Memory,
+    /// Destinations that the worker has not yet answered for.
+    Asked(u32),
+    File(PathBuf),
+}
+
+static PLACE: Mutex<Place> = Mutex::new(Place::Memory);
+static PLACE_CHANGED: Condvar = Condvar::new();
+
+/// Sections that wait for a file take this many bytes at most: a handful of thread dumps.
+const MAX_WAITING: usize = 4 << 20;
+/// While something is left to bring: the first and the longest interval at which the worker looks.
+const FIRST_LOOK: Duration = Duration::from_millis(2);
+const LAST_LOOK: Duration = Duration::from_secs(2);
+
+/// Says where the recording goes, if it is in memory: at the start nobody knew, or there was no room. What is in memory
+/// moves there; a thread of ours does that, and this returns at once. A recording that is in a file stays there, which
+/// a notice in it says.
+pub fn set_destination(destination: Destination) {
+    if !matches!(destination, Destination::Later) && RUNNING.load(Ordering::Acquire) {
+        let mut place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *place {
+            Place::Memory => *place = Place::Asked(1),
+            Place::Asked(times) => *times += 1,
+            Place::File(_) => {}
+        }
+        drop(place);
+        ask(Request::Destination(destination));
+    }
+}
+
+/// The recording's file, once all that was recorded before is in it and all that comes will be; waits for that as long
+/// as `timeout`. `None` if there is no destination, if it could not be made (a notice says why), or if the time is up.
+#[must_use]
+pub fn wait_for_file(timeout: Duration) -> Option<PathBuf> {
+    let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+    let asked = |place: &mut Place| matches!(place, Place::Asked(_));
+    let waited = PLACE_CHANGED.wait_timeout_while(place, timeout, asked);
+    match &*waited.unwrap_or_else(PoisonError::into_inner).0 {
+        Place::File(path) => Some(path.clone()),
+        Place::Memory | Place::Asked(_) => None,
+    }
+}
+
+/// Waits until the worker has done what it was asked for so far, as long as `timeout`.
+pub(crate) fn drain(timeout: Duration) {
+    let done = Arc::new((Mutex::new(false), Condvar::new()));
+    let told = done.clone();
+    then(Box::new(move || {
+        *told.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        told.1.notify_all();
+    }));
+    let waiting = done.0.lock().unwrap_or_else(PoisonError::into_inner);
+    // In vain if there is no worker any more.
+    let _ = done.1.wait_timeout_while(waiting, timeout, |done| !*done && RUNNING.load(Ordering::Acquire));
+}
+
+fn requests() -> MutexGuard<'static, VecDeque<Request>> {
+    // Nothing panics with it locked.
+    REQUESTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Asks for a section to be appended; nothing happens before the start.
 pub(crate) fn append(kind: SectionKind, payload: Vec<u8>) {
-    if let Some(requests) = REQUESTS.get() {
-        // The worker has ended: there is nobody left to tell.
-        let _ = requests.send((kind, payload));
+    ask(Request::Append(kind, payload));
+}
+
+/// Has something done on the worker, after what was asked for before; it must be short.
+pub(crate) fn then(task: Box<dyn FnOnce() + Send>) {
+    ask(Request::Then(task));
+}
+
+fn ask(request: Request) {
+    if RUNNING.load(Ordering::Acquire) {
+        requests().push_back(request);
+        ASKED.notify_one();
     }
 }
 
-/// Starts the worker. With a `heartbeat` it notes that often that the process is alive; without, it sleeps
-/// until there is something to do.
-pub(crate) fn start(recorder: &'static Recorder, heartbeat: Option<Duration>) -> io::Result<()> {
-    let (sender, receiver) = channel();
-    native_signal::spawn_quiet("anrscope-worker", move || {
-        crate::guard::disarm_on_panic(|| run(recorder, &receiver, heartbeat));
-    })?;
-    let _ = REQUESTS.set(sender);
+/// The next request; `None` when it is time to look again.
+fn next(until: Option<Instant>) -> Option<Request> {
+    let mut requests = requests();
+    loop {
+        if let Some(request) = requests.pop_front() {
+            return Some(request);
+        }
+        requests = match until.map(|until| until.saturating_duration_since(Instant::now())) {
+            None => ASKED.wait(requests).unwrap_or_else(PoisonError::into_inner),
+            Some(Duration::ZERO) => return None,
+            Some(left) => ASKED.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0,
+        };
+    }
+}
+
+/// Starts the worker, which sleeps until there is something to do.
+pub(crate) fn start(
+    recorder: &'static Recorder,
+    destination: Destination,
+    process_name: String,
+    sizes: Sizes,
+) -> io::Result<()> {
+    RUNNING.store(true, Ordering::Release);
+    let spawned = native_signal::spawn_quiet("anrscope-worker", move || {
+        let worker = Worker {
+            recorder,
+            process_name,
+            sizes,
+            file: None,
+            end: 0,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            unsettled: None,
+            interval: None,
+            told: false,
+        };
+        crate::guard::disarm_on_panic(|| worker.run());
+        RUNNING.store(false, Ordering::Release);
+    });
+    if let Err(error) = spawned {
+        RUNNING.store(false, Ordering::Release);
+        return Err(error);
+    }
+    set_destination(destination);
     Ok(())
 }
 
-fn run(
-    recorder: &'static Recorder,
-    requests: &Receiver<(SectionKind, Vec<u8>)>,
-    heartbeat: Option<Duration>,
-) {
-    let mut end = 0;
-    let mut known = clock::all();
-    loop {
-        let request = match heartbeat {
-            Some(interval) => requests.recv_timeout(interval),
-            None => requests.recv().map_err(RecvTimeoutError::from),
-        };
-        if Recorder::active().is_none() {
-            return;
-        }
-        match request {
-            Ok((kind, payload)) => match recorder.mapping.append(end, &section::encode(kind, 1, &payload)) {
-                Ok(new_end) => end = new_end,
-                Err(error) => crate::notice(&format!("section {kind:?} not written: {error}")),
-            },
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
-        if heartbeat.is_some() {
-            recorder.alive(clock::boottime());
-            note_clock_step(recorder, &mut known);
-        }
+/// A destination was answered for.
+fn answer(file: Option<PathBuf>) {
+    let mut place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+    match (&mut *place, file) {
+        (place, Some(path)) => *place = Place::File(path),
+        (Place::Asked(times), None) if *times > 1 => *times -= 1,
+        (Place::File(_), None) => {}
+        (place, None) => *place = Place::Memory,
     }
+    PLACE_CHANGED.notify_all();
 }
 
-/// Deep sleep moves BOOTTIME against MONOTONIC: a reader that has only the first pair would place
-/// MONOTONIC times wrongly from here on.
-fn note_clock_step(recorder: &Recorder, known: &mut Clocks) {
-    let now = clock::all();
-    let ahead = |c: &Clocks| c.boottime.wrapping_sub(c.monotonic) as i64;
-    if ahead(&now).abs_diff(ahead(known)) > CLOCK_NOISE {
-        recorder.service(&Event::Clock(now));
-        *known = now;
+struct Worker {
+    recorder: &'static Recorder,
+    process_name: String,
+    sizes: Sizes,
+    file: Option<&'static Mapping>,
+    /// How far the file's sections go.
+    end: u64,
+    /// Sections that wait for the file.
+    waiting: VecDeque<(SectionKind, Vec<u8>)>,
+    waiting_bytes: usize,
+    /// The file's path, until everything in use has followed into it.
+    unsettled: Option<PathBuf>,
+    /// Something may still be written to memory alone: when to look again.
+    interval: Option<Duration>,
+    /// It was told that sections are missing.
+    told: bool,
+}
+
+impl Worker {
+    fn run(mut self) {
+        let mut look = Instant::now();
+        loop {
+            let request = next(self.interval.map(|_| look));
+            if Recorder::active().is_none() {
+                return;
+            }
+            match request {
+                None => self.look_again(),
+                Some(Request::Then(task)) => task(),
+                Some(Request::Append(kind, payload)) => self.append(kind, payload),
+                Some(Request::Destination(destination)) => {
+                    if !self.settle(&destination) {
+                        answer(None);
+                    }
+                }
+            }
+            if let Some(interval) = self.interval {
+                look = Instant::now() + interval;
+            }
+        }
+    }
+
+    /// Makes the file and moves in; gives whether it did.
+    fn settle(&mut self, destination: &Destination) -> bool {
+        if self.file.is_some() {
+            crate::notice("the recording has its place already and stays there");
+            return false;
+        }
+        let (file, path) = match file::create(destination, &self.process_name, &self.sizes) {
+            Ok(Some(made)) => made,
+            Ok(None) => return false,
+            Err(error) => {
+                crate::notice(&format!(
+                    "no recording file, in memory only until there is another destination: {error}"
+                ));
+                return false;
+            }
+        };
+        let file: &'static Mapping = Box::leak(Box::new(file));
+        self.file = Some(file);
+        self.unsettled = Some(path);
+        let left = moving::move_in(self.recorder, file);
+        self.look(left);
+        for (kind, payload) in std::mem::take(&mut self.waiting) {
+            self.write(file, kind, &payload);
+        }
+        true
+    }
+
+    fn look_again(&mut self) {
+        let left = moving::bring(self.recorder);
+        self.look(left);
+    }
+
+    /// Decides what a look has left to do, and when.
+    fn look(&mut self, left: Left) {
+        let next = match (left, self.interval) {
+            (Left::Nothing, _) => None,
+            (Left::Moving, _) | (_, None) => Some(FIRST_LOOK),
+            (Left::InUse, Some(last)) => Some(last * 2),
+        };
+        // Who has not followed by then does so whenever it goes on.
+        self.interval = next.filter(|next| *next <= LAST_LOOK);
+        // The looks before took as long as this interval.
+        if self.interval.is_none_or(|next| next >= moving::SETTLED)
+            && let Some(path) = self.unsettled.take()
+        {
+            answer(Some(path));
+        }
+    }
+
+    fn append(&mut self, kind: SectionKind, payload: Vec<u8>) {
+        match self.file {
+            Some(file) => self.write(file, kind, &payload),
+            None if self.waiting_bytes + payload.len() <= MAX_WAITING => {
+                self.waiting_bytes += payload.len();
+                self.waiting.push_back((kind, payload));
+            }
+            None => self.tell(&format!("section {kind:?} left out: in memory there is no room for more")),
+        }
+    }
+
+    fn write(&mut self, file: &Mapping, kind: SectionKind, payload: &[u8]) {
+        match file.append(self.end, &section::encode(kind, 1, payload)) {
+            Ok(end) => self.end = end,
+            Err(error) => self.tell(&format!("section {kind:?} not written, others may be missing: {error}")),
+        }
+        if file.is_removed() {
+            self.tell("the recording's file was removed: it goes on in memory and is gone with the process");
+        }
+    }
+
+    /// Once: a disk that is full stays full.
+    fn tell(&mut self, what: &str) {
+        if !std::mem::replace(&mut self.told, true) {
+            crate::notice(what);
+        }
     }
 }

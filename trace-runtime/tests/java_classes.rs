@@ -19,18 +19,31 @@ fn checked_in_classes_are_what_javac_makes_of_the_source() {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("java-classes");
     let _ = std::fs::remove_dir_all(&out);
     std::fs::create_dir_all(&out).unwrap();
-    let folder = Path::new("dev/anrscope");
-    let source = java.join(folder).join("MethodBeat.java");
-    run("javac", &[&source], &["--release", "8", "-g", "-Xlint:-options", "-d", out.to_str().unwrap()]);
+    let folders = ["dev/anrscope", "com/tencent/matrix/trace/core"].map(Path::new);
+    let sources: Vec<PathBuf> = folders.iter().flat_map(|folder| files(&java.join(folder))).collect();
+    let sources: Vec<&Path> = sources.iter().map(PathBuf::as_path).collect();
+    let path = std::env::join_paths([java.join("stubs"), java.clone()]).unwrap();
+    let flags = ["--release", "8", "-g", "-Xlint:-options", "-implicit:none"];
+    let places = ["-sourcepath", path.to_str().unwrap(), "-d", out.to_str().unwrap()];
+    run("javac", &sources, &[&flags[..], &places].concat());
+    for folder in folders {
+        compare(&out.join(folder), &java.join("classes").join(folder));
+    }
+}
 
-    let made: Vec<_> = std::fs::read_dir(out.join(folder)).unwrap().map(|e| e.unwrap().file_name()).collect();
-    let kept: Vec<_> = std::fs::read_dir(java.join("classes").join(folder))
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
-        .collect();
-    assert_eq!(made.len(), kept.len(), "{made:?} {kept:?}");
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn compare(new: &Path, old: &Path) {
+    let name = |path: &PathBuf| path.file_name().unwrap().to_owned();
+    let made: Vec<_> = files(new).iter().map(name).collect();
+    let kept: Vec<_> = files(old).iter().map(name).collect();
+    assert_eq!(made, kept);
     for name in made {
-        let (new, old) = (out.join(folder).join(&name), java.join("classes").join(folder).join(&name));
+        let (new, old) = (new.join(&name), old.join(&name));
         if std::fs::read(&new).unwrap() == std::fs::read(&old).expect("a checked-in class") {
             continue;
         }
@@ -40,7 +53,8 @@ fn checked_in_classes_are_what_javac_makes_of_the_source() {
         assert_eq!(
             code(&new),
             code(&old),
-            "run: javac --release 8 -g -d trace-runtime/java/classes trace-runtime/java/dev/anrscope/*.java"
+            "run, in trace-runtime/java: javac --release 8 -g -implicit:none -sourcepath stubs:. -d classes \
+             dev/anrscope/*.java com/tencent/matrix/trace/core/*.java"
         );
     }
 }

@@ -2,6 +2,11 @@
 //!
 //! There is one recorder a process, so every case runs in a child: this test binary, started again with a role.
 
+#[path = "process/destination.rs"]
+mod destination;
+#[path = "process/sigquit.rs"]
+mod sigquit;
+
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
@@ -15,8 +20,11 @@ use trace_format::layout::{Sizes, State};
 use trace_format::{Item, Recording, Thread};
 use trace_runtime::{Config, Destination, Thresholds};
 
+use sigquit::{displaced, dump_texts, judged, own_dump, seen_passively, source_that_panics, storm};
+
 const ROLE: &str = "ANRSCOPE_TEST_ROLE";
 const FOLDER: &str = "ANRSCOPE_TEST_FOLDER";
+const WAIT: Duration = Duration::from_secs(60);
 
 fn main() {
     if let Ok(role) = std::env::var(ROLE) {
@@ -28,9 +36,23 @@ fn main() {
         ("kill_at_random_instants_loses_no_word", kills),
         ("a_forked_child_writes_nothing", fork),
         ("without_a_file_it_records_in_memory", no_file),
+        ("what_was_recorded_before_there_was_a_file_is_in_it", destination::later),
+        ("a_program_that_ends_at_once_is_recorded", destination::ends_at_once),
+        ("main_alone_is_recorded_where_that_is_wanted", destination::main_only),
+        ("a_folder_that_is_none_leaves_it_in_memory", destination::not_a_folder),
+        ("a_read_only_folder_leaves_it_in_memory", destination::read_only),
+        ("a_full_disk_leaves_it_in_memory", destination::full),
+        ("a_removed_folder_stops_nothing", destination::removed),
         ("a_hang_that_ends_in_a_kill_has_its_true_length", hang),
         ("an_exit_in_order_is_known", exit_in_order),
         ("a_hundred_short_threads_share_a_small_pool", many_threads),
+        ("an_anr_is_judged_at_once_and_again_when_the_system_was_asked", judged),
+        ("a_source_that_panics_is_asked_no_more", source_that_panics),
+        ("a_dump_of_our_own_is_answered_and_known_as_ours", own_dump),
+        ("a_storm_of_requests_fills_no_disk", storm),
+        ("a_signal_that_is_only_seen_is_judged_too", seen_passively),
+        ("a_handler_that_came_later_is_told_by_its_library", displaced),
+        ("each_dump_is_kept_to_the_byte", dump_texts),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let mut ran = 0;
@@ -86,6 +108,12 @@ fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> 
         .collect()
 }
 
+/// Starts recording, and waits until it is in its file.
+fn begin(config: &Config) {
+    trace_runtime::start(config).unwrap();
+    trace_runtime::wait_for_file(WAIT).expect("a file");
+}
+
 /// The child's roles.
 fn child(role: &str, folder: &Path) {
     let mut config = Config::new(Destination::Folder(folder.to_owned()), "test");
@@ -93,7 +121,7 @@ fn child(role: &str, folder: &Path) {
         "write" => {
             config.sizes = Sizes { main_blocks: 16, pool_blocks: 24, ..Sizes::DEFAULT };
             config.sense_sigquit = false;
-            trace_runtime::start(&config).unwrap();
+            begin(&config);
             write_and_count(&folder.join("count"));
         }
         "fork" => {
@@ -104,7 +132,8 @@ fn child(role: &str, folder: &Path) {
         }
         "no-file" => {
             config.destination = Destination::Folder("/proc/nowhere".into());
-            assert_eq!(trace_runtime::start(&config).unwrap(), None);
+            trace_runtime::start(&config).unwrap();
+            assert_eq!(trace_runtime::wait_for_file(WAIT), None);
             trace_runtime::enter(1);
             trace_runtime::exit(1);
             assert!(matches!(trace_runtime::start(&config), Err(trace_runtime::StartError::Already)));
@@ -113,7 +142,7 @@ fn child(role: &str, folder: &Path) {
         "hang" => {
             config.thresholds =
                 Thresholds { suspect_ns: 50_000_000, stall_ns: 200_000_000, tick_ns: 5_000_000 };
-            trace_runtime::start(&config).unwrap();
+            begin(&config);
             let target = trace_runtime::text("com.example.Handler");
             trace_runtime::message_begin(&Message { target, ..Message::default() });
             trace_runtime::enter(7);
@@ -142,7 +171,10 @@ fn child(role: &str, folder: &Path) {
                     .unwrap();
             }
         }
-        other => panic!("no role {other}"),
+        "later" | "ends-at-once" | "main-only" | "fails" | "full" | "removed" => {
+            destination::child(role, folder, config);
+        }
+        _ => sigquit::child(role, config),
     }
 }
 

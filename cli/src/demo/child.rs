@@ -2,12 +2,14 @@
 //! for a lock that a worker never gives back.
 //!
 //! It plays ART where the recorder looks: every thread blocks SIGQUIT, and a thread named "Signal Catcher" takes
-//! it by sigwait (AOSP `art/runtime/signal_catcher.cc`).
+//! it by sigwait (AOSP `art/runtime/signal_catcher.cc`). What an app asks the system for, its list of processes that do
+//! not respond, its parent says: it plays the system.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -17,7 +19,7 @@ use clap::Args;
 use nix::sys::signal::{SigSet, Signal};
 use trace_format::MapId;
 use trace_format::event::{Frame, Message, Stage, WaitKind};
-use trace_runtime::{Config, Destination};
+use trace_runtime::{Config, Destination, ProcessInError};
 
 use super::log::{Log, boottime};
 use super::methods::Method::{self, *};
@@ -25,6 +27,8 @@ use super::methods::Method::{self, *};
 const VSYNC_INTERVAL: u64 = 16_666_667;
 const FRAMES_BEFORE_THE_HANG: u64 = 150;
 const PRICES_LOCK: u64 = 0x9A_1CE5;
+/// What the system says of an app that does not respond.
+pub(super) const NOT_RESPONDING: &str = "NOT_RESPONDING";
 
 /// What the parent tells its child.
 #[derive(Args, Debug)]
@@ -46,6 +50,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let mut config = Config::new(Destination::File(options.recording.clone()), "com.example.shop");
     config.map_id = options.map_id;
     trace_runtime::start(&config)?;
+    // It draws frames.
+    trace_runtime::set_foreground(true);
+    trace_runtime::set_error_state_source(Some(Box::new(listen_to_the_system()?)));
 
     let prices = Arc::new(Mutex::new(()));
     start_image_loader(&options.log, "ImageLoader-1", 3)?;
@@ -242,14 +249,36 @@ fn spend(micros: u64) {
 
 fn start_signal_catcher(log: &Path) -> anyhow::Result<()> {
     let mut log = Log::open(log, "Signal Catcher")?;
+    let (named, ready) = channel();
     thread::Builder::new().name("Signal Catcher".to_owned()).spawn(move || {
+        // A thread gives itself its name, and by that the recorder knows it.
+        let _ = named.send(());
         let mut sigquit = SigSet::empty();
         sigquit.add(Signal::SIGQUIT);
         while let Ok(signal) = sigquit.wait() {
             log.note('I', signal.as_str(), || ());
         }
     })?;
+    ready.recv()?;
     Ok(())
+}
+
+/// Reads what the system says of us: one line, once we do not respond. In an app this is
+/// `ActivityManager.getProcessesInErrorState()`.
+fn listen_to_the_system() -> io::Result<impl FnMut() -> Vec<ProcessInError> + Send> {
+    let told = Arc::new(AtomicBool::new(false));
+    let not_responding = told.clone();
+    thread::Builder::new().name("system".to_owned()).spawn(move || {
+        let mut line = String::new();
+        if io::stdin().read_line(&mut line).is_ok() && line.trim() == NOT_RESPONDING {
+            told.store(true, Ordering::Release);
+        }
+    })?;
+    let (pid, uid) = (std::process::id() as i32, nix::unistd::getuid().as_raw());
+    Ok(move || {
+        let listed = not_responding.load(Ordering::Acquire);
+        listed.then_some(ProcessInError { pid, uid, not_responding: true }).into_iter().collect()
+    })
 }
 
 /// A worker that decodes images for ever, some threads' worth of nested methods.

@@ -1,6 +1,6 @@
 //! The parent of the process that hangs: waits, asks for the dump as the system does, and kills.
 
-use std::io::{BufRead as _, BufReader, IsTerminal as _};
+use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use trace_format::MapId;
 
 use super::Files;
+use super::child::NOT_RESPONDING;
 use super::log::{Log, boottime};
 
 /// When the system loses patience with an input event (AOSP `InputConstants.h`, DISPATCHING_TIMEOUT).
@@ -28,7 +29,11 @@ pub(super) fn record(stall: f64, map_id: MapId, files: &Files) -> anyhow::Result
     if stall > 0.0 {
         command.arg("--hang");
     }
-    let child = command.stdout(Stdio::piped()).spawn().context("cannot start the process that is to hang")?;
+    let child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start the process that is to hang")?;
     let mut app = App { child };
     let result = app.live(stall, files);
     app.end()?;
@@ -61,6 +66,8 @@ impl App {
             let pid = Pid::from_raw(self.child.id() as i32);
             log.note('I', "SIGQUIT", || kill(pid, Signal::SIGQUIT))?;
             say(format_args!("hanging for 5 s: SIGQUIT, as Android sends it"));
+            // And as there, whoever asks is told from now on that this process does not respond.
+            writeln!(self.child.stdin.as_ref().context("the child's input")?, "{NOT_RESPONDING}")?;
             // The signal must be felt before the kill, however short the rest of the hang is.
             sleep(Duration::from_millis(100));
         }

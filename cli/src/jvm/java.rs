@@ -50,6 +50,10 @@ impl Java {
         // Before 17 the option is unknown and stops the JVM.
         if self.version >= 24 {
             options.push("--enable-native-access=ALL-UNNAMED".into());
+            // So does the first use of sun.misc.Unsafe, by which coarse events are written. The property tells our
+            // class that this is seen to.
+            options.push("--sun-misc-unsafe-memory-access=allow".into());
+            options.push("-Danrscope.unsafe=true".into());
         }
         options
     }
@@ -121,7 +125,7 @@ mod tests {
     #[test]
     fn options_fit_the_version() {
         let options = |version| Java { path: "java".into(), version }.options(Path::new("/r")).len();
-        assert_eq!([8, 11, 17, 23, 24, 25].map(options), [1, 1, 1, 1, 2, 2]);
+        assert_eq!([8, 11, 17, 23, 24, 25].map(options), [1, 1, 1, 1, 4, 4]);
     }
 
     #[test]

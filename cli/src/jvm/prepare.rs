@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use instrumenter::{Error, Input, MapPaths, Options, Summary, instrument, outputs_in};
+use instrumenter::{Catalogue, Error, Input, MapPaths, Options, Summary, instrument, outputs_in};
 
 use super::folder;
 use super::launch::{Launch, Main};
@@ -57,6 +57,7 @@ pub(crate) fn prepare(
     dir: &Path,
     runtime: &embedded::Paths,
     map: &Path,
+    waits: Option<Catalogue>,
 ) -> anyhow::Result<Prepared> {
     let staging = Scratch::create().context("cannot make a temporary folder: set TMPDIR to one with room")?;
     let mut graph = Graph {
@@ -88,7 +89,7 @@ pub(crate) fn prepare(
         node.output = output;
     }
 
-    let summary = graph.instrument(map, is_jar.then_some(runtime.stand_in.as_path()))?;
+    let summary = graph.instrument(map, is_jar.then_some(runtime.stand_in.as_path()), waits)?;
     let mut class_path: Vec<PathBuf> =
         launch.class_path.iter().flat_map(|element| graph.place_of(element)).collect();
     if !is_jar {
@@ -172,14 +173,20 @@ impl Graph<'_> {
     }
 
     /// Runs the instrumenter, without the inputs that it cannot take.
-    fn instrument(&mut self, map: &Path, main_jar_needs: Option<&Path>) -> anyhow::Result<Option<Summary>> {
+    fn instrument(
+        &mut self,
+        map: &Path,
+        main_jar_needs: Option<&Path>,
+        waits: Option<Catalogue>,
+    ) -> anyhow::Result<Option<Summary>> {
         let maps = MapPaths::beside(map);
+        let options = Options { waits, ..options() };
         loop {
             let inputs = self.inputs(main_jar_needs);
             if inputs.is_empty() {
                 return Ok(None);
             }
-            let failed = match instrument(&inputs, &maps, &options(), &|_| {}) {
+            let failed = match instrument(&inputs, &maps, &options, &|_| {}) {
                 Ok(summary) => return Ok(Some(summary)),
                 Err(error) => error,
             };

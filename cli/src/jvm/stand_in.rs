@@ -5,9 +5,10 @@
 //! would not do: from Java 24 on its try to load the library prints a warning.
 
 /// The methods, each with its descriptor and the number of words it takes.
-const METHODS: [(&str, &str, u16); 5] = [
+const METHODS: [(&str, &str, u16); 6] = [
     ("i", "(I)V", 1),
     ("o", "(I)V", 1),
+    ("at", "(Landroid/app/Activity;Z)V", 2),
     ("wb", "(ILjava/lang/Object;)V", 2),
     ("we", "(ILjava/lang/Object;)V", 2),
     ("wr", "(Ljava/lang/Object;)V", 1),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
-use instrumenter::Summary;
+use instrumenter::{Catalogue, Summary};
 
 use super::child::{Supervisor, exit_code};
 use super::java::Java;
@@ -22,7 +22,7 @@ use super::{Options, class_path};
 use crate::output::Output;
 use crate::recordings::Recordings;
 use crate::scratch::Scratch;
-use crate::{embedded, export};
+use crate::{embedded, export, instrument};
 
 /// Bytes of a single argument from which on it goes into an argument file; the kernel takes 128 KiB.
 const LONG_ARGUMENT: usize = 100 * 1024;
@@ -81,6 +81,8 @@ struct Run {
     scratch: Option<Scratch>,
     /// The trace.
     out: PathBuf,
+    /// The waits to be recorded.
+    waits: Option<Catalogue>,
     /// What an earlier run left in `dir`.
     earlier: HashSet<(PathBuf, u64)>,
 }
@@ -111,7 +113,8 @@ impl Run {
             bail!("{}: a class path cannot name a folder with a colon: choose another --keep", dir.display());
         }
         let earlier = recordings_in(&dir)?.into_iter().collect();
-        Ok(Self { dir, scratch, out, earlier })
+        let waits = instrument::waits(options.waits, options.waits_catalogue.as_deref())?;
+        Ok(Self { dir, scratch, out, waits, earlier })
     }
 
     fn run(
@@ -124,7 +127,7 @@ impl Run {
         let runtime = embedded::unpack(&self.dir)
             .with_context(|| format!("cannot write to {}: choose another --keep", self.dir.display()))?;
         let map = self.dir.join("methodMapping.txt");
-        let prepared = prepare(launch, &self.dir, &runtime, &map)?;
+        let prepared = prepare(launch, &self.dir, &runtime, &map, self.waits.clone())?;
         tell_prepared(launch, &prepared, tell);
         let mut command = Command::new(&java.path);
         match &prepared.summary {
@@ -212,7 +215,7 @@ impl Run {
         if !self.earlier.is_empty() {
             tell.line(format_args!("recordings of earlier runs in {} are left out", self.dir.display()));
         }
-        let recordings = Recordings::open(&found, Some(map))?;
+        let recordings = Recordings::open(&found, Some(map), None)?;
         let written = export::write(&recordings, export::Settings::default(), &self.out)?;
         for warning in &written.warnings {
             tell.line(format_args!("warning: {warning}"));

@@ -2,7 +2,7 @@ use super::program::run;
 
 #[test]
 fn each_subcommand_explains_itself_with_an_example() {
-    for subcommand in ["demo", "jvm", "instrument", "export", "report"] {
+    for subcommand in ["demo", "jvm", "instrument", "export", "report", "dump"] {
         let help = run([subcommand, "--help"]).ok(&[]);
         for text in ["Usage: anrscope", "Examples:", &format!("anrscope {subcommand} "), "Exit status:"] {
             assert!(help.contains(text), "{subcommand}: {text:?} is not in {help}");
@@ -19,6 +19,7 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["export", "x.anrscope", "-o", "y.pftrace", "--level", "10"],
         &["instrument", "x.jar"],
         &["report"],
+        &["dump"],
         &["jvm"],
         &["jvm", "Main"],
     ] {

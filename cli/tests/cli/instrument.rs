@@ -1,5 +1,6 @@
 use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
 
 use serde_json::Value;
 use zip::write::SimpleFileOptions;
@@ -143,6 +144,83 @@ fn a_class_of_a_future_version_is_copied_and_told() {
     )
     .unwrap();
     assert_eq!(json["skipped"][0]["input"], Value::from(input));
+}
+
+#[test]
+fn rules_mapping_and_stale_lines_are_told() {
+    let folder = Folder::new();
+    let input = jar(&folder, "app.jar", 52);
+    let rules = folder.file("trace.rules", "exclude method main\nexclude class gone.A\n");
+    let mapping = folder.file("mapping.txt", "org.real.Store -> com.acme.Shop:\n    void sell() -> run\n");
+    let base = folder.file("base.txt", "5,1,gone.Class m ()V\n");
+    let map = folder.name("methodMapping.txt");
+    let arguments =
+        ["--rules", &rules, "--mapping", &mapping, "--base-map", &base, "--method-map", &map, "--json"];
+    let out = folder.name("out.jar");
+    let json = run(["instrument", &input, "--out", &out].into_iter().chain(arguments)).ok(&[]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["traced"], &json["excluded"], &json["focus"]), (&1.into(), &1.into(), &0.into()));
+    assert_eq!(json["stale"][0]["id"], 5);
+    assert_eq!(json["mapping"], serde_json::json!({"classes": 1, "found": 1, "ambiguous": 0}));
+    assert!(json["warnings"].to_string().contains("trace.rules:2"), "{}", json["warnings"]);
+    let map = fs::read_to_string(map).unwrap();
+    assert!(
+        map.contains("6,8,org.real.Store sell ()V\n") || map.contains("6,9,org.real.Store sell ()V\n"),
+        "{map}"
+    );
+}
+
+#[test]
+fn compat_matrix_calls_its_class_and_takes_no_rules() {
+    let folder = Folder::new();
+    let input = jar(&folder, "app.jar", 52);
+    let out = folder.name("out.jar");
+    run(["instrument", &input, "--out", &out, "--compat", "matrix"]).ok(&["2 traced"]);
+    let mut jar = ZipArchive::new(fs::File::open(&out).unwrap()).unwrap();
+    let mut class = Vec::new();
+    jar.by_name("com/acme/Shop.class").unwrap().read_to_end(&mut class).unwrap();
+    let name = b"com/tencent/matrix/trace/core/AppMethodBeat";
+    assert!(class.windows(name.len()).any(|window| window == name));
+    run(["instrument", &input, "--out", &out, "--compat", "matrix", "--rules", "x"])
+        .failed(2, &["cannot be used with"]);
+}
+
+#[test]
+fn compat_matrix_goes_with_neither_cache_nor_waits() {
+    let folder = Folder::new();
+    let input = jar(&folder, "app.jar", 52);
+    let out = folder.name("out.jar");
+    for other in [&["--cache", "x"][..], &["--waits"], &["--waits-catalogue", "x"]] {
+        let arguments = ["instrument", &input, "--out", &out, "--compat", "matrix"];
+        run(arguments.iter().chain(other).copied()).failed(2, &["cannot be used with"]);
+    }
+}
+
+#[test]
+fn the_gradle_plug_in_knows_the_flags() {
+    let task = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../instrumenter/gradle/src/main/java/dev/anrscope/gradle/InstrumentTask.java");
+    let task = fs::read_to_string(task).unwrap();
+    let help = run(["instrument", "--help"]).ok(&[]);
+    let flags: Vec<&str> = task.split('"').filter(|text| text.starts_with("--")).collect();
+    assert!(flags.len() >= 16, "{flags:?}");
+    for flag in flags {
+        let line = |line: &str| line.trim_start().split([' ', ',']).any(|word| word == flag);
+        assert!(help.lines().any(line), "{flag} is not in\n{help}");
+    }
+}
+
+#[test]
+fn something_left_as_it_is_fails_if_asked_to() {
+    let folder = Folder::new();
+    let input = jar(&folder, "app.jar", 99);
+    let out = folder.name("out.jar");
+    // The summary comes first, and the outputs are there.
+    let shown = run(["instrument", &input, "--out", &out, "--fail-on-skip"]);
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+    assert!(shown.stderr.contains("left as it is: ") && shown.stderr.contains("\nerror: 1 "), "{shown:?}");
+    assert!(Path::new(&out).is_file());
+    run(["instrument", &input, "--out", &out]).ok(&["left as it is"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The program as its users see it: exit codes, both streams, and what is on disk afterwards.
 
+mod dump;
 #[cfg(target_os = "linux")]
 #[path = "../../../exporter/tests/engine/mod.rs"]
 mod engine;

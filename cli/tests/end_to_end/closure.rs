@@ -1,20 +1,11 @@
 //! A real program: the Closure Compiler compiling lodash.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use trace_format::Event;
 
 use crate::folder::Folder;
-use crate::{engine, events, number, program, recording};
-
-fn test_data(path: &str) -> PathBuf {
-    let data = std::env::var_os("ANRSCOPE_TEST_DATA")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"), PathBuf::from);
-    let path = data.join(path);
-    assert!(path.exists(), "{} is missing: run scripts/test, which fetches it", path.display());
-    path
-}
+use crate::{engine, events, number, program, recording, test_data};
 
 #[test]
 fn the_closure_compiler_gives_the_same_output_and_a_whole_trace() {

@@ -1,27 +1,12 @@
 //! An exception that passes through ten calls closes each of them at the right time.
 
 use crate::folder::Folder;
-use crate::{compile, engine, number, program, recording};
+use crate::{engine, number, recording, traced};
 
 #[test]
 fn an_exception_closes_every_call_that_it_leaves() {
     let folder = Folder::new();
-    compile("DeepThrow", folder.path());
-    let (trace, kept) = (folder.name("deep.pftrace"), folder.name("kept"));
-    let shown = program::run([
-        "jvm",
-        "--quiet",
-        "--out",
-        &trace,
-        "--keep",
-        &kept,
-        "--",
-        "-Xverify:all",
-        "-cp",
-        folder.path().to_str().unwrap(),
-        "DeepThrow",
-    ]);
-    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let (trace, kept, shown) = traced(&folder, "DeepThrow", &[]);
     // System.nanoTime is CLOCK_MONOTONIC, the trace's axis CLOCK_BOOTTIME.
     let start = recording(kept.as_ref()).header().start;
     let ahead = start.boottime.wrapping_sub(start.monotonic);

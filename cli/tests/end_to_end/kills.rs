@@ -1,6 +1,6 @@
 //! `kill -9` of a JVM at random instants: what it wrote is in the recording, or was overwritten by newer words.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use trace_format::layout::State;
 use trace_format::{Event, Recording};
 
 use crate::folder::Folder;
-use crate::{compile, events, program, recording, runtime_classes};
+use crate::{compile, events, program, recording, recordings, runtime_classes};
 
 const KILLS: u64 = 200;
 
@@ -46,8 +46,11 @@ fn kill_after(folder: &Folder, library: &Path, kill: u64, after: Duration) {
         .arg(format!("-Xbootclasspath/a:{}", runtime_classes().display()))
         .arg(format!("-Danrscope.lib={}", library.display()))
         .arg(format!("-Danrscope.dir={}", own.display()))
+        .arg(format!("-Danrscope.clock={}", if kill % 4 < 2 { "precise" } else { "coarse" }))
+        // In coarse mode the compiled code writes the words and keeps the position: both compilers' code.
+        .arg(format!("-XX:TieredStopAtLevel={}", if kill % 8 < 4 { 1 } else { 4 }))
         // Small rings, so that most kills fall on words that overwrite others.
-        .args(["-Danrscope.mainWords=65536", "-Danrscope.poolWords=65536", "-XX:TieredStopAtLevel=1", "-cp"])
+        .args(["-Danrscope.mainWords=65536", "-Danrscope.poolWords=65536", "-cp"])
         .arg(folder.path())
         .arg("Counter")
         .arg(own.join("page"))
@@ -57,11 +60,23 @@ fn kill_after(folder: &Folder, library: &Path, kill: u64, after: Duration) {
     let mut line = String::new();
     BufReader::new(java.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "running\n");
-    std::thread::sleep(after);
+    // The recording begins in memory; that it is in its file is said inside of the program alone. From then on it takes
+    // less than this until every thread that runs writes there.
+    while !is_there(&own) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(200) + after);
     java.kill().unwrap();
     java.wait().unwrap();
     check(&recording(&own), &std::fs::read(own.join("page")).unwrap(), kill);
     std::fs::remove_dir_all(&own).unwrap();
+}
+
+fn is_there(folder: &Path) -> bool {
+    let mut magic = [0; 8];
+    let Some(path) = recordings(folder).pop() else { return false };
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == trace_format::layout::MAGIC
 }
 
 fn check(recording: &Recording<Vec<u8>>, page: &[u8], kill: u64) {

@@ -19,6 +19,7 @@ mod kills;
 #[allow(dead_code, reason = "the other test binary uses more of it")]
 mod program;
 mod sigquit;
+mod waits;
 mod without_a_library;
 
 use std::path::{Path, PathBuf};
@@ -40,6 +41,27 @@ fn compile(name: &str, folder: &Path) {
         .output()
         .expect("javac: run scripts/test, which installs a JDK");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Runs one of the Java programs beside this file under `anrscope jvm`. Gives the trace, the folder of the
+/// recording, and what was shown.
+fn traced(folder: &folder::Folder, name: &str, flags: &[&str]) -> (String, String, program::Shown) {
+    compile(name, folder.path());
+    let (trace, kept) = (folder.name(&format!("{name}.pftrace")), folder.name("kept"));
+    let own = ["jvm", "--quiet", "--out", &trace, "--keep", &kept];
+    let java = ["--", "-Xverify:all", "-cp", &folder.name(""), name];
+    let shown = program::run(own.iter().chain(flags).chain(&java).copied());
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    (trace, kept, shown)
+}
+
+/// Something that `scripts/install-test-needs` fetches.
+fn test_data(path: &str) -> PathBuf {
+    let data = std::env::var_os("ANRSCOPE_TEST_DATA")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"), PathBuf::from);
+    let path = data.join(path);
+    assert!(path.exists(), "{} is missing: run scripts/test, which fetches it", path.display());
+    path
 }
 
 /// The folder with `dev.anrscope.MethodBeat`.

@@ -1,18 +1,22 @@
 //! Which signals and stalls make an ANR.
 //!
-//! * A SIGQUIT that finds main in a message that began at least [`BLOCKED`] ago is an ANR, from that
-//!   begin to the moment at which the signal was sensed. Further signals for the same message add
-//!   nothing but a count.
-//! * A stall that the watchdog found is evidence for the ANR of the same message. Without a SIGQUIT it
-//!   is a suspected ANR of its own.
-//! * Any other SIGQUIT is somebody asking for a thread dump: a capture.
+//! * A SIGQUIT that the process itself judged (a verdict section) is what that says: an ANR or a suspected one, from
+//!   the begin of main's message to the moment at which the signal was sensed; one more signal of an ANR, which adds
+//!   nothing but a count; or a capture.
+//! * **The 2 s rule**, for a SIGQUIT without a verdict (an older recording, or one that ended in between): it is an ANR
+//!   if it finds main in a message that began at least [`BLOCKED`] ago, and somebody asking for a thread dump if not.
+//! * A stall that the watchdog found is evidence for the ANR of the same message. Without a SIGQUIT it is a suspected
+//!   ANR of its own.
 
 use trace_format::event::{Sigquit, TextId};
+use trace_format::verdict::{Counters, Outcome, Verdict};
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
 use super::survey::MAX_TIME;
+use super::verdicts::Verdicts;
 
-/// How old main's message must be for a SIGQUIT to count as an ANR: Matrix's rule for the foreground.
+/// How old main's message must be for a SIGQUIT without a verdict to count as an ANR: Matrix's rule for the
+/// foreground.
 const BLOCKED: u64 = 2_000_000_000;
 
 /// ANRs, captures and notices that are kept one by one.
@@ -27,10 +31,10 @@ pub enum Detector {
     Watchdog,
 }
 
-/// An ANR.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// An ANR, or the suspicion of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Anr {
-    /// Begin of the message that main was in.
+    /// Begin of the message that main was in; `detected` if it was in none, or none is known.
     pub since: u64,
     /// When it was detected.
     pub detected: u64,
@@ -40,8 +44,10 @@ pub struct Anr {
     pub watchdog: Option<u64>,
     /// When main went on, if that was recorded.
     pub recovered: Option<u64>,
-    /// SIGQUITs for this message beyond the first.
+    /// SIGQUITs for this ANR beyond the first.
     pub more_signals: u32,
+    /// What the process itself said of the signal. Without one, a signal was judged by the 2 s rule.
+    pub verdict: Option<Verdict>,
 }
 
 impl Anr {
@@ -51,14 +57,28 @@ impl Anr {
         self.detected - self.since
     }
 
-    /// Our words for it. The system's subject is not known here, so none of its forms is used for a
-    /// SIGQUIT; `App requested:` is the platform's form for an ANR that the app itself reports.
+    /// Whether nobody who knows called it an ANR.
+    #[must_use]
+    pub fn suspected(&self) -> bool {
+        match &self.verdict {
+            Some(verdict) => verdict.outcome != Outcome::Anr,
+            None => self.detector == Detector::Watchdog,
+        }
+    }
+
+    /// Our words for it. The system's subject is not known here, so none of its forms is used for an ANR by
+    /// SIGQUIT; `App requested:` is the platform's form for an ANR that the app itself reports, and so for one that
+    /// only we suspect.
     #[must_use]
     pub fn subject(&self) -> String {
-        let ms = self.blocked() / 1_000_000;
-        match self.detector {
-            Detector::Sigquit(_) => format!("main thread blocked {ms} ms (SIGQUIT)"),
-            Detector::Watchdog => format!("App requested: main thread blocked {ms} ms (watchdog)"),
+        let main = match self.blocked() / 1_000_000 {
+            0 => "main thread not seen blocked".to_owned(),
+            ms => format!("main thread blocked {ms} ms"),
+        };
+        match (&self.detector, self.suspected()) {
+            (Detector::Sigquit(_), false) => format!("{main} (SIGQUIT)"),
+            (Detector::Sigquit(_), true) => format!("App requested: {main} (suspected at a SIGQUIT)"),
+            (Detector::Watchdog, _) => format!("App requested: {main} (watchdog)"),
         }
     }
 
@@ -74,16 +94,18 @@ impl Anr {
     }
 }
 
-/// A thread dump that somebody asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A SIGQUIT that was no ANR of this process: somebody asked for a thread dump.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capture {
     /// When the signal was sensed.
     pub at: u64,
     /// The signal.
     pub sigquit: Sigquit,
+    /// What the process itself said of it. Without one, it was judged by the 2 s rule.
+    pub verdict: Option<Verdict>,
 }
 
-/// What the service ring tells.
+/// What the service ring and the verdicts tell.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Incidents {
     /// ANRs by time of their begin.
@@ -94,35 +116,31 @@ pub struct Incidents {
     pub notices: Vec<(u64, TextId)>,
     /// How many of all these were too many to keep.
     pub more: u64,
+    /// What the sensor had done until the last verdict, if there is one.
+    pub counters: Option<Counters>,
+    /// Verdicts that could not be read, or were too many.
+    pub verdicts_skipped: u64,
 }
 
 impl Incidents {
-    /// Reads and judges the service ring.
+    /// Reads the service ring and what was said of its signals, and judges the rest.
     ///
     /// # Errors
     /// If the device fails.
     pub fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
-        let mut found = Self::default();
-        let Some(ring) = recording.service() else { return Ok(found) };
-        for item in recording.events(ring) {
-            let Item::Event { time, event } = item? else { continue };
-            let time = time.min(MAX_TIME);
-            if found.anrs.len() + found.captures.len() + found.notices.len() >= MAX_KEPT {
-                found.more += 1;
-                continue;
+        let mut verdicts = Verdicts::of(recording)?;
+        let mut found =
+            Self { counters: verdicts.counters, verdicts_skipped: verdicts.skipped, ..Self::default() };
+        if let Some(ring) = recording.service() {
+            for item in recording.events(ring) {
+                let Item::Event { time, event } = item? else { continue };
+                found.event(time.min(MAX_TIME), event, &mut verdicts);
             }
-            match event {
-                Event::Sigquit(s) => found.sigquit(s),
-                Event::Stall(s) if s.stuck_since > 0 && s.stuck_since <= time => {
-                    found.stall(s.stuck_since, time);
-                }
-                Event::Recovered(s) => {
-                    if let Some(anr) = found.anrs.iter_mut().find(|a| a.since == s.stuck_since) {
-                        anr.recovered.get_or_insert(time);
-                    }
-                }
-                Event::Notice(text) => found.notices.push((time, text)),
-                _ => {}
+        }
+        // Their events were overwritten: the ring forgets, and sections stay.
+        for verdict in std::mem::take(&mut verdicts.by_signal).into_values() {
+            if found.has_room() {
+                found.sigquit(verdict.sigquit, Some(verdict));
             }
         }
         found.anrs.sort_by_key(|a| (a.since, a.detected));
@@ -130,27 +148,88 @@ impl Incidents {
         Ok(found)
     }
 
-    fn sigquit(&mut self, s: Sigquit) {
+    /// Counts what is too much to keep.
+    fn has_room(&mut self) -> bool {
+        let room = self.anrs.len() + self.captures.len() + self.notices.len() < MAX_KEPT;
+        self.more += u64::from(!room);
+        room
+    }
+
+    fn event(&mut self, time: u64, event: Event, verdicts: &mut Verdicts) {
+        let verdict = match event {
+            Event::Sigquit(s) => verdicts.by_signal.remove(&s.sensed),
+            _ => None,
+        };
+        if !self.has_room() {
+            return;
+        }
+        match event {
+            Event::Sigquit(s) => self.sigquit(s, verdict),
+            Event::Stall(s) if s.stuck_since > 0 && s.stuck_since <= time => self.stall(s.stuck_since, time),
+            Event::Recovered(s) => {
+                if let Some(anr) = self.anrs.iter_mut().find(|a| a.since == s.stuck_since) {
+                    anr.recovered.get_or_insert(time);
+                }
+            }
+            Event::Notice(text) => self.notices.push((time, text)),
+            _ => {}
+        }
+    }
+
+    fn sigquit(&mut self, s: Sigquit, verdict: Option<Verdict>) {
         let at = s.sensed.min(MAX_TIME);
-        let known = (s.stuck_since > 0).then(|| self.anrs.iter_mut().find(|a| a.since == s.stuck_since));
-        match known.flatten() {
-            Some(anr) if matches!(anr.detector, Detector::Sigquit(_)) => anr.more_signals += 1,
-            // The system's word weighs more than our timer's, which becomes evidence.
-            Some(anr) => {
-                anr.detector = Detector::Sigquit(s);
-                anr.detected = at.max(anr.since);
-            }
-            None if s.stuck_since > 0 && at.saturating_sub(s.stuck_since) >= BLOCKED => {
-                self.anrs.push(Anr {
-                    since: s.stuck_since,
-                    detected: at,
-                    detector: Detector::Sigquit(s),
-                    watchdog: None,
-                    recovered: None,
-                    more_signals: 0,
-                });
-            }
-            None => self.captures.push(Capture { at, sigquit: s }),
+        let stuck_since = if s.stuck_since <= at { s.stuck_since } else { 0 };
+        let same = |a: &&mut Anr| stuck_since > 0 && a.since == stuck_since;
+        let known = self.anrs.iter_mut().find(same);
+        let is_anr = match (&verdict, &known) {
+            (Some(verdict), _) => match verdict.outcome {
+                Outcome::Anr | Outcome::SuspectedAnr => true,
+                Outcome::Duplicate => return self.duplicate(s, verdict.clone()),
+                Outcome::SomebodyElses | Outcome::DumpRequested | Outcome::Unknown => false,
+            },
+            (None, Some(_)) => true,
+            (None, None) => stuck_since > 0 && at - stuck_since >= BLOCKED,
+        };
+        if !is_anr {
+            self.captures.push(Capture { at, sigquit: s, verdict });
+            return;
+        }
+        let Some(anr) = known else {
+            self.anrs.push(Anr {
+                since: if stuck_since > 0 { stuck_since } else { at },
+                detected: at,
+                detector: Detector::Sigquit(s),
+                watchdog: None,
+                recovered: None,
+                more_signals: 0,
+                verdict,
+            });
+            return;
+        };
+        let first = !matches!(anr.detector, Detector::Sigquit(_));
+        anr.more_signals += u32::from(!first);
+        // The system's word weighs more than our timer's, which becomes evidence; and an ANR more than a suspicion.
+        let stronger = verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Anr) && anr.suspected();
+        if first || stronger {
+            anr.detector = Detector::Sigquit(s);
+            anr.detected = at.max(anr.since);
+            anr.verdict = verdict;
+        }
+    }
+
+    /// One more signal of an ANR that was told: of the same message, or of the last one before.
+    fn duplicate(&mut self, s: Sigquit, verdict: Verdict) {
+        let at = s.sensed.min(MAX_TIME);
+        let told = |a: &&Anr| matches!(a.detector, Detector::Sigquit(_)) && a.detected <= at;
+        let same = self.anrs.iter().position(|a| told(&a) && a.since == s.stuck_since);
+        let last = || {
+            let before = self.anrs.iter().enumerate().filter(|(_, a)| told(a));
+            before.max_by_key(|(_, a)| a.detected).map(|(i, _)| i)
+        };
+        match same.or_else(last) {
+            Some(i) => self.anrs[i].more_signals += 1,
+            // What it is a duplicate of was overwritten.
+            None => self.captures.push(Capture { at, sigquit: s, verdict: Some(verdict) }),
         }
     }
 
@@ -166,6 +245,7 @@ impl Incidents {
                 watchdog: Some(at),
                 recovered: None,
                 more_signals: 0,
+                verdict: None,
             }),
         }
     }
@@ -175,7 +255,9 @@ impl Incidents {
 mod tests {
     use super::*;
     use trace_format::event::{Forward, Stall};
+    use trace_format::section::SectionKind;
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+    use trace_format::verdict::{Confidence, Policy, Sender};
 
     const S: u64 = 1_000_000_000;
 
@@ -199,7 +281,7 @@ mod tests {
                 .event(18 * S, stall)
                 .event(20 * S, Event::Recovered(Stall { stuck_since: 10 * S }));
         });
-        let [anr] = found.anrs[..] else { panic!("{found:?}") };
+        let [anr] = &found.anrs[..] else { panic!("{found:?}") };
         assert!(matches!(anr.detector, Detector::Sigquit(s) if s.si_pid == 9));
         assert_eq!((anr.since, anr.detected, anr.watchdog), (10 * S, 16 * S, Some(15 * S)));
         assert_eq!((anr.more_signals, anr.recovered, anr.blocked()), (1, Some(20 * S), 6 * S));
@@ -220,11 +302,116 @@ mod tests {
         let found = incidents(|t| {
             t.event(15 * S, Event::Stall(Stall { stuck_since: 10 * S }));
         });
-        let [anr] = found.anrs[..] else { panic!("{found:?}") };
+        let [anr] = &found.anrs[..] else { panic!("{found:?}") };
         assert_eq!(anr.subject(), "App requested: main thread blocked 5000 ms (watchdog)");
         let id = anr.error_id(42);
         assert_eq!((id.len(), id.matches('-').count()), (36, 4));
         assert_ne!(id, anr.error_id(43));
+    }
+
+    fn verdict(sigquit: Event, outcome: Outcome) -> Verdict {
+        let Event::Sigquit(sigquit) = sigquit else { panic!() };
+        Verdict {
+            sigquit,
+            reconsidered: false,
+            policy: Policy::Anrscope,
+            outcome,
+            confidence: Confidence::Medium,
+            sender: Sender::System,
+            foreground: None,
+            counters: Counters { sensed: sigquit.sensed / S, ..Counters::default() },
+            reasons: Vec::new(),
+        }
+    }
+
+    /// Signals as the ring has them, and verdicts as sections.
+    fn judged(signals: &[Event], verdicts: &[Verdict]) -> Incidents {
+        let mut b = RecordingBuilder::new(42, "p").service(|t| {
+            for signal in signals {
+                let Event::Sigquit(s) = signal else { panic!() };
+                t.event(s.sensed, *signal);
+            }
+        });
+        for verdict in verdicts {
+            b = b.section(SectionKind::Verdict, &verdict.encode());
+        }
+        Incidents::of(&Recording::open(b.build()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_verdict_counts_and_not_the_rule() {
+        let (stuck, idle) = (sigquit(20 * S, 10 * S), sigquit(30 * S, 0));
+        let found =
+            judged(&[stuck, idle], &[verdict(stuck, Outcome::SomebodyElses), verdict(idle, Outcome::Anr)]);
+        let ([anr], [capture]) = (&found.anrs[..], &found.captures[..]) else { panic!("{found:?}") };
+        assert_eq!((capture.at, capture.verdict.as_ref().unwrap().outcome), (20 * S, Outcome::SomebodyElses));
+        assert_eq!((anr.since, anr.detected, anr.suspected()), (30 * S, 30 * S, false));
+        assert_eq!(anr.subject(), "main thread not seen blocked (SIGQUIT)");
+        assert_eq!(found.counters.unwrap().sensed, 30);
+    }
+
+    #[test]
+    fn the_last_word_on_a_signal_counts_whatever_its_place() {
+        let signal = sigquit(20 * S, 10 * S);
+        let first = verdict(signal, Outcome::SuspectedAnr);
+        let last = Verdict { reconsidered: true, ..verdict(signal, Outcome::Anr) };
+        for verdicts in [[first.clone(), last.clone()], [last, first]] {
+            let found = judged(&[signal], &verdicts);
+            let [anr] = &found.anrs[..] else { panic!("{found:?}") };
+            assert_eq!(anr.subject(), "main thread blocked 10000 ms (SIGQUIT)");
+        }
+    }
+
+    #[test]
+    fn a_suspicion_has_the_form_of_one_and_gives_way_to_an_anr_of_the_same_message() {
+        let (late, stuck, more) = (sigquit(13 * S, 10 * S), sigquit(18 * S, 10 * S), sigquit(19 * S, 10 * S));
+        let suspicion = verdict(late, Outcome::SuspectedAnr);
+        let found = judged(&[late], std::slice::from_ref(&suspicion));
+        assert_eq!(
+            found.anrs[0].subject(),
+            "App requested: main thread blocked 3000 ms (suspected at a SIGQUIT)"
+        );
+        let all = [suspicion, verdict(stuck, Outcome::Anr), verdict(more, Outcome::Duplicate)];
+        let found = judged(&[late, stuck, more], &all);
+        let [anr] = &found.anrs[..] else { panic!("{found:?}") };
+        assert_eq!((anr.detected, anr.more_signals, anr.suspected()), (18 * S, 2, false));
+        assert!(found.captures.is_empty());
+    }
+
+    #[test]
+    fn a_verdict_outlives_its_event_in_the_ring() {
+        let signal = sigquit(20 * S, 10 * S);
+        let found = judged(&[], &[verdict(signal, Outcome::Anr)]);
+        let [anr] = &found.anrs[..] else { panic!("{found:?}") };
+        assert_eq!((anr.since, anr.detected), (10 * S, 20 * S));
+        let found = judged(&[], &[verdict(signal, Outcome::Duplicate)]);
+        assert_eq!((found.anrs.len(), found.captures.len()), (0, 1), "nothing is left of what it doubled");
+    }
+
+    #[test]
+    fn what_no_verdict_can_be_read_from_is_left_to_the_rule_and_counted() {
+        let signal = sigquit(20 * S, 10 * S);
+        let Event::Sigquit(s) = signal else { panic!() };
+        let bytes = RecordingBuilder::new(42, "p")
+            .service(|t| {
+                t.event(s.sensed, signal);
+            })
+            .section(SectionKind::Verdict, b"verdict=of a later kind\n")
+            .section(SectionKind::Verdict, &vec![b'x'; 1 << 20])
+            .build();
+        let found = Incidents::of(&Recording::open(bytes).unwrap()).unwrap();
+        assert_eq!((found.anrs.len(), found.verdicts_skipped), (1, 2));
+        assert_eq!(found.anrs[0].verdict, None);
+    }
+
+    #[test]
+    fn verdicts_by_the_thousand_and_times_beyond_all_bounds_are_bounded() {
+        let wild = |i: u64| sigquit(u64::MAX - i, u64::MAX - i / 2);
+        let all: Vec<_> = (0..5_000).map(|i| verdict(wild(i), Outcome::Anr)).collect();
+        let found = judged(&[], &all);
+        assert_eq!((found.anrs.len(), found.verdicts_skipped), (MAX_KEPT, 5_000 - 2_048));
+        assert_eq!(found.more, 2_048 - MAX_KEPT as u64);
+        assert!(found.anrs.iter().all(|a| a.since <= a.detected && a.detected <= MAX_TIME));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use trace_format::{Recording, Source};
 
 use super::names::clean;
-use super::sink::{ProcessInfo, ThreadInfo};
+use super::sink::{ProcessInfo, ThreadInfo, Track};
 
 /// Kernel tids end at 2^22, so this is free.
 const SYNTHETIC: u32 = 1 << 24;
@@ -64,7 +64,7 @@ impl Identities {
             uid: header.uid,
             name: if name.is_empty() { format!("pid {}", header.pid) } else { name },
             started: header.start.boottime,
-            anr_tid: self.synthetic(),
+            plain_tids: Track::PLAIN.map(|_| self.synthetic()),
             description: describe(header.pid, pid, &threads),
             threads,
         }

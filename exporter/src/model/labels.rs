@@ -6,6 +6,8 @@ use trace_format::Texts;
 use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
 
 use super::names::clean;
+use super::recorder::Processor;
+use super::sink::{Arg, Value};
 
 /// An interned text, or a stand-in that says that it is missing.
 pub(crate) fn text<'a>(texts: &'a Texts, id: TextId, stand_in: &'static str) -> Cow<'a, str> {
@@ -56,13 +58,18 @@ pub(crate) fn wait_name(kind: WaitKind, class: Option<&str>) -> &str {
 }
 
 /// ART's words for a contended monitor, which Perfetto's `android.monitor_contention` takes apart again.
-/// Files and lines are not known here; Java's own word for that stands in their place.
-pub(crate) fn contention_name(owner: &str, owner_tid: u32, owner_at: &str, blocked_at: &str) -> String {
+/// `owner_at` and `blocked_at` are methods with their place in the source.
+pub(crate) fn contention_name(
+    owner: &str,
+    owner_tid: u32,
+    (owner_at, owner_place): (&str, &str),
+    (blocked_at, blocked_place): (&str, &str),
+) -> String {
     // The reader of this form cuts the owner's name at the first " (" .
     let owner = owner.replace(" (", "_(");
     format!(
-        "monitor contention with owner {owner} ({owner_tid}) at {owner_at}(Unknown Source:0) \
-         waiters=0 blocking from {blocked_at}(Unknown Source:0)"
+        "monitor contention with owner {owner} ({owner_tid}) at {owner_at}({owner_place}) \
+         waiters=0 blocking from {blocked_at}({blocked_place})"
     )
 }
 
@@ -79,4 +86,16 @@ pub(crate) fn forward_name(forward: Forward) -> &'static str {
         Forward::Failed => "failed",
         Forward::Passive => "passive",
     }
+}
+
+/// What a thread used of the processor between two looks.
+pub(crate) fn processor_args(p: &Processor) -> [Arg<'static>; 6] {
+    [
+        Arg::new("mostly", Value::Text(p.mostly())),
+        Arg::new("looked_at_ms", Value::Millis(p.looked())),
+        Arg::new("cpu_ms", Value::Millis(p.ran)),
+        Arg::new("runnable_ms", Value::Millis(p.waited)),
+        Arg::new("voluntary_switches", Value::Uint(p.voluntary.into())),
+        Arg::new("involuntary_switches", Value::Uint(p.involuntary.into())),
+    ]
 }

@@ -10,23 +10,30 @@ mod identity;
 mod labels;
 mod names;
 mod owners;
+mod rate;
+mod recorder;
+mod recorder_track;
 mod sink;
 mod stack;
 mod stream;
 mod survey;
 mod tally;
 mod thread;
+mod verdicts;
 
 pub use anr::{Anr, Capture, Detector, Incidents};
 pub use names::Names;
+pub use recorder::{Off, Pause, Processor, RecorderFacts, SelfMeasurement};
 pub use sink::{AnrRow, Arg, Level, LogLine, Name, ProcessInfo, Sink, ThreadInfo, Track, Value};
 pub use stream::{Input, stream};
 pub use tally::Tally;
 
 pub(crate) use labels::{forward_name, message_name, stage_names, wait_name};
 pub(crate) use names::clean;
+pub(crate) use recorder::{first_event, percent};
 pub(crate) use stack::{OpenStack, typed};
 pub(crate) use survey::last_moment;
+pub(crate) use verdicts::{reasons_text, verdict_name};
 
 /// The deepest nesting that is shown. The engine drops deeper slices but not their ends, which would
 /// then close the wrong ones, so both are cut here.

@@ -42,6 +42,16 @@ impl<'a> Names<'a> {
             None => format!("? {}()", self.method(id).replace(' ', "-")),
         }
     }
+
+    /// As ART writes a place in the source: `Foo.java:12`, the method's first line here. What is not known of it is as
+    /// Java has it: `Unknown Source:0`.
+    pub(crate) fn place(&self, id: Option<u32>) -> String {
+        let site = id.and_then(|id| self.map?.source_line(id));
+        let (file, line) = site.unwrap_or_default();
+        // Readers of that form cut at these.
+        let file = clean(file).replace(['(', ')', ':'], "_");
+        format!("{}:{line}", if file.is_empty() { "Unknown Source" } else { &file })
+    }
 }
 
 fn pretty(m: &Method<'_>) -> String {
@@ -119,6 +129,18 @@ mod tests {
         assert_eq!(names.pretty(Some(3)), "? a.B.d()");
         assert_eq!(names.pretty(Some(9)), "? method-9()");
         assert_eq!(names.pretty(None), "? unknown()");
+        assert_eq!(names.place(Some(1)), "Unknown Source:0");
+        let mut map = map.clone();
+        map.set_source_lines("1,Foo.java,12\n2,a (b):c.kt,".to_owned());
+        let names = Names::new(Some(&map));
+        assert_eq!(
+            (names.place(Some(1)), names.place(Some(2))),
+            ("Foo.java:12".into(), "a _b__c.kt:0".into())
+        );
+        assert_eq!(
+            (names.place(Some(3)), names.place(None)),
+            ("Unknown Source:0".into(), "Unknown Source:0".into())
+        );
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub enum Value<'a> {
     Uint(u64),
     /// Nanoseconds, to be shown as milliseconds.
     Millis(u64),
+    /// A number with a fraction; it is finite.
+    Number(f64),
     /// A yes or no.
     Bool(bool),
     /// A text.
@@ -74,8 +76,8 @@ pub struct ProcessInfo {
     pub started: u64,
     /// What a reader should know about it, if anything.
     pub description: Option<String>,
-    /// A tid that nobody has, for writers that can put ANRs on a thread only.
-    pub anr_tid: u32,
+    /// Tids that nobody has, one for each of [`Track::PLAIN`], for writers that know no other tracks than threads.
+    pub plain_tids: [u32; Track::PLAIN.len()],
     /// Its threads, main first.
     pub threads: Vec<ThreadInfo>,
 }
@@ -100,6 +102,42 @@ pub enum Track {
     Thread(usize),
     /// ANRs and thread dumps.
     Anr,
+    /// What the recorder did and what that cost.
+    Recorder,
+    /// What main used of the processor while its message was late.
+    Processor,
+}
+
+impl Track {
+    /// The tracks that are none of a thread. Each comes at most once a process.
+    pub const PLAIN: [Self; 3] = [Self::Anr, Self::Recorder, Self::Processor];
+
+    /// Its place in [`Track::PLAIN`]; `None` for a thread's.
+    #[must_use]
+    pub fn plain(self) -> Option<usize> {
+        Self::PLAIN.iter().position(|track| *track == self)
+    }
+
+    /// The name and what it holds; `None` for a thread's, which has its own name.
+    #[must_use]
+    pub fn described(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Thread(_) => None,
+            Self::Anr => Some((
+                "ANR",
+                "ANRs from the begin of main's message to their detection, and requests for a thread dump",
+            )),
+            Self::Recorder => Some((
+                "anrscope recorder",
+                "What was recorded and what that cost (estimated), when recording was paused, and what else was \
+                 changed while it ran",
+            )),
+            Self::Processor => Some((
+                "main: processor while late",
+                "What the main thread did from one look at it to the next; it is looked at while its message is late",
+            )),
+        }
+    }
 }
 
 /// How grave a log line is.

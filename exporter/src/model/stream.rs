@@ -4,16 +4,20 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use trace_format::event::{Clocks, Sigquit};
+use trace_format::verdict::Verdict;
 use trace_format::{Recording, Source};
 
-use super::anr::{Anr, Detector, Incidents};
+use super::anr::{Anr, Capture, Detector, Incidents};
 use super::identity::Identities;
 use super::labels::forward_name;
 use super::owners::Owners;
+use super::recorder::RecorderFacts;
+use super::recorder_track::{processor_track, recorder_track};
 use super::sink::{AnrRow, Arg, Level, LogLine, Name, Sink, Track, Value};
 use super::stack::OpenStack;
 use super::survey::{MAX_TIME, Survey};
 use super::thread::{Shared, ThreadPass, notice};
+use super::verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
 use super::{Names, Tally, clean};
 use crate::ExportError;
 
@@ -116,10 +120,13 @@ fn one<S: Source, K: Sink>(
     let survey = placed(input, Survey::of(recording))?;
     let owners = placed(input, Owners::of(recording, &survey.waits))?;
     let incidents = placed(input, Incidents::of(recording))?;
+    let facts = placed(input, RecorderFacts::of(recording))?;
+    tally.skipped += incidents.verdicts_skipped.saturating_add(facts.more);
     let process = identities.process(recording, first);
     sink.process(&process)?;
 
-    let shared = Shared { recording, names: input.names, process: &process, owners, start };
+    let pauses = facts.pauses();
+    let shared = Shared { recording, names: input.names, process: &process, owners, facts, pauses, start };
     let mut asked: HashMap<_, _> = incidents.anrs.iter().map(|anr| (anr.since, None)).collect();
     let mut nobody = HashMap::new();
     for (i, thread) in recording.threads().iter().enumerate() {
@@ -134,13 +141,15 @@ fn one<S: Source, K: Sink>(
             .map_err(|error| place(input, error))?;
     }
     incident_track(&shared, &incidents, &asked, &mut tally, sink)?;
+    recorder_track(&shared, &survey, &mut tally, sink)?;
+    processor_track(&shared, &mut tally, sink)?;
     Ok(tally)
 }
 
 /// What happens on the ANR track, by time.
 enum Mark<'a> {
     Anr(&'a Anr),
-    Capture(&'a Sigquit),
+    Capture(&'a Capture),
 }
 
 fn incident_track<S: Source, K: Sink>(
@@ -157,7 +166,7 @@ fn incident_track<S: Source, K: Sink>(
     }
     let mut marks: Vec<(u64, Mark<'_>)> = Vec::new();
     marks.extend(incidents.anrs.iter().map(|anr| (anr.since, Mark::Anr(anr))));
-    marks.extend(incidents.captures.iter().map(|c| (c.at, Mark::Capture(&c.sigquit))));
+    marks.extend(incidents.captures.iter().map(|c| (c.at, Mark::Capture(c))));
     if marks.is_empty() {
         return Ok(());
     }
@@ -184,7 +193,7 @@ fn incident_track<S: Source, K: Sink>(
                 begin_anr(shared, anr, now, message, tally, sink)?;
                 open = Some(anr.detected);
             }
-            Mark::Capture(signal) => capture(signal, now, tally, sink)?,
+            Mark::Capture(mark) => capture(mark, now, tally, sink)?,
         }
     }
     if let Some(end) = open {
@@ -204,13 +213,15 @@ fn begin_anr<S: Source, K: Sink>(
     tally.anrs += 1;
     tally.slices += 1;
     let subject = anr.subject();
-    let mut args = Vec::with_capacity(12);
+    let reasons = anr.verdict.as_ref().map(reasons_text);
+    let mut args = Vec::with_capacity(16);
     let detector = if matches!(anr.detector, Detector::Sigquit(_)) { "sigquit" } else { "watchdog" };
     args.push(Arg::new("detector", Value::Text(detector)));
     args.push(Arg::new("blocked_ms", Value::Millis(anr.blocked())));
     args.extend(message.map(|m| Arg::new("message", Value::Text(m))));
     if let Detector::Sigquit(signal) = &anr.detector {
         args.extend(signal_args(signal));
+        args.extend(verdict_args(anr.verdict.as_ref(), reasons.as_deref()));
     }
     if let Some(watchdog) = anr.watchdog {
         let after = watchdog.saturating_sub(anr.since);
@@ -224,17 +235,52 @@ fn begin_anr<S: Source, K: Sink>(
 
     let detected = anr.detected.max(at);
     let what = message.map_or_else(String::new, |m| format!(" in {m}"));
-    let line = format!("ANR in {}: {subject}{what}", shared.process.name);
+    let kind = anr.verdict.as_ref().map_or_else(|| "ANR".to_owned(), verdict_name);
+    let why = reasons.map_or_else(String::new, |reasons| format!("; {reasons}"));
+    let line = format!("{kind} in {}: {subject}{what}{why}", shared.process.name);
     sink.log(&LogLine { at: detected, level: Level::Error, message: &clean(&line) })?;
     let error_id = anr.error_id(shared.process.pid);
     sink.anr(&AnrRow { at: detected, error_id: &error_id, subject: &subject })
 }
 
-fn capture<K: Sink>(signal: &Sigquit, at: u64, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
+fn capture<K: Sink>(capture: &Capture, at: u64, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
     tally.instants += 1;
-    sink.instant(at, Name::Text("SIGQUIT"), &signal_args(signal))?;
-    let message = format!("thread dump requested by pid {} uid {}", signal.si_pid, signal.si_uid);
-    sink.log(&LogLine { at, level: Level::Info, message: &message })
+    let (signal, verdict) = (&capture.sigquit, capture.verdict.as_ref());
+    let reasons = verdict.map(reasons_text);
+    let mut args = signal_args(signal).to_vec();
+    args.extend(verdict_args(verdict, reasons.as_deref()));
+    sink.instant(at, Name::Text("SIGQUIT"), &args)?;
+    let message = match verdict {
+        Some(v) => format!(
+            "SIGQUIT from pid {} uid {}: {}: {}",
+            signal.si_pid,
+            signal.si_uid,
+            verdict_name(v),
+            reasons.unwrap_or_default()
+        ),
+        None => format!("thread dump requested by pid {} uid {}", signal.si_pid, signal.si_uid),
+    };
+    sink.log(&LogLine { at, level: Level::Info, message: &clean(&message) })
+}
+
+/// What the process said of a signal, or that nobody but the reader judged it.
+fn verdict_args<'a>(verdict: Option<&'a Verdict>, reasons: Option<&'a str>) -> impl Iterator<Item = Arg<'a>> {
+    let judged_by = match verdict {
+        Some(v) if v.reconsidered => "the process, reconsidered",
+        Some(_) => "the process",
+        None => "2 s rule",
+    };
+    let verdict = verdict.into_iter().flat_map(|v| {
+        [
+            Arg::new("verdict", Value::Text(outcome_name(v.outcome))),
+            Arg::new("confidence", Value::Text(confidence_name(v.confidence))),
+            Arg::new("sender", Value::Text(v.sender.word())),
+            Arg::new("policy", Value::Text(v.policy.word())),
+        ]
+    });
+    let judged_by = [Arg::new("judged_by", Value::Text(judged_by))];
+    let reasons = reasons.map(|reasons| Arg::new("reasons", Value::Text(reasons)));
+    judged_by.into_iter().chain(verdict).chain(reasons)
 }
 
 fn signal_args(signal: &Sigquit) -> [Arg<'static>; 4] {

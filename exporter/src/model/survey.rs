@@ -6,6 +6,8 @@ use std::collections::BinaryHeap;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
+use super::rate::Rate;
+
 /// The latest time that is shown; the engine drops what lies beyond 2^63.
 pub(crate) const MAX_TIME: u64 = 1 << 62;
 
@@ -19,6 +21,10 @@ const MAX_NESTED: usize = 16;
 pub(crate) struct Survey {
     /// Time of the last event of each thread, or 0.
     pub(crate) last: Vec<u64>,
+    /// Events of each thread.
+    pub(crate) events: Vec<u64>,
+    /// When the main thread's events came.
+    pub(crate) main_rate: Rate,
     /// The last moment of the recording.
     pub(crate) end: u64,
     /// Lock waits with an owner.
@@ -50,13 +56,20 @@ impl Survey {
     pub(crate) fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
         let mut waits = Longest::default();
         let mut last = Vec::with_capacity(recording.threads().len());
+        let mut events = Vec::with_capacity(recording.threads().len());
+        let mut main_rate = Rate::new();
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut now = 0;
             let mut ordinal = 0;
+            let mut count = 0;
             let mut open: Vec<LockWait> = Vec::new();
             for item in recording.events(info) {
                 let Item::Event { time, event } = item? else { continue };
                 now = time;
+                count += 1;
+                if info.main {
+                    main_rate.add(time.min(MAX_TIME));
+                }
                 match event {
                     Event::WaitBegin(Wait { kind, owner, .. }) => {
                         // Waits that interest nobody still pair with their ends.
@@ -76,6 +89,7 @@ impl Survey {
             }
             open.into_iter().for_each(|wait| waits.add(LockWait { duration: u64::MAX, ..wait }));
             last.push(now.min(MAX_TIME));
+            events.push(count);
         }
         let mut service = 0;
         if let Some(ring) = recording.service() {
@@ -86,7 +100,13 @@ impl Survey {
             }
         }
         let end = last_moment(recording, last.iter().copied().chain([service]));
-        Ok(Self { last, end, waits: waits.0.into_iter().map(|Reverse(wait)| wait).collect() })
+        Ok(Self {
+            last,
+            events,
+            main_rate,
+            end,
+            waits: waits.0.into_iter().map(|Reverse(wait)| wait).collect(),
+        })
     }
 }
 

@@ -36,6 +36,13 @@ pub struct Tally {
     pub faults: u64,
     /// Events of a type that this version does not know, or whose value cannot be shown.
     pub skipped: u64,
+    /// ns in which recording was paused.
+    pub paused: u64,
+    /// Methods that were switched off when the recording ended: their calls are missing since then.
+    pub methods_off: u64,
+    /// What recording cost the main thread, estimated, in millionths of its time since its first event; of several
+    /// recordings the greatest. 0 if the device's figures are not in the recording.
+    pub main_cost_ppm: u64,
     /// ANRs, confirmed by SIGQUIT or suspected by the watchdog.
     pub anrs: u64,
 }
@@ -57,6 +64,9 @@ impl AddAssign for Tally {
         self.lost_words = self.lost_words.saturating_add(o.lost_words);
         self.faults += o.faults;
         self.skipped += o.skipped;
+        self.paused = self.paused.saturating_add(o.paused);
+        self.methods_off += o.methods_off;
+        self.main_cost_ppm = self.main_cost_ppm.max(o.main_cost_ppm);
         self.anrs += o.anrs;
     }
 }

@@ -8,8 +8,9 @@ use trace_format::{Event, Item, Recording, Source, TextId, ids};
 
 use super::labels::{self, known, text};
 use super::owners::Owners;
+use super::recorder::{Pause, Processor, RecorderFacts};
 use super::sink::{Arg, Name, ProcessInfo, Sink, Value};
-use super::stack::{OpenStack, typed};
+use super::stack::{Open, OpenStack, typed};
 use super::survey::MAX_TIME;
 use super::{MAX_DEPTH, Names, Tally};
 use crate::ExportError;
@@ -20,6 +21,8 @@ pub(crate) struct Shared<'a, S> {
     pub(crate) names: Names<'a>,
     pub(crate) process: &'a ProcessInfo,
     pub(crate) owners: Owners,
+    pub(crate) facts: RecorderFacts,
+    pub(crate) pauses: Vec<Pause>,
     /// The trace's first moment: nothing is shown earlier.
     pub(crate) start: u64,
 }
@@ -37,6 +40,10 @@ pub(crate) struct ThreadPass<'a, S, K> {
     cut: usize,
     waits: u64,
     now: u64,
+    /// Whether the thread has had an event.
+    begun: bool,
+    /// The pauses that are not over yet.
+    pauses: &'a [Pause],
 }
 
 impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
@@ -50,7 +57,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
     ) -> Self {
         stack.clear();
         let now = shared.start;
-        Self { shared, sink, stack, tally, asked, thread, cut: 0, waits: 0, now }
+        let pauses = &shared.pauses;
+        Self { shared, sink, stack, tally, asked, thread, cut: 0, waits: 0, now, begun: false, pauses }
     }
 
     /// Streams the thread; what is still open is closed at `end`.
@@ -62,6 +70,10 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                     // Times rise, so that one beyond the limits stays at the limit.
                     let at = time.clamp(self.now, MAX_TIME);
                     self.tally.clamped += u64::from(at != time);
+                    if self.pauses.first().is_some_and(|pause| pause.begin < at) {
+                        self.paused_until(at)?;
+                    }
+                    self.begun = true;
                     self.now = at;
                     self.event(at, &event)?;
                 }
@@ -75,8 +87,28 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             }
         }
         let end = end.max(self.now);
+        self.paused_until(end)?;
         self.tally.incomplete += self.stack.depth().min(MAX_DEPTH) as u64;
         self.close_to(0, end, true)
+    }
+
+    /// Shows the pauses between the last event and `at`, so that nobody takes the gap for idle time. Some events may lie
+    /// inside of a pause: what was under way when it began was still recorded.
+    fn paused_until(&mut self, at: u64) -> Result<(), ExportError> {
+        while let Some(pause) = self.pauses.first().filter(|pause| pause.begin < at) {
+            let (begin, end) = (pause.begin.max(self.now), pause.end.unwrap_or(at).min(at));
+            if self.begun && begin < end && self.stack.depth() < MAX_DEPTH {
+                self.tally.slices += 1;
+                self.sink.begin(begin, Name::Text("recording paused"), &[])?;
+                self.sink.end(end, &[])?;
+                self.now = end;
+            }
+            if pause.end.is_none_or(|end| end > at) {
+                break;
+            }
+            self.pauses = &self.pauses[1..];
+        }
+        Ok(())
     }
 
     #[inline]
@@ -181,9 +213,14 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         let name = match owner {
             Some(owner) if wait.kind == WaitKind::Monitor => {
                 let names = &self.shared.names;
-                let owner_at = names.pretty(self.shared.owners.method(self.thread, ordinal));
-                let blocked_at = names.pretty(self.stack.innermost_method());
-                Cow::Owned(labels::contention_name(owner_name, owner.tid, &owner_at, &blocked_at))
+                let owner_in = self.shared.owners.method(self.thread, ordinal);
+                let blocked_in = self.stack.innermost_method();
+                Cow::Owned(labels::contention_name(
+                    owner_name,
+                    owner.tid,
+                    (&names.pretty(owner_in), &names.place(owner_in)),
+                    (&names.pretty(blocked_in), &names.place(blocked_in)),
+                ))
             }
             _ => Cow::Borrowed(labels::wait_name(wait.kind, class.as_deref())),
         };
@@ -235,16 +272,17 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
     #[inline]
     fn close_to(&mut self, depth: usize, at: u64, incomplete: bool) -> Result<(), ExportError> {
         while self.stack.depth() > depth {
-            self.stack.pop();
+            let closed = self.stack.pop();
             let level = self.stack.depth();
             if level >= MAX_DEPTH {
                 continue;
             }
-            if self.cut == 0 && !incomplete {
+            let processor = closed.and_then(|closed| self.processor(&closed, at));
+            if self.cut == 0 && !incomplete && processor.is_none() {
                 self.sink.end(at, &[])?;
                 continue;
             }
-            let mut args = Vec::with_capacity(2);
+            let mut args = Vec::with_capacity(8);
             if incomplete {
                 args.push(Arg::new("incomplete", Value::Bool(true)));
             }
@@ -252,9 +290,22 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 args.push(Arg::new("truncated_depth", Value::Uint(self.cut as u64)));
                 self.cut = 0;
             }
+            if let Some(processor) = &processor {
+                args.extend(labels::processor_args(processor));
+            }
             self.sink.end(at, &args)?;
         }
         Ok(())
+    }
+
+    /// What main used of the processor in a message that ends at `at`, if it was looked at: only late ones are.
+    #[inline]
+    fn processor(&self, closed: &Open, at: u64) -> Option<Processor> {
+        let message = closed.key == ids::DISPATCH || closed.key == typed(types::MESSAGE);
+        if !message || !self.shared.facts.has_usage() {
+            return None;
+        }
+        self.shared.facts.processor(self.shared.recording.threads()[self.thread].tid, closed.begun, at)
     }
 }
 

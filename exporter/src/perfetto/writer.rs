@@ -24,7 +24,8 @@ struct Process {
     name: String,
     uuid: u64,
     threads: Vec<u64>,
-    anr: Option<u64>,
+    /// Of those tracks that are none of a thread.
+    plain: [Option<u64>; Track::PLAIN.len()],
     counters: HashMap<Box<str>, u64>,
 }
 
@@ -227,6 +228,7 @@ fn annotation<'m>(
         Value::Uint(value) => m.uint(3, value),
         Value::Int(value) => m.int(4, value),
         Value::Millis(ns) => m.double(5, ns as f64 / 1e6),
+        Value::Number(value) => m.double(5, value),
         Value::Text(text) => match interning.values.number(text, &mut interning.next_value) {
             Interned::Known(number) => m.uint(17, number.into()),
             Interned::New(number) => {
@@ -280,7 +282,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             name: info.name.clone(),
             uuid,
             threads: tracks,
-            anr: None,
+            plain: Default::default(),
             counters: HashMap::new(),
         };
         Ok(())
@@ -288,16 +290,17 @@ impl<W: Write> Sink for PerfettoWriter<W> {
 
     fn track(&mut self, track: Track) -> Result<(), ExportError> {
         let process = self.process.uuid;
-        let uuid = match (track, self.process.anr) {
+        let uuid = match (track, track.plain().zip(track.described())) {
             (Track::Thread(i), _) => self.process.threads[i],
-            (Track::Anr, Some(uuid)) => uuid,
-            (Track::Anr, None) => {
-                let description = "ANRs from the begin of main's message to their detection, and \
-                                   requests for a thread dump";
-                let uuid = self.describe(&Described::Plain { name: "ANR", process, description })?;
-                self.process.anr = Some(uuid);
-                uuid
-            }
+            (_, Some((place, (name, description)))) => match self.process.plain[place] {
+                Some(uuid) => uuid,
+                None => {
+                    let uuid = self.describe(&Described::Plain { name, process, description })?;
+                    self.process.plain[place] = Some(uuid);
+                    uuid
+                }
+            },
+            (_, None) => process,
         };
         if self.fresh.take() == Some(uuid) { Ok(()) } else { Ok(self.sequence_head(uuid)?) }
     }
@@ -428,7 +431,7 @@ mod tests {
             name: "p".to_owned(),
             started: START,
             description: None,
-            anr_tid: 1,
+            plain_tids: [1, 2, 3],
             threads: vec![main],
         }
     }

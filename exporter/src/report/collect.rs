@@ -7,10 +7,11 @@ use std::path::Path;
 use trace_format::event::{Message, Wait, WaitKind, types};
 use trace_format::{Event, Item, ReadError, Recording, Source, TextId, Thread, ids};
 
-use super::{Counts, Frame, FrameKind, Hang, Holder, Report, Slow, WaitFact};
+use super::{Counts, Frame, FrameKind, Hang, Holder, RecorderReport, Report, Slow, WaitFact};
 use crate::export::names_of;
 use crate::model::{
-    Anr, Incidents, Names, OpenStack, clean, last_moment, message_name, stage_names, typed, wait_name,
+    Anr, Incidents, Names, OpenStack, RecorderFacts, clean, first_event, last_moment, message_name, percent,
+    stage_names, typed, wait_name,
 };
 use crate::{ExportError, MethodMap, Warning};
 
@@ -18,6 +19,8 @@ use crate::{ExportError, MethodMap, Warning};
 const HANG: u64 = 2_000_000_000;
 /// How far back "before" reaches.
 const BEFORE: u64 = 10_000_000_000;
+/// A look at main this long after its hang still belongs to it, ns.
+const LOOK_AFTER: u64 = 50_000_000;
 /// How many slow things are listed.
 const SLOWEST: usize = 8;
 /// Slow things that are kept until it is known what "before" means.
@@ -38,7 +41,7 @@ pub(super) fn build<S: Source>(
     let worst = worst(&incidents.anrs);
     let main = recording.threads().iter().find(|t| t.main);
     let asked = worst.map(|anr| anr.detected);
-    let (walk, end) = read(recording, &names, main, asked).map_err(placed)?;
+    let (walk, events, end) = read(recording, &names, main, asked).map_err(placed)?;
 
     let mut warnings: Vec<Warning> = name_warning.into_iter().collect();
     warnings.extend(Warning::of_recording(file, recording));
@@ -49,7 +52,13 @@ pub(super) fn build<S: Source>(
     if walk.lost > 0 {
         warnings.push(Warning::Lost { words: walk.lost });
     }
-    let hang = hang(recording, &names, &walk, worst, end).map_err(placed)?;
+    let facts = RecorderFacts::of(recording).map_err(placed)?;
+    let mut hang = hang(recording, &names, &walk, worst, end).map_err(placed)?;
+    if let (Some(hang), Some(main)) = (&mut hang, main) {
+        // The last look is taken right after main went on.
+        let until = if hang.ended { hang.until.saturating_add(LOOK_AFTER) } else { hang.until };
+        hang.processor = facts.processor(main.tid, hang.since, until);
+    }
     let until = hang.as_ref().map_or(end, |h| h.since);
     let threads = recording.threads();
     Ok(Report {
@@ -66,6 +75,7 @@ pub(super) fn build<S: Source>(
             overwritten: threads.iter().fold(0, |sum, t| sum.saturating_add(t.overwritten())),
             ..walk.counts
         },
+        recorder: recorder_report(recording, &facts, &names, &events, end),
         notices: incidents
             .notices
             .iter()
@@ -73,14 +83,47 @@ pub(super) fn build<S: Source>(
             .collect(),
         anrs: incidents.anrs,
         captures: incidents.captures,
+        signals: incidents.counters,
         hang,
         warnings,
     })
 }
 
-/// The ANR that is reported first: the one that lasted longest.
+/// `events`: of each thread.
+fn recorder_report<S: Source>(
+    recording: &Recording<S>,
+    facts: &RecorderFacts,
+    names: &Names<'_>,
+    events: &[u64],
+    end: u64,
+) -> RecorderReport {
+    let off = facts.off().into_iter().map(|off| (names.method(off.method).into_owned(), off));
+    let threads = recording.threads().iter().zip(events);
+    let lived = |first: u64| end.saturating_sub(first);
+    let (mut main, mut all) = (None, None);
+    if let Some(measurement) = &facts.measurement {
+        let cost = |(thread, events): (&Thread, &u64)| measurement.estimate(thread, *events);
+        let of_main = threads.clone().find(|(thread, _)| thread.main);
+        main = of_main.map(|(thread, n)| percent(cost((thread, n)), lived(first_event(thread))));
+        let first = recording.threads().iter().map(first_event).filter(|t| *t > 0).min();
+        all = first.map(|first| percent(threads.map(cost).sum(), lived(first)));
+    }
+    RecorderReport {
+        measurement: facts.measurement.clone(),
+        main_cost_percent: main,
+        all_cost_percent: all,
+        clamped: recording.header().clamped,
+        pauses: facts.pauses(),
+        off: off.collect(),
+    }
+}
+
+/// The ANR that is reported first: the one that lasted longest. One that found main in no message (a service, a
+/// broadcast, or a main of which nothing is known) is no hang of main's.
 fn worst(anrs: &[Anr]) -> Option<&Anr> {
-    anrs.iter().max_by_key(|a| (a.recovered.unwrap_or(u64::MAX).saturating_sub(a.since), a.blocked()))
+    anrs.iter()
+        .filter(|a| a.blocked() > 0)
+        .max_by_key(|a| (a.recovered.unwrap_or(u64::MAX).saturating_sub(a.since), a.blocked()))
 }
 
 fn read<'a, S: Source>(
@@ -88,24 +131,28 @@ fn read<'a, S: Source>(
     names: &'a Names<'a>,
     main: Option<&'a Thread>,
     asked: Option<u64>,
-) -> Result<(Walk<'a, S>, u64), ReadError> {
+) -> Result<(Walk<'a, S>, Vec<u64>, u64), ReadError> {
     let mut walk = Walk::new(recording, names);
+    let mut events = Vec::new();
     let mut last = vec![asked.unwrap_or(0)];
     for thread in recording.threads() {
         if main.is_some_and(|m| m.uid == thread.uid) {
             walk.run(thread, asked)?;
             last.push(walk.now);
+            events.push(walk.events);
             continue;
         }
-        let mut now = 0;
+        let (mut now, mut count) = (0, 0);
         for item in recording.events(thread) {
             if let Item::Event { time, .. } = item? {
                 now = time;
+                count += 1;
             }
         }
         last.push(now);
+        events.push(count);
     }
-    Ok((walk, last_moment(recording, last.into_iter())))
+    Ok((walk, events, last_moment(recording, last.into_iter())))
 }
 
 fn hang<S: Source>(
@@ -142,7 +189,8 @@ fn hang<S: Source>(
         at,
         stack: snapshot.iter().map(|o| o.frame.clone()).collect(),
         wait,
-        anr: anr.copied(),
+        processor: None,
+        anr: anr.cloned(),
     }))
 }
 
@@ -217,6 +265,7 @@ struct Walk<'a, S> {
     /// By depth, of those frames that have a payload.
     details: Vec<(usize, Detail)>,
     now: u64,
+    events: u64,
     counts: Counts,
     lost: u64,
     /// The stack at the moment that was asked for, if the thread went on after it.
@@ -237,6 +286,7 @@ impl<'a, S: Source> Walk<'a, S> {
             stack: OpenStack::new(),
             details: Vec::new(),
             now: 0,
+            events: 0,
             counts: Counts::default(),
             lost: 0,
             asked: None,
@@ -263,6 +313,7 @@ impl<'a, S: Source> Walk<'a, S> {
                 self.asked = Some(snapshot);
             }
             self.now = time;
+            self.events += 1;
             self.event(time, event);
         }
         Ok(())

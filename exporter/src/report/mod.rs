@@ -8,9 +8,10 @@ use std::path::Path;
 
 use trace_format::event::{Clocks, WaitKind};
 use trace_format::layout::State;
+use trace_format::verdict::Counters;
 use trace_format::{Recording, Source};
 
-use crate::model::{Anr, Capture};
+use crate::model::{Anr, Capture, Off, Pause, Processor, SelfMeasurement};
 use crate::{ExportError, MethodMap, Warning};
 
 /// What a recording tells. Times are BOOTTIME ns, durations ns.
@@ -32,12 +33,16 @@ pub struct Report {
     pub hang: Option<Hang>,
     /// All ANRs, by time.
     pub anrs: Vec<Anr>,
-    /// Thread dumps that were asked for while main was not stuck.
+    /// SIGQUITs that were no ANR of this process.
     pub captures: Vec<Capture>,
+    /// What the SIGQUIT sensor had done, where the recording says so.
+    pub signals: Option<Counters>,
     /// The slowest messages and frames that ended in the 10 s before the hang, or before the end.
     pub slowest: Vec<Slow>,
     /// How many events of which kind there are.
     pub counts: Counts,
+    /// What recording cost, and what was changed while it ran.
+    pub recorder: RecorderReport,
     /// What the recorder said of itself, with the time.
     pub notices: Vec<(u64, String)>,
     /// What is missing or doubtful.
@@ -62,6 +67,8 @@ pub struct Hang {
     pub stack: Vec<Frame>,
     /// The wait that main was in at that moment.
     pub wait: Option<WaitFact>,
+    /// What main used of the processor meanwhile, if it was looked at.
+    pub processor: Option<Processor>,
     /// The ANR that was made of it.
     pub anr: Option<Anr>,
 }
@@ -162,6 +169,23 @@ pub struct Counts {
     pub frames: u64,
     /// Methods entered on the main thread.
     pub methods: u64,
+}
+
+/// What recording cost, and what was changed while it ran.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct RecorderReport {
+    /// What an event costs on the device, if that was measured.
+    pub measurement: Option<SelfMeasurement>,
+    /// What recording cost the main thread, estimated, in percent of its time since its first event.
+    pub main_cost_percent: Option<f64>,
+    /// What it cost all threads together, estimated, in percent of one processor.
+    pub all_cost_percent: Option<f64>,
+    /// Times that were moved so that none runs back.
+    pub clamped: u64,
+    /// When nothing was recorded.
+    pub pauses: Vec<Pause>,
+    /// The methods that were switched off when the recording ended, with their names.
+    pub off: Vec<(String, Off)>,
 }
 
 impl Report {

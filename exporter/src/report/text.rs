@@ -6,10 +6,13 @@ use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
 use super::{Frame, Hang, Holder, Report, WaitFact};
-use crate::model::{Anr, Capture, Detector, forward_name};
+use crate::model::{Anr, Capture, Detector, Processor, clean, forward_name, reasons_text, verdict_name};
 
 /// Lines of a stack that are shown; the middle of a longer one is left out.
 const STACK_LINES: usize = 24;
+
+/// Pauses, and methods that are off, that are listed.
+const LISTED: usize = 8;
 
 /// Seconds with the digits that matter.
 fn seconds(ns: u64) -> String {
@@ -41,9 +44,10 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(f, "{ended}; last seen alive at {}.\n", moment(r, r.end))?;
     match &r.hang {
         Some(hang) => write_hang(r, hang, f)?,
-        None => {
+        None if r.anrs.is_empty() => {
             writeln!(f, "NOTHING HUNG\n  No ANR was recorded, and main was in no message that took long.")?
         }
+        None => writeln!(f, "MAIN DID NOT HANG\n  It was in no message that took long; see the ANRs.")?,
     }
     write_signals(r, f)?;
     if !r.slowest.is_empty() {
@@ -60,6 +64,15 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
          {} frames",
         c.threads, c.words, c.overwritten, c.methods, c.messages, c.frames
     )?;
+    if let Some(s) = &r.signals {
+        writeln!(
+            f,
+            "  SIGQUITs: {} taken, {} handed on, {} handed to nobody; {} of them rescued from a main that did not run, \
+             {} without a record of their own",
+            s.sensed, s.forwarded, s.failed, s.rescued, s.merged
+        )?;
+    }
+    write_recorder(r, f)?;
     for (at, notice) in &r.notices {
         writeln!(f, "  recorder at {}: {notice}", moment(r, *at))?;
     }
@@ -83,7 +96,11 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     if let Some(wait) = &h.wait {
         write_wait(r, wait, f)?;
     }
+    if let Some(processor) = &h.processor {
+        write_processor(processor, f)?;
+    }
     if let Some(anr) = &h.anr {
+        write_verdict(anr, h.message.as_deref(), f)?;
         write_anr(anr, f)?;
     }
     writeln!(f, "\nMAIN'S STACK at {} (innermost first, with how long each was open)", moment(r, h.at))?;
@@ -114,6 +131,62 @@ fn write_wait(r: &Report, wait: &WaitFact, f: &mut Formatter<'_>) -> fmt::Result
     Ok(())
 }
 
+/// Whether it computed, waited for a processor, or for something else.
+fn write_processor(p: &Processor, f: &mut Formatter<'_>) -> fmt::Result {
+    writeln!(
+        f,
+        "  processor   main was {}: of {} looked at it ran {}, and waited {} for a processor\n              \
+         it gave the processor up {} times and lost it {} times",
+        p.mostly(),
+        seconds(p.looked()),
+        seconds(p.ran),
+        seconds(p.waited),
+        p.voluntary,
+        p.involuntary
+    )
+}
+
+/// What recording cost, and what is missing because somebody wanted it so.
+fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
+    let recorder = &r.recorder;
+    if let Some(m) = &recorder.measurement {
+        writeln!(
+            f,
+            "  cost: {:.1} ns an event when measured at the start ({}), {:.1} ns with coarse time: about {} % of main's time, \
+             and for all threads {} % of one processor",
+            m.precise,
+            m.clock,
+            m.coarse,
+            recorder.main_cost_percent.unwrap_or_default(),
+            recorder.all_cost_percent.unwrap_or_default()
+        )?;
+    }
+    if recorder.clamped > 0 {
+        writeln!(f, "  {} times were moved so that none runs back", recorder.clamped)?;
+    }
+    for pause in recorder.pauses.iter().take(LISTED) {
+        let end = pause.end.map_or_else(|| "the end".to_owned(), |end| moment(r, end));
+        writeln!(
+            f,
+            "  paused from {} to {end}: what is missing there is not idle time",
+            moment(r, pause.begin)
+        )?;
+    }
+    for (name, off) in recorder.off.iter().take(LISTED) {
+        let why = match off.rate {
+            0 => "asked for".to_owned(),
+            rate => format!("its calls are short, and {rate} events a second were over the budget"),
+        };
+        writeln!(f, "  not recorded since {}: {name} ({why})", moment(r, off.since))?;
+    }
+    for (what, all) in [("pauses", recorder.pauses.len()), ("methods", recorder.off.len())] {
+        if all > LISTED {
+            writeln!(f, "  and {} more {what}", all - LISTED)?;
+        }
+    }
+    Ok(())
+}
+
 /// What the holder does, in a few words.
 fn doing(holder: &Holder) -> String {
     if let Some((lock, owner)) = &holder.waits_for {
@@ -125,6 +198,28 @@ fn doing(holder: &Holder) -> String {
         (None, Some(method)) => format!("in no recorded method; the last it left was {method}"),
         (None, None) => "of which nothing was recorded".to_owned(),
     }
+}
+
+/// What it was, and why one says so.
+fn write_verdict(anr: &Anr, message: Option<&str>, f: &mut Formatter<'_>) -> fmt::Result {
+    if matches!(anr.detector, Detector::Watchdog) {
+        return Ok(());
+    }
+    let Some(verdict) = &anr.verdict else {
+        return writeln!(
+            f,
+            "  verdict     ANR by the 2 s rule: the recording holds no verdict on this signal"
+        );
+    };
+    let stuck = match anr.blocked() {
+        0 => String::new(),
+        ns => format!(": main stuck {} in {}", seconds(ns), message.unwrap_or("a message")),
+    };
+    writeln!(f, "  verdict     {}{stuck}", verdict_name(verdict))?;
+    for reason in &verdict.reasons {
+        writeln!(f, "              {}", clean(&reason.text))?;
+    }
+    Ok(())
 }
 
 fn write_anr(anr: &Anr, f: &mut Formatter<'_>) -> fmt::Result {
@@ -139,7 +234,7 @@ fn write_anr(anr: &Anr, f: &mut Formatter<'_>) -> fmt::Result {
                 forward_name(s.forward)
             )?;
             if anr.more_signals > 0 {
-                writeln!(f, "              and {} more SIGQUITs for the same message", anr.more_signals)?;
+                writeln!(f, "              and {} more SIGQUITs for the same ANR", anr.more_signals)?;
             }
             if let Some(at) = anr.watchdog {
                 let after = seconds(at.saturating_sub(anr.since));
@@ -175,18 +270,24 @@ fn write_stack(stack: &[Frame], at: u64, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 fn write_signals(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
-    let shown = r.hang.as_ref().and_then(|h| h.anr);
-    let others: Vec<_> = r.anrs.iter().filter(|a| Some(**a) != shown).collect();
+    let shown = r.hang.as_ref().and_then(|h| h.anr.as_ref());
+    let others: Vec<_> = r.anrs.iter().filter(|a| Some(*a) != shown).collect();
     if !others.is_empty() {
-        writeln!(f, "\nOTHER ANRS")?;
+        writeln!(f, "\n{}", if r.hung() { "OTHER ANRS" } else { "ANRS" })?;
         for anr in others {
             writeln!(f, "  at {}  {}", moment(r, anr.detected), anr.subject())?;
+            if let Some(verdict) = &anr.verdict {
+                writeln!(f, "              {}: {}", verdict_name(verdict), reasons_text(verdict))?;
+            }
         }
     }
     if !r.captures.is_empty() {
-        writeln!(f, "\nTHREAD DUMPS ASKED FOR (SIGQUIT while main was not stuck)")?;
-        for Capture { at, sigquit: s } in r.captures.iter().take(8) {
+        writeln!(f, "\nTHREAD DUMPS ASKED FOR (SIGQUIT that was no ANR of this process)")?;
+        for Capture { at, sigquit: s, verdict } in r.captures.iter().take(8) {
             writeln!(f, "  at {}  by pid {} (uid {})", moment(r, *at), s.si_pid, s.si_uid)?;
+            if let Some(verdict) = verdict {
+                writeln!(f, "              {}: {}", verdict_name(verdict), reasons_text(verdict))?;
+            }
         }
         if let Some(more) = r.captures.len().checked_sub(8).filter(|n| *n > 0) {
             writeln!(f, "  and {more} more")?;

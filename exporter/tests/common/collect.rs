@@ -58,7 +58,7 @@ impl Sink for Collected {
         self.now = 0;
         self.place = match track {
             Track::Thread(i) => self.process.as_ref().unwrap().threads[i].tid.to_string(),
-            Track::Anr => "ANR".to_owned(),
+            plain => plain.described().expect("it has a name").0.to_owned(),
         };
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use exporter::{ExportInput, ExportOptions, ExportSummary, Format, MethodMap, export};
 use trace_format::event::{Clocks, Forward, Frame, Message, Sigquit, Stage, Stall, Wait, WaitKind};
 use trace_format::synth::RecordingBuilder;
+use trace_format::verdict::{Confidence, Counters, Outcome, Policy, Reason, Sender, Verdict};
 use trace_format::{Event, Recording};
 
 pub(crate) const MS: u64 = 1_000_000;
@@ -37,7 +38,9 @@ pub(crate) fn map() -> MethodMap {
                 3,1,com.example.Worker run ()V\n\
                 4,1,com.example.Db write ([B)J\n\
                 5,1,com.example.List draw ()V\n";
-    MethodMap::parse(Path::new("methodMapping.txt"), text.into()).unwrap()
+    let mut map = MethodMap::parse(Path::new("methodMapping.txt"), text.into()).unwrap();
+    map.set_source_lines("2,Sync.java,31\n4,Db.java,\n".to_owned());
+    map
 }
 
 /// All forms of a trace that must say the same.
@@ -124,4 +127,24 @@ pub(crate) fn stalled() -> RecordingBuilder {
 
 pub(crate) fn sigquit(sensed: u64, stuck_since: u64) -> Sigquit {
     Sigquit { sensed, si_code: 0, si_pid: 1234, si_uid: 1000, forward: Forward::Catcher, stuck_since }
+}
+
+/// What the process said of [`stalled`]'s signal.
+pub(crate) fn verdict(outcome: Outcome, reconsidered: bool) -> Verdict {
+    let reason = |code: &str, text: &str| Reason { code: code.to_owned(), text: text.to_owned() };
+    let hang = 102 * S;
+    Verdict {
+        sigquit: sigquit(hang + 5 * S + 40 * MS, hang),
+        reconsidered,
+        policy: Policy::Anrscope,
+        outcome,
+        confidence: if reconsidered { Confidence::High } else { Confidence::Medium },
+        sender: Sender::System,
+        foreground: Some(true),
+        counters: Counters { sensed: 3, forwarded: 3, rescued: 1, ..Counters::default() },
+        reasons: vec![
+            reason("sent-by", "sent by the system (uid 1000)"),
+            reason("main-stuck", "main has been in one message for 5040 ms: stuck (5000 ms or more)"),
+        ],
+    }
 }

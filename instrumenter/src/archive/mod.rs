@@ -1,33 +1,26 @@
 //! Jars and aars: read whole, their classes looked at in parallel, written entry by entry in the old
 //! order.
 //!
-//! What is not a changed class is copied raw: same compressed bytes, same time, same attributes.
+//! What is not a changed class is copied raw: same compressed bytes, same time, same attributes,
+//! comments and extra fields.
 
+pub(crate) mod codec;
+pub(crate) mod directory;
+mod fields;
+mod headers;
+mod in_order;
 pub(crate) mod manifest;
 pub(crate) mod read;
 pub(crate) mod signature;
 pub(crate) mod write;
 
-use std::io::Cursor;
+use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use zip::ZipArchive;
+use directory::Directory;
 
+use crate::cache::Item;
 use crate::error::Error;
-
-/// A whole file that many readers share.
-#[derive(Clone)]
-pub(crate) struct SharedBytes(Arc<Vec<u8>>);
-
-impl AsRef<[u8]> for SharedBytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-/// Cheap to clone, and every worker has its own.
-pub(crate) type Reader = ZipArchive<Cursor<SharedBytes>>;
 
 /// What becomes of an entry.
 pub(crate) enum Fate {
@@ -44,28 +37,44 @@ pub(crate) enum Fate {
     Archive(Box<Archive>),
 }
 
-pub(crate) struct Entry {
-    pub(crate) index: usize,
-    pub(crate) fate: Fate,
-}
-
 pub(crate) struct Archive {
     /// The input it is, or lies in.
     pub(crate) path: PathBuf,
     /// Entry name of the jar in the aar and `!/`, or nothing.
     pub(crate) prefix: String,
-    pub(crate) reader: Reader,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) directory: Directory,
+    /// For each entry of the directory.
+    pub(crate) fates: Vec<Fate>,
     /// A manifest for a jar that had none.
     pub(crate) new_manifest: Option<Vec<u8>>,
+    /// Its classes and those of the jars inside, for the cache.
+    items: Vec<Item>,
 }
 
 impl Archive {
+    /// The name of an entry as text: for messages, and to tell what kind of file it is. It is copied as
+    /// the bytes that it is.
+    pub(crate) fn name(&self, index: usize) -> Cow<'_, str> {
+        let entry = self.directory.entries.get(index);
+        let name = entry.and_then(|entry| self.bytes.get(entry.name.clone()));
+        String::from_utf8_lossy(name.unwrap_or_default())
+    }
+
+    /// The name of an entry in the input, which may hold the archive.
+    pub(crate) fn full_name(&self, index: usize) -> Cow<'_, str> {
+        let name = self.name(index);
+        if self.prefix.is_empty() { name } else { format!("{}{name}", self.prefix).into() }
+    }
+
     /// The name of an entry for messages.
     pub(crate) fn entry_name(&self, index: usize) -> String {
-        let name = self.reader.name_for_index(index);
-        let name = name.and_then(Result::ok).unwrap_or_default();
-        format!("{}{name}", self.prefix)
+        self.full_name(index).into_owned()
+    }
+
+    /// What the cache is to know of its classes.
+    pub(crate) fn take_items(&mut self) -> Vec<Item> {
+        core::mem::take(&mut self.items)
     }
 
     fn entry_error(&self, index: usize, reason: &impl ToString) -> Error {

@@ -1,33 +1,24 @@
 //! Opening an archive and looking at its classes.
 
-use std::io::{Cursor, Read};
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use rayon::prelude::*;
-use zip::ZipArchive;
 
-use super::{Archive, Entry, Fate, Reader, SharedBytes, manifest};
+use super::codec::{self, Inflater};
+use super::directory::Directory;
+use super::{Archive, Fate, manifest};
+use crate::cache::{Item, Stamp, Sum};
 use crate::collect::{self, ClassFacts};
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
-use crate::run::Session;
+use crate::session::Session;
 use crate::summary::{Skip, Warning};
 
 /// Larger class files are not written by compilers.
 pub(crate) const MAX_CLASS: u64 = 64 << 20;
 /// A jar inside an aar beyond this would only be a trap for memory.
-const MAX_NESTED: u64 = 2 << 30;
-
-/// Reads entry `index` if it has at most `limit` bytes.
-pub(crate) fn read_entry(reader: &mut Reader, index: usize, limit: u64) -> Result<Vec<u8>, SkipReason> {
-    let unreadable = |reason: &dyn ToString| SkipReason::Unreadable(reason.to_string());
-    let file = reader.by_index(index).map_err(|error| unreadable(&error))?;
-    // The size is only what the archive claims: it may not make us ask for all memory.
-    let mut bytes = Vec::with_capacity(usize::try_from(file.size().min(1 << 20)).unwrap_or(0) + 1);
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    if bytes.len() as u64 > limit { Err(SkipReason::ClassTooLarge) } else { Ok(bytes) }
-}
+pub(crate) const MAX_NESTED: u64 = 512 << 20;
 
 impl Archive {
     /// Opens `bytes`, which are those of the input `path` or of a jar inside it.
@@ -37,22 +28,51 @@ impl Archive {
         bytes: Vec<u8>,
         session: &mut Session<'_>,
     ) -> Result<Self, Error> {
-        let not_an_archive = |error: &dyn ToString| Error::NotAnArchive {
-            path: if prefix.is_empty() {
+        let mut archive = Self::outline(path, prefix, bytes)?;
+        if archive.directory.signing_block {
+            let entry = format!("{}(the APK signing block)", archive.prefix);
+            session.warn(path, Warning::SignatureDropped { entry });
+        }
+        archive.drop_duplicates(session);
+        Ok(archive)
+    }
+
+    /// Reads the directory of `bytes`; every entry is to be copied.
+    pub(crate) fn outline(path: &Path, prefix: String, bytes: Vec<u8>) -> Result<Self, Error> {
+        let archive = prefix.trim_end_matches("!/");
+        let directory = Directory::read(&bytes).map_err(|error| Error::NotAnArchive {
+            path: if archive.is_empty() {
                 path.into()
             } else {
-                format!("{}!/{}", path.display(), prefix.trim_end_matches("!/")).into()
+                format!("{}!/{archive}", path.display()).into()
             },
             reason: error.to_string(),
-        };
-        let reader =
-            ZipArchive::new(Cursor::new(SharedBytes(Arc::new(bytes)))).map_err(|e| not_an_archive(&e))?;
-        if reader.has_duplicate_names() {
-            session
-                .warn(path, Warning::DuplicateEntries { archive: prefix.trim_end_matches("!/").to_owned() });
+        })?;
+        let fates = directory.entries.iter().map(|_| Fate::Copy).collect();
+        Ok(Self { path: path.into(), prefix, bytes, directory, fates, new_manifest: None, items: Vec::new() })
+    }
+
+    /// Of several entries with one name only the last can be reached in a JVM, and only it is kept.
+    fn drop_duplicates(&mut self, session: &mut Session<'_>) {
+        let mut last = HashMap::with_capacity(self.fates.len());
+        let mut hidden = Vec::new();
+        for (index, entry) in self.directory.entries.iter().enumerate() {
+            if let Some(before) = last.insert(self.bytes.get(entry.name.clone()), index) {
+                hidden.push(before);
+            }
         }
-        let entries = (0..reader.len()).map(|index| Entry { index, fate: Fate::Copy }).collect();
-        Ok(Self { path: path.into(), prefix, reader, entries, new_manifest: None })
+        if hidden.is_empty() {
+            return;
+        }
+        let archive = self.prefix.trim_end_matches("!/").to_owned();
+        session.warn(&self.path, Warning::DuplicateEntries { archive });
+        hidden.into_iter().for_each(|index| self.set_fate(index, Fate::Drop));
+    }
+
+    fn read_entry(&self, inflater: &mut Inflater, index: usize, limit: u64) -> Result<Vec<u8>, SkipReason> {
+        let entry = self.directory.entries.get(index);
+        let entry = entry.ok_or_else(|| SkipReason::Unreadable("no such entry".to_owned()))?;
+        inflater.read(&self.bytes, entry, limit)
     }
 
     /// Decides the fate of every entry and collects the classes.
@@ -65,28 +85,34 @@ impl Archive {
             && self.path.extension().is_some_and(|end| end.eq_ignore_ascii_case("aar"));
         let mut classes = Vec::new();
         let mut has_manifest = false;
-        for index in 0..self.entries.len() {
-            let name =
-                self.reader.name_for_index(index).and_then(Result::ok).unwrap_or_default().into_owned();
+        for index in 0..self.fates.len() {
+            if matches!(self.fates.get(index), Some(Fate::Drop)) {
+                continue;
+            }
+            let name = self.name(index);
+            if leaves_its_folder(&name) {
+                session.warn(&self.path, Warning::EscapingName { entry: self.entry_name(index) });
+            }
             let fate = if name.ends_with(map_id_class::ENTRY) {
-                session.warn(&self.path, Warning::OldMapId { entry: format!("{}{name}", self.prefix) });
+                session.warn(&self.path, Warning::OldMapId { entry: self.entry_name(index) });
                 Fate::Drop
             } else if name.ends_with(".class") {
                 classes.push(index);
                 continue;
             } else if name.eq_ignore_ascii_case(manifest::ENTRY) && class_path.is_some() {
                 has_manifest = true;
-                let old = read_entry(&mut self.reader, index, MAX_CLASS);
+                let old = self.read_entry(&mut Inflater::default(), index, MAX_CLASS);
                 let old = old.map_err(|reason| self.entry_error(index, &reason))?;
                 Fate::Manifest(manifest::with_class_path(&old, class_path.unwrap_or_default()))
             } else if is_aar && is_jar_of_aar(&name) {
-                let bytes = read_entry(&mut self.reader, index, MAX_NESTED);
+                let bytes = self.read_entry(&mut Inflater::default(), index, MAX_NESTED);
                 let bytes = bytes.map_err(|reason| self.entry_error(index, &reason))?;
                 let mut inner = Self::open(&self.path, format!("{name}!/"), bytes, session)?;
                 inner.collect(None, session)?;
+                self.items.append(&mut inner.items);
                 Fate::Archive(Box::new(inner))
             } else if name.ends_with(".jar") {
-                session.warn(&self.path, Warning::NestedJar { entry: format!("{}{name}", self.prefix) });
+                session.warn(&self.path, Warning::NestedJar { entry: self.entry_name(index) });
                 continue;
             } else {
                 continue;
@@ -96,43 +122,101 @@ impl Archive {
         if let Some(class_path) = class_path.filter(|class_path| !has_manifest && !class_path.is_empty()) {
             self.new_manifest = Some(manifest::with_class_path(b"", class_path));
         }
-        self.collect_classes(&classes, session)
-    }
-
-    fn collect_classes(&mut self, classes: &[usize], session: &mut Session<'_>) -> Result<(), Error> {
-        let look = |reader: &mut Reader, index: usize| -> Result<(ClassFacts, Option<Vec<u8>>), SkipReason> {
-            let bytes = read_entry(reader, index, MAX_CLASS)?;
-            let facts = collect::collect(&bytes, session.options, &session.base)?;
-            Ok((facts, session.keeps(bytes.len()).then_some(bytes)))
-        };
-        let looks: Vec<_> = session.pool.install(|| {
-            let each = classes.par_iter().with_min_len(16);
-            each.map_init(|| self.reader.clone(), |reader, &index| look(reader, index)).collect()
-        });
-        for (&index, found) in classes.iter().zip(looks) {
-            match found {
-                Ok((facts, bytes)) => {
-                    let number = session.add_class(&self.path, facts);
-                    self.set_fate(index, Fate::Class { number, bytes });
-                }
-                Err(reason) => {
-                    let (input, class) = (self.path.clone(), self.entry_name(index));
-                    session.skips.push(Skip { input, class, method: None, reason });
-                }
-            }
-        }
+        self.collect_classes(&classes, session);
         Ok(())
     }
 
-    fn set_fate(&mut self, index: usize, fate: Fate) {
-        if let Some(entry) = self.entries.get_mut(index) {
-            entry.fate = fate;
+    fn collect_classes(&mut self, classes: &[usize], session: &mut Session<'_>) {
+        let mut places = Vec::new();
+        if session.is_cached() {
+            let known = session.known_mut();
+            places.extend(classes.iter().map(|&index| known.place(&self.full_name(index))));
+        }
+        let place = |at: usize| places.get(at).copied().flatten();
+        let known = session.known();
+        let look = |inflater: &mut Inflater, at: usize, index: usize| -> Look {
+            let mut sum = Sum::default();
+            if session.is_cached() {
+                sum = self.sum_of(index);
+                let before = known.get(place(at)).filter(|before| before.class.is_some() && !before.again);
+                if before.is_some_and(|before| before.sum == sum) {
+                    return Look::Known;
+                }
+            }
+            let clocks = &session.clocks;
+            let bytes = clocks.inflate.time(|| self.read_entry(inflater, index, MAX_CLASS));
+            let found = bytes.and_then(|bytes| {
+                let facts = clocks.parse.time(|| collect::collect(&bytes, &session.selection))?;
+                Ok((Box::new(facts), session.keeps(bytes.len()).then_some(bytes)))
+            });
+            Look::New(sum, found)
+        };
+        let looks: Vec<Look> = session.pool.install(|| {
+            let each = classes.par_iter().enumerate().with_min_len(16);
+            each.map_init(Inflater::default, |inflater, (at, &index)| look(inflater, at, index)).collect()
+        });
+        for (at, (&index, look)) in classes.iter().zip(looks).enumerate() {
+            let (sum, class) = match look {
+                Look::Known => {
+                    let (sum, facts) = session.known_mut().take(place(at));
+                    (sum, facts.map(|facts| (session.add_packed(&self.path, facts), None)))
+                }
+                Look::New(sum, Ok((facts, bytes))) => {
+                    let (_, saved) = session.known_mut().take(place(at));
+                    (sum, Some((session.add_class(&self.path, *facts, saved), bytes)))
+                }
+                Look::New(sum, Err(reason)) => {
+                    let (input, class) = (self.path.clone(), self.entry_name(index));
+                    session.skips.push(Skip { input, class, method: None, reason });
+                    (sum, None)
+                }
+            };
+            let number = class.as_ref().map(|&(number, _)| number);
+            if let Some((number, bytes)) = class {
+                self.set_fate(index, Fate::Class { number, bytes });
+            }
+            if session.is_cached() {
+                let (name, stamp, output) = (self.entry_name(index), Stamp::NONE, Stamp::NONE);
+                self.items.push(Item { name, stamp, output, sum, is_class: true, number });
+            }
         }
     }
+
+    /// By what an entry is known. The sum of its contents is only what the directory says, but one
+    /// that was wrong when it was inflated is never looked up.
+    fn sum_of(&self, index: usize) -> Sum {
+        let Some(entry) = self.directory.entries.get(index) else { return Sum::default() };
+        let data = self.bytes.get(entry.data.clone()).unwrap_or_default();
+        Sum {
+            first: codec::sum(data),
+            second: entry.crc,
+            length: data.len() as u64 | u64::from(entry.method) << 48,
+        }
+    }
+
+    fn set_fate(&mut self, index: usize, fate: Fate) {
+        if let Some(slot) = self.fates.get_mut(index) {
+            *slot = fate;
+        }
+    }
+}
+
+/// What was found out about a class.
+enum Look {
+    /// It is as it was in the last run.
+    Known,
+    New(Sum, Result<(Box<ClassFacts>, Option<Vec<u8>>), SkipReason>),
 }
 
 /// `classes.jar`, and the libraries that an aar may carry.
 fn is_jar_of_aar(entry: &str) -> bool {
     let library = entry.strip_prefix("libs/").and_then(|file| file.strip_suffix(".jar"));
     entry == "classes.jar" || library.is_some_and(|name| !name.contains('/'))
+}
+
+/// Whether a program that unpacks the archive carelessly would write the entry outside the folder it
+/// was given.
+fn leaves_its_folder(entry: &str) -> bool {
+    let drive = entry.as_bytes().get(1) == Some(&b':');
+    entry.starts_with(['/', '\\']) || drive || entry.split(['/', '\\']).any(|part| part == "..")
 }

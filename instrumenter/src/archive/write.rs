@@ -1,227 +1,387 @@
-//! Writing an archive: parts of it side by side, then one behind the other.
+//! Writing an archive: chunks of entries made side by side, written one behind the other.
 
-use std::io::{Cursor, Seek, Write};
+use std::collections::HashMap;
+use std::io::{Cursor, Write};
+use std::ops::Range;
 
-use rayon::prelude::*;
-use zip::result::ZipResult;
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipArchive, ZipWriter};
+use rayon::ThreadPool;
 
-use super::read::{MAX_CLASS, read_entry};
-use super::{Archive, Entry, Fate, Reader, manifest, signature};
+use super::codec::{Deflater, Inflater, sum};
+use super::directory::{Entry, STORED};
+use super::headers::{self, Label, Stored};
+use super::in_order::{Failed, Written, write_in_order};
+use super::read::MAX_CLASS;
+use super::{Archive, Fate, manifest, signature};
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
-use crate::rewrite::{Rewritten, rewrite_class};
-use crate::run::Session;
+use crate::rewrite::{Rewritten, rewrite_with_focus};
+use crate::session::Session;
 use crate::summary::Warning;
 
-/// Entries that one worker writes into a small archive of its own. Few enough to share the work
-/// fairly, many enough that the compressor is set up seldom.
-const PART: usize = 24;
-/// Parts that are made while as many are appended.
-const PARTS: usize = 16;
+/// A chunk ends behind the entry with which its contents reach so many bytes, ...
+const CHUNK: u64 = 128 << 10;
+/// ... or behind so many entries. Few enough to share the work fairly, many enough that taking the
+/// next chunk costs nothing.
+const CHUNK_ENTRIES: usize = 64;
 
-type Part = ZipArchive<Cursor<Vec<u8>>>;
+/// What a worker takes from one entry to the next.
+pub(crate) struct Worker {
+    inflater: Inflater,
+    deflater: Deflater,
+}
 
-/// What a part's writer has to tell.
-struct Written {
-    part: Part,
+impl Worker {
+    pub(crate) fn new(level: u8) -> Self {
+        Self { inflater: Inflater::default(), deflater: Deflater::new(level) }
+    }
+}
+
+/// Number of the class, index of the method in it, why it was left.
+pub(crate) type Skipped = Vec<(usize, Option<usize>, SkipReason)>;
+
+/// An entry that is written: its place in the chunk, and how it lies there.
+struct Placed {
+    index: usize,
+    at: u64,
+    stored: Stored,
+}
+
+/// What the maker of a chunk has to tell.
+#[derive(Default)]
+struct Note {
+    placed: Vec<Placed>,
     changed: usize,
     skipped: Skipped,
 }
 
-/// Number of the class, index of the method in it, why it was left.
-type Skipped = Vec<(usize, Option<usize>, SkipReason)>;
+/// An archive that is being written.
+struct Output<W> {
+    out: W,
+    at: u64,
+    /// The central headers so far.
+    central: Vec<u8>,
+    entries: u64,
+}
 
-fn compressed(options: SimpleFileOptions, level: u8) -> SimpleFileOptions {
-    match level {
-        0 => options.compression_method(CompressionMethod::Stored).compression_level(None),
-        level => {
-            let level = i64::from(level.min(9));
-            options.compression_method(CompressionMethod::Deflated).compression_level(Some(level))
-        }
+impl<W: Write> Output<W> {
+    fn new(out: W) -> Self {
+        Self { out, at: 0, central: Vec::new(), entries: 0 }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.at += bytes.len() as u64;
+        self.out.write_all(bytes)
+    }
+
+    fn add(&mut self, name: &str, contents: &[u8], deflater: &mut Deflater) -> std::io::Result<()> {
+        let label = Label::new(name);
+        let at = self.at;
+        let (bytes, stored) = fresh_entry(&label, 0, contents, deflater);
+        headers::push_central(&label, &stored, at, &mut self.central);
+        self.entries += 1;
+        self.write(&bytes)
+    }
+
+    /// Writes the directory.
+    fn finish(mut self, comment: &[u8]) -> std::io::Result<W> {
+        let mut end = core::mem::take(&mut self.central);
+        let length = end.len() as u64;
+        headers::push_end(self.entries, length, self.at, comment, &mut end);
+        self.write(&end)?;
+        Ok(self.out)
     }
 }
 
+/// Local header and data of new contents.
+fn fresh_entry(label: &Label<'_>, flags: u16, contents: &[u8], deflater: &mut Deflater) -> (Vec<u8>, Stored) {
+    let mut out = Vec::with_capacity(contents.len() / 2 + 128);
+    let stored = push_fresh(label, flags, contents, deflater, &mut out);
+    (out, stored)
+}
+
+fn push_fresh(
+    label: &Label<'_>,
+    flags: u16,
+    contents: &[u8],
+    deflater: &mut Deflater,
+    out: &mut Vec<u8>,
+) -> Stored {
+    let size = contents.len() as u64;
+    let start = out.len();
+    let unknown = Stored::fresh(flags, STORED, 0, 0, size);
+    headers::push_local(label, &unknown, out);
+    let data = out.len();
+    let method = deflater.push(contents, out);
+    let stored = Stored::fresh(flags, method, sum(contents), (out.len() - data) as u64, size);
+    let mut header = Vec::with_capacity(data - start);
+    headers::push_local(label, &stored, &mut header);
+    if let Some(slot) = out.get_mut(start..data) {
+        slot.copy_from_slice(&header);
+    }
+    stored
+}
+
 impl Archive {
-    /// Writes the archive to `out`. `map_id` adds the generated class: to the first jar of an aar.
-    pub(crate) fn write<W: Write + Seek + Send>(
+    /// Writes the archive to `out`. `map_id` adds the generated class: to the first jar of an aar. `old`
+    /// is what the last run made of it, from which classes that are as they were are copied.
+    pub(crate) fn write<W: Write + Send>(
         &self,
         out: W,
+        old: Option<&Self>,
         map: &MethodMap,
         mut map_id: bool,
         session: &mut Session<'_>,
     ) -> Result<W, Error> {
-        let fresh = compressed(SimpleFileOptions::default(), session.options.level);
-        let add = |out: &mut ZipWriter<W>, name: &str, options: SimpleFileOptions, bytes: &[u8]| {
-            let added = out.start_file(name, options).and_then(|()| Ok(out.write_all(bytes)?));
-            added.map_err(|error| self.failed(&error))
-        };
-        let mut out = ZipWriter::new(out);
-        out.set_raw_comment(self.reader.comment().into()).map_err(|error| self.failed(&error))?;
-        if let Some(manifest) = &self.new_manifest {
-            add(&mut out, manifest::ENTRY, fresh, manifest)?;
-        }
-        let entries = self.entries_to_write(map, session);
-        let mut rest = entries.as_slice();
-        while let Some((&first, tail)) = rest.split_first() {
-            if let Fate::Archive(inner) = &first.fate {
+        // The jars inside come first: each is made by all threads, and then an entry like others.
+        let mut inner = Vec::new();
+        for (index, fate) in self.fates.iter().enumerate() {
+            if let Fate::Archive(archive) = fate {
                 let map_id = core::mem::take(&mut map_id);
-                let bytes = inner.write(Cursor::new(Vec::new()), map, map_id, session)?.into_inner();
-                let old = self.reader.by_index_data(first.index).map_err(|error| self.failed(&error))?;
-                let options = old.last_modified().map_or(fresh, |time| fresh.last_modified_time(time));
-                add(&mut out, &self.raw_name(first.index), options, &bytes)?;
-                rest = tail;
-            } else {
-                let count = rest.iter().take_while(|entry| !matches!(entry.fate, Fate::Archive(_))).count();
-                let (run, tail) = rest.split_at(count);
-                self.write_run(&mut out, run, map, session)?;
-                rest = tail;
+                let bytes = archive.write(Cursor::new(Vec::new()), None, map, map_id, session)?.into_inner();
+                inner.push((index, bytes));
             }
         }
-        if map_id {
-            add(&mut out, map_id_class::ENTRY, fresh, &map_id_class::bytes(map.id))?;
+        let level = session.options.level;
+        let drops_signatures = self.new_manifest.is_some() || self.changes(map);
+        let kept = self.entries_to_write(drops_signatures, session);
+        let mut added = Deflater::new(level);
+        let failed = |error: std::io::Error| self.failed(&error);
+        let mut output = Output::new(out);
+        let (prefix, comment) = headers::around(&self.bytes, &self.directory);
+        output.write(prefix).map_err(failed)?;
+        if let Some(manifest) = &self.new_manifest {
+            output.add(manifest::ENTRY, manifest, &mut added).map_err(failed)?;
         }
-        out.finish().map_err(|error| self.failed(&error))
+        let shared: &Session<'_> = session;
+        let old = old.map(Old::new);
+        let make = |worker: &mut Worker, index: usize, note: &mut Note, out: &mut Vec<u8>| {
+            self.make(worker, index, &inner, old.as_ref(), map, shared, note, out)
+        };
+        let notes = self.write_entries(&mut output, session.pool, level, &kept, &make)?;
+        for (changed, skipped) in notes {
+            session.note_written(map, changed, skipped);
+        }
+        if map_id {
+            output
+                .add(map_id_class::ENTRY, &map_id_class::bytes(map.texts().id), &mut added)
+                .map_err(failed)?;
+        }
+        output.finish(comment).map_err(failed)
     }
 
-    fn failed(&self, error: &zip::result::ZipError) -> Error {
+    /// Inflates, deflates and writes all classes as they are, and copies the rest: the least that
+    /// writing the archive can cost.
+    pub(crate) fn write_unchanged<W: Write + Send>(
+        &self,
+        out: W,
+        pool: &ThreadPool,
+        level: u8,
+    ) -> Result<W, Error> {
+        let failed = |error: std::io::Error| self.failed(&error);
+        let make = |worker: &mut Worker, index: usize, note: &mut Note, out: &mut Vec<u8>| {
+            let Some(entry) = self.directory.entries.get(index) else { return };
+            let contents = self.name(index).ends_with(".class");
+            let contents =
+                contents.then(|| worker.inflater.read(&self.bytes, entry, MAX_CLASS).ok()).flatten();
+            self.push_entry(index, entry, contents.as_deref(), &mut worker.deflater, note, out);
+        };
+        let kept: Vec<usize> = (0..self.directory.entries.len()).collect();
+        let mut output = Output::new(out);
+        let (prefix, comment) = headers::around(&self.bytes, &self.directory);
+        output.write(prefix).map_err(failed)?;
+        self.write_entries(&mut output, pool, level, &kept, &make)?;
+        output.finish(comment).map_err(failed)
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Error {
         let entry = format!("{}(the whole archive)", self.prefix);
         Error::Entry { path: self.path.clone(), entry, reason: error.to_string() }
     }
 
-    fn raw_name(&self, index: usize) -> String {
-        self.reader.name_for_index(index).and_then(Result::ok).unwrap_or_default().into_owned()
+    fn changes(&self, map: &MethodMap) -> bool {
+        self.fates.iter().any(|fate| match fate {
+            Fate::Manifest(_) => true,
+            Fate::Class { number, .. } => map.changes(*number),
+            _ => false,
+        })
     }
 
     /// All but what is dropped, which is said.
-    fn entries_to_write(&self, map: &MethodMap, session: &mut Session<'_>) -> Vec<&Entry> {
-        let changes = self.new_manifest.is_some()
-            || self.entries.iter().any(|entry| match &entry.fate {
-                Fate::Manifest(_) => true,
-                Fate::Class { number, .. } => is_traced(map, *number),
-                _ => false,
-            });
-        let mut kept = Vec::with_capacity(self.entries.len());
-        for entry in &self.entries {
-            if changes && signature::is_signature(&self.raw_name(entry.index)) {
-                session.warn(&self.path, Warning::SignatureDropped { entry: self.entry_name(entry.index) });
-            } else if !matches!(entry.fate, Fate::Drop) {
-                kept.push(entry);
+    fn entries_to_write(&self, drops_signatures: bool, session: &mut Session<'_>) -> Vec<usize> {
+        let mut kept = Vec::with_capacity(self.fates.len());
+        for (index, fate) in self.fates.iter().enumerate() {
+            if matches!(fate, Fate::Drop) {
+                continue;
+            }
+            if drops_signatures && signature::is_signature(&self.name(index)) {
+                session.warn(&self.path, Warning::SignatureDropped { entry: self.entry_name(index) });
+            } else {
+                kept.push(index);
             }
         }
         kept
     }
 
-    /// Writes entries in parts. While one batch of parts is appended to `out`, which only one thread
-    /// can do, the others are at the next.
-    fn write_run<W: Write + Seek + Send>(
+    /// Writes the entries of these indices in the order in which they lie in the old archive, and
+    /// notes their central headers in the order of the old directory.
+    fn write_entries<W: Write + Send>(
         &self,
-        out: &mut ZipWriter<W>,
-        entries: &[&Entry],
-        map: &MethodMap,
-        session: &mut Session<'_>,
-    ) -> Result<(), Error> {
-        let mut ready: Vec<Result<Written, Error>> = Vec::new();
-        let mut batches = entries.chunks(PART * PARTS);
-        loop {
-            let batch = batches.next().unwrap_or_default();
-            if batch.is_empty() && ready.is_empty() {
-                return Ok(());
-            }
-            let done = core::mem::take(&mut ready);
-            let shared: &Session<'_> = session;
-            let (appended, next) = session.pool.install(|| {
-                rayon::join(
-                    || self.append(out, done),
-                    || batch.par_chunks(PART).map(|part| self.write_part(part, map, shared)).collect(),
-                )
-            });
-            ready = next;
-            for (changed, skipped) in appended? {
-                session.note_written(map, changed, skipped);
-            }
-        }
-    }
-
-    fn append<W: Write + Seek>(
-        &self,
-        out: &mut ZipWriter<W>,
-        parts: Vec<Result<Written, Error>>,
+        output: &mut Output<W>,
+        pool: &ThreadPool,
+        level: u8,
+        kept: &[usize],
+        make: &(impl Fn(&mut Worker, usize, &mut Note, &mut Vec<u8>) + Sync),
     ) -> Result<Vec<(usize, Skipped)>, Error> {
-        let mut noted = Vec::with_capacity(parts.len());
-        for part in parts {
-            let Written { part, changed, skipped } = part?;
-            out.merge_archive(part).map_err(|error| self.failed(&error))?;
-            noted.push((changed, skipped));
+        let entry = |index: usize| self.directory.entries.get(index);
+        let mut order = kept.to_vec();
+        order.sort_by_key(|&index| entry(index).map(|entry| entry.local_at));
+        let chunks = self.chunks(&order);
+        let fill = |worker: &mut Worker, number: usize, out: &mut Vec<u8>| {
+            let mut note = Note::default();
+            for &index in chunks.get(number).and_then(|chunk| order.get(chunk.clone())).unwrap_or_default() {
+                make(worker, index, &mut note, out);
+            }
+            Ok::<Note, Error>(note)
+        };
+        let written =
+            write_in_order(pool, &mut output.out, output.at, chunks.len(), || Worker::new(level), fill);
+        let Written { chunks: written, end } = written.map_err(|failed| match failed {
+            Failed::Make(error) => error,
+            Failed::Write(error) => self.failed(&error),
+        })?;
+        output.at = end;
+        let mut places: Vec<Option<(u64, Stored)>> = vec![None; self.directory.entries.len()];
+        let mut noted = Vec::with_capacity(written.len());
+        for (start, note) in written {
+            for Placed { index, at, stored } in note.placed {
+                if let Some(slot) = places.get_mut(index) {
+                    *slot = Some((start + at, stored));
+                }
+            }
+            noted.push((note.changed, note.skipped));
+        }
+        output.central.reserve(kept.len() * 96);
+        output.entries += kept.len() as u64;
+        for &index in kept {
+            let place = places.get(index).copied().flatten();
+            if let (Some(entry), Some((at, stored))) = (entry(index), place) {
+                headers::push_central(&Label::of(&self.bytes, entry), &stored, at, &mut output.central);
+            }
         }
         Ok(noted)
     }
 
-    fn write_part(
+    fn chunks(&self, order: &[usize]) -> Vec<Range<usize>> {
+        let mut chunks = Vec::new();
+        let (mut start, mut bytes) = (0, 0);
+        for (position, &index) in order.iter().enumerate() {
+            let entry = self.directory.entries.get(index);
+            bytes += entry.map_or(0, |entry| entry.size.max(entry.data.len() as u64));
+            if bytes >= CHUNK || position + 1 - start >= CHUNK_ENTRIES {
+                chunks.push(start..position + 1);
+                (start, bytes) = (position + 1, 0);
+            }
+        }
+        if start < order.len() {
+            chunks.push(start..order.len());
+        }
+        chunks
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is used once, and a struct of them would be no idea")]
+    fn make(
         &self,
-        entries: &[&Entry],
+        worker: &mut Worker,
+        index: usize,
+        inner: &[(usize, Vec<u8>)],
+        old: Option<&Old<'_>>,
         map: &MethodMap,
         session: &Session<'_>,
-    ) -> Result<Written, Error> {
-        let mut reader = self.reader.clone();
-        let mut part = ZipWriter::new(Cursor::new(Vec::new()));
-        let (mut changed, mut skipped) = (0, Vec::new());
-        for entry in entries {
-            let mut note = |number, reasons: Vec<(Option<usize>, SkipReason)>| {
-                skipped.extend(reasons.into_iter().map(|(method, reason)| (number, method, reason)));
-            };
-            let new = match &entry.fate {
-                Fate::Manifest(bytes) => Some(bytes.clone()),
-                Fate::Class { number, bytes } if is_traced(map, *number) => {
-                    let (new, reasons) =
-                        rewritten(&mut reader, entry.index, bytes.as_deref(), *number, map, session);
-                    note(*number, reasons);
-                    changed += usize::from(new.is_some());
-                    new
+        note: &mut Note,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(entry) = self.directory.entries.get(index) else { return };
+        let rewritten;
+        let contents = match self.fates.get(index) {
+            Some(Fate::Manifest(bytes)) => Some(bytes.as_slice()),
+            Some(Fate::Archive(_)) => {
+                inner.iter().find(|(of, _)| *of == index).map(|(_, bytes)| bytes.as_slice())
+            }
+            Some(Fate::Class { number, bytes }) if map.changes(*number) => {
+                if let Some((old, made)) = old.and_then(|old| {
+                    let made = old.find(self.bytes.get(entry.name.clone())?)?;
+                    session.is_as_it_was(*number, map).then_some((old, made))
+                }) {
+                    note.changed += 1;
+                    return old.archive.push_copy(index, made, Label::of(&self.bytes, entry), note, out);
                 }
-                _ => None,
-            };
-            let written = match new {
-                Some(bytes) => replace(&mut reader, entry.index, &bytes, session.options.level, &mut part),
-                None => reader.by_index_raw(entry.index).and_then(|file| part.raw_copy_file(file)),
-            };
-            written.map_err(|error| self.entry_error(entry.index, &error))?;
-        }
-        let part = part.finish_into_readable();
-        let first = entries.first().map_or(0, |entry| entry.index);
-        Ok(Written { part: part.map_err(|error| self.entry_error(first, &error))?, changed, skipped })
+                let (new, reasons) = match bytes {
+                    Some(bytes) => rewritten_class(bytes, *number, map, session),
+                    None => match worker.inflater.read(&self.bytes, entry, MAX_CLASS) {
+                        Ok(bytes) => rewritten_class(&bytes, *number, map, session),
+                        Err(reason) => (None, vec![(None, reason)]),
+                    },
+                };
+                note.skipped.extend(reasons.into_iter().map(|(method, reason)| (*number, method, reason)));
+                note.changed += usize::from(new.is_some());
+                rewritten = new;
+                rewritten.as_deref()
+            }
+            _ => None,
+        };
+        let clock = if contents.is_some() { &session.clocks.deflate } else { &Default::default() };
+        clock.time(|| self.push_entry(index, entry, contents, &mut worker.deflater, note, out));
+    }
+
+    /// Appends an entry with new contents, or as it is.
+    fn push_entry(
+        &self,
+        index: usize,
+        entry: &Entry,
+        contents: Option<&[u8]>,
+        deflater: &mut Deflater,
+        note: &mut Note,
+        out: &mut Vec<u8>,
+    ) {
+        let label = Label::of(&self.bytes, entry);
+        let at = out.len() as u64;
+        let stored = match contents {
+            Some(contents) => push_fresh(&label, entry.flags, contents, deflater, out),
+            None => return self.push_copy(index, entry, label, note, out),
+        };
+        note.placed.push(Placed { index, at, stored });
+    }
+
+    /// Appends an entry of this archive under the name of entry `index` of the one that is written.
+    fn push_copy(&self, index: usize, entry: &Entry, label: Label<'_>, note: &mut Note, out: &mut Vec<u8>) {
+        let (at, stored) = (out.len() as u64, Stored::copied(entry));
+        headers::push_local(&label, &stored, out);
+        out.extend_from_slice(self.bytes.get(entry.data.clone()).unwrap_or_default());
+        stored.push_descriptor(out);
+        note.placed.push(Placed { index, at, stored });
     }
 }
 
-fn is_traced(map: &MethodMap, number: usize) -> bool {
-    map.ids.get(number).is_some_and(|ids| ids.iter().any(|&id| id != 0))
+/// What the last run made, by names.
+struct Old<'a> {
+    archive: &'a Archive,
+    by_name: HashMap<&'a [u8], &'a Entry>,
+}
+
+impl<'a> Old<'a> {
+    fn new(archive: &'a Archive) -> Self {
+        let entries = archive.directory.entries.iter();
+        let by_name = entries.filter_map(|entry| Some((archive.bytes.get(entry.name.clone())?, entry)));
+        Self { archive, by_name: by_name.collect() }
+    }
+
+    fn find(&self, name: &[u8]) -> Option<&'a Entry> {
+        self.by_name.get(name).copied()
+    }
 }
 
 type Reasons = Vec<(Option<usize>, SkipReason)>;
-
-fn rewritten(
-    reader: &mut Reader,
-    index: usize,
-    kept: Option<&[u8]>,
-    number: usize,
-    map: &MethodMap,
-    session: &Session<'_>,
-) -> (Option<Vec<u8>>, Reasons) {
-    let read;
-    let bytes = match kept {
-        Some(bytes) => bytes,
-        None => match read_entry(reader, index, MAX_CLASS) {
-            Ok(bytes) => {
-                read = bytes;
-                &read
-            }
-            Err(reason) => return (None, vec![(None, reason)]),
-        },
-    };
-    rewritten_class(bytes, number, map, session)
-}
 
 /// The new bytes of class `number`, if it changes, and what was left in it.
 pub(crate) fn rewritten_class(
@@ -230,27 +390,11 @@ pub(crate) fn rewritten_class(
     map: &MethodMap,
     session: &Session<'_>,
 ) -> (Option<Vec<u8>>, Reasons) {
-    let ids = map.ids.get(number).map(Vec::as_slice).unwrap_or_default();
-    match rewrite_class(bytes, ids, &session.options.call_class, session.options.exits) {
-        Ok(Rewritten { bytes, skipped }) => {
-            (bytes, skipped.into_iter().map(|(method, reason)| (Some(method), reason)).collect())
-        }
-        Err(reason) => (None, vec![(None, reason)]),
-    }
-}
-
-/// Writes `bytes` in the place of entry `index`, with its name, time and attributes.
-fn replace(
-    reader: &mut Reader,
-    index: usize,
-    bytes: &[u8],
-    level: u8,
-    out: &mut ZipWriter<Cursor<Vec<u8>>>,
-) -> ZipResult<()> {
-    let old = reader.by_index_raw(index)?;
-    let options = compressed(old.options(), level).large_file(bytes.len() as u64 >= u64::from(u32::MAX));
-    let name = old.name()?.into_owned();
-    drop(old);
-    out.start_file(name, options)?;
-    Ok(out.write_all(bytes)?)
+    let ids = session.ids(number, map);
+    let change = map.focus.get(number).and_then(Option::as_ref);
+    let rewrite = || rewrite_with_focus(bytes, &ids, change, session.rewriting(), None);
+    let (rewritten, reason) = session.clocks.rewrite.time(rewrite);
+    let Rewritten { bytes, skipped } = rewritten;
+    let methods = skipped.into_iter().map(|(method, reason)| (Some(method), reason));
+    (bytes, methods.chain(reason.map(|reason| (None, reason))).collect())
 }

@@ -9,6 +9,7 @@ use core::ops::Range;
 
 use super::constant_pool::ConstantPool;
 use super::cursor::Cursor;
+use super::text;
 use crate::error::{Malformed, SkipReason};
 
 /// The class file versions that are rewritten: 1.0.2 to Java 26, preview or not.
@@ -16,8 +17,13 @@ pub(crate) const VERSIONS: core::ops::RangeInclusive<u16> = 45..=70;
 
 /// Access flags of the class file format.
 pub(crate) mod access {
+    pub(crate) const STATIC: u16 = 0x0008;
+    /// Of a method; of a class it is `ACC_SUPER`.
+    pub(crate) const SYNCHRONIZED: u16 = 0x0020;
     pub(crate) const NATIVE: u16 = 0x0100;
+    pub(crate) const PRIVATE: u16 = 0x0002;
     pub(crate) const ABSTRACT: u16 = 0x0400;
+    pub(crate) const ENUM: u16 = 0x4000;
     pub(crate) const MODULE: u16 = 0x8000;
 }
 
@@ -31,12 +37,20 @@ pub(crate) struct ClassFile<'a> {
     pub(crate) access: u16,
     /// Internal name, modified UTF-8.
     pub(crate) name: &'a [u8],
+    /// Index of the class's own name.
+    pub(crate) this_class: u16,
+    /// The superclass, if there is one, then the interfaces: internal names.
+    pub(crate) supertypes: Vec<&'a [u8]>,
+    /// Whether it declares a field named `serialVersionUID`.
+    pub(crate) has_serial_version: bool,
     pub(crate) source_file: Option<&'a [u8]>,
     pub(crate) methods: Vec<Method<'a>>,
 }
 
 /// A method, its `Code` attribute located but not looked into.
 pub(crate) struct Method<'a> {
+    /// Where the method begins, with its access flags.
+    pub(crate) at: usize,
     pub(crate) access: u16,
     pub(crate) name: &'a [u8],
     pub(crate) descriptor: &'a [u8],
@@ -66,6 +80,16 @@ fn skip_attributes(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
 }
 
 impl<'a> ClassFile<'a> {
+    /// Internal name in modified UTF-8; none for `java/lang/Object` and for modules.
+    pub(crate) fn super_class(&self) -> Option<&'a [u8]> {
+        self.supertypes.first().copied()
+    }
+
+    /// [`Self::supertypes`] as texts.
+    pub(crate) fn names_of_supertypes(&self) -> Box<[Box<str>]> {
+        self.supertypes.iter().map(|&name| text::decode(name).into()).collect()
+    }
+
     /// Reads the outline of `bytes`.
     ///
     /// The version is looked at first: nothing is said about the layout of a version to come.
@@ -89,16 +113,26 @@ impl<'a> ClassFile<'a> {
         let pool = ConstantPool::read(bytes, &mut cursor)?;
         let pool_end = cursor.at();
         let access = cursor.u2()?;
-        let name = pool.class_name(cursor.u2()?)?;
+        let this_class = cursor.u2()?;
+        let name = pool.class_name(this_class)?;
+        let mut supertypes = Vec::new();
         // None for java/lang/Object and for a module.
         match cursor.u2()? {
             0 => {}
-            index => drop(pool.class_name(index)?),
+            index => supertypes.push(pool.class_name(index)?),
         }
         let interfaces = cursor.u2()?;
-        cursor.skip(2 * usize::from(interfaces))?;
+        if interfaces != 0 && supertypes.is_empty() {
+            return Err(cursor.malformed("interfaces of a class without a superclass"));
+        }
+        for _ in 0..interfaces {
+            supertypes.push(pool.class_name(cursor.u2()?)?);
+        }
+        let mut has_serial_version = false;
         for _ in 0..cursor.u2()? {
-            cursor.skip(6)?;
+            cursor.skip(2)?;
+            has_serial_version |= pool.is_text(cursor.u2()?, b"serialVersionUID");
+            cursor.skip(2)?;
             skip_attributes(&mut cursor)?;
         }
         let mut methods = Vec::new();
@@ -115,11 +149,24 @@ impl<'a> ClassFile<'a> {
         if !cursor.is_empty() {
             return Err(cursor.malformed("bytes behind the end of the class"));
         }
-        Ok(Self { bytes, major, pool, pool_end, access, name, source_file, methods })
+        Ok(Self {
+            bytes,
+            major,
+            pool,
+            pool_end,
+            access,
+            name,
+            this_class,
+            supertypes,
+            has_serial_version,
+            source_file,
+            methods,
+        })
     }
 }
 
 fn read_method<'a>(pool: &ConstantPool<'a>, cursor: &mut Cursor<'a>) -> Result<Method<'a>, Malformed> {
+    let at = cursor.at();
     let access = cursor.u2()?;
     let name = pool.utf8(cursor.u2()?)?;
     let descriptor = pool.utf8(cursor.u2()?)?;
@@ -131,5 +178,5 @@ fn read_method<'a>(pool: &ConstantPool<'a>, cursor: &mut Cursor<'a>) -> Result<M
             return Err(Malformed { offset: start, what: "a method with two Code attributes" });
         }
     }
-    Ok(Method { access, name, descriptor, code })
+    Ok(Method { at, access, name, descriptor, code })
 }

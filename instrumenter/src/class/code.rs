@@ -67,14 +67,25 @@ impl<'a> Code<'a> {
         Ok(Self { name_index, max_stack, max_locals, bytes, at, handlers, attributes })
     }
 
-    /// The source line of the first instruction that has one.
-    pub(crate) fn first_line(&self, class: &ClassFile<'_>) -> Option<u16> {
+    /// Position and source line of each row of its line tables.
+    fn line_rows(&self, class: &ClassFile<'_>) -> impl Iterator<Item = (u16, u16)> {
         let lines = self.attributes.iter().filter(|(name, _)| class.pool.is_text(*name, b"LineNumberTable"));
-        let rows = lines.flat_map(|(_, contents)| {
+        lines.flat_map(|(_, contents)| {
             let mut cursor = *contents;
             let count = cursor.u2().unwrap_or(0);
             (0..count).map_while(move |_| Some((cursor.u2().ok()?, cursor.u2().ok()?)))
-        });
-        rows.min_by_key(|&(pc, _)| pc).map(|(_, line)| line)
+        })
+    }
+
+    /// The source line of the first instruction that has one.
+    pub(crate) fn first_line(&self, class: &ClassFile<'_>) -> Option<u16> {
+        self.line_rows(class).min_by_key(|&(pc, _)| pc).map(|(_, line)| line)
+    }
+
+    /// Where each source line begins, in the order of positions.
+    pub(crate) fn lines(&self, class: &ClassFile<'_>) -> Vec<(u16, u16)> {
+        let mut rows: Vec<(u16, u16)> = self.line_rows(class).collect();
+        rows.sort_by_key(|&(pc, _)| pc);
+        rows
     }
 }

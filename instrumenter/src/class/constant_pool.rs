@@ -3,6 +3,8 @@
 //! Because new entries go behind the old ones, no index in the rest of the class file changes and
 //! all of it but the rewritten `Code` attributes is copied as bytes.
 
+use std::collections::HashMap;
+
 use super::cursor::Cursor;
 use crate::error::{Malformed, SkipReason};
 
@@ -126,6 +128,14 @@ impl<'a> ConstantPool<'a> {
         found.ok_or_else(|| self.malformed(index, "a field or method reference was expected"))
     }
 
+    /// Class, name and descriptor of the method reference at `index`.
+    pub(crate) fn method(&self, index: u16) -> Result<[&'a [u8]; 3], Malformed> {
+        let class = self.pair(index, &[tag::METHODREF, tag::INTERFACE_METHODREF]);
+        let (class, _) = class.ok_or_else(|| self.malformed(index, "a method reference was expected"))?;
+        let (name, descriptor) = self.member(index)?;
+        Ok([self.class_name(class)?, name, descriptor])
+    }
+
     /// Whether the constant at `index` is this very text.
     pub(crate) fn is_text(&self, index: u16, text: &[u8]) -> bool {
         self.utf8_at(index) == Some(text)
@@ -151,11 +161,13 @@ impl<'a> ConstantPool<'a> {
 pub(crate) struct Appended {
     next: u32,
     bytes: Vec<u8>,
+    /// What [`class_named`](Self::class_named) has made.
+    classes: HashMap<Box<[u8]>, u16>,
 }
 
 impl Appended {
     pub(crate) fn behind(pool: &ConstantPool<'_>) -> Self {
-        Self { next: pool.count().max(1) as u32, bytes: Vec::with_capacity(256) }
+        Self { next: pool.count().max(1) as u32, bytes: Vec::with_capacity(256), classes: HashMap::new() }
     }
 
     /// `constant_pool_count` with the new entries.
@@ -185,6 +197,17 @@ impl Appended {
 
     pub(crate) fn integer(&mut self, value: u32) -> Result<u16, SkipReason> {
         self.take(tag::INTEGER, &[&value.to_be_bytes()])
+    }
+
+    /// A class by its internal name, for verification types; the same name gives the same index.
+    pub(crate) fn class_named(&mut self, name: &[u8]) -> Result<u16, SkipReason> {
+        if let Some(&index) = self.classes.get(name) {
+            return Ok(index);
+        }
+        let text = self.utf8(name)?;
+        let index = self.class(text)?;
+        self.classes.insert(name.into(), index);
+        Ok(index)
     }
 
     pub(crate) fn class(&mut self, name: u16) -> Result<u16, SkipReason> {

@@ -4,5 +4,6 @@ pub(crate) mod class_file;
 pub(crate) mod code;
 pub(crate) mod constant_pool;
 pub(crate) mod cursor;
+pub(crate) mod descriptor;
 pub(crate) mod opcodes;
 pub(crate) mod text;

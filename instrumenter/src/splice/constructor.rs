@@ -9,6 +9,7 @@
 use super::stack_map;
 use crate::class::class_file::ClassFile;
 use crate::class::code::Code;
+use crate::class::descriptor::{call_words, words_of};
 use crate::class::opcodes::{
     self, ALOAD, ALOAD_0, ALOAD_3, ASTORE, ASTORE_3, ATHROW, GETFIELD, GETSTATIC, GOTO, GOTO_W, IINC,
     INVOKEDYNAMIC, INVOKESPECIAL, INVOKESTATIC, ISTORE, ISTORE_0, Instruction, LOOKUPSWITCH, MULTIANEWARRAY,
@@ -309,52 +310,9 @@ fn effect(opcode: u8) -> (usize, usize) {
     }
 }
 
-fn words_of(first: Option<&u8>) -> usize {
-    match first {
-        Some(b'J' | b'D') => 2,
-        Some(b'V') | None => 0,
-        Some(_) => 1,
-    }
-}
-
-/// Words of the arguments and of the result of a method descriptor.
-fn call_words(descriptor: &[u8]) -> Result<(usize, usize), Malformed> {
-    let broken = Malformed { offset: 0, what: "a broken method descriptor" };
-    let (b'(', mut rest) = descriptor.split_first().ok_or(broken)? else { return Err(broken) };
-    let mut words = 0;
-    loop {
-        let (&first, tail) = rest.split_first().ok_or(broken)?;
-        if first == b')' {
-            return Ok((words, words_of(tail.first())));
-        }
-        words += words_of(Some(&first));
-        let element = match first {
-            b'[' => tail.iter().position(|&byte| byte != b'[').and_then(|at| tail.get(at..)).ok_or(broken)?,
-            _ => rest,
-        };
-        let (&kind, tail) = element.split_first().ok_or(broken)?;
-        rest = match kind {
-            b'L' => {
-                let end = tail.iter().position(|&byte| byte == b';').ok_or(broken)?;
-                tail.get(end + 1..).unwrap_or_default()
-            }
-            _ => tail,
-        };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn descriptors_are_measured_in_words() {
-        assert_eq!(call_words(b"()V"), Ok((0, 0)));
-        assert_eq!(call_words(b"(IJLjava/lang/Object;[[D[LX;D)J"), Ok((1 + 2 + 1 + 1 + 1 + 2, 2)));
-        for broken in [&b""[..], b"I", b"(", b"(I", b"(L", b"([", b"([["] {
-            assert!(call_words(broken).is_err());
-        }
-    }
 
     #[test]
     fn the_object_is_followed_through_shuffles() {

@@ -62,7 +62,7 @@ mod tests {
 
     fn layout() -> Layout {
         let mut layout = Layout::default();
-        let insertions = Insertions { enters: &[0], call_length: 5, widened: &[] };
+        let insertions = Insertions { enters: &[0], enter: &[0; 5], exit: &[0; 5], ..Default::default() };
         layout.compute(&[4, IRETURN, 0, RETURN], &insertions).unwrap();
         layout
     }

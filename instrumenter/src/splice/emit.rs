@@ -2,7 +2,8 @@
 
 use super::layout::{Insertions, Layout};
 use crate::class::opcodes::{
-    self, BIPUSH, GOTO, GOTO_W, ICONST_0, INVOKESTATIC, LDC, LDC_W, LOOKUPSWITCH, SIPUSH, TABLESWITCH,
+    self, BIPUSH, GOTO, GOTO_W, ICONST_0, INVOKESTATIC, LDC, LDC_W, LOOKUPSWITCH, RET, SIPUSH, TABLESWITCH,
+    WIDE,
 };
 use crate::error::{Malformed, SkipReason};
 
@@ -31,11 +32,6 @@ impl PushId {
         Ok(Self { bytes, length })
     }
 
-    /// Length of the push and the call behind it.
-    pub(crate) fn call_length(&self) -> u32 {
-        u32::from(self.length) + 3
-    }
-
     /// Appends the push and a call of `method`.
     pub(crate) fn call(&self, method: u16, out: &mut Vec<u8>) {
         out.extend_from_slice(self.bytes.get(..usize::from(self.length)).unwrap_or_default());
@@ -44,33 +40,30 @@ impl PushId {
     }
 }
 
-/// What the inserted code calls, as constant pool indices.
-#[derive(Clone, Copy)]
-pub(crate) struct Calls {
-    pub(crate) enter: u16,
-    pub(crate) exit: u16,
-}
-
 /// Appends the new code to `out`, and to `too_far` every `goto` that needs its wide form. If there
 /// are any, what was written is of no use and another layout is needed.
 pub(crate) fn emit(
     code: &[u8],
     layout: &Layout,
     insertions: &Insertions<'_>,
-    push: PushId,
-    calls: Calls,
     out: &mut Vec<u8>,
     too_far: &mut Vec<u32>,
 ) -> Result<(), SkipReason> {
+    let mut enters = insertions.enters.iter().copied().peekable();
+    let mut marks = insertions.marks.iter().peekable();
     for instruction in opcodes::instructions(code) {
         let instruction = instruction?;
         let (pc, opcode) = (instruction.pc, instruction.opcode);
-        if insertions.enters_at(pc) {
-            push.call(calls.enter, out);
+        if enters.next_if_eq(&pc).is_some() {
+            out.extend_from_slice(insertions.enter);
         }
-        if opcodes::is_return(opcode) {
-            push.call(calls.exit, out);
-            out.push(opcode);
+        out.extend_from_slice(insertions.leaving(&instruction));
+        if let Some(mark) = marks.next_if(|mark| mark.pc == pc) {
+            // What is waited at is a call or a monitor: neither moves nor grows.
+            out.extend_from_slice(insertions.code_of(&mark.before));
+            let bytes = code.get(pc as usize..instruction.next() as usize);
+            out.extend_from_slice(bytes.unwrap_or_default());
+            out.extend_from_slice(insertions.code_of(&mark.after));
             continue;
         }
         let moved = |offset: i32| -> Result<i32, Malformed> {
@@ -80,6 +73,7 @@ pub(crate) fn emit(
         };
         match opcode {
             opcode if opcodes::is_subroutine(opcode) => return Err(SkipReason::Subroutines),
+            WIDE if code.get(pc as usize + 1) == Some(&RET) => return Err(SkipReason::Subroutines),
             opcode if opcodes::is_short_branch(opcode) => {
                 let offset = moved(i32::from(opcodes::u2_at(code, pc + 1)? as i16))?;
                 match i16::try_from(offset) {
@@ -132,7 +126,6 @@ mod tests {
             let push = PushId::new(id, |_| Ok(300)).unwrap();
             let mut out = Vec::new();
             push.call(0x0102, &mut out);
-            assert_eq!(out.len() as u32, push.call_length());
             assert_eq!(out.split_off(out.len() - 3), [INVOKESTATIC, 1, 2]);
             out
         };
@@ -143,18 +136,21 @@ mod tests {
         assert_eq!(push(128), [SIPUSH, 0, 128]);
         assert_eq!(push(32_767), [SIPUSH, 0x7F, 0xFF]);
         assert_eq!(push(32_768), [LDC_W, 1, 44]);
-        assert_eq!(PushId::new(40_000, |_| Ok(255)).unwrap().call_length(), 5);
+        assert_eq!(PushId::new(40_000, |_| Ok(255)).unwrap().length, 2);
         assert!(PushId::new(40_000, |_| Err(SkipReason::ConstantPoolFull)).is_err());
     }
 
     fn splice(code: &[u8], widened: &[u32]) -> Result<(Vec<u8>, Vec<u32>), SkipReason> {
         let push = PushId::new(7, |_| Ok(0))?;
-        let insertions = Insertions { enters: &[0], call_length: push.call_length(), widened };
+        let (mut enter, mut exit) = (Vec::new(), Vec::new());
+        push.call(1, &mut enter);
+        push.call(2, &mut exit);
+        let insertions =
+            Insertions { enters: &[0], enter: &enter, exit: &exit, widened, ..Default::default() };
         let mut layout = Layout::default();
         layout.compute(code, &insertions)?;
         let (mut out, mut too_far) = (Vec::new(), Vec::new());
-        let calls = Calls { enter: 1, exit: 2 };
-        emit(code, &layout, &insertions, push, calls, &mut out, &mut too_far)?;
+        emit(code, &layout, &insertions, &mut out, &mut too_far)?;
         Ok((out, too_far))
     }
 

@@ -11,27 +11,70 @@
 //!
 //! A jump to the first traced instruction lands *behind* the enter call, or a loop back to it would
 //! enter once a round.
+//!
+//! What follows a wait belongs to the stretch behind it, for the sake of monitors: compilers let a
+//! handler that releases one begin right behind `monitorenter` and end right behind `monitorexit`. So
+//! what is called in between is covered, and what is called after the release is not, or a stack
+//! overflow there would release a second time.
 
-use crate::class::opcodes::{self, GOTO, LOOKUPSWITCH, TABLESWITCH};
+use core::ops::Range;
+
+use super::constructor::Prelude;
+use crate::class::opcodes::{self, ATHROW, GOTO, Instruction, LOOKUPSWITCH, TABLESWITCH};
 use crate::error::Malformed;
 
-/// What is inserted where; all positions are old ones.
+/// Code around one instruction: a wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Old position of the instruction.
+    pub(crate) pc: u32,
+    /// Old position of the one behind it.
+    pub(crate) next: u32,
+    /// What comes before it, in [`Insertions::mark_code`].
+    pub(crate) before: Range<usize>,
+    /// What comes right behind it.
+    pub(crate) after: Range<usize>,
+}
+
+/// What is inserted where; all positions are old ones. None of the code in it depends on its place.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Insertions<'a> {
-    /// Sorted: the instructions with the enter call before them.
+    /// Sorted: the instructions with the enter code before them.
     pub(crate) enters: &'a [u32],
-    /// Length of the enter call, and of each exit call.
-    pub(crate) call_length: u32,
+    pub(crate) enter: &'a [u8],
+    /// Before each return.
+    pub(crate) exit: &'a [u8],
+    /// Before each `athrow`, but for those before a constructor's super call.
+    pub(crate) throw: &'a [u8],
+    pub(crate) prelude: Option<&'a Prelude>,
+    /// Sorted by position.
+    pub(crate) marks: &'a [Mark],
+    pub(crate) mark_code: &'a [u8],
     /// Sorted: the `goto`s that have become `goto_w`.
     pub(crate) widened: &'a [u32],
 }
 
-impl Insertions<'_> {
-    pub(crate) fn enters_at(&self, pc: u32) -> bool {
-        self.enters.binary_search(&pc).is_ok()
-    }
-
+impl<'a> Insertions<'a> {
     pub(crate) fn widens(&self, pc: u32) -> bool {
         !self.widened.is_empty() && self.widened.binary_search(&pc).is_ok()
+    }
+
+    /// The code by which `instruction` tells that it leaves the method.
+    pub(crate) fn leaving(&self, instruction: &Instruction) -> &'a [u8] {
+        if opcodes::is_return(instruction.opcode) {
+            self.exit
+        } else if instruction.opcode == ATHROW
+            && !self.throw.is_empty()
+            && !self.prelude.is_some_and(|prelude| prelude.contains(instruction.pc))
+        {
+            self.throw
+        } else {
+            &[]
+        }
+    }
+
+    pub(crate) fn code_of(&self, part: &Range<usize>) -> &'a [u8] {
+        self.mark_code.get(part.clone()).unwrap_or_default()
     }
 }
 
@@ -43,6 +86,8 @@ const INSIDE: u32 = 1 << 31;
 pub(crate) struct Layout {
     before: Vec<u32>,
     insn: Vec<u32>,
+    /// Sorted: old positions that have code behind a wait in front of them, and its length.
+    follows: Vec<(u32, u32)>,
 }
 
 impl Layout {
@@ -52,22 +97,24 @@ impl Layout {
         self.before.reserve(code.len() + 1);
         self.insn.clear();
         self.insn.reserve(code.len() + 1);
+        self.follows.clear();
         let mut at = 0_u32;
         let mut enters = insertions.enters.iter().copied().peekable();
+        let mut marks = insertions.marks.iter().peekable();
         for instruction in opcodes::instructions(code) {
             let instruction = instruction?;
             if enters.peek() == Some(&instruction.pc) {
                 enters.next();
-                at += insertions.call_length;
+                at += insertions.enter.len() as u32;
             }
             // A position inside is remembered with that of its instruction: debug information may hold
             // one, and searching backwards for each would take long in a hostile file.
             let next = instruction.next() as usize;
             self.before.push(at);
             self.before.resize(next, at | INSIDE);
-            if opcodes::is_return(instruction.opcode) {
-                at += insertions.call_length;
-            }
+            at += insertions.leaving(&instruction).len() as u32;
+            let mark = marks.next_if(|mark| mark.pc == instruction.pc);
+            at += mark.map_or(0, |mark| mark.before.len() as u32);
             self.insn.push(at);
             self.insn.resize(next, at | INSIDE);
             at += match instruction.opcode {
@@ -78,6 +125,10 @@ impl Layout {
                 GOTO if insertions.widens(instruction.pc) => 5,
                 _ => instruction.length,
             };
+            if let Some(mark) = mark.filter(|mark| !mark.after.is_empty()) {
+                self.follows.push((mark.next, mark.after.len() as u32));
+                at += mark.after.len() as u32;
+            }
         }
         self.before.push(at);
         self.insn.push(at);
@@ -97,6 +148,14 @@ impl Layout {
     /// Where the instruction at old `pc` itself has gone.
     pub(crate) fn instruction(&self, pc: u32) -> Result<u32, Malformed> {
         Self::look_up(&self.insn, pc)
+    }
+
+    /// Where a stretch of the exception table that begins or ends at old `pc` does now: before what was
+    /// put behind the previous instruction.
+    pub(crate) fn range(&self, pc: u32) -> Result<u32, Malformed> {
+        let at = self.before(pc)?;
+        let follows = self.follows.binary_search_by_key(&pc, |&(pc, _)| pc).ok();
+        Ok(at - follows.and_then(|found| self.follows.get(found)).map_or(0, |&(_, length)| length))
     }
 
     /// As [`before`](Self::before) for debug information, which no verifier checks: a position
@@ -120,9 +179,13 @@ mod tests {
     use super::*;
     use crate::class::opcodes::{IRETURN, RETURN, WIDE};
 
+    const CALL: [u8; 5] = [0; 5];
+
     fn layout(code: &[u8], enters: &[u32], widened: &[u32]) -> Layout {
         let mut layout = Layout::default();
-        layout.compute(code, &Insertions { enters, call_length: 5, widened }).unwrap();
+        layout
+            .compute(code, &Insertions { enters, enter: &CALL, exit: &CALL, widened, ..Default::default() })
+            .unwrap();
         layout
     }
 
@@ -163,6 +226,17 @@ mod tests {
             assert_eq!(switch, shift + 5);
             assert_eq!(layout.before(behind), Ok(switch + 1 + opcodes::switch_padding(switch) + 16));
         }
+    }
+
+    #[test]
+    fn waits_are_around_their_instruction_and_stretches_begin_before_what_follows() {
+        let marks = [Mark { pc: 1, next: 2, before: 0..4, after: 4..7 }];
+        let insertions = Insertions { marks: &marks, mark_code: &[0; 7], ..Default::default() };
+        let mut layout = Layout::default();
+        layout.compute(&[0, 0, 0, RETURN], &insertions).unwrap();
+        assert_eq!((layout.before(1), layout.instruction(1), layout.range(1)), (Ok(1), Ok(5), Ok(1)));
+        assert_eq!((layout.before(2), layout.instruction(2), layout.range(2)), (Ok(9), Ok(9), Ok(6)));
+        assert_eq!((layout.range(3), layout.end()), (Ok(10), 11));
     }
 
     #[test]

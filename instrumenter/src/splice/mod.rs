@@ -3,7 +3,12 @@
 pub(crate) mod constructor;
 pub(crate) mod debug_tables;
 pub(crate) mod emit;
+pub(crate) mod exception_table;
+pub(crate) mod frames;
 pub(crate) mod layout;
+pub(crate) mod lock;
 pub(crate) mod method;
+pub(crate) mod report;
 pub(crate) mod stack_map;
+pub(crate) mod stubs;
 pub(crate) mod type_annotations;

@@ -12,15 +12,15 @@ use super::layout::Layout;
 use crate::class::cursor::Cursor;
 use crate::error::{Malformed, SkipReason};
 
-const SAME_LOCALS_1: u8 = 64;
-const SAME_LOCALS_1_EXTENDED: u8 = 247;
-const SAME_EXTENDED: u8 = 251;
+pub(super) const SAME_LOCALS_1: u8 = 64;
+pub(super) const SAME_LOCALS_1_EXTENDED: u8 = 247;
+pub(super) const SAME_EXTENDED: u8 = 251;
 const APPEND_3: u8 = 254;
-const FULL: u8 = 255;
+pub(super) const FULL: u8 = 255;
 
-const OBJECT: u8 = 7;
-const UNINITIALIZED_THIS: u8 = 6;
-const UNINITIALIZED: u8 = 8;
+pub(super) const OBJECT: u8 = 7;
+pub(super) const UNINITIALIZED_THIS: u8 = 6;
+pub(super) const UNINITIALIZED: u8 = 8;
 
 /// The offset of the frame after `previous`, which lies `delta` further in the format's counting:
 /// the first frame's delta is its offset, any other's is one less than its distance.
@@ -45,7 +45,7 @@ fn frame_head(cursor: &mut Cursor<'_>) -> Result<(u8, u32), Malformed> {
 }
 
 /// What a walk over a table meets, in the order of its bytes.
-enum Event {
+pub(super) enum Event {
     /// A frame begins: the old position it describes, and its type with the delta taken out.
     Frame { pc: u32, kind: u8 },
     /// A full frame counts its locals, then its stack.
@@ -54,9 +54,9 @@ enum Event {
     Type { tag: u8, operand: Option<u16> },
 }
 
-type Visit<'v> = &'v mut dyn FnMut(Event) -> Result<(), SkipReason>;
+pub(super) type Visit<'v> = &'v mut dyn FnMut(Event) -> Result<(), SkipReason>;
 
-fn walk(mut cursor: Cursor<'_>, visit: Visit<'_>) -> Result<u16, SkipReason> {
+pub(super) fn walk(mut cursor: Cursor<'_>, visit: Visit<'_>) -> Result<u16, SkipReason> {
     let count = cursor.u2()?;
     let mut previous = None;
     for _ in 0..count {
@@ -97,20 +97,45 @@ fn walk_types(cursor: &mut Cursor<'_>, count: u16, visit: Visit<'_>) -> Result<(
     Ok(())
 }
 
-/// The frame that the catch-any handler needs: no locals, which fits every state it can be reached
-/// from, and the throwable on the stack.
-pub(crate) struct HandlerFrame {
-    /// New position of the handler; no frame lies behind it.
+/// A frame for code that was put behind the method's own.
+pub(crate) struct NewFrame<'a> {
+    /// Its new position.
     pub(crate) at: u32,
-    /// Constant pool index of `java/lang/Throwable`.
-    pub(crate) throwable: u16,
+    /// What a full frame has behind its offset: count and types of the locals, then of the stack.
+    pub(crate) types: &'a [u8],
 }
 
-/// Appends the contents of a `StackMapTable`: the frames of `old`, moved, then `handler`'s.
+/// The types of the catch-any handler's frame: no locals, which fits every state it can be reached
+/// from, and the throwable, whose class has this constant pool index, on the stack.
+pub(crate) fn handler_types(throwable: u16) -> [u8; 7] {
+    let [high, low] = throwable.to_be_bytes();
+    [0, 0, 0, 1, OBJECT, high, low]
+}
+
+fn push_full(out: &mut Vec<u8>, delta: u16, types: &[u8]) {
+    out.push(FULL);
+    out.extend_from_slice(&delta.to_be_bytes());
+    out.extend_from_slice(types);
+}
+
+/// Appends the contents of a `StackMapTable` of full frames alone, in the order of their positions.
+pub(crate) fn full(frames: &[NewFrame<'_>], out: &mut Vec<u8>) -> Result<(), SkipReason> {
+    let count = u16::try_from(frames.len()).map_err(|_| SkipReason::TableFull)?;
+    out.extend_from_slice(&count.to_be_bytes());
+    let mut previous = None;
+    for frame in frames {
+        push_full(out, delta(previous, frame.at)?, frame.types);
+        previous = Some(frame.at);
+    }
+    Ok(())
+}
+
+/// Appends the contents of a `StackMapTable`: the frames of `old`, moved, then the `new` ones, which
+/// lie behind them in the order of their positions.
 pub(crate) fn relocate(
     old: Option<Cursor<'_>>,
     layout: &Layout,
-    handler: Option<&HandlerFrame>,
+    new: &[NewFrame<'_>],
     out: &mut Vec<u8>,
 ) -> Result<(), SkipReason> {
     let count_at = out.len();
@@ -154,13 +179,10 @@ pub(crate) fn relocate(
             Ok(())
         })?;
     }
-    if let Some(handler) = handler {
+    for frame in new {
         count = count.checked_add(1).ok_or(SkipReason::TableFull)?;
-        let delta = delta(previous, handler.at)?;
-        out.push(FULL);
-        out.extend_from_slice(&delta.to_be_bytes());
-        out.extend_from_slice(&[0, 0, 0, 1, OBJECT]);
-        out.extend_from_slice(&handler.throwable.to_be_bytes());
+        push_full(out, delta(previous, frame.at)?, frame.types);
+        previous = Some(frame.at);
     }
     if let Some(slot) = out.get_mut(count_at..count_at + 2) {
         slot.copy_from_slice(&count.to_be_bytes());
@@ -190,17 +212,20 @@ mod tests {
     use crate::splice::layout::Insertions;
 
     /// `length` nops and a return, with one call of `call_length` bytes before the first.
-    fn layout(length: usize, call_length: u32) -> Layout {
+    fn layout(length: usize, call_length: usize) -> Layout {
         let mut code = vec![0; length];
         code.push(RETURN);
         let mut layout = Layout::default();
-        layout.compute(&code, &Insertions { enters: &[0], call_length, widened: &[] }).unwrap();
+        let call = vec![0; call_length];
+        layout
+            .compute(&code, &Insertions { enters: &[0], enter: &call, exit: &call, ..Default::default() })
+            .unwrap();
         layout
     }
 
     fn relocated(table: &[u8], layout: &Layout) -> Result<Vec<u8>, SkipReason> {
         let mut out = Vec::new();
-        relocate(Some(Cursor::new(table)), layout, None, &mut out).map(|()| out)
+        relocate(Some(Cursor::new(table)), layout, &[], &mut out).map(|()| out)
     }
 
     #[test]
@@ -235,13 +260,14 @@ mod tests {
     fn the_handler_frame_comes_last() {
         let mut out = Vec::new();
         let layout = layout(9, 5);
-        let handler = HandlerFrame { at: layout.end(), throwable: 0x0203 };
-        relocate(Some(Cursor::new(&[0, 1, 2])), &layout, Some(&handler), &mut out).unwrap();
+        let types = handler_types(0x0203);
+        let handler = [NewFrame { at: layout.end(), types: &types }];
+        relocate(Some(Cursor::new(&[0, 1, 2])), &layout, &handler, &mut out).unwrap();
         let delta = (layout.end() - 7 - 1) as u8;
         assert_eq!(out, [0, 2, 7, 255, 0, delta, 0, 0, 0, 1, 7, 2, 3]);
 
         out.clear();
-        relocate(None, &layout, Some(&handler), &mut out).unwrap();
+        relocate(None, &layout, &handler, &mut out).unwrap();
         assert_eq!(out, [0, 1, 255, 0, layout.end() as u8, 0, 0, 0, 1, 7, 2, 3]);
     }
 
@@ -261,7 +287,7 @@ mod tests {
         }
         // A frame inside an instruction.
         let mut layout = Layout::default();
-        let insertions = Insertions { enters: &[], call_length: 5, widened: &[] };
+        let insertions = Insertions { exit: &[0; 5], ..Default::default() };
         layout.compute(&[SIPUSH, 0, 0, RETURN], &insertions).unwrap();
         assert!(relocated(&[0, 1, 1], &layout).is_err());
     }

@@ -1,5 +1,5 @@
 //! `Runtime(In)VisibleTypeAnnotations` of a `Code` attribute: those targets that hold a position
-//! are moved in place. The index of an exception table row stays, as new rows go behind the old.
+//! are moved in place, and the index of an exception table row becomes that of its new place.
 
 use super::debug_tables::{moved_range, patch};
 use super::layout::Layout;
@@ -11,7 +11,12 @@ use crate::error::{Malformed, SkipReason};
 const MAX_DEPTH: u32 = 64;
 
 /// Appends the attribute's contents.
-pub(crate) fn relocate(cursor: Cursor<'_>, layout: &Layout, out: &mut Vec<u8>) -> Result<(), SkipReason> {
+pub(crate) fn relocate(
+    cursor: Cursor<'_>,
+    layout: &Layout,
+    moved_rows: &[u16],
+    out: &mut Vec<u8>,
+) -> Result<(), SkipReason> {
     let (from, to) = (cursor.at(), out.len());
     let mut rest = cursor;
     while !rest.is_empty() {
@@ -33,7 +38,13 @@ pub(crate) fn relocate(cursor: Cursor<'_>, layout: &Layout, out: &mut Vec<u8>) -
                 }
             }
             // Exception parameter.
-            0x42 => cursor.skip(2)?,
+            0x42 => {
+                let at = place(&cursor);
+                // One that is not there is left as it is: nothing looks it up.
+                let row = cursor.u2()?;
+                let moved = moved_rows.get(usize::from(row)).copied().unwrap_or(row);
+                patch(out, at, u32::from(moved))?;
+            }
             // instanceof, new, method references; casts and type arguments have one byte more.
             0x43..=0x4B => {
                 let at = place(&cursor);
@@ -84,10 +95,10 @@ mod tests {
 
     fn relocated(annotations: &[u8]) -> Result<Vec<u8>, SkipReason> {
         let mut layout = Layout::default();
-        let insertions = Insertions { enters: &[0], call_length: 5, widened: &[] };
+        let insertions = Insertions { enters: &[0], enter: &[0; 5], exit: &[0; 5], ..Default::default() };
         layout.compute(&[0, 0, RETURN], &insertions).unwrap();
         let mut out = vec![0xEE];
-        relocate(Cursor::new(annotations), &layout, &mut out).map(|()| out.split_off(1))
+        relocate(Cursor::new(annotations), &layout, &[0, 5], &mut out).map(|()| out.split_off(1))
     }
 
     #[test]
@@ -103,6 +114,7 @@ mod tests {
         let mut expected = annotations.clone();
         expected[6] = 6; // start 1 -> 6
         expected[8] = 7; // up to the end: 3 -> 13
+        expected[18] = 5; // row 1
         expected[28] = 6; // new at 1
         let last = annotations.len() - 9;
         expected[last + 2] = 12; // the return itself, behind its exit call

@@ -30,9 +30,14 @@ fn u2(value: u16) -> [u8; 2] {
 
 impl Assembler {
     pub(crate) fn new(name: &str) -> Self {
+        Self::below(name, "java/lang/Object")
+    }
+
+    /// A class that extends `super_class`.
+    pub(crate) fn below(name: &str, super_class: &str) -> Self {
         let mut new = Self { count: 1, pool: Vec::new(), this: 0, object: 0, methods: Vec::new() };
         new.this = new.class(name);
-        new.object = new.class("java/lang/Object");
+        new.object = new.class(super_class);
         new
     }
 
@@ -49,6 +54,11 @@ impl Assembler {
     pub(crate) fn class(&mut self, name: &str) -> u16 {
         let name = self.utf8(name);
         self.entry(&[&[7], &u2(name)])
+    }
+
+    /// `constant_pool_count` so far.
+    pub(crate) fn pool_count(&self) -> u16 {
+        self.count
     }
 
     pub(crate) fn this_class(&self) -> u16 {
@@ -83,6 +93,12 @@ impl Assembler {
         method.extend((code.len() as u32).to_be_bytes());
         method.extend(code);
         self.methods.push(method);
+    }
+
+    /// The last method again, until there are so many.
+    pub(crate) fn fill_methods(&mut self, count: usize) {
+        let last = self.methods.last().cloned().unwrap_or_default();
+        self.methods.resize(count, last);
     }
 
     pub(crate) fn finish(self) -> Vec<u8> {

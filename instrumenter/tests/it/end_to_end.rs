@@ -8,7 +8,7 @@ use instrumenter::{Exits, Filter, Options};
 use crate::support::*;
 
 /// Runs `main` plain and instrumented and compares what it prints.
-fn compare(folder: &Path, classes: &Path, main: &str, options: &Options, java: &[&str]) -> Beat {
+pub(crate) fn compare(folder: &Path, classes: &Path, main: &str, options: &Options, java: &[&str]) -> Beat {
     let beat = method_beat();
     let traced = folder.join(format!("traced-{main}"));
     let summary = instrument_one(classes, &traced, options);
@@ -30,14 +30,14 @@ fn compare(folder: &Path, classes: &Path, main: &str, options: &Options, java: &
 }
 
 #[test]
-fn java_8_classes_with_all_debug_information() {
+fn item_36_java_8_classes_with_all_debug_information() {
     let folder = folder("java8");
     let classes = fixture();
     compare(&folder, classes, "fixture.Main", &Options::default(), &[]).assert_balanced(20_000);
 }
 
 #[test]
-fn java_17_classes_without_debug_information() {
+fn item_36_java_17_classes_without_debug_information() {
     let folder = folder("java17");
     let classes = folder.join("classes");
     fs::create_dir(&classes).unwrap();
@@ -77,13 +77,15 @@ fn every_method_of_every_class_with_large_ids() {
     compare(&folder, classes, "fixture.Main", &options, &[]).assert_balanced(20_000);
 }
 
+/// Matrix's form: what a called method throws leaves an enter open, a throw that is caught in the method
+/// itself exits twice. Readers pair by id.
 #[test]
-fn only_returns_are_exits_if_asked_for() {
+fn returns_and_throws_are_exits_if_asked_for() {
     let folder = folder("normal");
     let classes = fixture();
     let options = Options { exits: Exits::Normal, ..Options::default() };
     let beat = compare(&folder, classes, "fixture.Main", &options, &["-Dbeat.lenient=true"]);
-    assert!(beat.exits < beat.enters && beat.exits > 15_000, "{beat:?}");
+    assert!(beat.exits > 15_000 && beat.enters > 15_000, "{beat:?}");
 }
 
 #[test]

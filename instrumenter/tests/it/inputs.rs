@@ -123,6 +123,7 @@ fn what_is_not_understood_is_copied_and_named() {
     assert_eq!(
         warnings,
         [
+            Warning::EscapingName { entry: entry("../outside.txt") },
             Warning::NestedJar { entry: entry("BOOT-INF/lib/inner.jar") },
             Warning::OldMapId { entry: entry("dev/anrscope/MapId.class") },
             Warning::SignatureDropped { entry: entry("META-INF/SIGNER.SF") },

@@ -2,11 +2,24 @@
 //!
 //! `java` and `javac` 17 or later must be on the path. The sources are below `tests/java`.
 
+mod activity_focus;
+mod archives;
 mod assembler;
+mod chosen;
+mod class_format;
 mod constructors;
+mod decisions;
 mod determinism;
 mod end_to_end;
+mod explain;
+mod fuzz_body;
+mod generator;
+mod golden;
+mod incremental;
 mod inputs;
+mod mapped;
+mod property;
 mod real_jar;
 mod robustness;
 mod support;
+mod waits;

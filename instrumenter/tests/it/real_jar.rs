@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use instrumenter::{Exits, Options};
+use instrumenter::{Catalogue, Exits, Options};
 
 use crate::support::*;
 
@@ -29,6 +29,10 @@ fn every_class_verifies_and_a_compilation_balances() {
     let summary = instrument_one(&jar, &traced, &Options::default());
     assert_eq!(summary.skipped, []);
     assert!(summary.traced > 50_000 && summary.classes > 6_600, "{summary:?}");
+    let waits = folder.join("waits.jar");
+    let summary =
+        instrument_one(&jar, &waits, &Options { waits: Some(Catalogue::default()), ..Options::default() });
+    assert_eq!(summary.skipped, []);
     let normal = folder.join("normal.jar");
     instrument_one(&jar, &normal, &Options { exits: Exits::Normal, ..Options::default() });
 
@@ -47,7 +51,8 @@ fn every_class_verifies_and_a_compilation_balances() {
     assert!(linked > 6_600);
     // One class more: the map id.
     assert_eq!(verify(&traced), (linked + 1, failures.clone()));
-    assert_eq!(verify(&normal), (linked + 1, failures));
+    assert_eq!(verify(&normal), (linked + 1, failures.clone()));
+    assert_eq!(verify(&waits), (linked + 1, failures));
 
     let counts = folder.join("beat.txt");
     let property = format!("-Dbeat.out={}", text(&counts));
@@ -59,4 +64,8 @@ fn every_class_verifies_and_a_compilation_balances() {
     assert!(plain.starts_with("true\n"), "{plain}");
     assert_eq!(plain, compile(&traced));
     Beat::read(&counts).assert_balanced(100_000);
+    assert_eq!(plain, compile(&waits));
+    let beat = Beat::read(&counts);
+    beat.assert_balanced(100_000);
+    assert!(beat.waits > 100, "{beat:?}");
 }

@@ -103,3 +103,18 @@ fn anything_may_be_anywhere() {
         })
         .unwrap();
 }
+
+/// The body that `examples/fuzz_class.rs` runs for longer.
+#[test]
+fn the_fuzzed_body_holds_for_mutants() {
+    let samples = samples();
+    for (number, bytes) in samples.iter().enumerate() {
+        crate::fuzz_body::run(bytes);
+        for at in (number..bytes.len()).step_by(7) {
+            let mut mutant = bytes.clone();
+            mutant[at] = mutant[at].wrapping_add(1 + (at % 250) as u8);
+            crate::fuzz_body::run(&mutant);
+            crate::fuzz_body::run(&bytes[..at]);
+        }
+    }
+}

@@ -44,12 +44,20 @@ pub(crate) fn javac(to: &Path, flags: &[&str], files: &[&str]) {
     run("javac", &arguments);
 }
 
+/// The stand-in for the runtime, and for what it needs of Android.
+const BEAT: [&str; 4] = [
+    "dev/anrscope/MethodBeat.java",
+    "com/tencent/matrix/trace/core/AppMethodBeat.java",
+    "android/app/Activity.java",
+    "focus/Log.java",
+];
+
 /// The stand-in for the runtime, compiled once.
 pub(crate) fn method_beat() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let to = folder("shared-beat");
-        javac(&to, &[], &["dev/anrscope/MethodBeat.java"]);
+        javac(&to, &[], &BEAT);
         to
     })
 }
@@ -60,6 +68,9 @@ pub(crate) struct Beat {
     pub(crate) enters: u64,
     pub(crate) exits: u64,
     pub(crate) open: u64,
+    pub(crate) waits: u64,
+    pub(crate) waits_open: u64,
+    pub(crate) releases: u64,
     pub(crate) wrong: String,
 }
 
@@ -71,13 +82,21 @@ impl Beat {
             line.unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
         };
         let number = |name| field(name).parse().unwrap();
-        Self { enters: number("enters"), exits: number("exits"), open: number("open"), wrong: field("wrong") }
+        Self {
+            enters: number("enters"),
+            exits: number("exits"),
+            open: number("open"),
+            waits: number("waits"),
+            waits_open: number("waitsOpen"),
+            releases: number("releases"),
+            wrong: field("wrong"),
+        }
     }
 
     #[track_caller]
     pub(crate) fn assert_balanced(&self, at_least: u64) {
         assert_eq!(self.wrong, "none", "{self:?}");
-        assert_eq!((self.enters, self.open), (self.exits, 0), "{self:?}");
+        assert_eq!((self.enters, self.open, self.waits_open), (self.exits, 0, 0), "{self:?}");
         assert!(self.enters >= at_least, "{self:?}");
     }
 }

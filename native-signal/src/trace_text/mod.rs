@@ -122,7 +122,7 @@ pub fn capture_trace_text(
 ) -> Result<TraceCapture, HookError> {
     let tid = match writer {
         Writer::SignalCatcher => catcher::find(0).map_err(HookError::Io)?,
-        Writer::Thread(tid) => task::name(tid).map_err(HookError::Io)?.map(|_| tid),
+        Writer::Thread(tid) => task::lives(tid).map_err(HookError::Io)?.then_some(tid),
     };
     let tid = tid.filter(|&tid| tid > 0).ok_or(HookError::NoThread)?;
 

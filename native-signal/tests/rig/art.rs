@@ -40,8 +40,14 @@ pub(crate) fn blocks(signal: i32) -> bool {
 }
 
 /// Starts a thread that does what ART's does; returns when it waits. It ends after `lives` signals.
+///
+/// It is born with ART's mask (`Runtime::BlockSignals` comes before any thread): one that bears the name with SIGQUIT
+/// open runs our handler on a forwarded signal, and is refused as the catcher from then on.
 pub(crate) fn start_catcher(page: &'static Page, name: &str, lives: u64) -> thread::JoinHandle<()> {
     page.catcher_tid.store(0, Ordering::SeqCst);
+    let mut own = set_of(&[]);
+    // SAFETY: a valid set, and a place for the old one.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set_of(&[libc::SIGQUIT, libc::SIGUSR1]), &mut own) };
     let thread = thread::Builder::new()
         .name(name.to_owned())
         .spawn(move || {
@@ -61,6 +67,8 @@ pub(crate) fn start_catcher(page: &'static Page, name: &str, lives: u64) -> thre
             }
         })
         .unwrap();
+    // SAFETY: the set that it had.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &own, std::ptr::null_mut()) };
     wait_until("the catcher", || page.catcher_tid.load(Ordering::SeqCst) != 0);
     thread
 }

@@ -94,9 +94,10 @@ impl Played {
         }
     }
 
-    /// Sends signals that the leader must take: each after it left the handler and the former was received. (One that
-    /// comes while the handler runs, with SIGQUIT masked on the leader, goes from the kernel to the catcher: not lost,
-    /// and not sensed.)
+    /// Sends signals that the leader must take: each after it left the handler, and the catcher waits again. (One that
+    /// comes while the handler runs, with SIGQUIT masked on the leader, goes from the kernel to the catcher; and one
+    /// that waits for a leader without a processor is taken by a catcher that comes back from its dump first. Neither
+    /// is lost; they are not sensed.)
     #[track_caller]
     pub(crate) fn send_taken(&mut self, number: u64, received: impl Fn(&Page) -> u64) {
         for _ in 0..number {
@@ -115,15 +116,26 @@ impl Played {
         }
     }
 
-    /// Waits until the leader has left the handler.
+    /// Waits until the leader has left the handler and the catcher is back in `sigwait`.
     pub(crate) fn leader_opens(&self) {
-        wait_until("an open leader", || self.leader_is_open());
+        wait_until("an open leader", || self.is_open(self.pid().into()) && self.catcher_waits());
     }
 
-    fn leader_is_open(&self) -> bool {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:\t")).unwrap();
-        u64::from_str_radix(mask, 16).unwrap() & 1 << (libc::SIGQUIT - 1) == 0
+    /// Whether the catcher is in `sigwait`, if it is to come back there.
+    pub(crate) fn catcher_waits(&self) -> bool {
+        let tid = self.page.catcher_tid.load(Ordering::SeqCst);
+        tid == 0 || self.page.catcher_busy.load(Ordering::SeqCst) == 1 || self.is_open(tid)
+    }
+
+    /// Whether a thread has SIGQUIT open and none waiting for it, by its status in `/proc`; one in `sigwait` reads as
+    /// open, also when it has been woken for one that it has not run to take. True for one that is gone.
+    fn is_open(&self, tid: i64) -> bool {
+        let status =
+            fs::read_to_string(format!("/proc/{}/task/{tid}/status", self.pid())).unwrap_or_default();
+        ["SigBlk:\t", "SigPnd:\t"].iter().all(|name| {
+            let Some(set) = status.lines().find_map(|line| line.strip_prefix(name)) else { return true };
+            u64::from_str_radix(set, 16).unwrap() & 1 << (libc::SIGQUIT - 1) == 0
+        })
     }
 
     /// Sends as fast as the system calls go. The kernel merges a signal with one that is pending.

@@ -3,7 +3,8 @@
 //!
 //! Who counts: the sender counts what it sent, the Signal Catcher and the older handler count what they got, both into
 //! a page that the code under test does not know. `rig` runs all cases, `rig WORD...` those whose names contain one of
-//! the words, `rig --list` names them; `rig random` runs situations drawn by seed (see `random`), `rig latency` measures.
+//! the words, `rig --list` names them; `rig random` runs situations drawn by seed (see `random`), `rig latency` measures,
+//! `rig race` is a fault that ThreadSanitizer must find.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod alloc;
@@ -11,6 +12,8 @@ mod alloc;
 mod art;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod cases;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod control;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod driver;
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -23,7 +23,11 @@ pub(crate) struct Log {
 impl Log {
     /// Safe in a signal handler.
     pub(crate) fn note(&self) {
-        let now = native_signal::boottime_ns();
+        self.note_at(native_signal::boottime_ns());
+    }
+
+    /// Safe in a signal handler.
+    pub(crate) fn note_at(&self, now: u64) {
         let index = self.count.fetch_add(1, Ordering::SeqCst) as usize;
         if let Some(place) = self.at.get(index) {
             place.store(now, Ordering::SeqCst);

@@ -1,12 +1,12 @@
 //! One thread's events, a block at a time.
 
 use super::index::{Block, Thread};
-use super::{read_full, u32_at, u64_at};
+use super::{read_some, u32_at, u64_at};
+use crate::cursor::Cursor;
 use crate::error::{Fault, ReadError};
-use crate::event::{self, Event};
+use crate::event::Event;
 use crate::layout::{self, block as at};
 use crate::source::Source;
-use crate::{ids, word};
 
 /// What a stream of events yields.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -18,7 +18,7 @@ pub enum Item {
         /// What happened.
         event: Event,
     },
-    /// Words that are not here: recycled, or lost with a damaged block. What was open stays open.
+    /// Words that are not here: recycled, cut off, or lost with a damaged block. What was open stays open.
     Lost {
         /// How many.
         words: u64,
@@ -34,6 +34,8 @@ pub struct Events<'a, S: ?Sized> {
     blocks: core::slice::Iter<'a, Block>,
     block: Option<Open>,
     buffer: Vec<u8>,
+    /// Those of the block in hand, as far as they are there.
+    words: Vec<u64>,
     /// Time of the last event.
     now: u64,
     /// Words written up to the end of the last block; `None` before the first.
@@ -44,9 +46,11 @@ pub struct Events<'a, S: ?Sized> {
 #[derive(Debug)]
 struct Open {
     offset: u64,
-    t0: u64,
-    head: usize,
-    next: usize,
+    cursor: Cursor,
+    /// Words that the file no longer holds, behind those that the cursor goes through.
+    cut: u64,
+    /// How far the cursor goes.
+    present: usize,
 }
 
 impl<'a, S: Source> Events<'a, S> {
@@ -56,6 +60,7 @@ impl<'a, S: Source> Events<'a, S> {
             blocks: thread.blocks.iter(),
             block: None,
             buffer: vec![0; layout::BLOCK_LEN],
+            words: Vec::with_capacity(layout::BLOCK_WORDS),
             now: 0,
             expected_base: None,
             failed: false,
@@ -67,60 +72,56 @@ impl<'a, S: Source> Events<'a, S> {
         let missing = self.expected_base.map_or(0, |end| block.base.saturating_sub(end));
         self.expected_base = Some(block.base + u64::from(block.head));
         let length = at::WORDS + block.head as usize * 8;
-        let whole = read_full(self.source, block.offset, &mut self.buffer[..length])?;
+        let read = read_some(self.source, block.offset, &mut self.buffer[..length])?;
         // The writer may have reused the block since it was indexed.
-        let same = u64_at(&self.buffer, at::SEQUENCE) == block.sequence
+        let same = read >= at::WORDS
+            && u64_at(&self.buffer, at::SEQUENCE) == block.sequence
             && u64_at(&self.buffer, at::T0) == block.t0
-            && u32_at(&self.buffer, at::HEAD) >= block.head;
-        if !whole || !same {
+            && (block.published..=layout::BLOCK_WORDS as u32).contains(&u32_at(&self.buffer, at::HEAD));
+        if !same {
             return Ok(Some(Item::Lost { words: missing + u64::from(block.head) }));
         }
-        self.now = self.now.max(block.t0);
-        self.block = Some(Open { offset: block.offset, t0: block.t0, head: block.head as usize, next: 0 });
+        // A file that was cut inside of the block still holds the words before the cut.
+        let present = (read - at::WORDS) / 8;
+        let limit = self.blocks.as_slice().first().map_or(u64::MAX, |next| next.t0);
+        let (words, _) = self.buffer[at::WORDS..at::WORDS + present * 8].as_chunks();
+        self.words.clear();
+        self.words.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
+        let cursor = Cursor::new(block.t0, present).contained(limit, &self.words);
+        self.block =
+            Some(Open { offset: block.offset, cursor, cut: u64::from(block.head) - present as u64, present });
         Ok((missing > 0).then_some(Item::Lost { words: missing }))
     }
 
+    /// Nearly all words.
     #[inline]
-    fn word(&self, index: usize) -> u64 {
-        u64_at(&self.buffer, at::WORDS + index * 8)
+    fn step_plain(&mut self) -> Option<Item> {
+        let (time, event) = self.block.as_mut()?.cursor.step_plain(&self.words)?;
+        self.now = self.now.max(time);
+        Some(Item::Event { time: self.now, event })
     }
 
-    #[inline]
     fn step(&mut self) -> Option<Item> {
         let open = self.block.as_mut()?;
-        if open.next >= open.head {
-            self.block = None;
-            return None;
+        let words = &self.words;
+        match open.cursor.step(|index| words[index]) {
+            Some(Ok((time, event))) => {
+                self.now = self.now.max(time);
+                Some(Item::Event { time: self.now, event })
+            }
+            None if open.cut == 0 => {
+                self.block = None;
+                None
+            }
+            None => self.block.take().map(|open| Item::Lost { words: open.cut }),
+            Some(Err(bad)) => self.block.take().map(|open| match open.cut {
+                0 => {
+                    Item::Fault(Fault::BadEvent { offset: open.offset + (at::WORDS + bad.index * 8) as u64 })
+                }
+                // Its payload, if it has one, lies behind the cut.
+                cut => Item::Lost { words: cut + (open.present - bad.index) as u64 },
+            }),
         }
-        let (first, t0, head) = (open.next, open.t0, open.head);
-        let word_offset = open.offset + (at::WORDS + first * 8) as u64;
-        let word = self.word(first);
-        let id = word::id(word);
-        let payload_len = event::payload_len(id);
-        let next = first + 1 + payload_len;
-        if next > head || word == 0 {
-            self.block = None;
-            return Some(Item::Fault(Fault::BadEvent { offset: word_offset }));
-        }
-        if payload_len == 0 && (ids::is_method(id) || id == ids::DISPATCH) {
-            // Nearly all words: nothing to gather.
-            self.block.as_mut()?.next = next;
-            self.now = word::time(word, t0, self.now);
-            let event = if word::is_begin(word) { Event::Enter(id) } else { Event::Exit(id) };
-            return Some(Item::Event { time: self.now, event });
-        }
-        let mut payload = [0; event::MAX_PAYLOAD];
-        for (i, slot) in payload[..payload_len].iter_mut().enumerate() {
-            *slot = self.word(first + 1 + i);
-        }
-        self.block.as_mut()?.next = next;
-        let event = Event::decode(word::is_begin(word), id, &payload[..payload_len]);
-        self.now = match event {
-            // The field of a TIME event cannot say how far away it is: its payload does.
-            Event::Time(full) => full.max(self.now),
-            _ => word::time(word, t0, self.now),
-        };
-        Some(Item::Event { time: self.now, event })
     }
 }
 
@@ -129,6 +130,17 @@ impl<S: Source> Iterator for Events<'_, S> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        match self.step_plain() {
+            Some(item) => Some(Ok(item)),
+            None => self.next_of_any_kind(),
+        }
+    }
+}
+
+impl<S: Source> Events<'_, S> {
+    /// Not inlined: so the caller's loop over methods stays small.
+    #[inline(never)]
+    fn next_of_any_kind(&mut self) -> Option<Result<Item, ReadError>> {
         loop {
             if let Some(item) = self.step() {
                 return Some(Ok(item));

@@ -32,6 +32,7 @@ pub struct Recording<S> {
     threads: Vec<Thread>,
     texts: Texts,
     sections: Vec<Section>,
+    torn: Option<Section>,
     faults: Faults,
 }
 
@@ -59,23 +60,30 @@ pub(crate) fn read_array<const N: usize>(
 
 /// Fills `buffer`, or says that the file ends before.
 pub(crate) fn read_full(source: &impl Source, offset: u64, buffer: &mut [u8]) -> Result<bool, ReadError> {
+    Ok(read_some(source, offset, buffer)? == buffer.len())
+}
+
+/// Fills `buffer` as far as the file goes, and says how far that is.
+pub(crate) fn read_some(source: &impl Source, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
     let mut done = 0;
     while done < buffer.len() {
-        let at = offset + done as u64;
+        let at = offset.saturating_add(done as u64);
         match source.read_at(at, &mut buffer[done..]) {
-            Ok(0) => return Ok(false),
-            Ok(n) => done += n,
+            Ok(0) => break,
+            // A source that counts more than it was asked for is not believed.
+            Ok(n) => done += n.min(buffer.len() - done),
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(source) => return Err(ReadError::Io { offset: at, source }),
         }
     }
-    Ok(true)
+    Ok(done)
 }
 
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
 }
 
+#[inline]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
 }
@@ -94,11 +102,11 @@ impl<S: Source> Recording<S> {
         for region in regions.iter().filter(|r| r.kind == RegionKind::Strings) {
             texts.read_region(&source, region, &mut faults)?;
         }
-        let sections = sections::walk(&source, header.sections_at, &mut faults)?;
-        for section in sections.iter().filter(|s| s.is_strings()) {
+        let (sections, torn) = sections::walk(&source, header.sections_at, &mut faults)?;
+        for section in sections.iter().chain(&torn).filter(|s| s.is_strings()) {
             texts.read_entries(&sections::payload(&source, section)?.unwrap_or_default());
         }
-        Ok(Self { source, header, threads, texts, sections, faults })
+        Ok(Self { source, header, threads, texts, sections, torn, faults })
     }
 
     /// Where the bytes come from.
@@ -130,6 +138,12 @@ impl<S: Source> Recording<S> {
     /// The sections whose header and payload are whole.
     pub fn sections(&self) -> &[Section] {
         &self.sections
+    }
+
+    /// The section in which the file ends; its `length` is what is there of the payload. No sum vouches for
+    /// that: of use for text that is better cut than missing.
+    pub fn torn_section(&self) -> Option<&Section> {
+        self.torn.as_ref()
     }
 
     /// A section's payload; `None` if the file has become shorter.

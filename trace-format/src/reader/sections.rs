@@ -25,8 +25,13 @@ impl Section {
     }
 }
 
-pub(super) fn walk(source: &impl Source, start: u64, faults: &mut Faults) -> Result<Vec<Section>, ReadError> {
+/// The sections that are whole, and the one in which the file ends, if its header is whole: `length` is
+/// then how much of its payload is there.
+pub(super) type Walked = (Vec<Section>, Option<Section>);
+
+pub(super) fn walk(source: &impl Source, start: u64, faults: &mut Faults) -> Result<Walked, ReadError> {
     let mut sections = Vec::new();
+    let mut torn = None;
     let mut at = start;
     while at < source.len() {
         let header = read_array::<{ section::HEADER_LEN }>(source, at)?;
@@ -41,9 +46,11 @@ pub(super) fn walk(source: &impl Source, start: u64, faults: &mut Faults) -> Res
             offset: payload_at,
             length: header.length,
         };
-        let inside = header.length <= section::MAX_PAYLOAD && header.length <= source.len() - payload_at;
-        if !inside {
+        let present = source.len() - payload_at;
+        if header.length > section::MAX_PAYLOAD || header.length > present {
             faults.add(Fault::BadSection { offset: at });
+            // A header with a right sum does not lie about its length: what is missing was cut off.
+            torn = (header.length <= section::MAX_PAYLOAD).then_some(Section { length: present, ..section });
             break;
         }
         match payload(source, &section)? {
@@ -52,7 +59,7 @@ pub(super) fn walk(source: &impl Source, start: u64, faults: &mut Faults) -> Res
         }
         at = payload_at + header.length.next_multiple_of(8);
     }
-    Ok(sections)
+    Ok((sections, torn))
 }
 
 pub(super) fn payload(source: &impl Source, section: &Section) -> Result<Option<Vec<u8>>, ReadError> {

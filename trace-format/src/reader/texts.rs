@@ -10,11 +10,15 @@ use crate::source::Source;
 
 /// The most bytes of texts that a reader takes.
 const MAX_BYTES: u64 = 64 << 20;
+/// The most texts. A file of empty ones would else cost six times its length in memory.
+const MAX_TEXTS: usize = 1 << 20;
 
 /// Texts by id.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     by_id: HashMap<TextId, Box<str>>,
+    /// Length of all of them.
+    bytes: u64,
     overflow: u32,
 }
 
@@ -75,10 +79,14 @@ impl Texts {
         while let Some(entry) = bytes.get(at..at + 8) {
             let (id, length) = (u32_at(entry, 0), u32_at(entry, 4) as usize);
             let Some(text) = length.checked_add(at + 8).and_then(|end| bytes.get(at + 8..end)) else { break };
-            if id == 0 {
+            if id == 0 || self.by_id.len() >= MAX_TEXTS || self.bytes + text.len() as u64 > MAX_BYTES {
                 break;
             }
-            self.by_id.insert(TextId(id), String::from_utf8_lossy(text).into());
+            // An id is given once: what comes later under the same one is damage.
+            self.by_id.entry(TextId(id)).or_insert_with(|| {
+                self.bytes += text.len() as u64;
+                String::from_utf8_lossy(text).into()
+            });
             at += (8 + length).next_multiple_of(4);
         }
         at.min(bytes.len())

@@ -140,12 +140,15 @@ fn judge_coming_and_going(played: &mut Played) {
 fn play_again(page: &'static Page) {
     block_as_art();
     let catcher = start_catcher(page, "Signal Catcher", 1);
+    let tid = page.catcher_tid.load(Ordering::SeqCst);
     assert_eq!(install(page).uninstall(), Uninstalled::PassThrough { leader_open: false });
     page.reach(1);
     catcher.join().unwrap();
     // Joined is not gone: for a while it is still listed under its name, and no catcher for all that.
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::DefaultAction });
+    let listed = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat"));
+    let seen = (sensor.counters(), sensor.last_error(), listed);
+    assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::DefaultAction }, "{seen:?}");
     assert!(blocks(libc::SIGQUIT));
     page.reach(2);
 }

@@ -191,9 +191,11 @@ impl Draw {
     /// Takes out what would mean nothing together.
     fn reconcile(&mut self) {
         if self.lives != 0 {
-            // Whom a signal reaches while there is no catcher is decided by who comes next: one at a time. And a new
-            // catcher is found by reading /proc.
-            self.bursts.iter_mut().for_each(|burst| burst.count = 1);
+            // A handler of the rig's that forwards knows no better than to send to a catcher that is just ending: one at
+            // a time then, so that it is alive. Ours must see to it that each burst's last one arrives.
+            let most = if self.before == Before::HandlerForwards { 1 } else { 50 };
+            self.bursts.iter_mut().for_each(|burst| burst.count = burst.count.min(most));
+            // A new catcher is found by reading /proc.
             self.descriptors = Descriptors::Enough;
             if self.leader == Leader::ComesAndGoes {
                 self.leader = Leader::Nanosleep;

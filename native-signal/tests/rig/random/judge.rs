@@ -41,6 +41,8 @@ struct Judge<'a> {
     sent_ns: Vec<u64>,
     /// Arrivals up to the end of the last burst.
     accounted: u64,
+    /// How many of the last burst count as merged.
+    merged_of_last: u64,
     outcome: Outcome,
 }
 
@@ -63,8 +65,16 @@ pub(crate) fn judge(seed: u64, draw: &Draw, withhold: bool, no_fork: bool) -> Ou
     }
     let child = command.spawn().unwrap();
     let patience = if withhold { LITTLE_PATIENCE } else { PATIENCE };
-    let mut judge =
-        Judge { page, draw, child, patience, sent_ns: Vec::new(), accounted: 0, outcome: Outcome::default() };
+    let mut judge = Judge {
+        page,
+        draw,
+        child,
+        patience,
+        sent_ns: Vec::new(),
+        accounted: 0,
+        merged_of_last: 0,
+        outcome: Outcome::default(),
+    };
     judge.run(Random::new(!seed));
     let _ = judge.child.kill();
     let _ = judge.child.wait();
@@ -150,12 +160,16 @@ impl Judge<'_> {
         self.page.catcher.count() + self.page.older.count()
     }
 
-    /// What came after its burst was quiet is a signal's second arrival: each burst's last one was seen.
+    /// What came after its burst was quiet (the sensor looks for a catcher that ended for up to a second) is of that
+    /// burst still: one that counted as merged, or a second arrival where there is none.
     fn late(&mut self, received: u64) {
         let late = received - self.accounted;
-        if late > 0 {
-            self.outcome.twice += late;
-            self.outcome.say(&format!("{late} received after all was quiet"));
+        let first = late.min(self.merged_of_last);
+        self.merged_of_last -= first;
+        self.outcome.merged -= first;
+        if late > first {
+            self.outcome.twice += late - first;
+            self.outcome.say(&format!("{} received after all was quiet", late - first));
         }
     }
 
@@ -201,7 +215,8 @@ impl Judge<'_> {
         self.accounted = self.received();
         let received = self.accounted - before;
         self.outcome.twice += received.saturating_sub(count);
-        self.outcome.merged += count.saturating_sub(received);
+        self.merged_of_last = count.saturating_sub(received);
+        self.outcome.merged += self.merged_of_last;
         if received > count {
             self.outcome.say(&format!("{received} received of a burst of {count}"));
         }

@@ -127,30 +127,37 @@ pub(crate) fn play(words: &[String]) {
 pub(crate) fn run(plan: &Plan) -> bool {
     let begin = Instant::now();
     let next = AtomicU64::new(0);
-    let total = Mutex::new((Outcome::default(), 0));
-    std::thread::scope(|scope| {
-        for _ in 0..plan.jobs {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= plan.cases {
-                        return;
-                    }
-                    let seed = plan.seed.wrapping_add(index);
-                    let draw = draw(seed, plan.withhold, plan.no_fork);
-                    let outcome = judge::judge(seed, &draw, plan.withhold, plan.no_fork);
-                    if plan.verbose || !plan.withhold && !outcome.notes.is_empty() {
-                        println!("seed {seed}: {outcome:?}\n  {draw:?}");
-                    }
-                    let mut total = total.lock().unwrap();
-                    total.0 += &outcome;
-                    total.1 += u64::from(outcome.failures() > 0);
-                }
-            });
+    let total = Mutex::new((Outcome::default(), 0, Vec::new()));
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= plan.cases {
+                return;
+            }
+            let seed = plan.seed.wrapping_add(index);
+            let draw = draw(seed, plan.withhold, plan.no_fork);
+            let outcome = judge::judge(seed, &draw, plan.withhold, plan.no_fork);
+            if plan.verbose || !plan.withhold && outcome.failures() > 0 {
+                println!("seed {seed}: {outcome:?}\n  {draw:?}");
+            }
+            let mut total = total.lock().unwrap();
+            total.0 += &outcome;
+            total.1 += u64::from(outcome.failures() > 0);
+            if outcome.twice > 0 {
+                total.2.push(seed);
+            }
         }
+    };
+    std::thread::scope(|scope| {
+        let jobs: Vec<_> = (0..plan.jobs).map(|_| scope.spawn(work)).collect();
+        // One by one: ThreadSanitizer sees pthread_join, and not how a scope waits for the rest.
+        jobs.into_iter().for_each(|job| job.join().unwrap());
     });
-    let (sum, failed) = total.into_inner().unwrap();
+    let (sum, failed, twice) = total.into_inner().unwrap();
     print_sums(plan, &sum, failed, begin);
+    if !twice.is_empty() {
+        println!("  delivered twice in the cases of seed {twice:?}");
+    }
     // What was sent is where it went. (ThreadSanitizer keeps handlers back where nobody can look, so that one burst's
     // signal may be counted with the next.)
     let adds_up =

@@ -1,37 +1,190 @@
 package dev.anrscope;
 
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
+import sun.misc.Unsafe;
+
 /**
  * What instrumented classes call. All of it is static, and all of it does nothing if the recorder's
  * library cannot be loaded or the property {@code anrscope.off} is {@code true}.
  *
  * <p>The class must be initialised on the thread that is to be the recorded main thread: the first call
  * does it. It is the program's first class that is instrumented, so on Android it is the main thread and on
- * a JVM the thread that runs {@code main}.
+ * a JVM the thread that runs {@code main}. What that thread records while the class is being initialised (a class
+ * loader may be instrumented) is left out, begins and ends alike.
+ *
+ * <h2>The two ways of a method's event</h2>
+ * In coarse mode {@link #i} and {@link #o} write the word themselves, into the block that the native writer of the
+ * thread has open. Where the next one goes is kept here, and nowhere else; the word is there once it is stored, because
+ * a 0 was stored behind it before ({@code block.rs}). They turn to the native writer when the thread's door is closed
+ * ({@code door.rs}), which it is after anything that was recorded natively, and when the block is full; it takes the
+ * pen, writes the event, and gives back where to go on. In precise mode, and where {@code sun.misc.Unsafe} cannot be used,
+ * they always do.
+ *
+ * <p>Nothing in here calls code that could be instrumented, so no event comes in the middle of another.
+ *
+ * <p>Virtual threads are left out: they move between the threads that carry them, and one recording of a carrier would
+ * mix the calls of many. The recording says so.
  *
  * <p>Properties: {@code anrscope.lib} (the library's absolute path; without it {@code libanrscope.so} is
  * looked for where the system looks), {@code anrscope.dir} (folder of the recording, default the working
- * folder), {@code anrscope.clock} ({@code precise}, the default, or {@code coarse}), {@code
+ * folder, on Android none until {@link #destination}), {@code anrscope.threads} ({@code main}: the recorded main thread
+ * alone), {@code anrscope.clock} ({@code precise}, the default, or {@code coarse}), {@code
  * anrscope.mapId} (identity of the method map; else that of the class {@code dev.anrscope.MapId}), {@code
  * anrscope.name} (the process's name in the recording), {@code anrscope.mainWords} and {@code
- * anrscope.poolWords} (sizes of the rings in words of 8 bytes).
+ * anrscope.poolWords} (sizes of the rings in words of 8 bytes), {@code anrscope.budget} (events a second
+ * from which on a method whose calls are short is switched off; none by default), {@code anrscope.switches}
+ * ({@code false}: methods cannot be switched off, and an event is a little cheaper), {@code anrscope.unsafe}
+ * ({@code true}: the JVM was told to let sun.misc.Unsafe pass without a word, see {@link #unsafe}), {@code
+ * anrscope.trace_text} ({@code true}: thread dumps are copied into the recording).
  */
 public final class MethodBeat {
+    /** Bytes of a block, less one; blocks start at multiples of their length. */
+    private static final int IN_BLOCK = 8191;
+
+    /** A block is written to by Java for less than 2^this ns. */
+    private static final int GAP_BITS = 42;
+
+    /** How many method ids there are: 1 to this. */
+    private static final int LAST = 0xFEFFF;
+
+    /**
+     * What the other threads have: the address of their native writer, 0 without a place in the recording; that of its
+     * door; and what main has in {@link #behind}.
+     */
+    private static final ThreadLocal<long[]> WRITER = new ThreadLocal<long[]>();
+
+    /** Class names that have an id already; see {@link #className}. */
+    private static final Name[] NAMES = new Name[1024];
+
+    private static final Thread MAIN = Thread.currentThread();
+
+    /** The address of main's native writer; 0 if nothing is recorded. */
+    private static final long MAIN_WRITER = load();
+
     /** Constant from here on, so that a compiler leaves nothing of the calls where it is false. */
-    private static final boolean ON = load();
+    private static final boolean ON = MAIN_WRITER != 0;
+
+    /** The address of main's door. */
+    private static final long DOOR = ON ? address(3) : 0;
+
+    /** The time word's address. */
+    private static final long TIME = ON ? address(0) : 0;
+
+    /** The switches' address: a byte a method, not 0 if it is off or no method. */
+    private static final long OFF = ON ? address(1) : 0;
+
+    /** Whether methods can be switched off. Without, a look at the id takes the place of the look at the switch. */
+    private static final boolean SWITCHES = !"false".equals(System.getProperty("anrscope.switches"));
+
+    /** Null where events go through the native writer. */
+    private static final Unsafe U = ON ? unsafe() : null;
+
+    /** The address behind main's next word, where a 0 goes first; 0 where events go through the native writer. */
+    private static long behind;
+
+    /** The class of virtual threads; null where there are none. */
+    private static final Class<?> VIRTUAL = virtual();
+
+    private static volatile boolean virtualTold;
 
     private MethodBeat() {}
 
     /** A method begins. */
     public static void i(int id) {
-        if (ON && enter(id) != 0) {
-            nameThread(Thread.currentThread().getName());
+        if (ON) {
+            if (Thread.currentThread() == MAIN) {
+                long at = behind;
+                if (U != null && (at & IN_BLOCK) != 0) {
+                    if (SWITCHES
+                            ? id >>> 20 != 0 || U.getByte(OFF + id) != 0
+                            : id + (Integer.MIN_VALUE - 1) >= LAST + Integer.MIN_VALUE) {
+                        return;
+                    }
+                    long since = U.getLong(DOOR);
+                    if (since >= 0) {
+                        U.putLong(at, 0);
+                        U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
+                        behind = at + 8;
+                        return;
+                    }
+                }
+                behind = enter(MAIN_WRITER, id, at);
+            } else {
+                other(id, Long.MIN_VALUE);
+            }
         }
     }
 
     /** A method ends, by whatever way. */
     public static void o(int id) {
         if (ON) {
-            exit(id);
+            if (Thread.currentThread() == MAIN) {
+                long at = behind;
+                if (U != null && (at & IN_BLOCK) != 0) {
+                    if (SWITCHES
+                            ? id >>> 20 != 0 || U.getByte(OFF + id) != 0
+                            : id + (Integer.MIN_VALUE - 1) >= LAST + Integer.MIN_VALUE) {
+                        return;
+                    }
+                    long since = U.getLong(DOOR);
+                    if (since >= 0) {
+                        U.putLong(at, 0);
+                        U.putLong(at - 8, (long) id << 43 | since);
+                        behind = at + 8;
+                        return;
+                    }
+                }
+                behind = exit(MAIN_WRITER, id, at);
+            } else {
+                other(id, 0);
+            }
+        }
+    }
+
+    /** An event of another thread than main; {@code begin} is the word's upper bit. */
+    private static void other(int id, long begin) {
+        if (VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread())) {
+            tellVirtual();
+            return;
+        }
+        long[] place = WRITER.get();
+        if (place == null) {
+            place = joined();
+        }
+        if (place[0] == 0) {
+            return;
+        }
+        long at = place[2];
+        if (U != null && (at & IN_BLOCK) != 0) {
+            if (SWITCHES
+                    ? id >>> 20 != 0 || U.getByte(OFF + id) != 0
+                    : id + (Integer.MIN_VALUE - 1) >= LAST + Integer.MIN_VALUE) {
+                return;
+            }
+            long since = U.getLong(TIME) - U.getLong(place[1] + 8);
+            if (since >>> GAP_BITS == 0) {
+                U.putLong(at, 0);
+                U.putLong(at - 8, begin | (long) id << 43 | since);
+                place[2] = at + 8;
+                return;
+            }
+        }
+        place[2] = begin != 0 ? enter(place[0], id, at) : exit(place[0], id, at);
+    }
+
+    /** A thread's first event. */
+    private static long[] joined() {
+        long writer = join(Thread.currentThread().getName());
+        long[] place = {writer, writer == 0 || U == null ? 0 : U.getLong(writer), 0};
+        WRITER.set(place);
+        return place;
+    }
+
+    /** An activity's window gains or loses focus: once for each time, whatever the activity overrides. */
+    public static void at(android.app.Activity activity, boolean hasFocus) {
+        if (ON) {
+            focus(activity == null ? null : ((Object) activity).getClass().getName(), hasFocus);
         }
     }
 
@@ -41,29 +194,154 @@ public final class MethodBeat {
      * @param on what is waited on or for; may be null
      */
     public static void wb(int kind, Object on) {
-        if (ON) {
-            waitBegin(kind, System.identityHashCode(on), on == null ? null : on.getClass().getName());
+        if (ON && known()) {
+            waitBegin(kind, System.identityHashCode(on), on == null ? 0 : className(on.getClass()));
         }
     }
 
     /** A wait ends. */
     public static void we(int kind, Object on) {
-        if (ON) {
+        if (ON && known()) {
             waitEnd(kind, System.identityHashCode(on));
         }
     }
 
     /** The calling thread has left a monitor. */
     public static void wr(Object on) {
-        if (ON) {
+        if (ON && known()) {
             released(System.identityHashCode(on));
         }
     }
 
-    private static boolean load() {
+    /**
+     * Asks for a thread dump of this process, which is written where it always is, and returns before it is. The
+     * recording says that it was asked for here.
+     *
+     * @return whether it was asked for
+     */
+    public static boolean dump() {
+        return ON && askForDump();
+    }
+
+    /**
+     * Says in which folder the recording's file is to be, if it has none: on Android there is no folder before there is a
+     * Context. What was recorded before is in memory and moves there; a thread of ours does that.
+     */
+    public static void destination(String folder) {
+        if (ON && folder != null) {
+            setDestination(folder);
+        }
+    }
+
+    /** Records nothing from here on, as in the background. What is open stays open. */
+    public static void pause() {
+        if (ON) {
+            control(0);
+        }
+    }
+
+    /** Goes on after {@link #pause}, or changes the clock while recording. */
+    public static void resume(boolean coarse) {
+        if (ON) {
+            control(coarse ? 2 : 1);
+        }
+    }
+
+    /** Switches the method with this id off, or on again. */
+    public static void method(int id, boolean on) {
+        if (ON) {
+            setMethod(id, on);
+        }
+    }
+
+    /** Whether the calling thread is one that is recorded; it joins if it is new. */
+    private static boolean known() {
+        if (Thread.currentThread() == MAIN) {
+            return true;
+        }
+        if (VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread())) {
+            tellVirtual();
+            return false;
+        }
+        long[] place = WRITER.get();
+        return (place == null ? joined() : place)[0] != 0;
+    }
+
+    private static void tellVirtual() {
+        if (!virtualTold) {
+            virtualTold = true;
+            // Others may have been as fast: then it is told twice.
+            notice("virtual threads are left out of this recording");
+        }
+    }
+
+    private static Class<?> virtual() {
+        try {
+            return Class.forName("java.lang.BaseVirtualThread", false, null);
+        } catch (Throwable none) {
+            return null;
+        }
+    }
+
+    /** A class that has an id for its name. Does not keep the class. */
+    private static final class Name extends WeakReference<Class<?>> {
+        final int id;
+
+        Name(Class<?> of, int id) {
+            super(of);
+            this.id = id;
+        }
+    }
+
+    /** The id of a class's name: without a lock or an allocation once it is known. */
+    private static int className(Class<?> of) {
+        int at = System.identityHashCode(of) & NAMES.length - 1;
+        Name known = NAMES[at];
+        if (known != null && known.get() == of) {
+            return known.id;
+        }
+        int id = text(of.getName());
+        // Final fields: another thread sees the whole of it or nothing.
+        NAMES[at] = new Name(of, id);
+        return id;
+    }
+
+    /**
+     * What writes to an address, if it may be used and does what it should.
+     *
+     * <p>From Java 24 on the first use prints a warning on the program's stderr, unless the JVM was told not to
+     * (--sun-misc-unsafe-memory-access=allow); whoever has told it says so by the property. On 32 bits a long is
+     * not loaded at once everywhere. Android has the methods from API 24 on.
+     */
+    private static Unsafe unsafe() {
+        try {
+            boolean silent = Boolean.getBoolean("anrscope.unsafe") || major() < 24;
+            if (!silent || address(2) != 8) {
+                return null;
+            }
+            Unsafe.class.getMethod("putLong", long.class, long.class);
+                        Field field = Unsafe.class.getDeclaredField("theUnsafe");
+            field.setAccessible(true);
+            Unsafe unsafe = (Unsafe) field.get(null);
+            // 0 is no method's id: never on.
+            return unsafe.getByte(address(1)) == 1 ? unsafe : null;
+        } catch (Throwable without) {
+            return null;
+        }
+    }
+
+    /** 8 for 1.8, 17 for 17; 0 on Android, whose specification is 0.9. */
+    private static int major() {
+        String version = System.getProperty("java.specification.version", "0");
+        String[] parts = version.split("\\.");
+        int first = Integer.parseInt(parts[0]);
+        return first == 1 && parts.length > 1 ? Integer.parseInt(parts[1]) : first;
+    }
+
+    private static long load() {
         try {
             if (Boolean.getBoolean("anrscope.off")) {
-                return false;
+                return 0;
             }
             String library = System.getProperty("anrscope.lib");
             if (library == null) {
@@ -72,16 +350,23 @@ public final class MethodBeat {
                 System.load(library);
             }
             return start(
-                    System.getProperty("anrscope.dir", "."),
+                    System.getProperty("anrscope.dir", android() ? null : "."),
                     processName(),
                     mapId(),
                     "coarse".equals(System.getProperty("anrscope.clock")),
                     Long.getLong("anrscope.mainWords", 0L).longValue(),
-                    Long.getLong("anrscope.poolWords", 0L).longValue());
+                    Long.getLong("anrscope.poolWords", 0L).longValue(),
+                    Long.getLong("anrscope.budget", 0L).longValue(),
+                    Boolean.getBoolean("anrscope.trace_text"),
+                    "main".equals(System.getProperty("anrscope.threads")));
         } catch (Throwable untraced) {
             // The program is worth more than its trace: it runs on without.
-            return false;
+            return 0;
         }
+    }
+
+    private static boolean android() {
+        return "Dalvik".equals(System.getProperty("java.vm.name"));
     }
 
     /** The main class or jar, as the launcher tells it, unless somebody knows better. */
@@ -109,18 +394,42 @@ public final class MethodBeat {
         }
     }
 
-    private static native boolean start(
-            String folder, String process, String mapId, boolean coarse, long mainWords, long poolWords);
+    private static native long start(
+            String folder,
+            String process,
+            String mapId,
+            boolean coarse,
+            long mainWords,
+            long poolWords,
+            long budget,
+            boolean traceText,
+            boolean mainOnly);
 
-    private static native int enter(int id);
+    private static native void setDestination(String folder);
 
-    private static native void exit(int id);
+    private static native long join(String name);
 
-    private static native void nameThread(String name);
+    private static native long address(int what);
 
-    private static native void waitBegin(int kind, int lock, String className);
+    private static native int text(String text);
+
+    private static native void notice(String text);
+
+    private static native void control(int what);
+
+    private static native void setMethod(int id, boolean on);
+
+    private static native long enter(long writer, int id, long behind);
+
+    private static native long exit(long writer, int id, long behind);
+
+    private static native void waitBegin(int kind, int lock, int className);
+
+    private static native void focus(String activityClass, boolean hasFocus);
 
     private static native void waitEnd(int kind, int lock);
 
     private static native void released(int lock);
+
+    private static native boolean askForDump();
 }

@@ -13,6 +13,12 @@ public final class MethodBeat {
         int depth;
         long enters;
         long exits;
+        /** Waits open when the method of the same place in {@code open} was entered. */
+        int[] waitsAtEnter = new int[64];
+        int[] waitKinds = new int[64];
+        int waitDepth;
+        long waits;
+        long releases;
         String wrong;
     }
 
@@ -33,7 +39,9 @@ public final class MethodBeat {
         Calls calls = CALLS.get();
         if (calls.depth == calls.open.length) {
             calls.open = java.util.Arrays.copyOf(calls.open, 2 * calls.depth);
+            calls.waitsAtEnter = java.util.Arrays.copyOf(calls.waitsAtEnter, 2 * calls.depth);
         }
+        calls.waitsAtEnter[calls.depth] = calls.waitDepth;
         calls.open[calls.depth++] = id;
         calls.enters++;
     }
@@ -49,27 +57,68 @@ public final class MethodBeat {
             calls.depth = at >= 0 ? at : calls.depth;
         } else if (calls.depth > 0 && calls.open[calls.depth - 1] == id) {
             calls.depth--;
+            if (calls.waitsAtEnter[calls.depth] != calls.waitDepth && calls.wrong == null) {
+                calls.wrong = "o(" + id + ") with waits open since its i";
+            }
         } else if (calls.wrong == null) {
             int top = calls.depth > 0 ? calls.open[calls.depth - 1] : 0;
             calls.wrong = "o(" + id + ") while " + top + " is open, " + Thread.currentThread().getName();
         }
     }
 
+    public static void wb(int kind, Object on) {
+        Calls calls = CALLS.get();
+        if (calls.waitDepth == calls.waitKinds.length) {
+            calls.waitKinds = java.util.Arrays.copyOf(calls.waitKinds, 2 * calls.waitDepth);
+        }
+        calls.waitKinds[calls.waitDepth++] = kind;
+        calls.waits++;
+    }
+
+    public static void we(int kind, Object on) {
+        Calls calls = CALLS.get();
+        if (calls.waitDepth > 0 && calls.waitKinds[calls.waitDepth - 1] == kind) {
+            calls.waitDepth--;
+        } else if (calls.wrong == null && !LENIENT) {
+            calls.wrong = "we(" + kind + ") without its wb";
+        }
+        if (kind == 1 && on != null && !Thread.holdsLock(on) && calls.wrong == null) {
+            calls.wrong = "the wait for a monitor has ended, and it is not held";
+        }
+    }
+
+    public static void wr(Object on) {
+        CALLS.get().releases++;
+    }
+
+    public static void at(android.app.Activity activity, boolean hasFocus) {
+        focus.Log.EVENTS.add(((Object) activity).getClass().getSimpleName() + " " + hasFocus);
+    }
+
     private static void report() {
         long enters = 0;
         long exits = 0;
         long open = 0;
+        long waits = 0;
+        long waitsOpen = 0;
+        long releases = 0;
         String wrong = "none";
         for (Calls calls : ALL) {
             enters += calls.enters;
             exits += calls.exits;
             open += calls.depth;
+            waits += calls.waits;
+            waitsOpen += calls.waitDepth;
+            releases += calls.releases;
             wrong = calls.wrong == null ? wrong : calls.wrong;
         }
         try (PrintWriter out = new PrintWriter(System.getProperty("beat.out"), "UTF-8")) {
             out.println("enters=" + enters);
             out.println("exits=" + exits);
             out.println("open=" + open);
+            out.println("waits=" + waits);
+            out.println("waitsOpen=" + waitsOpen);
+            out.println("releases=" + releases);
             out.println("wrong=" + wrong);
         } catch (java.io.IOException failed) {
             failed.printStackTrace();

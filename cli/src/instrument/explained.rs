@@ -1,0 +1,121 @@
+//! `--explain`: what was done to a class, as text and as JSON.
+
+use instrumenter::{ExplainedClass, ExplainedMethod, Inserted, Purpose};
+use serde_json::json;
+use trace_format::event::WaitKind;
+
+/// The classes found by the name that was asked for, as text.
+pub(crate) fn to_text(asked: &str, classes: &[ExplainedClass]) -> String {
+    if classes.is_empty() {
+        return format!("no class {asked} in the inputs, or it could not be read\n");
+    }
+    let mut text = String::new();
+    for class in classes {
+        let source = class.source_file.as_deref().map(|file| format!(" ({file})")).unwrap_or_default();
+        text += &format!("{} in {}{source}\n", class.name.replace('/', "."), class.input.display());
+        if let Some(focus) = &class.focus {
+            text += &format!("  focus: {focus}\n");
+        }
+        for method in &class.methods {
+            text += &method_text(method);
+        }
+    }
+    text
+}
+
+fn method_text(method: &ExplainedMethod) -> String {
+    let id = method.id.map(|id| format!("{id}: ")).unwrap_or_default();
+    let grown = method.code_bytes.map(|(old, new)| format!(", {old} -> {new} bytes")).unwrap_or_default();
+    let rule = method.rule.as_ref().map(|(path, line)| format!(" by {}:{line}", path.display()));
+    let mut text = format!(
+        "  {id}{}{}: {}{}{grown}\n",
+        method.name,
+        method.descriptor,
+        method.decision,
+        rule.unwrap_or_default()
+    );
+    for (inserted, line) in &method.inserted {
+        let old = inserted.old.map_or_else(|| "-".to_owned(), |old| old.to_string());
+        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        text += &format!("      {old:>5} -> {:<5} {}{line}\n", inserted.new, in_words(inserted));
+    }
+    text
+}
+
+fn in_words(inserted: &Inserted) -> String {
+    match inserted.purpose {
+        Purpose::Enter => "enter".to_owned(),
+        Purpose::Lock(true) => "wait for the method's lock, now taken here".to_owned(),
+        Purpose::Lock(false) => {
+            "the method's lock is held: it stays synchronized, for its serial version".to_owned()
+        }
+        Purpose::Return => "exit before the return".to_owned(),
+        Purpose::Throw => "exit before the throw".to_owned(),
+        Purpose::Wait(kind) => format!("{} around the instruction", kind_in_words(kind)),
+        Purpose::Release => "monitor released".to_owned(),
+        Purpose::WaitThrown(kind) => format!("end of the {} that throws", kind_in_words(kind)),
+        Purpose::Handler => "handler that exits when an exception leaves".to_owned(),
+        _ => "more".to_owned(),
+    }
+}
+
+fn kind_in_words(kind: WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Monitor => "wait for a monitor",
+        WaitKind::ObjectWait => "Object.wait",
+        WaitKind::Park => "park",
+        WaitKind::Sleep => "sleep",
+        WaitKind::Join => "join",
+        WaitKind::Blocking => "blocking call",
+    }
+}
+
+/// One class as JSON.
+pub(crate) fn to_json(class: &ExplainedClass) -> serde_json::Value {
+    let inserted = |(inserted, line): &(Inserted, Option<u16>)| {
+        json!({
+            "what": match inserted.purpose {
+                Purpose::Enter => "enter",
+                Purpose::Lock(true) => "lock",
+                Purpose::Lock(false) => "lock_held",
+                Purpose::Return => "return",
+                Purpose::Throw => "throw",
+                Purpose::Wait(_) => "wait",
+                Purpose::Release => "release",
+                Purpose::WaitThrown(_) => "wait_thrown",
+                Purpose::Handler => "handler",
+                _ => "more",
+            },
+            "wait": match inserted.purpose {
+                Purpose::Wait(kind) | Purpose::WaitThrown(kind) => Some(kind as u8),
+                _ => None,
+            },
+            "old": inserted.old,
+            "new": inserted.new,
+            "line": line,
+        })
+    };
+    let method = |method: &ExplainedMethod| {
+        json!({
+            "name": method.name,
+            "descriptor": method.descriptor,
+            "access": method.access,
+            "decision": method.decision.to_string(),
+            "rule": method.rule.as_ref().map(|(path, line)| json!({
+                "file": path.display().to_string(),
+                "line": line,
+            })),
+            "traced": method.code_bytes.is_some(),
+            "id": method.id,
+            "code_bytes": method.code_bytes.map(|(old, new)| json!({"old": old, "new": new})),
+            "inserted": method.inserted.iter().map(inserted).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "input": class.input.display().to_string(),
+        "class": class.name,
+        "source_file": class.source_file,
+        "focus": class.focus.as_ref().map(ToString::to_string),
+        "methods": class.methods.iter().map(method).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,55 @@
+//! Threads with one stack, folded into one.
+
+use std::collections::HashMap;
+
+use super::frame::Frame;
+use super::model::Thread;
+use super::state;
+
+/// Threads that are in one state with one stack.
+#[derive(Debug)]
+pub(crate) struct Group<'a> {
+    /// The threads, in the dump's order.
+    pub(crate) threads: Vec<&'a Thread>,
+}
+
+/// Folds threads: the largest groups first, those of equal size in the dump's order.
+pub(crate) fn fold<'a>(threads: impl Iterator<Item = &'a Thread>) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut places: HashMap<(&str, Vec<Key<'a>>), usize> = HashMap::new();
+    for thread in threads {
+        let key = (state::name(thread), thread.frames.iter().map(key).collect());
+        let place = *places.entry(key).or_insert_with(|| {
+            groups.push(Group { threads: Vec::new() });
+            groups.len() - 1
+        });
+        groups[place].threads.push(thread);
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.threads.len()));
+    groups
+}
+
+/// What makes two frames the same: for native ones without a name, the address in the library.
+#[derive(PartialEq, Eq, Hash, Debug)]
+enum Key<'a> {
+    Java(&'a str, &'a str, Option<u32>),
+    Symbol(&'a str),
+    Address(&'a str, u64),
+}
+
+fn key(frame: &Frame) -> Key<'_> {
+    match frame {
+        Frame::Java(java) => {
+            let line = match java.place {
+                super::frame::Place::Source { line, .. } => line,
+                _ => None,
+            };
+            Key::Java(&java.class, &java.method, line)
+        }
+        Frame::Native(native) => match &native.symbol {
+            Some(symbol) => Key::Symbol(symbol),
+            None => Key::Address(&native.map, native.pc),
+        },
+        Frame::Kernel(kernel) => Key::Symbol(&kernel.symbol),
+    }
+}

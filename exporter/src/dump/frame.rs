@@ -1,0 +1,202 @@
+//! Frames: Java's, the kernel's, and what they share with native ones.
+
+use super::native_frame::NativeFrame;
+
+/// A frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Frame {
+    /// Of the virtual machine.
+    Java(JavaFrame),
+    /// Of native code.
+    Native(NativeFrame),
+    /// Of the kernel.
+    Kernel(KernelFrame),
+}
+
+/// Where in the source a Java frame is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A file, and a line if it is known.
+    Source {
+        /// As the dump has it.
+        file: String,
+        /// From 1.
+        line: Option<u32>,
+    },
+    /// A native method.
+    Native,
+    /// Not said.
+    Unknown,
+}
+
+/// A Java frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JavaFrame {
+    /// The class, with dots.
+    pub class: String,
+    /// The method.
+    pub method: String,
+    /// Where in the source.
+    pub place: Place,
+    /// How often more the same frame follows (ART folds recursion).
+    pub repeated: u32,
+    /// Other methods that this frame may be: `class.method` each, with `(file:line)` where that is known.
+    /// Somebody's retrace wrote them, or ours.
+    pub or: Vec<String>,
+    /// Whether this frame was inlined into the one behind it (only after retracing).
+    pub inlined: bool,
+    /// Whether the compiler made this method up (only after retracing).
+    pub synthesized: bool,
+}
+
+/// A frame of the kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelFrame {
+    /// Function, with its offset if there is one.
+    pub symbol: String,
+}
+
+/// Reads `at com.example.Foo.bar(Foo.java:12)`, with or without a blank before the parenthesis.
+pub(crate) fn java(text: &str) -> Option<JavaFrame> {
+    let text = text.strip_prefix("at ")?.trim();
+    let (name, place) = match text.split_once('(') {
+        Some((name, place)) => (name.trim_end(), place.strip_suffix(')').unwrap_or(place)),
+        None => (text, ""),
+    };
+    let (class, method) = name.rsplit_once('.')?;
+    if class.is_empty() || method.is_empty() || name.contains(char::is_whitespace) {
+        return None;
+    }
+    Some(JavaFrame {
+        class: class.to_owned(),
+        method: method.to_owned(),
+        place: parse_place(place),
+        repeated: 0,
+        or: Vec::new(),
+        inlined: false,
+        synthesized: false,
+    })
+}
+
+fn parse_place(text: &str) -> Place {
+    if text.eq_ignore_ascii_case("native method") {
+        return Place::Native;
+    }
+    if text.is_empty() || text == "Unknown Source" || text == "unavailable" {
+        return Place::Unknown;
+    }
+    // `Foo.java:-1` is how some runtimes say that they do not know.
+    match text.rsplit_once(':') {
+        Some((file, line)) if line.parse::<i64>().is_ok() => {
+            let line = line.parse().ok().filter(|&line| line > 0);
+            if file == "unavailable" && line.is_none() {
+                return Place::Unknown;
+            }
+            Place::Source { file: file.to_owned(), line }
+        }
+        _ => Place::Source { file: text.to_owned(), line: None },
+    }
+}
+
+/// Reads `... repeated 12 times`.
+pub(crate) fn repeated(text: &str) -> Option<u32> {
+    text.strip_prefix("... repeated ")?.strip_suffix(" times")?.trim().parse().ok()
+}
+
+/// Reads `or          .instance (JobManager.java)`: another name for the frame before.
+pub(crate) fn alternative(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("or ")?.trim();
+    let name = rest.split_once('(').map_or(rest, |(name, _)| name.trim_end());
+    (name.contains('.') && !name.contains(char::is_whitespace)).then_some(name)
+}
+
+/// Reads `kernel: futex_wait+0x1/0x2`, `kernel: (couldn't read /proc/self/task/12/stack)`, which is no frame,
+/// or `[<ffffffc000086>] __switch_to+0x70/0xdc from [<0>]`.
+pub(crate) fn kernel(text: &str) -> Option<Result<KernelFrame, String>> {
+    if let Some(rest) = text.strip_prefix("kernel: ") {
+        let rest = rest.trim();
+        if rest.starts_with('(') {
+            return Some(Err(rest.trim_start_matches('(').trim_end_matches(')').to_owned()));
+        }
+        return Some(Ok(KernelFrame { symbol: rest.to_owned() }));
+    }
+    let (_, rest) = text.strip_prefix("[<")?.split_once(">] ")?;
+    let symbol = rest.split_once(" from [<").map_or(rest, |(symbol, _)| symbol).trim();
+    (!symbol.is_empty()).then(|| Ok(KernelFrame { symbol: symbol.to_owned() }))
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Source { file, line: Some(line) } => write!(f, "({file}:{line})"),
+            Self::Source { file, line: None } => write!(f, "({file})"),
+            Self::Native => f.write_str("(Native method)"),
+            Self::Unknown => f.write_str("(Unknown Source)"),
+        }
+    }
+}
+
+impl std::fmt::Display for Frame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Java(java) => write!(f, "at {}.{}{}", java.class, java.method, java.place),
+            Self::Native(native) => write!(f, "{native}"),
+            Self::Kernel(kernel) => write!(f, "kernel: {}", kernel.symbol),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn java_frames_with_every_kind_of_place() {
+        let source = |file: &str, line| Place::Source { file: file.into(), line };
+        for (text, class, method, place) in [
+            ("at a.b.C.d(C.java:12)", "a.b.C", "d", source("C.java", Some(12))),
+            ("at a.b.C.<init> (C.kt)", "a.b.C", "<init>", source("C.kt", None)),
+            ("at a.C.d(Native method)", "a.C", "d", Place::Native),
+            ("at a.C.d(Native Method)", "a.C", "d", Place::Native),
+            ("at a.C.$r8$lambda$x(unavailable:0)", "a.C", "$r8$lambda$x", Place::Unknown),
+            ("at a.C.d(C.java:-1)", "a.C", "d", source("C.java", None)),
+            (
+                "at p.x.run(:com.google.android.gms@1@1.2.3 (0-1):2)",
+                "p.x",
+                "run",
+                source(":com.google.android.gms@1@1.2.3 (0-1)", Some(2)),
+            ),
+            ("at a.-$$Lambda$C$x.accept (lambda)", "a.-$$Lambda$C$x", "accept", source("lambda", None)),
+            ("at a.C.d", "a.C", "d", Place::Unknown),
+        ] {
+            let frame = java(text).unwrap();
+            assert_eq!(
+                (frame.class.as_str(), frame.method.as_str(), frame.place),
+                (class, method, place),
+                "{text}"
+            );
+        }
+        for text in ["at ", "at x", "at .x(a)", "at a.(b)", "at home it is warm. (x)", "atx.y(z)"] {
+            assert_eq!(java(text), None, "{text:?}");
+        }
+        assert_eq!(repeated("... repeated 12 times"), Some(12));
+        assert_eq!(repeated("... repeated x times"), None);
+        assert_eq!(alternative("or                     .getJob (JobManager.java)"), Some(".getJob"));
+        assert_eq!(alternative("or not"), None);
+    }
+
+    #[test]
+    fn kernel_frames_and_why_there_are_none() {
+        let frame = |symbol: &str| Some(Ok(KernelFrame { symbol: symbol.into() }));
+        assert_eq!(kernel("kernel: futex_wait+0x11c/0x290"), frame("futex_wait+0x11c/0x290"));
+        assert_eq!(
+            kernel("[<ffffffc00008628c>] __switch_to+0x70/0xdc from [<0>] "),
+            frame("__switch_to+0x70/0xdc")
+        );
+        assert_eq!(
+            kernel("kernel: (couldn't read /proc/self/task/1/stack)"),
+            Some(Err("couldn't read /proc/self/task/1/stack".into()))
+        );
+        assert_eq!(kernel("[<x"), None);
+    }
+}

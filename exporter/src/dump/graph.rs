@@ -1,0 +1,175 @@
+//! Who waits for whom: the lock graph of a process, its dead-locks, and the chain from a thread to its end.
+
+use std::collections::{HashMap, HashSet};
+
+use super::lock_line::LockKind;
+use super::model::Section;
+
+/// A thread waits for a monitor that another one holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// The tid of the thread that waits.
+    pub from: u32,
+    /// The tid of the holder.
+    pub to: u32,
+    /// The monitor's identity.
+    pub address: Option<u64>,
+    /// The monitor's class.
+    pub class: Option<String>,
+    /// Whether the dump does not name the holder, and it was found by its `locked` line instead: the only
+    /// thread that has entered the monitor and is not waiting on it.
+    pub inferred: bool,
+}
+
+/// The lock graph of one process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LockGraph {
+    /// One edge for each thread that waits for a holder who is known, in the dump's order.
+    pub edges: Vec<Edge>,
+    /// Cycles of edges that the dump states: dead-locks. Each begins with its smallest tid.
+    pub deadlocks: Vec<Vec<u32>>,
+    /// Cycles in which a holder was inferred. ART stops threads one after the other, so that such a cycle
+    /// may never have been there at one moment.
+    pub possible_deadlocks: Vec<Vec<u32>>,
+    /// The first edge from each thread.
+    from: HashMap<u32, usize>,
+}
+
+impl LockGraph {
+    /// The graph of a process.
+    #[must_use]
+    pub fn of(section: &Section) -> Self {
+        let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
+        for thread in &section.threads {
+            let Some(tid) = thread.tid else { continue };
+            let waits: HashSet<u64> = thread
+                .locks
+                .iter()
+                .filter(|l| l.kind != LockKind::Locked)
+                .filter_map(|l| l.address)
+                .collect();
+            let held = thread.locks.iter().filter(|l| l.kind == LockKind::Locked).filter_map(|l| l.address);
+            for address in held.filter(|address| !waits.contains(address)) {
+                let tids = holders.entry(address).or_default();
+                if !tids.contains(&tid) && tids.len() < 2 {
+                    tids.push(tid);
+                }
+            }
+        }
+        let mut edges = Vec::new();
+        for thread in &section.threads {
+            for lock in thread.locks.iter().filter(|lock| lock.kind == LockKind::WaitingToLock) {
+                let Some(from) = thread.tid else { continue };
+                let by_line = lock.address.and_then(|address| match holders.get(&address)?.as_slice() {
+                    [only] => Some(*only),
+                    _ => None,
+                });
+                let Some(to) = lock.holder.or(by_line) else { continue };
+                let inferred = lock.holder.is_none();
+                edges.push(Edge { from, to, address: lock.address, class: lock.class.clone(), inferred });
+            }
+        }
+        Self::new(edges)
+    }
+
+    fn new(edges: Vec<Edge>) -> Self {
+        let deadlocks = cycles(edges.iter().filter(|edge| !edge.inferred));
+        let mut possible_deadlocks = cycles(edges.iter());
+        possible_deadlocks.retain(|cycle| !deadlocks.contains(cycle));
+        let mut from = HashMap::new();
+        for (index, edge) in edges.iter().enumerate() {
+            from.entry(edge.from).or_insert(index);
+        }
+        Self { edges, deadlocks, possible_deadlocks, from }
+    }
+
+    /// What a thread waits for.
+    #[must_use]
+    pub fn edge_from(&self, tid: u32) -> Option<&Edge> {
+        self.edges.get(*self.from.get(&tid)?)
+    }
+
+    /// The edges from a thread on to the one that waits for nobody, or that was passed already; `most` of them.
+    #[must_use]
+    pub fn chain(&self, tid: u32, most: usize) -> Vec<&Edge> {
+        let mut passed = HashSet::from([tid]);
+        let mut chain = Vec::new();
+        let mut at = tid;
+        while let Some(edge) = self.edge_from(at).filter(|_| chain.len() < most) {
+            chain.push(edge);
+            at = edge.to;
+            if !passed.insert(at) {
+                break;
+            }
+        }
+        chain
+    }
+}
+
+/// The cycles of a graph in which each thread waits for one other.
+fn cycles<'a>(edges: impl Iterator<Item = &'a Edge>) -> Vec<Vec<u32>> {
+    let mut next: HashMap<u32, u32> = HashMap::new();
+    let mut order = Vec::new();
+    for edge in edges {
+        // A second wait of the same thread (or of another one with its tid) cannot be.
+        next.entry(edge.from).or_insert_with(|| {
+            order.push(edge.from);
+            edge.to
+        });
+    }
+    let mut done: HashSet<u32> = HashSet::new();
+    let mut found = Vec::new();
+    for start in order {
+        let mut path = Vec::new();
+        let mut places: HashMap<u32, usize> = HashMap::new();
+        let mut at = start;
+        while !done.contains(&at) {
+            if let Some(&begin) = places.get(&at) {
+                let mut cycle = path.split_off(begin);
+                let least = (0..cycle.len()).min_by_key(|&i| cycle[i]).unwrap_or(0);
+                cycle.rotate_left(least);
+                path.extend_from_slice(&cycle);
+                found.push(cycle);
+                break;
+            }
+            places.insert(at, path.len());
+            path.push(at);
+            let Some(&to) = next.get(&at) else { break };
+            at = to;
+        }
+        done.extend(path);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edges(pairs: &[(u32, u32)]) -> Vec<Edge> {
+        let edge = |&(from, to)| Edge { from, to, address: None, class: None, inferred: false };
+        pairs.iter().map(edge).collect()
+    }
+
+    #[test]
+    fn cycles_are_found_once_and_without_their_tails() {
+        for (pairs, expected) in [
+            (&[(1, 2), (2, 1)][..], vec![vec![1, 2]]),
+            (&[(9, 3), (3, 7), (7, 3)], vec![vec![3, 7]]),
+            (&[(1, 2), (2, 3)], vec![]),
+            (&[(5, 5)], vec![vec![5]]),
+            (&[(4, 6), (6, 5), (5, 4), (1, 2), (2, 1), (3, 1)], vec![vec![4, 6, 5], vec![1, 2]]),
+            (&[(1, 2), (1, 1)], vec![]),
+            (&[], vec![]),
+        ] {
+            assert_eq!(cycles(edges(pairs).iter()), expected, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn chains_end_with_who_waits_for_nobody_or_was_passed() {
+        let graph = LockGraph::new(edges(&[(1, 2), (2, 3), (4, 5), (5, 4)]));
+        let ends = |tid| graph.chain(tid, 9).iter().map(|e| e.to).collect::<Vec<_>>();
+        assert_eq!((ends(1), ends(3), ends(4)), (vec![2, 3], vec![], vec![5, 4]));
+    }
+}

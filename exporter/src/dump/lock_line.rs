@@ -1,0 +1,130 @@
+//! Lock lines: `- waiting to lock <0x0b7a434d> (a java.lang.String) held by thread 3`.
+
+/// What a thread does with a monitor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockKind {
+    /// It is in `Object.wait()`.
+    WaitingOn,
+    /// It is in `Thread.sleep()`.
+    SleepingOn,
+    /// It wants the monitor and somebody else has it.
+    WaitingToLock,
+    /// It entered the monitor in this frame.
+    Locked,
+}
+
+/// One line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LockLine {
+    /// What it does.
+    pub kind: LockKind,
+    /// Which object, by ART's identity hash or Dalvik's address; `None` for `an unknown object`.
+    pub address: Option<u64>,
+    /// The object's class.
+    pub class: Option<String>,
+    /// The tid of the holder, where ART knew it.
+    pub holder: Option<u32>,
+    /// The index of the frame in [`super::Thread::frames`] that the line stands below.
+    pub frame: Option<usize>,
+}
+
+impl std::fmt::Display for LockLine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.kind {
+            LockKind::WaitingOn => "- waiting on",
+            LockKind::SleepingOn => "- sleeping on",
+            LockKind::WaitingToLock => "- waiting to lock",
+            LockKind::Locked => "- locked",
+        })?;
+        match self.address {
+            Some(address) => write!(f, " <0x{address:08x}>")?,
+            None => f.write_str(" an unknown object")?,
+        }
+        if let Some(class) = &self.class {
+            write!(f, " (a {class})")?;
+        }
+        self.holder.map_or(Ok(()), |holder| write!(f, " held by thread {holder}"))
+    }
+}
+
+/// Reads one, behind its blanks.
+pub(crate) fn parse(text: &str) -> Option<LockLine> {
+    let rest = text.strip_prefix("- ")?;
+    let kinds = [
+        ("waiting to lock ", LockKind::WaitingToLock),
+        ("waiting on ", LockKind::WaitingOn),
+        ("sleeping on ", LockKind::SleepingOn),
+        ("locked ", LockKind::Locked),
+    ];
+    let (kind, mut rest) = kinds.iter().find_map(|(word, kind)| Some((*kind, rest.strip_prefix(word)?)))?;
+    let mut line = LockLine { kind, address: None, class: None, holder: None, frame: None };
+    if let Some(after) = rest.strip_prefix('<') {
+        let (address, after) = after.split_once('>')?;
+        line.address =
+            u64::from_str_radix(address.trim().strip_prefix("0x").unwrap_or(address.trim()), 16).ok();
+        rest = after;
+    }
+    let (object, holder) = rest.split_once(" held by ").map_or((rest, None), |(object, h)| (object, Some(h)));
+    line.holder = holder.and_then(|holder| {
+        let number = ["thread ", "tid=", "threadid="].iter().find_map(|word| holder.strip_prefix(word))?;
+        let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+        number[..digits].parse().ok()
+    });
+    // `(a java.lang.Object)`; a class's own monitor is `(a java.lang.Class<a.b.C>)`.
+    line.class = object
+        .split_once("(a ")
+        .map(|(_, class)| class.trim_end().strip_suffix(')').unwrap_or(class).to_owned())
+        .filter(|class| !class.is_empty());
+    Some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_lines_of_art_and_dalvik() {
+        use LockKind::{Locked, SleepingOn, WaitingOn, WaitingToLock};
+        for (text, kind, address, class, holder) in [
+            (
+                "- waiting to lock <0x0b7a434d> (a java.lang.String) held by thread 3",
+                WaitingToLock,
+                Some(0x0b7a_434d),
+                Some("java.lang.String"),
+                Some(3),
+            ),
+            (
+                "- waiting to lock <0x0f0984ff> (a android.os.MessageQueue)",
+                WaitingToLock,
+                Some(0x0f09_84ff),
+                Some("android.os.MessageQueue"),
+                None,
+            ),
+            ("- waiting to lock an unknown object", WaitingToLock, None, None, None),
+            (
+                "- waiting on <0x0a7b4950> (a java.lang.Class<a.B>)",
+                WaitingOn,
+                Some(0x0a7b_4950),
+                Some("java.lang.Class<a.B>"),
+                None,
+            ),
+            (
+                "- waiting on <0x951db0e8> (a java.lang.VMThread) held by tid=57 (pool-2-thread-1)",
+                WaitingOn,
+                Some(0x951d_b0e8),
+                Some("java.lang.VMThread"),
+                Some(57),
+            ),
+            ("- waiting on <0x0abc> ", WaitingOn, Some(0xabc), None, None),
+            ("- sleeping on <0x1> (a java.lang.Object)", SleepingOn, Some(1), Some("java.lang.Object"), None),
+            ("- locked <0x2> (a b.C)", Locked, Some(2), Some("b.C"), None),
+            ("- locked <nonsense> (a b.C", Locked, None, Some("b.C"), None),
+        ] {
+            let expected = LockLine { kind, address, class: class.map(str::to_owned), holder, frame: None };
+            assert_eq!(parse(text), Some(expected), "{text}");
+        }
+        for text in ["- ", "-", "- waiting", "- locked <0x1", "locked <0x1>"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+}

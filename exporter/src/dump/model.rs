@@ -1,0 +1,226 @@
+//! What is in a dump.
+
+use super::event_log::CriticalEvent;
+use super::facts::Fact;
+use super::frame::Frame;
+use super::lock_line::{LockKind, LockLine};
+use super::long_methods::LongMethods;
+use super::subject::Subject;
+
+/// The processes of one text, in its order.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Dump {
+    /// Why the system made it, if it says so (ApplicationExitInfo, Android 11 and later).
+    pub subject: Option<Subject>,
+    /// What stands before the first process: memory of the process, latencies of the system.
+    pub facts: Vec<Fact>,
+    /// The system's event log, oldest first.
+    pub events: Vec<CriticalEvent>,
+    /// The processes.
+    pub sections: Vec<Section>,
+    /// What the reader should know, in words.
+    pub warnings: Vec<String>,
+}
+
+/// What a section holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SectionKind {
+    /// Threads.
+    #[default]
+    Threads,
+    /// Where in the kernel each thread waits: `Waiting Channels`.
+    WaitingChannels,
+}
+
+/// One process.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Section {
+    /// What it holds.
+    pub kind: SectionKind,
+    /// The process; `None` in a text without its head.
+    pub pid: Option<u32>,
+    /// When it was dumped, as the text has it: local time, on newer systems with its zone.
+    pub time: Option<String>,
+    /// Its command line, for an app the name of the process.
+    pub cmdline: Option<String>,
+    /// How many threads ART says that it lists.
+    pub declared_threads: Option<u32>,
+    /// What else the head says.
+    pub facts: Vec<Fact>,
+    /// The threads, in the text's order.
+    pub threads: Vec<Thread>,
+    /// The channels, of the other kind of section.
+    pub channels: Vec<WaitChannel>,
+    /// ART's long running methods (Android 17), if it recorded them.
+    pub long_methods: Option<LongMethods>,
+    /// Whether its last line is there.
+    pub ended: bool,
+    /// Its first line in the text, from 1.
+    pub line: u32,
+}
+
+/// Where in the kernel a thread waits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaitChannel {
+    /// The thread's id in the kernel.
+    pub sys_tid: u32,
+    /// The kernel's function.
+    pub channel: String,
+}
+
+/// Which writer's form a thread has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ThreadForm {
+    /// ART's or Dalvik's.
+    Art,
+    /// debuggerd's: native frames only.
+    Native,
+    /// A tombstone's: native frames only.
+    Tombstone,
+    /// The Play Console's export.
+    PlayConsole,
+    /// Crashlytics' export.
+    Crashlytics,
+    /// Without its first line.
+    Headless,
+}
+
+/// One thread.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Thread {
+    /// Its name; `None` where its first line is missing.
+    pub name: Option<String>,
+    /// Which form it has.
+    pub form: ThreadForm,
+    /// Whether it is attached to the virtual machine.
+    pub attached: bool,
+    /// Whether it is a daemon.
+    pub daemon: bool,
+    /// Whether ART says that it is still starting up.
+    pub starting: bool,
+    /// Java priority, 1 to 10.
+    pub priority: Option<i32>,
+    /// The virtual machine's id of it, by which lock lines name holders; 1 is main.
+    pub tid: Option<u32>,
+    /// The kernel's id of it.
+    pub sys_tid: Option<u32>,
+    /// The virtual machine's state, as it writes it: `Blocked`, `TimedWaiting`; Dalvik: `MONITOR`, `VMWAIT`.
+    pub state: Option<String>,
+    /// The kernel's state: R, S, D, T, Z, ...
+    pub native_state: Option<char>,
+    /// Thread group.
+    pub group: Option<String>,
+    /// Times that it is to be suspended.
+    pub suspend_count: Option<u32>,
+    /// Of those, by user code (`ucsCount`) or the debugger (`dsCount`).
+    pub other_suspend_count: Option<u32>,
+    /// Nice value, -20 to 19.
+    pub nice: Option<i32>,
+    /// Control group.
+    pub cgroup: Option<String>,
+    /// Policy and priority, as the text has it.
+    pub sched: Option<String>,
+    /// ns on a CPU, ns ready but without a CPU, and time slices.
+    pub schedstat: Option<[u64; 3]>,
+    /// Time in user code, in units of 1/HZ s.
+    pub utm: Option<u64>,
+    /// Time in the kernel, in units of 1/HZ s.
+    pub stm: Option<u64>,
+    /// Units of utm and stm in a second.
+    pub hz: Option<u32>,
+    /// The CPU that it ran on last.
+    pub core: Option<u32>,
+    /// Size of its stack in bytes.
+    pub stack_size: Option<u64>,
+    /// ART's internal mutexes that it holds.
+    pub held_mutexes: Vec<String>,
+    /// Its frames, innermost first: kernel, native, Java.
+    pub frames: Vec<Frame>,
+    /// Its lock lines, in the text's order.
+    pub locks: Vec<LockLine>,
+    /// What else the text says of it: that a stack could not be read, and why.
+    pub remarks: Vec<String>,
+    /// Frames that were left out, by [`super::limits`].
+    pub cut_frames: u64,
+    /// Its first and last line in the text, from 1.
+    pub lines: (u32, u32),
+}
+
+impl Thread {
+    pub(crate) fn new(name: Option<String>, form: ThreadForm) -> Self {
+        Self {
+            name,
+            form,
+            attached: true,
+            daemon: false,
+            starting: false,
+            priority: None,
+            tid: None,
+            sys_tid: None,
+            state: None,
+            native_state: None,
+            group: None,
+            suspend_count: None,
+            other_suspend_count: None,
+            nice: None,
+            cgroup: None,
+            sched: None,
+            schedstat: None,
+            utm: None,
+            stm: None,
+            hz: None,
+            core: None,
+            stack_size: None,
+            held_mutexes: Vec::new(),
+            frames: Vec::new(),
+            locks: Vec::new(),
+            remarks: Vec::new(),
+            cut_frames: 0,
+            lines: (0, 0),
+        }
+    }
+
+    /// The lock that it waits to get, if it does.
+    #[must_use]
+    pub fn wanted(&self) -> Option<&LockLine> {
+        self.locks.iter().find(|lock| lock.kind == LockKind::WaitingToLock)
+    }
+
+    /// Name and ids for people.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let name =
+            self.name.as_deref().map_or("a thread without name".to_owned(), |name| format!("\"{name}\""));
+        match (self.tid, self.sys_tid) {
+            (Some(tid), Some(sys)) => format!("{name} (tid {tid}, sysTid {sys})"),
+            (Some(tid), None) => format!("{name} (tid {tid})"),
+            (None, Some(sys)) => format!("{name} (sysTid {sys})"),
+            (None, None) => name,
+        }
+    }
+}
+
+impl Section {
+    /// The main thread: the one with tid 1, or the one whose sysTid is the pid (in a native dump, main bears
+    /// the process's name), or the one that is called main.
+    #[must_use]
+    pub fn main(&self) -> Option<&Thread> {
+        let by = |test: &dyn Fn(&Thread) -> bool| self.threads.iter().find(|thread| test(thread));
+        by(&|t| t.tid == Some(1))
+            .or_else(|| by(&|t| t.sys_tid.is_some() && t.sys_tid == self.pid))
+            .or_else(|| by(&|t| t.name.as_deref() == Some("main")))
+    }
+
+    /// The thread with this tid of the virtual machine.
+    #[must_use]
+    pub fn thread(&self, tid: u32) -> Option<&Thread> {
+        self.threads.iter().find(|t| t.tid == Some(tid))
+    }
+
+    /// Its name for people.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let name = self.cmdline.as_deref().unwrap_or("a process without name");
+        self.pid.map_or(name.to_owned(), |pid| format!("{name} (pid {pid})"))
+    }
+}

@@ -1,0 +1,451 @@
+//! A dump as a page that answers first: what main does, who keeps it waiting, dead-locks; then the rest.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Write};
+
+use super::channels::Channels;
+use super::facts::{self, Fact, FactValue};
+use super::fold::fold;
+use super::frame::Frame;
+use super::graph::{Edge, LockGraph};
+use super::model::{Dump, Section, SectionKind, Thread};
+use super::state;
+
+/// Frames of main and of a holder, and of the others, unless all are asked for.
+const FRAMES_OF_MAIN: usize = 24;
+const FRAMES_OF_OTHERS: usize = 4;
+/// Threads of a chain or cycle.
+const LINKS: usize = 32;
+/// Names of threads with one stack.
+const NAMES: usize = 6;
+
+/// What is on the page.
+#[derive(Clone, Debug, Default)]
+pub struct PageOptions {
+    /// All processes, threads and frames, nothing folded.
+    pub all: bool,
+    /// Only the threads whose name has this in it.
+    pub thread: Option<String>,
+}
+
+impl Dump {
+    /// Writes the page. Control characters of the text come out as `\u{fffd}`.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn write_page(&self, out: &mut dyn Write, options: &PageOptions) -> fmt::Result {
+        let mut page = Page { out, dump: self, channels: Channels::of(self), options };
+        if options.thread.is_some() { page.chosen() } else { page.whole() }
+    }
+}
+
+/// A process with what is looked up in it.
+struct View<'a> {
+    section: &'a Section,
+    graph: LockGraph,
+    by_tid: HashMap<u32, &'a Thread>,
+}
+
+impl<'a> View<'a> {
+    fn of(section: &'a Section) -> Self {
+        let mut by_tid = HashMap::new();
+        for thread in &section.threads {
+            if let Some(tid) = thread.tid {
+                by_tid.entry(tid).or_insert(thread);
+            }
+        }
+        Self { section, graph: LockGraph::of(section), by_tid }
+    }
+
+    fn name(&self, tid: u32) -> String {
+        self.by_tid.get(&tid).map_or(format!("thread {tid}"), |thread| thread.title())
+    }
+}
+
+struct Page<'a> {
+    out: &'a mut dyn Write,
+    dump: &'a Dump,
+    channels: Channels<'a>,
+    options: &'a PageOptions,
+}
+
+impl Page<'_> {
+    /// Writes a line; a line feed at its begin leaves one out before it.
+    fn line(&mut self, text: &str) -> fmt::Result {
+        let text = match text.strip_prefix('\n') {
+            Some(rest) => {
+                self.out.write_char('\n')?;
+                rest
+            }
+            None => text,
+        };
+        for c in text.trim_end().chars() {
+            self.out.write_char(if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })?;
+        }
+        self.out.write_char('\n')
+    }
+
+    fn whole(&mut self) -> fmt::Result {
+        let dump = self.dump;
+        if let Some(subject) = &dump.subject {
+            self.line(&format!("Subject: {}", subject.text))?;
+            self.out.write_char('\n')?;
+        }
+        let sections: Vec<&Section> =
+            dump.sections.iter().filter(|s| s.kind == SectionKind::Threads).collect();
+        // A bug report begins with the system's native processes.
+        let by = |test: fn(&Section) -> bool| sections.iter().position(|section| test(section));
+        let first = by(|s| s.main().is_some_and(|main| main.attached)).or_else(|| by(|s| s.main().is_some()));
+        let first = first.unwrap_or(0);
+        if let Some(section) = sections.get(first) {
+            self.section(section)?;
+        } else {
+            self.channels_only()?;
+        }
+        let others: Vec<&Section> =
+            sections.iter().enumerate().filter(|(i, _)| *i != first).map(|(_, s)| *s).collect();
+        if self.options.all {
+            for section in others {
+                self.out.write_char('\n')?;
+                self.section(section)?;
+            }
+        } else if !others.is_empty() {
+            self.line(&format!("\nOTHER PROCESSES ({}; --all for their threads)", others.len()))?;
+            for section in others {
+                self.one_line(section)?;
+            }
+        }
+        self.facts(&dump.facts, "OF THE SYSTEM")?;
+        self.events()
+    }
+
+    /// Only the threads that were asked for.
+    fn chosen(&mut self) -> fmt::Result {
+        let wanted = self.options.thread.as_deref().unwrap_or_default();
+        for section in &self.dump.sections {
+            let view = View::of(section);
+            let threads = section
+                .threads
+                .iter()
+                .filter(|t| t.name.as_deref().is_some_and(|name| name.contains(wanted)));
+            for (number, thread) in threads.enumerate() {
+                if number == 0 {
+                    self.line(&section.title())?;
+                }
+                self.thread(section, thread, usize::MAX)?;
+                self.chain(&view, thread)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn section(&mut self, section: &Section) -> fmt::Result {
+        let view = View::of(section);
+        let time = section.time.as_deref().map(|time| format!(", {time}")).unwrap_or_default();
+        self.line(&format!("{}{time}: {} threads", section.title(), section.threads.len()))?;
+        self.out.write_char('\n')?;
+        let main = section.main();
+        if let Some(main) = main {
+            self.out.write_str("MAIN ")?;
+            self.thread(section, main, FRAMES_OF_MAIN)?;
+            self.chain(&view, main)?;
+        } else {
+            self.line("MAIN is not in this text")?;
+        }
+        self.deadlocks(&view)?;
+        self.other_waits(&view)?;
+        self.long_methods(section)?;
+        let mut on_chain: HashSet<u32> = HashSet::new();
+        if let Some(tid) = main.and_then(|main| main.tid) {
+            on_chain.extend(view.graph.chain(tid, LINKS).iter().map(|edge| edge.to));
+        }
+        let told = |t: &Thread| {
+            t.tid.is_some_and(|tid| on_chain.contains(&tid)) || main.is_some_and(|main| std::ptr::eq(main, t))
+        };
+        let others = section.threads.iter().filter(|thread| !told(thread));
+        if self.options.all {
+            for thread in others {
+                self.out.write_char('\n')?;
+                self.thread(section, thread, usize::MAX)?;
+            }
+        } else {
+            self.groups(section, others)?;
+        }
+        self.facts(&section.facts, "HEAD")
+    }
+
+    /// Threads of one stack in a line, and the stack's begin.
+    fn groups<'t>(&mut self, section: &Section, threads: impl Iterator<Item = &'t Thread>) -> fmt::Result {
+        let groups = fold(threads);
+        if groups.is_empty() {
+            return Ok(());
+        }
+        self.line("\nOTHER THREADS, those with one stack together (--all for whole stacks)")?;
+        for group in groups {
+            let Some(first) = group.threads.first() else { continue };
+            let doing = state::doing(first, self.channels.get(section, first));
+            let mut names: Vec<&str> =
+                group.threads.iter().take(NAMES).map(|t| t.name.as_deref().unwrap_or("?")).collect();
+            let more = format!("and {} more", group.threads.len().saturating_sub(NAMES));
+            if group.threads.len() > NAMES {
+                names.push(&more);
+            }
+            self.line(&format!(
+                "{:>4} {}, {doing}: {}",
+                group.threads.len(),
+                state::name(first),
+                names.join(", ")
+            ))?;
+            self.frames(first, FRAMES_OF_OTHERS, "       ")?;
+        }
+        Ok(())
+    }
+
+    fn thread(&mut self, section: &Section, thread: &Thread, frames: usize) -> fmt::Result {
+        let channel = self.channels.get(section, thread);
+        self.line(&format!(
+            "{} is {}: it {}",
+            thread.title(),
+            state::name(thread),
+            state::doing(thread, channel)
+        ))?;
+        let mut times = Vec::new();
+        let hz = u64::from(thread.hz.unwrap_or(100).max(1));
+        if let (Some(utm), Some(stm)) = (thread.utm, thread.stm) {
+            let seconds = |ticks: u64| ticks as f64 / hz as f64;
+            times.push(format!(
+                "CPU {:.2} s in user code, {:.2} s in the kernel",
+                seconds(utm),
+                seconds(stm)
+            ));
+        }
+        if let Some([_, ready, _]) = thread.schedstat.filter(|stat| stat[1] > 0) {
+            times.push(format!("{:.2} s ready without a CPU", ready as f64 / 1e9));
+        }
+        if let Some(channel) = channel {
+            times.push(format!("in the kernel at {channel}"));
+        }
+        if !times.is_empty() {
+            self.line(&format!("    {}", times.join("; ")))?;
+        }
+        for held in &thread.held_mutexes {
+            self.line(&format!("    holds ART's {held}"))?;
+        }
+        self.frames(thread, frames, "    ")?;
+        for remark in &thread.remarks {
+            self.line(&format!("    ({remark})"))?;
+        }
+        Ok(())
+    }
+
+    fn frames(&mut self, thread: &Thread, most: usize, margin: &str) -> fmt::Result {
+        let most = if self.options.all { usize::MAX } else { most };
+        // Native frames below a Java method tell less than where in Java it is.
+        let is_java = |frame: &Frame| matches!(frame, Frame::Java(_));
+        let java = thread.frames.iter().position(is_java);
+        let skip = match java {
+            Some(java) if most != usize::MAX && java > most / 2 => java,
+            _ => 0,
+        };
+        if skip > 0 {
+            self.line(&format!("{margin}{}", thread.frames[0]))?;
+            self.line(&format!("{margin}... {} more native and kernel frames", skip - 1))?;
+        }
+        for (index, frame) in thread.frames.iter().enumerate().skip(skip).take(most) {
+            let note = match frame {
+                Frame::Java(java) if java.inlined => "  [inlined]",
+                Frame::Java(java) if java.synthesized => "  [made by the compiler]",
+                _ => "",
+            };
+            self.line(&format!("{margin}{frame}{note}"))?;
+            if let Frame::Java(java) = frame {
+                for or in &java.or {
+                    self.line(&format!("{margin}   or {or}"))?;
+                }
+                if java.repeated > 0 {
+                    self.line(&format!("{margin}... repeated {} times", java.repeated))?;
+                }
+            }
+            for lock in
+                thread.locks.iter().filter(|lock| lock.frame == Some(index) && most > FRAMES_OF_OTHERS)
+            {
+                self.line(&format!("{margin}{lock}"))?;
+            }
+        }
+        let left = (thread.frames.len() - skip).saturating_sub(most) as u64 + thread.cut_frames;
+        if left > 0 {
+            self.line(&format!("{margin}... {left} more frames"))?;
+        }
+        Ok(())
+    }
+
+    /// Who holds what a thread waits for, to the end.
+    fn chain(&mut self, view: &View<'_>, thread: &Thread) -> fmt::Result {
+        let Some(tid) = thread.tid else { return Ok(()) };
+        let chain = view.graph.chain(tid, LINKS + 1);
+        let mut passed = HashSet::from([tid]);
+        for edge in chain.iter().take(LINKS) {
+            let lock = lock_name(edge);
+            let how = if edge.inferred { ", as it seems from its \"locked\" line," } else { "" };
+            let Some(holder) = view.by_tid.get(&edge.to) else {
+                return self.line(&format!(
+                    "\nThe lock of {lock} is held{how} by thread {}, which is not in this text",
+                    edge.to
+                ));
+            };
+            self.line(&format!("\nThe lock of {lock} is held{how} by"))?;
+            if !passed.insert(edge.to) {
+                return self.line(&format!("{}: a dead-lock", holder.title()));
+            }
+            self.thread(view.section, holder, FRAMES_OF_MAIN)?;
+        }
+        if chain.len() > LINKS {
+            self.line("\n... and on, to more threads (--json has them)")?;
+        }
+        Ok(())
+    }
+
+    fn deadlocks(&mut self, view: &View<'_>) -> fmt::Result {
+        let sure = view.graph.deadlocks.iter().map(|cycle| ("DEAD-LOCK", cycle));
+        let possible = view.graph.possible_deadlocks.iter();
+        let possible = possible.map(|cycle| ("POSSIBLE DEAD-LOCK (a holder is inferred)", cycle));
+        for (title, cycle) in sure.chain(possible) {
+            self.line(&format!("\n{title} of {} threads", cycle.len()))?;
+            for edge in cycle.iter().take(LINKS).filter_map(|&tid| view.graph.edge_from(tid)) {
+                let (from, to) = (view.name(edge.from), view.name(edge.to));
+                self.line(&format!("  {from} waits for {}, held by {to}", lock_name(edge)))?;
+            }
+            if cycle.len() > LINKS {
+                self.line(&format!("  ... {} more", cycle.len() - LINKS))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Holders for whom several threads wait, main or not.
+    fn other_waits(&mut self, view: &View<'_>) -> fmt::Result {
+        let mut waits: HashMap<u32, usize> = HashMap::new();
+        for edge in &view.graph.edges {
+            *waits.entry(edge.to).or_default() += 1;
+        }
+        let mut waits: Vec<(u32, usize)> = waits.into_iter().filter(|(_, count)| *count > 1).collect();
+        waits.sort_by_key(|(to, count)| (std::cmp::Reverse(*count), *to));
+        for (to, count) in waits.into_iter().take(LINKS) {
+            self.line(&format!("\n{count} threads wait for {}", view.name(to)))?;
+        }
+        Ok(())
+    }
+
+    fn long_methods(&mut self, section: &Section) -> fmt::Result {
+        let Some(long) = &section.long_methods else { return Ok(()) };
+        self.line(&format!("\nLONG RUNNING METHODS, as ART saw them ({})", long.runs.len()))?;
+        let most = if self.options.all { usize::MAX } else { FRAMES_OF_MAIN };
+        for run in long.runs.iter().take(most) {
+            let took = match run.end_us {
+                Some(end) => format!("{:.1} ms", end.saturating_sub(run.begin_us) as f64 / 1e3),
+                None => "not left".to_owned(),
+            };
+            let thread = run.thread.as_deref().unwrap_or("a thread");
+            let margin = "  ".repeat(run.depth.min(40) as usize);
+            self.line(&format!("  {thread} {}: {margin}{} ({took})", run.sys_tid, run.method))?;
+        }
+        if long.runs.len() > most {
+            self.line(&format!("  ... {} more", long.runs.len() - most))?;
+        }
+        Ok(())
+    }
+
+    fn one_line(&mut self, section: &Section) -> fmt::Result {
+        let view = View::of(section);
+        let main = match section.main() {
+            Some(main) => format!(
+                "main is {}: it {}",
+                state::name(main),
+                state::doing(main, self.channels.get(section, main))
+            ),
+            None => "no main thread".to_owned(),
+        };
+        self.line(&format!("  {}: {} threads; {main}", section.title(), section.threads.len()))?;
+        self.deadlocks(&view)
+    }
+
+    fn channels_only(&mut self) -> fmt::Result {
+        for section in &self.dump.sections {
+            let time = section.time.as_deref().unwrap_or_default();
+            self.line(&format!(
+                "{}, {time}: no stacks, only where {} threads wait in the kernel",
+                section.title(),
+                section.channels.len()
+            ))?;
+            let mut counts: Vec<(&str, usize)> = Vec::new();
+            for channel in &section.channels {
+                match counts.iter_mut().find(|(name, _)| *name == channel.channel) {
+                    Some((_, count)) => *count += 1,
+                    None => counts.push((&channel.channel, 1)),
+                }
+            }
+            counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            for (name, count) in counts {
+                let frozen = if name.contains("freezer") { ": frozen by the system" } else { "" };
+                self.line(&format!("  {count:>4} {name}{frozen}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn facts(&mut self, facts: &[Fact], title: &str) -> fmt::Result {
+        if facts.is_empty() {
+            return Ok(());
+        }
+        self.line(&format!("\n{title}"))?;
+        for fact in facts {
+            self.line(&format!("  {:<28} {}", fact.key, in_words(fact)))?;
+        }
+        Ok(())
+    }
+
+    fn events(&mut self) -> fmt::Result {
+        if self.dump.events.is_empty() {
+            return Ok(());
+        }
+        self.line("\nTHE SYSTEM'S CRITICAL EVENTS before this one")?;
+        for event in &self.dump.events {
+            let at = event.timestamp_ms.unwrap_or_default();
+            let process = event.value("process").unwrap_or("?");
+            let subject = event.value("subject").map(|s| format!(": {s}")).unwrap_or_default();
+            self.line(&format!("  {}.{:03} {} of {process}{subject}", at / 1000, at % 1000, event.kind))?;
+        }
+        Ok(())
+    }
+}
+
+fn lock_name(edge: &Edge) -> String {
+    let class = edge.class.as_deref().unwrap_or("an object");
+    edge.address.map_or(class.to_owned(), |address| format!("{class} (0x{address:08x})"))
+}
+
+fn in_words(fact: &Fact) -> String {
+    match &fact.value {
+        FactValue::Text(text) => text.clone(),
+        FactValue::Number(n) if fact.key.ends_with("_ns") => format!("{:.3} ms", *n as f64 / 1e6),
+        FactValue::Number(n) if fact.key.ends_with("_bytes") && *n >= 1 << 20 => {
+            format!("{:.1} MB", *n as f64 / f64::from(1 << 20))
+        }
+        FactValue::Number(n) if fact.key.ends_with("_bytes") => format!("{:.1} KB", *n as f64 / 1024.0),
+        FactValue::Number(n) => n.to_string(),
+    }
+}
+
+impl Section {
+    /// The build that ran, as `Build fingerprint` has it.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<&str> {
+        facts::text(&self.facts, "build_fingerprint")
+    }
+
+    /// A figure of the head, by its key.
+    #[must_use]
+    pub fn figure(&self, key: &str) -> Option<u64> {
+        facts::value(&self.facts, key)
+    }
+}

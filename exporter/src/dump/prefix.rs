@@ -1,0 +1,114 @@
+//! What others put before the lines of a dump: quotes, logcat's columns, the source line of ART's log.
+
+/// A line without what was put before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bare<'a> {
+    pub(crate) text: &'a str,
+    /// An empty line in quoted text separates nothing.
+    pub(crate) quoted: bool,
+    /// It came out of a log: lines of others may lie between.
+    pub(crate) logged: bool,
+}
+
+/// Takes off what is not the dump's. Within the event log (`in_log`) a lone `>` is the log's.
+pub(crate) fn bare(line: &str, in_log: bool) -> Bare<'_> {
+    let mut text = line.strip_prefix('\u{feff}').unwrap_or(line);
+    let mut quoted = false;
+    while let Some(rest) = text.strip_prefix('>').filter(|rest| !(in_log && rest.is_empty())) {
+        text = rest.strip_prefix(' ').unwrap_or(rest);
+        quoted = true;
+    }
+    // A code fence of Markdown, or a code span that spans lines.
+    text = text.trim_start_matches('`');
+    let behind = behind_source_line(text).or_else(|| behind_log_columns(text));
+    Bare { text: behind.unwrap_or(text), quoted, logged: behind.is_some() }
+}
+
+/// Behind `art/runtime/thread_list.cc:170] `, which ART's log puts before each line.
+fn behind_source_line(text: &str) -> Option<&str> {
+    let at = memchr::memmem::find(text.as_bytes().get(..text.len().min(256))?, b".cc:")?;
+    let rest = &text[at + 4..];
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = rest[digits..].strip_prefix(']').filter(|_| digits > 0)?;
+    Some(rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+/// Behind `03-26 11:23:23.613  2158  2168 I art     : ` or the same in one of logcat's other forms.
+fn behind_log_columns(text: &str) -> Option<&str> {
+    if let Some(rest) = behind_brief(text) {
+        return Some(rest);
+    }
+    let mut rest = text.trim_start();
+    let (date, after) = rest.split_once(' ')?;
+    if !is_date(date) {
+        return None;
+    }
+    rest = after.trim_start();
+    let (time, after) = rest.split_once(' ')?;
+    if !is_time(time) {
+        return None;
+    }
+    // pid, tid, app and priority come in several orders; the tag's colon ends them in all but one.
+    let colon = memchr::memmem::find(after.as_bytes(), b": ").map(|at| at + 2);
+    let colon = colon.or_else(|| after.ends_with(':').then_some(after.len()))?;
+    after.get(colon..)
+}
+
+/// Behind `I/art     ( 2158): `.
+fn behind_brief(text: &str) -> Option<&str> {
+    let mut bytes = text.bytes();
+    if !matches!(bytes.next(), Some(b'V' | b'D' | b'I' | b'W' | b'E' | b'F' | b'A'))
+        || bytes.next() != Some(b'/')
+    {
+        return None;
+    }
+    let (head, rest) = text.split_once("): ").or_else(|| Some((text.strip_suffix("):")?, "")))?;
+    let (_, pid) = head.rsplit_once('(')?;
+    (pid.len() <= 10 && !pid.trim().is_empty() && pid.trim().bytes().all(|b| b.is_ascii_digit()))
+        .then_some(rest)
+}
+
+/// `03-26` or `2026-03-26`.
+fn is_date(text: &str) -> bool {
+    matches!(text.len(), 5 | 10)
+        && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+        && text.contains('-')
+}
+
+/// `11:23:23.613`.
+fn is_time(text: &str) -> bool {
+    text.len() >= 8
+        && text.bytes().filter(|&b| b == b':').count() == 2
+        && text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_before_is_taken_off() {
+        for (line, text) in [
+            ("  at a.b(C.java:1)", "  at a.b(C.java:1)"),
+            ("> >   at a.b(C.java:1)", "  at a.b(C.java:1)"),
+            (">", ""),
+            ("`\"main\" prio=5", "\"main\" prio=5"),
+            ("           runtime.cc:669]   | group=\"\"", "  | group=\"\""),
+            (
+                "03-26 11:23:23.613 21-22/a.b A/art: art/runtime/thread_list.cc:170]   at a.b(C)",
+                "  at a.b(C)",
+            ),
+            ("03-26 11:23:23.613   21   22 I art     :   at a.b(C.java:1)", "  at a.b(C.java:1)"),
+            ("2026-03-26 11:23:23.613   21-22  art  a.b  I  art:   | state=S", "  | state=S"),
+            ("I/art     ( 2158):   at a.b(C.java:1)", "  at a.b(C.java:1)"),
+            ("I/dalvikvm( 2158):", ""),
+            ("1,2-3 not a log", "1,2-3 not a log"),
+            ("I/O is slow (very): yes", "I/O is slow (very): yes"),
+        ] {
+            assert_eq!(bare(line, false).text, text, "{line:?}");
+        }
+        assert_eq!((bare(">", true).text, bare("> >", true).text, bare("> x", true).text), (">", ">", "x"));
+        assert!(bare("> x", false).quoted && !bare("x", false).quoted);
+        assert!(bare("a.cc:1] x", false).logged && !bare("x", false).logged);
+    }
+}

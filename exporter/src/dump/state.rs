@@ -1,0 +1,137 @@
+//! What a thread is doing, in a few words: its state, read together with its innermost frames.
+
+use super::frame::Frame;
+use super::lock_line::LockKind;
+use super::model::Thread;
+
+/// A frame that says more than the state: the first of these that is among the innermost ones.
+const TELLING: [(&str, &str); 12] = [
+    ("android.os.MessageQueue.nativePollOnce", "is idle: it waits for the next message"),
+    ("android.os.BinderProxy.transactNative", "waits for another process to answer a binder call"),
+    ("android.os.BinderProxy.transact", "waits for another process to answer a binder call"),
+    ("IPCThreadState::waitForResponse", "waits for another process to answer a binder call"),
+    ("IPCThreadState::joinThreadPool", "is idle: it waits for binder calls"),
+    ("IPCThreadState14joinThreadPoolEb", "is idle: it waits for binder calls"),
+    ("LockSupport.park", "is parked: it waits for a lock, condition or future of java.util.concurrent"),
+    ("Unsafe.park", "is parked: it waits for a lock, condition or future of java.util.concurrent"),
+    ("android.database.sqlite.SQLiteConnection.native", "is in SQLite"),
+    ("java.net.SocketInputStream.", "reads from a socket"),
+    ("libcore.io.Linux.", "is in a system call"),
+    ("art::ConditionVariable::", "waits within ART"),
+];
+/// Frames of each kind that are looked at: what is further out only called the call.
+const INNERMOST: usize = 12;
+
+/// What it is doing; `channel` is where it waits in the kernel, if that is known.
+pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
+    if channel.is_some_and(|channel| channel.contains("freezer")) {
+        return "is frozen by the system".to_owned();
+    }
+    let object = |class: Option<&str>, address: Option<u64>| match (class, address) {
+        (Some(class), Some(address)) => format!("{class} (0x{address:08x})"),
+        (Some(class), None) => class.to_owned(),
+        (None, Some(address)) => format!("an object (0x{address:08x})"),
+        (None, None) => "an object that ART does not name".to_owned(),
+    };
+    if let Some(lock) = thread.wanted() {
+        return format!("waits for the lock of {}", object(lock.class.as_deref(), lock.address));
+    }
+    let has = |name: &str| TELLING.iter().find(|(part, _)| name.contains(part)).map(|(_, words)| *words);
+    let in_java = thread.frames.iter().filter_map(|frame| match frame {
+        Frame::Java(java) => Some(has(&format!("{}.{}", java.class, java.method))),
+        Frame::Native(_) | Frame::Kernel(_) => None,
+    });
+    let in_native = thread.frames.iter().filter_map(|frame| match frame {
+        Frame::Native(native) => Some(native.symbol.as_deref().and_then(has)),
+        Frame::Java(_) | Frame::Kernel(_) => None,
+    });
+    let telling =
+        in_java.take(INNERMOST).flatten().next().or_else(|| in_native.take(INNERMOST).flatten().next());
+    let sleeps = thread.locks.iter().any(|lock| lock.kind == LockKind::SleepingOn);
+    let waits = thread.locks.iter().find(|lock| lock.kind == LockKind::WaitingOn);
+    let mut words = if sleeps {
+        "sleeps".to_owned()
+    } else if let (Some(lock), None) = (waits, telling) {
+        format!("waits to be notified on {}", object(lock.class.as_deref(), lock.address))
+    } else if let Some(telling) = telling {
+        telling.to_owned()
+    } else {
+        match thread.state.as_deref().map(str::to_ascii_lowercase).as_deref() {
+            Some("runnable") => "runs".to_owned(),
+            Some("native") => "is in native code".to_owned(),
+            Some("sleeping") => "sleeps".to_owned(),
+            Some("suspended") => "was stopped while it ran".to_owned(),
+            Some("waiting" | "timedwaiting" | "timed_wait" | "wait") => "waits".to_owned(),
+            Some(state) if state.starts_with("waiting") => "waits within ART".to_owned(),
+            Some("vmwait") => "waits within Dalvik".to_owned(),
+            Some("blocked" | "monitor") => "waits for a lock that ART does not name".to_owned(),
+            Some(_) => "is in a state of its own".to_owned(),
+            None if thread.frames.iter().any(|frame| !matches!(frame, Frame::Java(_))) => {
+                "is in native code".to_owned()
+            }
+            None => "says nothing of its state".to_owned(),
+        }
+    };
+    if thread.native_state == Some('D') {
+        words.push_str(", in the kernel where nothing interrupts it");
+    }
+    words
+}
+
+/// State as the dump has it.
+pub(crate) fn name(thread: &Thread) -> &str {
+    match (&thread.state, thread.attached) {
+        (Some(state), _) => state,
+        (None, false) => "not attached",
+        (None, true) => "state unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dump::model::ThreadForm;
+    use crate::dump::{frame, lock_line};
+
+    fn thread(state: &str, lines: &[&str]) -> Thread {
+        let mut thread = Thread::new(Some("x".into()), ThreadForm::Art);
+        thread.state = Some(state.into());
+        for line in lines {
+            if let Some(java) = frame::java(line) {
+                thread.frames.push(Frame::Java(java));
+            }
+            thread.locks.extend(lock_line::parse(line));
+        }
+        thread
+    }
+
+    #[test]
+    fn states_in_words() {
+        let poll = "at android.os.MessageQueue.nativePollOnce(Native method)";
+        for (state, lines, expected) in [
+            (
+                "Blocked",
+                &["- waiting to lock <0x1a> (a a.B) held by thread 3"][..],
+                "waits for the lock of a.B (0x0000001a)",
+            ),
+            (
+                "Blocked",
+                &["- waiting to lock an unknown object"],
+                "waits for the lock of an object that ART does not name",
+            ),
+            ("Native", &[poll], "is idle: it waits for the next message"),
+            ("Native", &["at a.b.C(X.java:1)"], "is in native code"),
+            ("Sleeping", &["- sleeping on <0x1> (a java.lang.Object)"], "sleeps"),
+            ("Waiting", &["- waiting on <0x1> (a a.B)"], "waits to be notified on a.B (0x00000001)"),
+            ("TIMED_WAIT", &[], "waits"),
+            ("WaitingForTaskProcessor", &[], "waits within ART"),
+            ("Runnable", &[], "runs"),
+        ] {
+            assert_eq!(doing(&thread(state, lines), None), expected, "{state} {lines:?}");
+        }
+        let mut stuck = thread("Native", &[]);
+        stuck.native_state = Some('D');
+        assert_eq!(doing(&stuck, None), "is in native code, in the kernel where nothing interrupts it");
+        assert_eq!(doing(&stuck, Some("do_freezer_trap")), "is frozen by the system");
+    }
+}

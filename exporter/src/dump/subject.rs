@@ -1,0 +1,150 @@
+//! Why the system made a dump: the subject of an ANR.
+
+/// What the system waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AnrKind {
+    /// An input event was not taken or not finished.
+    InputDispatching,
+    /// The app has focus, but no window that could take input.
+    NoFocusedWindow,
+    /// A broadcast receiver did not return.
+    Broadcast,
+    /// A service's onCreate, onStartCommand or onBind did not return.
+    ExecutingService,
+    /// A service was started in the foreground and did not show itself.
+    StartForegroundService,
+    /// A foreground service ran longer than its type may (a short service among them).
+    ForegroundServiceTimeout,
+    /// A content provider did not answer.
+    ContentProvider,
+    /// A job's onStartJob, onStopJob or binding.
+    JobService,
+    /// The process did not come up.
+    ProcessStart,
+    /// The GPU hung.
+    GpuHang,
+    /// The app asked for it.
+    AppRequested,
+    /// Something else.
+    Other,
+}
+
+/// A subject, taken apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Subject {
+    /// As the system wrote it.
+    pub text: String,
+    /// What it waited for.
+    pub kind: AnrKind,
+    /// How long it had waited, in ms, where the subject says so.
+    pub waited_ms: Option<u64>,
+}
+
+/// The first row whose text is in the subject, upper and lower case being the same, gives the kind. The
+/// texts are those of InputDispatcher, ActiveServices, BroadcastQueue, JobServiceContext and AnrHelper.
+const KINDS: [(&str, AnrKind); 18] = [
+    ("does not have a focused window", AnrKind::NoFocusedWindow),
+    ("no window has focus", AnrKind::NoFocusedWindow),
+    ("gpu hang", AnrKind::GpuHang),
+    ("app requested: ", AnrKind::AppRequested),
+    ("input dispatching timed out", AnrKind::InputDispatching),
+    ("input event dispatching timed out", AnrKind::InputDispatching),
+    ("keydispatchingtimedout", AnrKind::InputDispatching),
+    ("startforegroundservice() did not then call", AnrKind::StartForegroundService),
+    ("a foreground service of ", AnrKind::ForegroundServiceTimeout),
+    ("executing service ", AnrKind::ExecutingService),
+    ("broadcast of ", AnrKind::Broadcast),
+    ("contentprovider not responding", AnrKind::ContentProvider),
+    ("content provider", AnrKind::ContentProvider),
+    ("no response to onstartjob", AnrKind::JobService),
+    ("no response to onstopjob", AnrKind::JobService),
+    ("timed out while trying to bind", AnrKind::JobService),
+    ("time-out while trying to bind", AnrKind::JobService),
+    ("failed to complete startup", AnrKind::ProcessStart),
+];
+
+impl Subject {
+    /// Takes a subject apart: the text behind `Subject: `, or ApplicationExitInfo's description.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let text = text.trim();
+        let lower = text.to_ascii_lowercase();
+        let kind =
+            KINDS.iter().find(|(part, _)| lower.contains(part)).map_or(AnrKind::Other, |(_, kind)| *kind);
+        let waited = lower.find("waited ").and_then(|at| {
+            let rest = &lower[at + 7..];
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            rest[digits..].starts_with("ms").then(|| rest[..digits].parse().ok())?
+        });
+        Self { text: text.to_owned(), kind, waited_ms: waited }
+    }
+}
+
+impl AnrKind {
+    /// Its name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InputDispatching => "input_dispatching",
+            Self::NoFocusedWindow => "no_focused_window",
+            Self::Broadcast => "broadcast",
+            Self::ExecutingService => "executing_service",
+            Self::StartForegroundService => "start_foreground_service",
+            Self::ForegroundServiceTimeout => "foreground_service_timeout",
+            Self::ContentProvider => "content_provider",
+            Self::JobService => "job_service",
+            Self::ProcessStart => "process_start",
+            Self::GpuHang => "gpu_hang",
+            Self::AppRequested => "app_requested",
+            Self::Other => "other",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_of_every_kind() {
+        for (text, kind, waited) in [
+            (
+                "Input dispatching timed out (1 a.b/a.b.C (server) is not responding. Waited 5002ms for MotionEvent)",
+                "input_dispatching",
+                Some(5002),
+            ),
+            ("user request after error: Input dispatching timed out (x)", "input_dispatching", None),
+            (
+                "Input dispatching timed out (Application does not have a focused window).",
+                "no_focused_window",
+                None,
+            ),
+            ("keyDispatchingTimedOut", "input_dispatching", None),
+            ("Broadcast of Intent { act=android.intent.action.TIME_TICK flg=0x50000114 }", "broadcast", None),
+            ("executing service a.b/.C, waited 20001ms", "executing_service", Some(20001)),
+            (
+                "Context.startForegroundService() did not then call Service.startForeground(): x",
+                "start_foreground_service",
+                None,
+            ),
+            (
+                "A foreground service of FOREGROUND_SERVICE_TYPE_SHORT_SERVICE did not stop within a timeout: x",
+                "foreground_service_timeout",
+                None,
+            ),
+            ("ContentProvider not responding", "content_provider", None),
+            ("No response to onStopJob", "job_service", None),
+            ("Process ProcessRecord{1 2:a.b/u0a1} failed to complete startup", "process_start", None),
+            (
+                "App requested: Buffer processing hung up due to stuck fence. Indicates GPU hang",
+                "gpu_hang",
+                None,
+            ),
+            ("App requested: my own", "app_requested", None),
+            ("Waited ms", "other", None),
+        ] {
+            let subject = Subject::parse(text);
+            assert_eq!((subject.kind.name(), subject.waited_ms), (kind, waited), "{text}");
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! What the recorder said of itself: what an event costs on its device, what was changed while it ran, and what the
+//! recorded main thread used of the processor while its message was late.
+
+use std::collections::BTreeMap;
+
+use trace_format::event::{Change, Control, Usage};
+use trace_format::layout::ClockMode;
+use trace_format::section::{SectionKind, key_values};
+use trace_format::{Event, Item, ReadError, Recording, Source, Thread};
+
+use super::clean;
+use super::survey::MAX_TIME;
+
+/// Changes, and looks at main, that are kept one by one.
+const MAX_KEPT: usize = 4096;
+/// The longest section of self-measurement that is read; it has three lines.
+const MAX_SECTION: u64 = 4096;
+/// What nobody's event costs, ns: a damaged or forged figure is none.
+const MAX_NS: f64 = 1e6;
+/// Two looks further apart than this say nothing of what was in between: main was on time there. A late message is
+/// looked at every half second.
+const MAX_BETWEEN: u64 = 2_000_000_000;
+
+/// What one event costs on the device, measured by the recorder when it started.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SelfMeasurement {
+    /// What is read where an event has its exact time: `cycle counter` or `vDSO`.
+    pub clock: String,
+    /// ns of an event whose time is copied.
+    pub coarse: f64,
+    /// ns of an event that reads the clock.
+    pub precise: f64,
+}
+
+impl SelfMeasurement {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let value = |key| key_values(text).find(|(k, _)| *k == key).map(|(_, value)| value);
+        let ns = |key| value(key)?.parse().ok().filter(|ns: &f64| (0.0..=MAX_NS).contains(ns));
+        Some(Self {
+            clock: clean(value("clock")?).into_owned(),
+            coarse: ns("ns_per_event_coarse")?,
+            precise: ns("ns_per_event_precise")?,
+        })
+    }
+
+    /// ns of an event.
+    #[must_use]
+    pub fn of_clock(&self, clock: ClockMode) -> f64 {
+        match clock {
+            ClockMode::Precise => self.precise,
+            ClockMode::Coarse => self.coarse,
+        }
+    }
+
+    /// What recording has cost a thread since its first event, in ns, if `events` of its events are in the recording: those
+    /// that were overwritten are taken to be of the same kinds. Estimated: the device may have been slower or faster later,
+    /// and an event with a payload costs somewhat more than a method's.
+    #[must_use]
+    pub fn estimate(&self, thread: &Thread, events: u64) -> f64 {
+        let words = (thread.words() as f64).max(1.0);
+        let coarse = thread.words_by(ClockMode::Coarse) as f64 / words;
+        let ever = events as f64 * (thread.written() as f64 / words).max(1.0);
+        ever * (self.coarse * coarse + self.precise * (1.0 - coarse))
+    }
+}
+
+/// When a thread had its first event, overwritten or not; 0 if it has none.
+#[must_use]
+pub(crate) fn first_event(thread: &Thread) -> u64 {
+    let first = thread.first_time();
+    if thread.started > 0 { thread.started.min(first) } else { first }
+}
+
+/// `part` of `whole` in percent, to four digits behind the point.
+#[must_use]
+pub(crate) fn percent(part: f64, whole: u64) -> f64 {
+    let exact = if whole == 0 { 0.0 } else { part * 100.0 / whole as f64 };
+    (exact * 1e4).round() / 1e4
+}
+
+/// A stretch in which nothing was recorded because the app asked for that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pause {
+    /// When it began.
+    pub begin: u64,
+    /// When recording went on, if it did.
+    pub end: Option<u64>,
+}
+
+/// A method that is not recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Off {
+    /// Its id.
+    pub method: u32,
+    /// Since when.
+    pub since: u64,
+    /// Its events a second, if that is why; 0 if it was asked for.
+    pub rate: u64,
+}
+
+/// What main used of the processor between two looks at it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Processor {
+    /// The first look.
+    pub begin: u64,
+    /// The last one.
+    pub end: u64,
+    /// ns on a processor.
+    pub ran: u64,
+    /// ns runnable and not running.
+    pub waited: u64,
+    /// Times that it gave the processor up.
+    pub voluntary: u32,
+    /// Times that it was taken away.
+    pub involuntary: u32,
+    /// Its state at the last look (man 5 proc_pid_stat).
+    pub state: char,
+}
+
+impl Processor {
+    fn between((begin, from): &(u64, Usage), (end, to): &(u64, Usage)) -> Self {
+        Self {
+            begin: *begin,
+            end: *end,
+            ran: to.ran.saturating_sub(from.ran),
+            waited: to.waited.saturating_sub(from.waited),
+            voluntary: to.voluntary.saturating_sub(from.voluntary),
+            involuntary: to.involuntary.saturating_sub(from.involuntary),
+            state: if to.state.is_ascii_alphabetic() { to.state.into() } else { '?' },
+        }
+    }
+
+    /// ns between the looks.
+    #[must_use]
+    pub fn looked(&self) -> u64 {
+        self.end - self.begin
+    }
+
+    /// What it did for the most part: the one question that comes before all others.
+    #[must_use]
+    pub fn mostly(&self) -> &'static str {
+        let half = self.looked() / 2;
+        match self.state {
+            _ if self.ran >= half => "running",
+            _ if self.waited >= half => "waiting for a processor",
+            // Only a look at rest says what kind of sleep it is.
+            'D' => "in uninterruptible sleep",
+            'T' | 't' => "stopped",
+            _ => "asleep",
+        }
+    }
+}
+
+/// What the service ring and the section of self-measurement tell of the recorder.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct RecorderFacts {
+    /// What an event costs, if that was measured.
+    pub measurement: Option<SelfMeasurement>,
+    /// What was changed, by time.
+    pub changes: Vec<(u64, Control)>,
+    /// Looks at main, by time.
+    usage: Vec<(u64, Usage)>,
+    /// How many of both were too many to keep.
+    pub more: u64,
+}
+
+impl RecorderFacts {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
+        let mut facts = Self::default();
+        for section in recording.sections() {
+            if section.kind == Some(SectionKind::SelfMeasurement) && section.length <= MAX_SECTION {
+                let payload = recording.payload(section)?;
+                facts.measurement = payload.as_deref().and_then(SelfMeasurement::parse).or(facts.measurement);
+            }
+        }
+        let Some(ring) = recording.service() else { return Ok(facts) };
+        for item in recording.events(ring) {
+            let Item::Event { time, event } = item? else { continue };
+            let time = time.min(MAX_TIME);
+            match event {
+                Event::Control(_) | Event::Usage(_)
+                    if facts.changes.len() + facts.usage.len() >= MAX_KEPT =>
+                {
+                    facts.more += 1;
+                }
+                Event::Control(control) => facts.changes.push((time, control)),
+                Event::Usage(usage) => facts.usage.push((time, usage)),
+                _ => {}
+            }
+        }
+        Ok(facts)
+    }
+
+    /// When nothing was recorded, by time.
+    #[must_use]
+    pub fn pauses(&self) -> Vec<Pause> {
+        let mut pauses: Vec<Pause> = Vec::new();
+        for (at, control) in &self.changes {
+            let open = pauses.last_mut().filter(|pause| pause.end.is_none());
+            match (control.change, open) {
+                (Change::Paused, None) => pauses.push(Pause { begin: *at, end: None }),
+                (Change::Resumed, Some(pause)) => pause.end = Some(*at),
+                _ => {}
+            }
+        }
+        pauses
+    }
+
+    /// The methods that were switched off and not on again, by time.
+    #[must_use]
+    pub fn off(&self) -> Vec<Off> {
+        let mut off = BTreeMap::new();
+        for (since, Control { change, method, rate }) in &self.changes {
+            match change {
+                Change::MethodOff | Change::OverBudget => {
+                    off.entry(*method).or_insert(Off { method: *method, since: *since, rate: *rate });
+                }
+                Change::MethodOn => drop(off.remove(method)),
+                _ => {}
+            }
+        }
+        let mut off: Vec<_> = off.into_values().collect();
+        off.sort_by_key(|off| off.since);
+        off
+    }
+
+    /// What thread `tid` used between its first and its last look in this stretch, if there are two.
+    #[must_use]
+    pub fn processor(&self, tid: u32, from: u64, to: u64) -> Option<Processor> {
+        // Asked of every message of main: the looks are in order of time.
+        let first = self.usage.partition_point(|(at, _)| *at < from);
+        let within = self.usage[first..].iter().take_while(|(at, _)| *at <= to);
+        let mut looks = within.filter(|(_, usage)| usage.tid == tid);
+        let first = looks.next()?;
+        Some(Processor::between(first, looks.last()?))
+    }
+
+    /// What thread `tid` used from each look to the next one.
+    pub(crate) fn spans(&self, tid: u32) -> impl Iterator<Item = Processor> {
+        let looks: Vec<_> = self.usage.iter().filter(|(_, u)| u.tid == tid).collect();
+        let spans: Vec<_> = looks.windows(2).map(|w| Processor::between(w[0], w[1])).collect();
+        spans.into_iter().filter(|span| (1..=MAX_BETWEEN).contains(&span.looked()))
+    }
+
+    /// Whether main was ever looked at.
+    pub(crate) fn has_usage(&self) -> bool {
+        !self.usage.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use trace_format::synth::RecordingBuilder;
+
+    const S: u64 = 1_000_000_000;
+
+    fn facts(changes: &[(u64, Change, u32)]) -> RecorderFacts {
+        let bytes = RecordingBuilder::new(1, "p").service(|t| {
+            for (at, change, method) in changes {
+                t.event(*at, Event::Control(Control { change: *change, method: *method, rate: 7 }));
+            }
+        });
+        RecorderFacts::of(&Recording::open(bytes.build()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn pauses_pair_and_the_last_may_be_open() {
+        use Change::{Coarse, Paused, Resumed};
+        let changes =
+            [(1, Resumed), (2, Paused), (3, Paused), (4, Coarse), (5, Resumed), (6, Resumed), (9, Paused)];
+        let found = facts(&changes.map(|(at, change)| (at * S, change, 0))).pauses();
+        assert_eq!(found, [Pause { begin: 2 * S, end: Some(5 * S) }, Pause { begin: 9 * S, end: None }]);
+    }
+
+    #[test]
+    fn a_method_is_off_since_it_was_first_switched_off_and_not_on_again() {
+        use Change::{MethodOff, MethodOn, OverBudget};
+        let changes =
+            [(1, MethodOff, 5), (2, OverBudget, 3), (3, MethodOn, 5), (4, MethodOff, 5), (5, MethodOff, 3)];
+        let off = facts(&changes.map(|(at, change, method)| (at * S, change, method))).off();
+        assert_eq!(off.iter().map(|o| (o.method, o.since)).collect::<Vec<_>>(), [(3, 2 * S), (5, 4 * S)]);
+    }
+
+    #[test]
+    fn two_looks_say_what_main_did_in_between_and_one_says_nothing() {
+        let look = |ran, waited, state| Usage { tid: 7, state, ran, waited, voluntary: 1, involuntary: 0 };
+        let looks = [
+            (1, look(S, 0, b'S')),
+            (2, look(2 * S, 0, b'R')),
+            (3, look(2 * S, S, b'R')),
+            (9, look(2 * S, S, b'D')),
+        ];
+        let usage = looks.map(|(at, usage)| (at * S, usage)).to_vec();
+        let facts = RecorderFacts { usage, ..RecorderFacts::default() };
+        let spans: Vec<_> = facts.spans(7).map(|span| (span.begin / S, span.mostly())).collect();
+        assert_eq!(spans, [(1, "running"), (2, "waiting for a processor")], "nothing of the six seconds");
+        assert_eq!((facts.processor(7, 0, S), facts.processor(8, 0, 9 * S)), (None, None));
+        let all = facts.processor(7, 0, 9 * S).unwrap();
+        assert_eq!(
+            (all.ran, all.waited, all.looked(), all.mostly()),
+            (S, S, 8 * S, "in uninterruptible sleep")
+        );
+    }
+
+    #[test]
+    fn the_estimate_takes_each_clocks_share() {
+        let m = SelfMeasurement::parse(b"clock=vDSO\nns_per_event_coarse=3.00\nns_per_event_precise=43.00\n")
+            .unwrap();
+        let bytes = RecordingBuilder::new(1, "p")
+            .main("main", |t| {
+                t.enter(S, 1).exit(2 * S, 1);
+            })
+            .thread("coarse", 9, |t| {
+                t.coarse().enter(S, 1);
+            })
+            .thread("long", 10, |t| {
+                t.overwritten(2).enter(S, 1).exit(S, 1);
+            })
+            .build();
+        let recording = Recording::open(bytes).unwrap();
+        let of = |i: usize| m.estimate(&recording.threads()[i], 100);
+        assert_eq!((of(0), of(1)), (4300.0, 300.0));
+        // Two words of 2,034 are left.
+        assert_eq!(of(2), 4300.0 * 1017.0);
+        assert_eq!((percent(5.0, 1000), percent(1.0, 0)), (0.5, 0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn any_section_is_figures_or_nothing(
+            text in "(clock=(vDSO)?\n|ns_per_event_(coarse|precise)=(-?[0-9.]{0,6}|NaN|inf|1e99)\n|.{0,9}\n){0,6}",
+        ) {
+            if let Some(m) = SelfMeasurement::parse(text.as_bytes()) {
+                prop_assert!(m.coarse.is_finite() && m.precise >= 0.0 && m.precise <= MAX_NS);
+            }
+        }
+    }
+}

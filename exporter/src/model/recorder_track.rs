@@ -1,0 +1,296 @@
+//! The recorder on tracks of its own: what it did, what that cost, and what it saw of main on the processor.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use trace_format::Source;
+use trace_format::event::{Change, Control};
+use trace_format::layout::State;
+
+use super::Tally;
+use super::labels::processor_args;
+use super::recorder::{first_event, percent};
+use super::sink::{Arg, Level, LogLine, Name, Sink, Track, Value};
+use super::survey::Survey;
+use super::thread::Shared;
+use crate::ExportError;
+
+/// Threads whose figures are told one by one: those with the most events.
+const MAX_THREADS: usize = 64;
+/// The counter of what recording costs main.
+const COST: &str = "recording's cost to main, estimated (%)";
+/// The counter of methods that are not recorded.
+const METHODS_OFF: &str = "methods switched off";
+
+/// What happens on the recorder's track.
+enum Mark {
+    PauseBegin,
+    PauseEnd,
+    Change(Control),
+    Thread(usize),
+    Cost(f64),
+}
+
+/// What each thread was charged, as far as the device's figures are known.
+struct Costs {
+    /// Of each thread, ns.
+    each: Vec<f64>,
+    /// Of main in percent of its time since its first event.
+    main: f64,
+    /// Of all threads together, in percent of one processor.
+    all: f64,
+}
+
+fn costs<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Option<Costs> {
+    let measurement = shared.facts.measurement.as_ref()?;
+    let threads = shared.recording.threads();
+    let each: Vec<f64> =
+        threads.iter().zip(&survey.events).map(|(t, events)| measurement.estimate(t, *events)).collect();
+    let main = threads.iter().position(|t| t.main);
+    let main = main.map_or(0.0, |i| percent(each[i], survey.end.saturating_sub(first_event(&threads[i]))));
+    let first = threads.iter().map(first_event).filter(|t| *t > 0).min().unwrap_or(survey.end);
+    let all = percent(each.iter().sum(), survey.end.saturating_sub(first));
+    Some(Costs { each, main, all })
+}
+
+/// Writes it, if the recorder said anything of itself.
+pub(super) fn recorder_track<S: Source, K: Sink>(
+    shared: &Shared<'_, S>,
+    survey: &Survey,
+    tally: &mut Tally,
+    sink: &mut K,
+) -> Result<(), ExportError> {
+    let facts = &shared.facts;
+    if facts.measurement.is_none() && facts.changes.is_empty() {
+        return Ok(());
+    }
+    let costs = costs(shared, survey);
+    tally.main_cost_ppm = costs.as_ref().map_or(0, |costs| (costs.main * 1e4) as u64);
+    tally.methods_off = facts.off().len() as u64;
+    sink.track(Track::Recorder)?;
+    tally.tracks += 1;
+    let begin = shared.recording.header().start.boottime.clamp(shared.start, survey.end.max(shared.start));
+    tally.slices += 1;
+    sink.begin(begin, Name::Text("recording"), &recording_args(shared, survey, costs.as_ref()))?;
+
+    let (mut now, mut paused, mut off) = (begin, false, 0_u64);
+    for (at, mark) in marks(shared, survey, costs.as_ref()) {
+        now = at.clamp(now, survey.end.max(now));
+        match mark {
+            Mark::PauseBegin => {
+                tally.slices += 1;
+                paused = true;
+                sink.begin(now, Name::Text("recording paused"), &[])?;
+                log(sink, now, "recording is paused from here on")?;
+            }
+            Mark::PauseEnd => {
+                paused = false;
+                sink.end(now, &[])?;
+                log(sink, now, "recording goes on")?;
+            }
+            Mark::Change(control) => {
+                change(shared, now, &control, tally, sink)?;
+                off = match control.change {
+                    Change::MethodOff | Change::OverBudget => off + 1,
+                    Change::MethodOn => off.saturating_sub(1),
+                    _ => continue,
+                };
+                tally.counters += 1;
+                sink.counter(now, METHODS_OFF, off as f64)?;
+            }
+            Mark::Thread(i) => {
+                tally.instants += 1;
+                let args = thread_args(shared, survey, i, costs.as_ref());
+                sink.instant(now, Name::Text("thread recorded"), &args)?;
+            }
+            Mark::Cost(cost) => {
+                tally.counters += 1;
+                sink.counter(now, COST, cost)?;
+            }
+        }
+    }
+    let end = survey.end.max(now);
+    if paused {
+        tally.incomplete += 1;
+        sink.end(end, &[Arg::new("incomplete", Value::Bool(true))])?;
+    }
+    for pause in &shared.pauses {
+        let last = pause.end.unwrap_or(end).min(end);
+        tally.paused = tally.paused.saturating_add(last.saturating_sub(pause.begin));
+    }
+    sink.end(end, &[])
+}
+
+/// All marks by time. Those of one time keep the order of this list.
+fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Costs>) -> Vec<(u64, Mark)> {
+    let mut marks = Vec::new();
+    for pause in &shared.pauses {
+        marks.push((pause.begin, Mark::PauseBegin));
+        marks.extend(pause.end.map(|end| (end, Mark::PauseEnd)));
+    }
+    let changes = shared.facts.changes.iter();
+    let others = changes.filter(|(_, c)| !matches!(c.change, Change::Paused | Change::Resumed));
+    marks.extend(others.map(|(at, control)| (*at, Mark::Change(*control))));
+    let threads = shared.recording.threads();
+    let mut by_events: Vec<usize> = (0..threads.len()).collect();
+    by_events.sort_by_key(|i| Reverse(survey.events[*i]));
+    let told = by_events.into_iter().take(MAX_THREADS);
+    marks.extend(told.map(|i| (threads[i].first_time(), Mark::Thread(i))));
+    if costs.is_some() {
+        marks.extend(cost_marks(shared, survey));
+    }
+    marks.sort_by_key(|(at, _)| *at);
+    marks
+}
+
+/// What recording cost main from window to window, where that changes.
+fn cost_marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, Mark)> {
+    let main = shared.recording.threads().iter().find(|t| t.main);
+    let (Some(main), Some(measurement)) = (main, &shared.facts.measurement) else { return Vec::new() };
+    let width = survey.main_rate.width();
+    let mut marks = Vec::new();
+    let mut last = None;
+    let windows = survey.main_rate.windows().map(|(begin, events)| {
+        // Events of the same window have one clock as a rule: that at its middle.
+        let clock = main.clock_at(begin.saturating_add(width / 2));
+        (begin, percent(events as f64 * measurement.of_clock(clock), width))
+    });
+    let end = survey.main_rate.windows().last().map(|(begin, _)| (begin.saturating_add(width), 0.0));
+    for (begin, cost) in windows.chain(end.filter(|(end, _)| *end < survey.end)) {
+        // A tenth of a percent of a percent is no change.
+        let cost = (cost * 1e3).round() / 1e3;
+        if last.replace(cost) != Some(cost) {
+            marks.push((begin, Mark::Cost(cost)));
+        }
+    }
+    marks
+}
+
+fn recording_args<S: Source>(
+    shared: &Shared<'_, S>,
+    survey: &Survey,
+    costs: Option<&Costs>,
+) -> Vec<Arg<'static>> {
+    let header = shared.recording.header();
+    let threads = shared.recording.threads();
+    let overwritten = threads.iter().fold(0_u64, |sum, t| sum.saturating_add(t.overwritten()));
+    let ended = match header.state {
+        Some(State::Ended) => "in order",
+        Some(State::Disarmed) => "switched off by a fault of its own",
+        Some(State::Open) => "with its process, or not yet",
+        None => "unknown",
+    };
+    let mut args = vec![
+        Arg::new("events", Value::Uint(survey.events.iter().sum())),
+        Arg::new("words_overwritten", Value::Uint(overwritten)),
+        Arg::new("events_dropped", Value::Uint(header.dropped)),
+        Arg::new("times_clamped", Value::Uint(header.clamped)),
+        Arg::new("threads", Value::Uint(threads.len() as u64)),
+        Arg::new("ended", Value::Text(ended)),
+    ];
+    if let (Some(measurement), Some(costs)) = (&shared.facts.measurement, costs) {
+        let cycles = measurement.clock == "cycle counter";
+        args.extend([
+            Arg::new("clock", Value::Text(if cycles { "cycle counter" } else { "vDSO" })),
+            Arg::new("ns_per_event_precise", Value::Number(measurement.precise)),
+            Arg::new("ns_per_event_coarse", Value::Number(measurement.coarse)),
+            Arg::new("cost_percent_main", Value::Number(costs.main)),
+            Arg::new("cost_percent_all_threads", Value::Number(costs.all)),
+        ]);
+    }
+    args
+}
+
+fn thread_args<'a, S: Source>(
+    shared: &'a Shared<'_, S>,
+    survey: &Survey,
+    i: usize,
+    costs: Option<&Costs>,
+) -> Vec<Arg<'a>> {
+    let (thread, info) = (&shared.recording.threads()[i], &shared.process.threads[i]);
+    let mut args = vec![
+        Arg::new("thread", Value::Text(info.name.as_deref().unwrap_or("unknown"))),
+        Arg::new("thread_tid", Value::Uint(info.tid.into())),
+        Arg::new("events", Value::Uint(survey.events[i])),
+        Arg::new("words_overwritten", Value::Uint(thread.overwritten())),
+    ];
+    if let Some(costs) = costs {
+        let lived = survey.last[i].saturating_sub(first_event(thread));
+        args.push(Arg::new("cost_percent", Value::Number(percent(costs.each[i], lived))));
+    }
+    args
+}
+
+/// A change that is no pause.
+fn change<S: Source, K: Sink>(
+    shared: &Shared<'_, S>,
+    at: u64,
+    control: &Control,
+    tally: &mut Tally,
+    sink: &mut K,
+) -> Result<(), ExportError> {
+    let method = shared.names.method(control.method);
+    let (name, text): (Cow<'_, str>, Cow<'_, str>) = match control.change {
+        Change::Precise => ("clock: precise".into(), "every event reads the clock from here on".into()),
+        Change::Coarse => ("clock: coarse".into(), "methods have coarse time from here on".into()),
+        Change::MethodOff => {
+            (format!("off: {method}").into(), format!("{method} is not recorded from here on: asked for").into())
+        }
+        Change::MethodOn => {
+            (format!("on: {method}").into(), format!("{method} is recorded again").into())
+        }
+        Change::OverBudget => (
+            format!("off: {method}").into(),
+            format!(
+                "{method} is not recorded from here on: its calls are short, and {} events a second are over the budget",
+                control.rate
+            )
+            .into(),
+        ),
+        // These are slices.
+        Change::Paused | Change::Resumed => return Ok(()),
+    };
+    let mut args = Vec::with_capacity(4);
+    if control.method > 0 {
+        args.push(Arg::new("method", Value::Text(&method)));
+        args.push(Arg::new("method_id", Value::Uint(control.method.into())));
+    }
+    if control.change == Change::OverBudget {
+        args.push(Arg::new("events_per_second", Value::Uint(control.rate)));
+    }
+    args.push(Arg::new(
+        "why",
+        Value::Text(if control.change == Change::OverBudget { "over the budget" } else { "asked for" }),
+    ));
+    tally.instants += 1;
+    sink.instant(at, Name::Text(&name), &args)?;
+    log(sink, at, &text)
+}
+
+fn log<K: Sink>(sink: &mut K, at: u64, message: &str) -> Result<(), ExportError> {
+    sink.log(&LogLine { at, level: Level::Info, message: &super::clean(&format!("recorder: {message}")) })
+}
+
+/// What main did from one look to the next while its message was late.
+pub(super) fn processor_track<S: Source, K: Sink>(
+    shared: &Shared<'_, S>,
+    tally: &mut Tally,
+    sink: &mut K,
+) -> Result<(), ExportError> {
+    let Some(main) = shared.recording.threads().iter().find(|t| t.main) else { return Ok(()) };
+    let mut spans = shared.facts.spans(main.tid).peekable();
+    if spans.peek().is_none() {
+        return Ok(());
+    }
+    sink.track(Track::Processor)?;
+    tally.tracks += 1;
+    let mut now = shared.start;
+    for span in spans {
+        let (begin, end) = (span.begin.max(now), span.end.max(now));
+        tally.slices += 1;
+        sink.begin(begin, Name::Text(span.mostly()), &processor_args(&span))?;
+        sink.end(end, &[])?;
+        now = end;
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! What the process itself said of its SIGQUITs.
+
+use std::collections::BTreeMap;
+
+use trace_format::section::SectionKind;
+use trace_format::verdict::{Confidence, Counters, MAX_LEN, Outcome, Verdict};
+use trace_format::{ReadError, Recording, Source};
+
+/// Signals whose verdict is kept. A recorder writes a thousand that are no ANRs, and an ANR takes seconds.
+const MAX_KEPT: usize = 2048;
+
+/// The last word on each signal.
+#[derive(Debug, Default)]
+pub(super) struct Verdicts {
+    /// By the time at which the signal was sensed.
+    pub(super) by_signal: BTreeMap<u64, Verdict>,
+    /// Those of the latest signal.
+    pub(super) counters: Option<Counters>,
+    /// Sections that could not be read, or that were too many.
+    pub(super) skipped: u64,
+}
+
+impl Verdicts {
+    pub(super) fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
+        let mut found = Self::default();
+        for section in recording.sections().iter().filter(|s| s.kind == Some(SectionKind::Verdict)) {
+            let payload = if section.length <= MAX_LEN as u64 { recording.payload(section)? } else { None };
+            match payload.as_deref().and_then(Verdict::parse) {
+                Some(verdict) => found.add(verdict),
+                None => found.skipped += 1,
+            }
+        }
+        Ok(found)
+    }
+
+    fn add(&mut self, verdict: Verdict) {
+        let signal = verdict.sigquit.sensed;
+        if self.by_signal.len() >= MAX_KEPT && !self.by_signal.contains_key(&signal) {
+            self.skipped += 1;
+            return;
+        }
+        if self.by_signal.keys().next_back().is_none_or(|latest| *latest <= signal) {
+            self.counters = Some(verdict.counters);
+        }
+        match self.by_signal.get(&signal) {
+            Some(last) if last.reconsidered && !verdict.reconsidered => {}
+            _ => drop(self.by_signal.insert(signal, verdict)),
+        }
+    }
+}
+
+/// What it was, for people.
+pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Anr => "ANR",
+        Outcome::SuspectedAnr => "suspected ANR",
+        Outcome::SomebodyElses => "somebody else's ANR",
+        Outcome::DumpRequested => "dump requested",
+        Outcome::Duplicate => "one more signal of the same ANR",
+        Outcome::Unknown => "unknown",
+    }
+}
+
+/// How sure that is, for people.
+pub(crate) fn confidence_name(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Low => "low confidence",
+        Confidence::Medium => "medium confidence",
+        Confidence::High => "high confidence",
+    }
+}
+
+/// `ANR (high confidence)`.
+pub(crate) fn verdict_name(verdict: &Verdict) -> String {
+    format!("{} ({})", outcome_name(verdict.outcome), confidence_name(verdict.confidence))
+}
+
+/// All reasons in one line.
+pub(crate) fn reasons_text(verdict: &Verdict) -> String {
+    let texts: Vec<_> = verdict.reasons.iter().map(|r| super::clean(&r.text)).collect();
+    texts.join("; ")
+}

@@ -1,0 +1,63 @@
+//! What is done with any bytes: it may find nothing, but it may not panic, and what it gives is bounded.
+
+use std::path::Path;
+
+use exporter::dump::{Dump, PageOptions};
+use exporter::retrace::Mapping;
+
+/// Reads bytes as a dump, and does everything with it that the program does.
+pub(crate) fn dump(bytes: &[u8]) {
+    let Ok(mut dump) = Dump::read(Path::new("x"), bytes) else { return };
+    let frames: usize = dump.sections.iter().flat_map(|s| &s.threads).map(|t| t.frames.len()).sum();
+    let lines = 1 + bytes.iter().filter(|&&byte| byte == b'\n').count();
+    assert!(frames <= lines, "{frames} frames in {lines} lines");
+    for options in [
+        PageOptions::default(),
+        PageOptions { all: true, thread: None },
+        PageOptions { all: false, thread: Some("a".into()) },
+    ] {
+        let mut page = String::new();
+        dump.write_page(&mut page, &options).unwrap();
+        assert!(page.chars().all(|c| c == '\n' || !c.is_control()));
+    }
+    assert!(dump.to_json("x")["sections"].is_array());
+    dump.retrace(&Mapping::parse(Path::new("m"), MAPPING.as_bytes()).unwrap());
+    assert!(dump.to_json("x")["sections"].is_array());
+}
+
+/// Reads bytes as a mapping, and looks everything up that is in it.
+pub(crate) fn mapping(bytes: &[u8]) {
+    let Ok(mapping) = Mapping::parse(Path::new("m"), bytes) else { return };
+    let text = String::from_utf8_lossy(bytes);
+    let mut class = "";
+    for line in text.lines().take(400) {
+        let Some((_, name)) = line.split_once(" -> ") else { continue };
+        if let Some(name) = name.strip_suffix(':') {
+            class = name;
+            continue;
+        }
+        for line in [None, Some(0), Some(1), Some(7), Some(65_535), Some(u32::MAX)] {
+            for outline in [None, Some(1), Some(u32::MAX)] {
+                let found = mapping.frame(class, name, line, outline);
+                assert!(
+                    found.len() <= 16 && found.iter().all(|stack| !stack.is_empty() && stack.len() <= 256)
+                );
+            }
+        }
+        let _ = mapping.method(class, name, "(ILa/b;[[J)V");
+        let _ = mapping.method(class, name, "(");
+    }
+}
+
+/// The texts of the tests.
+#[allow(dead_code, reason = "the example needs them, the tests have them")]
+pub(crate) fn samples() -> Vec<(bool, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dump");
+    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    let is_mapping = |path: &Path| path.to_string_lossy().contains("mapping");
+    entries.iter().map(|path| (is_mapping(path), std::fs::read(path).unwrap())).collect()
+}
+
+const MAPPING: &str = "com.acme.Main -> a.b:\n    1:9:void inner():3:3 -> c\n    1:9:void outer():5 -> c\n    void x() -> d\n\
+    com.acme.Other -> java.lang.Thread:\n    void go() -> run\n    void gone() -> run\n";

@@ -1,0 +1,32 @@
+//! Dumps in every form, and mappings: what is read is what is there; whatever else is in a text is survived.
+
+mod corpus;
+mod deadlock;
+mod forms;
+mod fuzz_body;
+mod hostile;
+mod mapping;
+mod retraced;
+
+use std::path::{Path, PathBuf};
+
+use exporter::dump::{Dump, PageOptions};
+use exporter::retrace::Mapping;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dump").join(name)
+}
+
+fn open(name: &str) -> Dump {
+    Dump::open(&data(name)).unwrap()
+}
+
+fn page(dump: &Dump) -> String {
+    let mut page = String::new();
+    dump.write_page(&mut page, &PageOptions::default()).unwrap();
+    page
+}
+
+fn r8() -> Mapping {
+    Mapping::load(&data("mapping-r8.txt")).unwrap()
+}

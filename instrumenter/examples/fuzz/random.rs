@@ -1,0 +1,24 @@
+//! Where mutants come from, for every fuzzer of ours that is no library's.
+
+/// Marsaglia's xorshift64: the same mutants for the same seed, everywhere.
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// Seeds that lie side by side give numbers that do not.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    /// Any number but 0.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number below the limit; 0 where there is none.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+}

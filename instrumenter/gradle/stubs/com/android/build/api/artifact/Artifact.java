@@ -1,0 +1,3 @@
+package com.android.build.api.artifact;
+
+public abstract class Artifact<T> {}

@@ -1,0 +1,3 @@
+package com.android.build.api.variant;
+
+public interface VariantBuilder {}

@@ -1,0 +1,5 @@
+package com.android.build.api.variant;
+
+public interface VariantSelector {
+    VariantSelector all();
+}

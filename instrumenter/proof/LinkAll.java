@@ -1,0 +1,226 @@
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
+import java.util.zip.ZipInputStream;
+
+/**
+ * Defines and links (so: verifies) every class of an archive in its original and in its instrumented form, and compares
+ * what becomes of each.
+ *
+ * <p>{@code java -Xverify:all LinkAll ORIGINAL INSTRUMENTED [LIBRARY.jar...]} prints how many classes there are, how
+ * many link, how many fail in the same way in both forms, and how many differ; status 1 if any does. Libraries stand
+ * behind the archive on the class path and are never instrumented. A class that misses something must miss the same.
+ */
+public final class LinkAll {
+    private static final String MAP_ID = "dev/anrscope/MapId.class";
+    /**
+     * What keeps every class alive. HotSpot verifies methods in the order of their names' addresses, and so the first
+     * of several missing classes that it tells is the same in both forms only while the names stay where they are.
+     */
+    private static final List<Loader> ALIVE = new ArrayList<>();
+
+    public static void main(String[] args) throws IOException {
+        List<ZipFile> libraries = new ArrayList<>();
+        for (int i = 2; i < args.length; i++) {
+            libraries.add(new ZipFile(args[i]));
+        }
+        Map<String, String> before = outcomes(args[0], libraries);
+        Map<String, String> after = outcomes(args[1], libraries);
+        for (String added : new ArrayList<>(after.keySet())) {
+            if (added.endsWith(MAP_ID) && !before.containsKey(added)) {
+                after.remove(added);
+            }
+        }
+        int linked = 0;
+        int same = 0;
+        int differing = 0;
+        TreeSet<String> all = new TreeSet<>(before.keySet());
+        all.addAll(after.keySet());
+        for (String entry : all) {
+            String was = before.get(entry);
+            String is = after.get(entry);
+            if (was == null || !was.equals(is)) {
+                differing++;
+                System.err.println(entry + "\n  original:     " + was + "\n  instrumented: " + is);
+            } else if (was.equals("linked")) {
+                linked++;
+            } else {
+                same++;
+            }
+        }
+        System.out.println(before.size() + " " + linked + " " + same + " " + differing);
+        System.exit(differing == 0 ? 0 : 1);
+    }
+
+    /** What becomes of each class entry of an archive. Entries of an inner jar have its name in front. */
+    private static Map<String, String> outcomes(String archive, List<ZipFile> libraries) throws IOException {
+        Map<String, String> outcomes = new TreeMap<>();
+        for (Map.Entry<String, Map<String, byte[]>> jar : jars(archive).entrySet()) {
+            Map<String, byte[]> classes = jar.getValue();
+            // A multi-release jar is several jars: the plain one, and one for each version with the lower ones behind it.
+            TreeMap<Integer, Loader> releases = new TreeMap<>();
+            for (String entry : classes.keySet()) {
+                releases.computeIfAbsent(release(entry), n -> new Loader(classes, n, libraries));
+                loadPlatforms(entry);
+            }
+            for (String entry : classes.keySet()) {
+                outcomes.put(jar.getKey() + entry, releases.get(release(entry)).link(name(entry)));
+            }
+        }
+        return outcomes;
+    }
+
+    /**
+     * Loads the platform's class of that name if it has one. Whether the platform's or the archive's comes first decides
+     * which of them breaks a loader constraint, and must be the same for both forms.
+     */
+    private static void loadPlatforms(String entry) {
+        try {
+            ClassLoader.getPlatformClassLoader().loadClass(name(entry));
+        } catch (ClassNotFoundException | LinkageError none) {
+            // As nearly always.
+        }
+    }
+
+    private static String name(String entry) {
+        String file = RELEASE.matcher(entry).replaceFirst("");
+        return file.substring(0, file.length() - ".class".length()).replace('/', '.');
+    }
+
+    private static final Pattern RELEASE = Pattern.compile("^META-INF/versions/([0-9]{1,4})/");
+
+    private static int release(String entry) {
+        Matcher matcher = RELEASE.matcher(entry);
+        return matcher.find() ? Integer.parseInt(matcher.group(1)) : 0;
+    }
+
+    /** The class files of an archive: of itself, and of the jars in it if it is an aar. */
+    private static Map<String, Map<String, byte[]>> jars(String path) throws IOException {
+        Map<String, Map<String, byte[]>> jars = new LinkedHashMap<>();
+        try (ZipFile zip = new ZipFile(path)) {
+            Map<String, byte[]> own = new LinkedHashMap<>();
+            jars.put("", own);
+            for (ZipEntry entry : java.util.Collections.list(zip.entries())) {
+                boolean inner = entry.getName().endsWith(".jar") && path.endsWith(".aar");
+                if (!inner && !entry.getName().endsWith(".class")) {
+                    continue;
+                }
+                byte[] bytes;
+                try (InputStream in = zip.getInputStream(entry)) {
+                    bytes = in.readAllBytes();
+                }
+                if (!inner) {
+                    own.putIfAbsent(entry.getName(), bytes);
+                    continue;
+                }
+                Map<String, byte[]> classes = new LinkedHashMap<>();
+                jars.put(entry.getName() + "!", classes);
+                ZipInputStream jar = new ZipInputStream(new ByteArrayInputStream(bytes));
+                for (ZipEntry in = jar.getNextEntry(); in != null; in = jar.getNextEntry()) {
+                    if (in.getName().endsWith(".class")) {
+                        classes.putIfAbsent(in.getName(), jar.readAllBytes());
+                    }
+                }
+            }
+        }
+        return jars;
+    }
+
+    private static final class Loader extends ClassLoader {
+        private final Map<String, byte[]> classes;
+        private final int release;
+        private final List<ZipFile> libraries;
+
+        Loader(Map<String, byte[]> classes, int release, List<ZipFile> libraries) {
+            super(ClassLoader.getPlatformClassLoader());
+            this.classes = classes;
+            this.release = release;
+            this.libraries = libraries;
+            ALIVE.add(this);
+        }
+
+        /** The class itself, whatever the platform has by that name. */
+        String link(String name) {
+            Class<?> type;
+            try {
+                synchronized (getClassLoadingLock(name)) {
+                    type = findLoadedClass(name);
+                    if (type == null) {
+                        type = findClass(name);
+                    }
+                }
+            } catch (Throwable failed) {
+                return normal(failed);
+            }
+            // Any of these links the class first, and then may miss a type of a member. Nothing is initialised.
+            String outcome = "linked";
+            for (int members = 0; members < 3; members++) {
+                try {
+                    switch (members) {
+                        case 0 -> type.getDeclaredConstructors();
+                        case 1 -> type.getDeclaredFields();
+                        default -> type.getDeclaredMethods();
+                    }
+                    return "linked";
+                } catch (Throwable failed) {
+                    outcome = members == 0 ? normal(failed) : outcome;
+                }
+            }
+            return outcome;
+        }
+
+        @Override
+        protected Class<?> findClass(String name) throws ClassNotFoundException {
+            String file = name.replace('.', '/') + ".class";
+            byte[] bytes = null;
+            for (int n = release; bytes == null && n > 0; n--) {
+                bytes = classes.get("META-INF/versions/" + n + "/" + file);
+            }
+            if (bytes == null) {
+                bytes = classes.get(file);
+            }
+            for (int i = 0; bytes == null && i < libraries.size(); i++) {
+                ZipEntry entry = libraries.get(i).getEntry(file);
+                if (entry != null) {
+                    try (InputStream in = libraries.get(i).getInputStream(entry)) {
+                        bytes = in.readAllBytes();
+                    } catch (IOException e) {
+                        throw new ClassNotFoundException(name, e);
+                    }
+                }
+            }
+            if (bytes == null) {
+                throw new ClassNotFoundException(name);
+            }
+            return defineClass(name, bytes, 0, bytes.length);
+        }
+    }
+
+    private static final Pattern HASH = Pattern.compile("@(0x)?[0-9a-f]+");
+
+    /**
+     * An error's class and text, without what must differ: positions in code and the identities of class loaders. Of a
+     * VerifyError's picture of the method the place and the reason are kept.
+     */
+    private static String normal(Throwable error) {
+        StringBuilder text = new StringBuilder(error.getClass().getName());
+        String[] lines = String.valueOf(error.getMessage()).split("\n");
+        for (int i = 0; i < lines.length; i++) {
+            boolean kept = i == 0 || lines[i - 1].trim().equals("Location:") || lines[i - 1].trim().equals("Reason:");
+            if (kept) {
+                text.append(" | ").append(HASH.matcher(lines[i].trim()).replaceAll("@"));
+            }
+        }
+        return text.toString();
+    }
+}

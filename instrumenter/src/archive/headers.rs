@@ -1,0 +1,221 @@
+//! The headers of a zip file, written.
+
+use super::directory::{DEFLATED, DESCRIPTOR, Directory, ENCRYPTED, Entry, UTF8};
+use super::fields::{Extra, push_zip64};
+
+/// The largest value that a 32-bit field may hold; this one means "see the zip64 field".
+const LARGE: u64 = 0xFFFF_FFFF;
+/// "Version needed" of a file with 64-bit sizes: 4.5.
+const NEEDED_ZIP64: u16 = 45;
+/// "Version needed" of a deflated file: 2.0.
+const NEEDED_DEFLATED: u16 = 20;
+/// "Version needed" of a stored file: 1.0.
+const NEEDED_STORED: u16 = 10;
+/// 1980-01-01 00:00: the first day that there is, for entries that had none.
+const FIRST_DAY: [u8; 4] = [0, 0, 0x21, 0];
+
+/// How the data of a written entry lies there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) flags: u16,
+    pub(crate) method: u16,
+    pub(crate) needed: u16,
+    pub(crate) crc: u32,
+    pub(crate) compressed: u64,
+    pub(crate) size: u64,
+}
+
+impl Stored {
+    /// Data that is copied from an archive, still compressed.
+    pub(crate) fn copied(entry: &Entry) -> Self {
+        // Sums and sizes are known now. An encrypted entry keeps its descriptor all the same: with
+        // the flag, its first bytes are checked against the time and not against the sum.
+        let flags = if entry.is_encrypted() { entry.flags } else { entry.flags & !DESCRIPTOR };
+        Self {
+            flags,
+            method: entry.method,
+            needed: entry.needed,
+            crc: entry.crc,
+            compressed: entry.data.len() as u64,
+            size: entry.size,
+        }
+    }
+
+    /// Data that is made anew for an entry with these flags.
+    pub(crate) fn fresh(flags: u16, method: u16, crc: u32, compressed: u64, size: u64) -> Self {
+        let needed = if method == DEFLATED { NEEDED_DEFLATED } else { NEEDED_STORED };
+        Self { flags: flags & UTF8, method, needed, crc, compressed, size }
+    }
+
+    fn is_large(&self) -> bool {
+        self.size >= LARGE || self.compressed >= LARGE
+    }
+
+    fn has_descriptor(&self) -> bool {
+        self.flags & DESCRIPTOR != 0 && self.flags & ENCRYPTED != 0
+    }
+
+    /// The fields that local and central header have in common, up to the sizes.
+    fn push(&self, needed: u16, time: [u8; 4], large: bool, out: &mut Vec<u8>) {
+        for field in [needed, self.flags, self.method] {
+            out.extend_from_slice(&field.to_le_bytes());
+        }
+        out.extend_from_slice(&time);
+        out.extend_from_slice(&self.crc.to_le_bytes());
+        let shown = |value: u64| if large { LARGE } else { value } as u32;
+        out.extend_from_slice(&shown(self.compressed).to_le_bytes());
+        out.extend_from_slice(&shown(self.size).to_le_bytes());
+    }
+
+    /// Appends what follows the data of some encrypted entries.
+    pub(crate) fn push_descriptor(&self, out: &mut Vec<u8>) {
+        if self.has_descriptor() {
+            out.extend_from_slice(&0x0807_4b50_u32.to_le_bytes());
+            out.extend_from_slice(&self.crc.to_le_bytes());
+            for value in [self.compressed, self.size] {
+                match self.is_large() {
+                    true => out.extend_from_slice(&value.to_le_bytes()),
+                    false => out.extend_from_slice(&(value as u32).to_le_bytes()),
+                }
+            }
+        }
+    }
+}
+
+/// What an entry is called and what else is known of it. The texts are bytes, as in the archive.
+#[derive(Clone, Copy)]
+pub(crate) struct Label<'a> {
+    pub(crate) made_by: u16,
+    pub(crate) time: [u8; 4],
+    pub(crate) internal: u16,
+    pub(crate) external: u32,
+    pub(crate) name: &'a [u8],
+    pub(crate) extra: &'a [u8],
+    pub(crate) local_extra: &'a [u8],
+    pub(crate) comment: &'a [u8],
+}
+
+impl<'a> Label<'a> {
+    pub(crate) fn of(archive: &'a [u8], entry: &Entry) -> Self {
+        let text = |range: &core::ops::Range<usize>| archive.get(range.clone()).unwrap_or_default();
+        Self {
+            made_by: entry.made_by,
+            time: entry.time,
+            internal: entry.internal,
+            external: entry.external,
+            name: text(&entry.name),
+            extra: text(&entry.extra),
+            local_extra: text(&entry.local_extra),
+            comment: text(&entry.comment),
+        }
+    }
+
+    /// That of an entry which the input does not have.
+    pub(crate) fn new(name: &'a str) -> Self {
+        Self {
+            made_by: NEEDED_DEFLATED,
+            time: FIRST_DAY,
+            internal: 0,
+            external: 0,
+            name: name.as_bytes(),
+            extra: &[],
+            local_extra: &[],
+            comment: &[],
+        }
+    }
+}
+
+fn push_u16(value: usize, out: &mut Vec<u8>) {
+    // Names, comments and extra fields come from fields of this size. Only the zip64 field is added,
+    // to extra fields that some tool has filled to the last byte: then those are left out.
+    out.extend_from_slice(&(value as u16).to_le_bytes());
+}
+
+/// The extra fields with a zip64 one of `large` before them, if there are any values.
+fn extra_fields(old: &[u8], large: &[u64]) -> Vec<u8> {
+    let mut extra = Vec::new();
+    if !large.is_empty() {
+        push_zip64(large, &mut extra);
+    }
+    let alone = extra.len();
+    Extra::new(old).push_others(&mut extra);
+    if extra.len() > 0xFFFF {
+        extra.truncate(alone);
+    }
+    extra
+}
+
+/// Appends a local header. It is as long whatever sum and sizes `stored` has, so that it can be
+/// written over when they are known, as long as neither is beyond 4 GiB.
+pub(crate) fn push_local(label: &Label<'_>, stored: &Stored, out: &mut Vec<u8>) {
+    let large = stored.is_large();
+    let values = [stored.size, stored.compressed];
+    let extra = extra_fields(label.local_extra, if large { &values } else { &[] });
+    out.extend_from_slice(&0x0403_4b50_u32.to_le_bytes());
+    let needed = if large { stored.needed.max(NEEDED_ZIP64) } else { stored.needed };
+    stored.push(needed, label.time, large, out);
+    push_u16(label.name.len(), out);
+    push_u16(extra.len(), out);
+    out.extend_from_slice(label.name);
+    out.extend_from_slice(&extra);
+}
+
+/// Appends a central header of an entry whose local one is at `at`.
+pub(crate) fn push_central(label: &Label<'_>, stored: &Stored, at: u64, out: &mut Vec<u8>) {
+    let large = stored.is_large();
+    let mut values = if large { vec![stored.size, stored.compressed] } else { Vec::new() };
+    if at >= LARGE {
+        values.push(at);
+    }
+    let extra = extra_fields(label.extra, &values);
+    out.extend_from_slice(&0x0201_4b50_u32.to_le_bytes());
+    out.extend_from_slice(&label.made_by.to_le_bytes());
+    let needed = if values.is_empty() { stored.needed } else { stored.needed.max(NEEDED_ZIP64) };
+    stored.push(needed, label.time, large, out);
+    push_u16(label.name.len(), out);
+    push_u16(extra.len(), out);
+    push_u16(label.comment.len(), out);
+    push_u16(0, out);
+    out.extend_from_slice(&label.internal.to_le_bytes());
+    out.extend_from_slice(&label.external.to_le_bytes());
+    out.extend_from_slice(&(at.min(LARGE) as u32).to_le_bytes());
+    out.extend_from_slice(label.name);
+    out.extend_from_slice(&extra);
+    out.extend_from_slice(label.comment);
+}
+
+/// Appends the end of an archive with `count` central headers of `length` bytes at `at`.
+pub(crate) fn push_end(count: u64, length: u64, at: u64, comment: &[u8], out: &mut Vec<u8>) {
+    if count >= 0xFFFF || length >= LARGE || at >= LARGE {
+        let end = at + length;
+        out.extend_from_slice(&0x0606_4b50_u32.to_le_bytes());
+        out.extend_from_slice(&44_u64.to_le_bytes());
+        push_u16(usize::from(NEEDED_ZIP64), out);
+        push_u16(usize::from(NEEDED_ZIP64), out);
+        out.extend_from_slice(&[0; 8]);
+        for value in [count, count, length, at] {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        out.extend_from_slice(&0x0706_4b50_u32.to_le_bytes());
+        out.extend_from_slice(&0_u32.to_le_bytes());
+        out.extend_from_slice(&end.to_le_bytes());
+        out.extend_from_slice(&1_u32.to_le_bytes());
+    }
+    out.extend_from_slice(&0x0605_4b50_u32.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    for _ in 0..2 {
+        out.extend_from_slice(&(count.min(0xFFFF) as u16).to_le_bytes());
+    }
+    out.extend_from_slice(&(length.min(LARGE) as u32).to_le_bytes());
+    out.extend_from_slice(&(at.min(LARGE) as u32).to_le_bytes());
+    push_u16(comment.len(), out);
+    out.extend_from_slice(comment);
+}
+
+/// The bytes before the first entry, and the comment.
+pub(crate) fn around<'a>(archive: &'a [u8], directory: &Directory) -> (&'a [u8], &'a [u8]) {
+    (
+        archive.get(..directory.prefix).unwrap_or_default(),
+        archive.get(directory.comment.clone()).unwrap_or_default(),
+    )
+}

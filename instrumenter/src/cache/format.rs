@@ -1,0 +1,157 @@
+//! How the cache lies in its file.
+//!
+//! ```text
+//! magic 8 | version u32 | crc32 of the rest u32 | key | map id u64 | states | class path | map files | inputs
+//! key:         text                             map file:  path, stamp
+//! states:      count, u64 each                  input:     stamp, stamp of the output, flag, folders, items
+//! class path:  count, stamps                    item:      name, stamp, sum, stamp of the output, flag, flag,
+//!                                                          length u32 and facts of a class, or a length of 0
+//! ```
+//!
+//! All numbers are little-endian. There is no older version to read: a cache of another version is
+//! made anew, and so is one that is cut off or has another sum. The facts are only looked at for
+//! those classes that matter ([`super::packed`]).
+
+use std::io::{self, Seek, SeekFrom, Write};
+
+use libdeflater::Crc;
+use trace_format::MapId;
+
+use super::bytes::{Decoder, Encoder};
+use super::packed::{Facts, Packed};
+use super::{Listing, Saved, SavedInput, SavedItem, SavedMaps};
+use crate::archive::codec::sum;
+
+/// Bump [`VERSION`] if anything in the layout or in the meaning of the facts changes.
+const MAGIC: [u8; 8] = *b"ANRSINCR";
+const VERSION: u32 = 3;
+const HEAD: u64 = 16;
+
+/// What is written down of a class.
+pub(crate) enum ToSave<'a> {
+    /// All is as it was.
+    Same(Packed<'a>),
+    New(Facts<'a>),
+}
+
+/// Bytes that are gathered before they are written: the file is as large as all names of a program.
+const PIECE: usize = 256 << 10;
+
+/// Writes the file. `class` gives the facts of a class, and whether it is to be looked at again next
+/// time even if it has not changed.
+pub(super) fn write<'a>(
+    file: &mut (impl Write + Seek),
+    key: &str,
+    maps: &SavedMaps,
+    inputs: &[Listing],
+    class: impl Fn(usize) -> Option<(ToSave<'a>, bool)>,
+) -> io::Result<()> {
+    let mut sum = Crc::new();
+    let mut out = Encoder { bytes: Vec::with_capacity(PIECE + (64 << 10)) };
+    file.write_all(&MAGIC)?;
+    file.write_all(&VERSION.to_le_bytes())?;
+    file.write_all(&[0; 4])?;
+    let mut flush = |out: &mut Encoder, above: usize| {
+        if out.bytes.len() > above {
+            sum.update(&out.bytes);
+            file.write_all(&out.bytes)?;
+            out.bytes.clear();
+        }
+        io::Result::Ok(sum.sum())
+    };
+    out.text(key);
+    out.u64(maps.id.0);
+    out.count(maps.states.len());
+    maps.states.iter().for_each(|&state| out.u64(state));
+    out.count(maps.class_path.len());
+    maps.class_path.iter().for_each(|&stamp| out.stamp(stamp));
+    out.count(maps.files.len());
+    for (path, stamp) in &maps.files {
+        out.text(path);
+        out.stamp(*stamp);
+    }
+    out.count(inputs.len());
+    for input in inputs {
+        out.stamp(input.stamp);
+        out.stamp(input.output);
+        out.flag(input.is_quiet);
+        out.count(input.folders.len());
+        input.folders.iter().for_each(|folder| out.text(folder));
+        out.count(input.items.len());
+        for item in &input.items {
+            let class = item.number.and_then(&class);
+            out.text(&item.name);
+            out.stamp(item.stamp);
+            out.sum(item.sum);
+            out.stamp(item.output);
+            out.flag(item.is_class);
+            out.flag(class.as_ref().is_some_and(|&(_, again)| again));
+            out.sized(|out| match class {
+                None => {}
+                Some((ToSave::Same(Packed(bytes)), _)) => out.bytes.extend_from_slice(bytes),
+                Some((ToSave::New(facts), _)) => facts.encode(out),
+            });
+            flush(&mut out, PIECE)?;
+        }
+    }
+    let sum = flush(&mut out, 0)?;
+    file.seek(SeekFrom::Start(HEAD - 4))?;
+    file.write_all(&sum.to_le_bytes())
+}
+
+impl<'a> Decoder<'a> {
+    fn maps(&mut self) -> Option<SavedMaps> {
+        Some(SavedMaps {
+            id: MapId(self.u64()?),
+            states: self.list(Self::u64)?,
+            class_path: self.list(Self::stamp)?,
+            files: self.list(|this| Some((this.text()?.to_owned(), this.stamp()?)))?,
+        })
+    }
+
+    fn item(&mut self) -> Option<SavedItem<'a>> {
+        Some(SavedItem {
+            name: self.text()?,
+            stamp: self.stamp()?,
+            sum: self.sum()?,
+            output: self.stamp()?,
+            is_class: self.flag()?,
+            again: self.flag()?,
+            class: Some(self.sized()?).filter(|facts| !facts.is_empty()).map(Packed),
+        })
+    }
+
+    fn input(&mut self) -> Option<SavedInput<'a>> {
+        Some(SavedInput {
+            stamp: self.stamp()?,
+            output: self.stamp()?,
+            is_quiet: self.flag()?,
+            folders: self.list(Self::text)?,
+            items: self.list(Self::item)?,
+        })
+    }
+}
+
+/// Reads the file, if it was written with this key.
+///
+/// # Errors
+///
+/// Why it is of no use.
+pub(super) fn decode<'c>(bytes: &'c [u8], key: &str) -> Result<Saved<'c>, &'static str> {
+    let mut head = Decoder { rest: bytes };
+    if head.array() != Some(MAGIC) {
+        return Err("it is no cache of the instrumenter");
+    }
+    if head.u32() != Some(VERSION) {
+        return Err("it is of another version");
+    }
+    if head.u32() != Some(sum(head.rest)) {
+        return Err("it is cut off or damaged");
+    }
+    if head.text().ok_or(super::DAMAGED)? != key {
+        return Err("the options, the files that they name, the inputs or the outputs are others now");
+    }
+    let mut saved = || Some(Saved { maps: head.maps()?, inputs: head.list(Decoder::input)? });
+    let saved = saved().ok_or(super::DAMAGED)?;
+    if head.rest.is_empty() { Ok(saved) } else { Err(super::DAMAGED) }
+}

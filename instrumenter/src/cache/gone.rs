@@ -1,0 +1,49 @@
+//! What became of the classes of the last run.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::collect::{ClassFacts, Verdict};
+
+/// Classes of the last run that were not found again as they were, by name.
+#[derive(Default)]
+pub(crate) struct Gone {
+    classes: HashMap<String, ClassFacts>,
+    /// Names of those that are there again, changed.
+    found: HashSet<String>,
+    differs: bool,
+}
+
+impl Gone {
+    pub(crate) fn add(&mut self, mut facts: ClassFacts) {
+        if let Some(twin) = self.classes.remove(&facts.name) {
+            // The same class in two inputs: the ids are those of both.
+            self.differs = true;
+            facts.methods.extend(twin.methods);
+        }
+        self.classes.insert(facts.name.clone(), facts);
+    }
+
+    /// Gives the methods of a changed class the ids that they had.
+    pub(crate) fn hand_down(&mut self, class: &mut ClassFacts) {
+        let Some(old) = self.classes.get(&class.name) else {
+            self.differs = true;
+            return;
+        };
+        self.found.insert(class.name.clone());
+        self.differs |= old.methods.len() != class.methods.len() || old.source_file != class.source_file;
+        let by_name: HashMap<_, _> =
+            old.methods.iter().map(|method| ((&*method.name, &*method.descriptor), method)).collect();
+        for method in &mut class.methods {
+            let before = by_name.get(&(&*method.name, &*method.descriptor));
+            self.differs |= !before.is_some_and(|before| before.says_the_same(method));
+            if let Some(before) = before.filter(|_| method.verdict == Verdict::Trace) {
+                method.kept_id = before.kept_id;
+            }
+        }
+    }
+
+    /// Whether the maps are others now, after all changed classes had their ids handed down.
+    pub(crate) fn changes_maps(&self) -> bool {
+        self.differs || self.found.len() != self.classes.len()
+    }
+}

@@ -1,0 +1,82 @@
+//! Method descriptors: what lies on the stack at a call, and in the locals where a method begins.
+
+use crate::error::Malformed;
+
+const BROKEN: Malformed = Malformed { offset: 0, what: "a broken method descriptor" };
+
+/// Words that a value takes whose type begins with this character.
+pub(crate) fn words_of(first: Option<&u8>) -> usize {
+    match first {
+        Some(b'J' | b'D') => 2,
+        Some(b'V') | None => 0,
+        Some(_) => 1,
+    }
+}
+
+/// The types of a method's arguments, each as it is written, and that of its result.
+pub(crate) struct Types<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Types<'a> {
+    /// The arguments of `descriptor`; what follows them is left to [`result`](Self::result).
+    pub(crate) fn of(descriptor: &'a [u8]) -> Result<Self, Malformed> {
+        let rest = descriptor.strip_prefix(b"(").ok_or(BROKEN)?;
+        Ok(Self { rest })
+    }
+
+    /// The next argument's type, or `None` behind the last.
+    pub(crate) fn next(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
+        let first = self.rest.iter().position(|&byte| byte != b'[').ok_or(BROKEN)?;
+        let length = match self.rest.get(first) {
+            Some(b')') if first == 0 => return Ok(None),
+            Some(b'L') => {
+                let name = self.rest.get(first..).unwrap_or_default();
+                first + name.iter().position(|&byte| byte == b';').ok_or(BROKEN)? + 1
+            }
+            Some(b')') | None => return Err(BROKEN),
+            Some(_) => first + 1,
+        };
+        let (taken, rest) = self.rest.split_at_checked(length).ok_or(BROKEN)?;
+        self.rest = rest;
+        Ok(Some(taken))
+    }
+
+    /// The result's type, once all arguments are taken.
+    pub(crate) fn result(&self) -> &'a [u8] {
+        self.rest.strip_prefix(b")").unwrap_or_default()
+    }
+}
+
+/// Words of the arguments and of the result of a method descriptor.
+pub(crate) fn call_words(descriptor: &[u8]) -> Result<(usize, usize), Malformed> {
+    let mut types = Types::of(descriptor)?;
+    let mut words = 0;
+    while let Some(argument) = types.next()? {
+        words += words_of(argument.first());
+    }
+    Ok((words, words_of(types.result().first())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_are_measured_in_words() {
+        assert_eq!(call_words(b"()V"), Ok((0, 0)));
+        assert_eq!(call_words(b"(IJLjava/lang/Object;[[D[LX;D)J"), Ok((1 + 2 + 1 + 1 + 1 + 2, 2)));
+        for broken in [&b""[..], b"I", b"(", b"(I", b"(L", b"([", b"([[", b"([)V"] {
+            assert!(call_words(broken).is_err());
+        }
+    }
+
+    #[test]
+    fn arguments_are_taken_one_by_one() {
+        let mut types = Types::of(b"(I[[JLa/B;[LC;)[I").unwrap();
+        for expected in [&b"I"[..], b"[[J", b"La/B;", b"[LC;"] {
+            assert_eq!(types.next(), Ok(Some(expected)));
+        }
+        assert_eq!((types.next(), types.result()), (Ok(None), &b"[I"[..]));
+    }
+}

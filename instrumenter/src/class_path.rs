@@ -1,0 +1,111 @@
+//! Classes that are not instrumented, but above some that are: looked up one by one in jars, aars and
+//! folders, of which nothing else is read.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::ThreadPool;
+
+use crate::archive::codec::Inflater;
+use crate::archive::directory::Directory;
+use crate::archive::read::{MAX_CLASS, MAX_NESTED};
+use crate::class::class_file::ClassFile;
+use crate::error::Error;
+use crate::focus::FocusFacts;
+use crate::hierarchy::Node;
+use crate::read_file::read_file;
+
+enum Place {
+    Folder(PathBuf),
+    Jar(Jar),
+}
+
+/// An archive and its entries by name.
+struct Jar {
+    bytes: Vec<u8>,
+    directory: Directory,
+    by_name: HashMap<Box<[u8]>, usize>,
+}
+
+impl Jar {
+    fn read(path: &Path, bytes: Vec<u8>) -> Result<Self, Error> {
+        let directory = Directory::read(&bytes)
+            .map_err(|error| Error::NotAnArchive { path: path.into(), reason: error.to_string() })?;
+        let entries = directory.entries.iter().enumerate();
+        let name = |(index, entry): (usize, &crate::archive::directory::Entry)| {
+            Some((bytes.get(entry.name.clone())?.into(), index))
+        };
+        let by_name = entries.filter_map(name).collect();
+        Ok(Self { bytes, directory, by_name })
+    }
+
+    fn entry(&self, name: &str, limit: u64) -> Option<Vec<u8>> {
+        let entry = self.directory.entries.get(*self.by_name.get(name.as_bytes())?)?;
+        Inflater::default().read(&self.bytes, entry, limit).ok()
+    }
+}
+
+/// Where supertypes are looked for.
+#[derive(Default)]
+pub(crate) struct ClassPath {
+    places: Vec<Place>,
+    found: HashMap<Box<str>, Option<Arc<Node>>>,
+}
+
+impl ClassPath {
+    /// Opens `paths`: jars, aars and folders.
+    pub(crate) fn open(paths: &[PathBuf], pool: &ThreadPool) -> Result<Self, Error> {
+        let mut places = Vec::with_capacity(paths.len());
+        for path in paths {
+            let failed = |source| Error::Read { path: path.clone(), source };
+            if fs::metadata(path).map_err(failed)?.is_dir() {
+                places.push(Place::Folder(path.clone()));
+                continue;
+            }
+            let jar = Jar::read(path, read_file(path, pool).map_err(failed)?)?;
+            if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("aar")) {
+                // One without code has no such entry.
+                let Some(bytes) = jar.entry("classes.jar", MAX_NESTED) else { continue };
+                places.push(Place::Jar(Jar::read(path, bytes)?));
+            } else {
+                places.push(Place::Jar(jar));
+            }
+        }
+        Ok(Self { places, found: HashMap::new() })
+    }
+
+    /// The class of this internal name; none if it is nowhere, or broken.
+    pub(crate) fn class(&mut self, name: &str) -> Option<Arc<Node>> {
+        if self.places.is_empty() {
+            return None;
+        }
+        if let Some(found) = self.found.get(name) {
+            return found.clone();
+        }
+        let entry = format!("{name}.class");
+        let found = self.places.iter().find_map(|place| {
+            let bytes = match place {
+                Place::Folder(folder) => class_of_folder(folder, &entry),
+                Place::Jar(jar) => jar.entry(&entry, MAX_CLASS),
+            }?;
+            let class = ClassFile::read(&bytes).ok()?;
+            let focus = FocusFacts::of(&class, false).ok()?;
+            Some(Arc::new(Node { supertypes: class.names_of_supertypes(), focus }))
+        });
+        self.found.insert(name.into(), found.clone());
+        found
+    }
+}
+
+fn class_of_folder(folder: &Path, entry: &str) -> Option<Vec<u8>> {
+    // A class file may call its super class anything, also `../x`.
+    if entry.split('/').any(|part| matches!(part, "" | "." | "..")) || entry.contains('\\') {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(folder.join(entry)).ok()?.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_CLASS).then_some(bytes)
+}

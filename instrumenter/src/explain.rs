@@ -1,0 +1,233 @@
+//! What was done to one class, method by method, and why.
+
+use std::path::{Path, PathBuf};
+
+use crate::class::class_file::ClassFile;
+use crate::class::code::Code;
+use crate::collect::{ClassFacts, MethodFacts, Verdict};
+use crate::error::SkipReason;
+use crate::focus::{Change, NAME};
+use crate::method_map::MethodMap;
+use crate::options::Compat;
+use crate::rewrite::rewrite_with_focus;
+use crate::session::Session;
+use crate::splice::report::Inserted;
+
+/// What became of a method.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Decision {
+    /// It has calls now.
+    #[error("traced")]
+    Traced,
+    /// It has calls now, but not around its waits.
+    #[error("traced without its waits: {0}")]
+    TracedWithoutWaits(SkipReason),
+    /// The rule of the filter.
+    #[error(
+        "not worth it: it calls nothing, or is a constructor that only calls its super constructor and sets fields"
+    )]
+    NotWorthIt,
+    /// A rule excludes it.
+    #[error("excluded")]
+    Excluded,
+    /// With `--compat matrix`: Matrix passes its class or archive over.
+    #[error("Matrix leaves it out")]
+    NotMatrix,
+    /// Its class is blocked, or belongs to the runtime.
+    #[error("its class is blocked")]
+    Blocked,
+    /// Native or abstract.
+    #[error("it has no code")]
+    NoCode,
+    /// It should be traced and cannot be.
+    #[error("left as it is: {0}")]
+    Skipped(SkipReason),
+}
+
+/// A method of an [`ExplainedClass`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainedMethod {
+    /// Access flags as they were.
+    pub access: u16,
+    /// Its name.
+    pub name: String,
+    /// Its descriptor.
+    pub descriptor: String,
+    /// What became of it.
+    pub decision: Decision,
+    /// File and line of the rule, or of the line of a block list, that decided.
+    pub rule: Option<(PathBuf, usize)>,
+    /// Its id, if it has one.
+    pub id: Option<u32>,
+    /// Bytes of its code before and after, if it was rewritten.
+    pub code_bytes: Option<(usize, usize)>,
+    /// What was inserted, in the order of the old code, each with its source line if that is known.
+    pub inserted: Vec<(Inserted, Option<u16>)>,
+}
+
+/// A class, and what was done to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainedClass {
+    /// The input that it is from.
+    pub input: PathBuf,
+    /// Internal name.
+    pub name: String,
+    /// Its `SourceFile`.
+    pub source_file: Option<String>,
+    /// What is done so that `at` is called.
+    pub focus: Option<FocusCall>,
+    /// In the order of the class file.
+    pub methods: Vec<ExplainedMethod>,
+}
+
+/// How a class comes to call `at` when its window gains or loses focus.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FocusCall {
+    /// The override calls `at` and then what was written, which is a method of its own now.
+    #[error("{NAME} calls at, then what was written, which is {part} now{}", leads_to(above.as_deref()))]
+    Split {
+        /// Name of what was written.
+        part: String,
+        /// The method of the superclass that its calls of `super.onWindowFocusChanged` lead to now.
+        above: Option<String>,
+    },
+    /// There was no override.
+    #[error("{NAME} is added, calls at and then that of the superclass")]
+    Added,
+    /// It should call it and cannot.
+    #[error("no call of at: {0}")]
+    Failed(SkipReason),
+}
+
+fn leads_to(above: Option<&str>) -> String {
+    above.map(|above| format!(" and calls super.{above}")).unwrap_or_default()
+}
+
+/// Explains the classes that were kept for it.
+pub(crate) fn explain(session: &Session<'_>, map: &MethodMap) -> Vec<ExplainedClass> {
+    let classes = session.classes.iter().zip(&map.ids).enumerate();
+    let kept = classes.filter_map(|(number, (class, ids))| {
+        Some((number, class, session.input(number)?, ids, class.kept.as_deref()?))
+    });
+    let explained = |(number, class, input, ids, bytes): (usize, &ClassFacts, &Path, &Vec<u32>, &[u8])| {
+        let change = map.focus.get(number).and_then(Option::as_ref);
+        let (methods, failed) = methods(class, ids, change, bytes, session);
+        let focus = change.map(|change| match (failed, change) {
+            (Some(reason), _) => FocusCall::Failed(reason),
+            (None, Change::Split { part, above, .. }) => {
+                FocusCall::Split { part: part.clone(), above: above.clone() }
+            }
+            (None, Change::Add { .. }) => FocusCall::Added,
+        });
+        ExplainedClass {
+            input: input.into(),
+            name: class.name.clone(),
+            source_file: class.source_file.clone(),
+            focus,
+            methods,
+        }
+    };
+    kept.map(explained).collect()
+}
+
+/// Also gives why the change for focus failed.
+fn methods(
+    class: &ClassFacts,
+    ids: &[u32],
+    change: Option<&Change>,
+    bytes: &[u8],
+    session: &Session<'_>,
+) -> (Vec<ExplainedMethod>, Option<SkipReason>) {
+    let by = Deciders::of(class, session);
+    let mut explained: Vec<ExplainedMethod> =
+        class.methods.iter().zip(ids).map(|(method, &id)| first_look(method, id, &by)).collect();
+    let outline = ClassFile::read(bytes).ok();
+    let mut tell = |index: usize, attribute: &[u8], inserted: &[Inserted]| {
+        let (Some(explained), Some(outline)) = (explained.get_mut(index), &outline) else { return };
+        let code = outline.methods.get(index).and_then(|method| Code::of(outline, method).ok()?);
+        let Some(code) = code else { return };
+        // Behind name, length, max_stack and max_locals.
+        let length = attribute.get(10..14).and_then(|length| length.try_into().ok()).map(u32::from_be_bytes);
+        explained.code_bytes = length.map(|length| (code.bytes.len(), length as usize));
+        let lines = code.lines(outline);
+        let line = |pc| {
+            let behind = lines.partition_point(|&(start, _)| start <= pc);
+            behind.checked_sub(1).and_then(|at| lines.get(at)).map(|&(_, line)| line)
+        };
+        let with_line = |&one: &Inserted| (one, one.old.and_then(|pc| line(u16::try_from(pc).ok()?)));
+        explained.inserted = inserted.iter().map(with_line).collect();
+    };
+    let (rewritten, failed) = rewrite_with_focus(bytes, ids, change, session.rewriting(), Some(&mut tell));
+    // The override's calls come to stand in a method behind the others, in Matrix's way.
+    let behind = class.methods.len();
+    for (index, reason) in rewritten.skipped {
+        let index = match change {
+            Some(Change::Split { method, .. }) if index >= behind => *method,
+            _ => index,
+        };
+        if let Some(method) = explained.get_mut(index) {
+            method.decision = match reason {
+                SkipReason::Waits(why) => Decision::TracedWithoutWaits(*why),
+                why => Decision::Skipped(why),
+            };
+        }
+    }
+    // If it is the change that failed, the methods were rewritten without it.
+    let why = match failed {
+        Some(SkipReason::Focus(why)) => return (explained, Some(*why)),
+        failed => failed,
+    };
+    if let Some(why) = why {
+        for method in explained.iter_mut().filter(|method| method.decision == Decision::Traced) {
+            method.decision = Decision::Skipped(why.clone());
+        }
+    }
+    (explained, None)
+}
+
+/// The files whose lines decide about the methods of a class.
+struct Deciders<'a> {
+    rules: &'a Path,
+    /// The line of a block list that covers the class.
+    blocked: Option<(PathBuf, usize)>,
+    compat: Compat,
+}
+
+impl<'a> Deciders<'a> {
+    fn of(class: &ClassFacts, session: &'a Session<'_>) -> Self {
+        let selection = &session.selection;
+        let blocked = selection.filter.origin(&class.name).filter(|_| !selection.untouchable(&class.name));
+        Self { rules: selection.rules.path(), blocked, compat: selection.compat }
+    }
+
+    fn rule(&self, method: &MethodFacts) -> Option<(PathBuf, usize)> {
+        match (method.rule, &method.verdict) {
+            (0, Verdict::Block) => self.blocked.clone(),
+            (0, _) => None,
+            (line, _) => Some((self.rules.to_owned(), line as usize)),
+        }
+    }
+}
+
+fn first_look(method: &MethodFacts, id: u32, by: &Deciders<'_>) -> ExplainedMethod {
+    ExplainedMethod {
+        access: method.access,
+        name: method.name.to_string(),
+        descriptor: method.descriptor.to_string(),
+        decision: match &method.verdict {
+            Verdict::Trace => Decision::Traced,
+            Verdict::Ignore => Decision::NotWorthIt,
+            Verdict::Block => Decision::Blocked,
+            Verdict::Exclude if by.compat == Compat::Matrix => Decision::NotMatrix,
+            Verdict::Exclude => Decision::Excluded,
+            Verdict::NoCode => Decision::NoCode,
+            Verdict::Skip(why) => Decision::Skipped(why.clone()),
+        },
+        rule: by.rule(method),
+        id: (id != 0).then_some(id),
+        code_bytes: None,
+        inserted: Vec::new(),
+    }
+}

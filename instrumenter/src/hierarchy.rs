@@ -1,0 +1,124 @@
+//! Who inherits from whom: among the inputs first, then on the class path.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::class_path::ClassPath;
+use crate::collect::ClassFacts;
+use crate::focus::FocusFacts;
+
+/// Classes and interfaces looked at on the way up from one class. Hierarchies are far smaller; a
+/// hostile one is cut here.
+const MAX_STEPS: usize = 4096;
+
+/// What is known of a class.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    /// The superclass, if there is one, then the interfaces: internal names.
+    pub(crate) supertypes: Box<[Box<str>]>,
+    pub(crate) focus: FocusFacts,
+}
+
+/// All names are internal ones, as in the class files.
+#[derive(Default)]
+pub(crate) struct Hierarchy {
+    inputs: HashMap<Box<str>, Arc<Node>>,
+    /// Looked into by all threads, and one at a time: each class only once.
+    class_path: Mutex<ClassPath>,
+}
+
+impl Hierarchy {
+    /// Of several classes of one name the first counts.
+    pub(crate) fn new(classes: &[ClassFacts], class_path: ClassPath) -> Self {
+        let mut inputs = HashMap::with_capacity(classes.len());
+        for class in classes {
+            let node = || Arc::new(Node { supertypes: class.supertypes.clone(), focus: class.focus.clone() });
+            inputs.entry(class.name_in_file().into()).or_insert_with(node);
+        }
+        Self { inputs, class_path: Mutex::new(class_path) }
+    }
+
+    /// The class of this name; none if it is nowhere, or broken.
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<Node>> {
+        if let Some(node) = self.inputs.get(name) {
+            return Some(Arc::clone(node));
+        }
+        self.class_path.lock().unwrap_or_else(PoisonError::into_inner).class(name)
+    }
+
+    /// Hands `visit` all that is reached from `start`, each once, and whether it was found, until it says
+    /// true.
+    pub(crate) fn any(&self, start: &[&str], mut visit: impl FnMut(&str, bool) -> bool) -> bool {
+        let mut pending: Vec<Box<str>> = start.iter().map(|&name| name.into()).collect();
+        let mut seen = HashSet::new();
+        while let Some(name) = pending.pop() {
+            if seen.contains(&name) {
+                continue;
+            }
+            if seen.len() >= MAX_STEPS {
+                return true;
+            }
+            let node = self.find(&name);
+            if visit(&name, node.is_some()) {
+                return true;
+            }
+            seen.insert(name);
+            pending.extend(node.into_iter().flat_map(|node| node.supertypes.to_vec()));
+        }
+        false
+    }
+
+    /// Whether `class` is `wanted`, or is known to inherit from it.
+    pub(crate) fn is(&self, class: &str, wanted: &str) -> bool {
+        class == wanted || self.any(&[class], |name, _| name == wanted)
+    }
+
+    /// All that is known above `class`, as a text: two texts are equal if every question about what it
+    /// inherits has the same answer.
+    pub(crate) fn described(&self, class: &str) -> String {
+        let mut text = String::new();
+        let cut = self.any(&[class], |name, known| {
+            let _ = writeln!(text, "{} {name}", if known { '+' } else { '-' });
+            false
+        });
+        if cut {
+            text.push('!');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+impl Hierarchy {
+    /// One of these classes and their supertypes.
+    pub(crate) fn of(classes: &[(&str, &[&str])]) -> Self {
+        let facts = |&(name, supertypes): &(&str, &[&str])| ClassFacts {
+            name: name.to_owned(),
+            supertypes: supertypes.iter().map(|&name| name.into()).collect(),
+            ..ClassFacts::default()
+        };
+        Self::new(&classes.iter().map(facts).collect::<Vec<_>>(), ClassPath::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_class_inherits_is_found_and_circles_end() {
+        let classes = Hierarchy::of(&[
+            ("a/Base", &["java/lang/Object", "java/lang/Runnable"]),
+            ("a/Leaf", &["a/Base", "a/Marker"]),
+            ("a/Loop", &["a/Loop"]),
+        ]);
+        assert!(classes.is("a/Leaf", "java/lang/Runnable"));
+        assert!(classes.is("java/lang/Thread", "java/lang/Thread"));
+        assert!(!classes.is("a/Base", "java/lang/Thread") && !classes.is("a/Loop", "a/Base"));
+        assert_eq!(
+            classes.described("a/Leaf"),
+            "+ a/Leaf\n- a/Marker\n+ a/Base\n- java/lang/Runnable\n- java/lang/Object\n"
+        );
+    }
+}

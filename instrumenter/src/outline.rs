@@ -1,0 +1,97 @@
+//! Where a class's methods and attributes lie, for those few classes in which more is asked for than
+//! their code.
+
+use crate::class::class_file::{ClassFile, attribute};
+use crate::class::cursor::Cursor;
+use crate::error::Malformed;
+
+/// Name index and contents of each attribute.
+type Attributes<'a> = Vec<(u16, Cursor<'a>)>;
+
+pub(crate) struct Outline<'a> {
+    /// Where `methods_count` stands.
+    pub(crate) methods_at: usize,
+    /// Where the last method ends.
+    pub(crate) methods_end: usize,
+    pub(crate) methods: Vec<MethodOutline<'a>>,
+    pub(crate) attributes: Attributes<'a>,
+}
+
+pub(crate) struct MethodOutline<'a> {
+    /// Where its `access_flags` stand.
+    pub(crate) at: usize,
+    pub(crate) attributes: Attributes<'a>,
+}
+
+fn attributes<'a>(cursor: &mut Cursor<'a>) -> Result<Attributes<'a>, Malformed> {
+    (0..cursor.u2()?).map(|_| attribute(cursor)).collect()
+}
+
+impl<'a> Outline<'a> {
+    /// Walks over `class` once more.
+    pub(crate) fn of(class: &ClassFile<'a>) -> Result<Self, Malformed> {
+        let mut cursor = Cursor::new(class.bytes);
+        // Access flags, this and super class behind the pool.
+        cursor.skip(class.pool_end + 6)?;
+        let interfaces = cursor.u2()?;
+        cursor.skip(2 * usize::from(interfaces))?;
+        for _ in 0..cursor.u2()? {
+            cursor.skip(6)?;
+            attributes(&mut cursor)?;
+        }
+        let methods_at = cursor.at();
+        let mut methods = Vec::with_capacity(class.methods.len());
+        for _ in 0..cursor.u2()? {
+            let at = cursor.at();
+            cursor.skip(6)?;
+            methods.push(MethodOutline { at, attributes: attributes(&mut cursor)? });
+        }
+        let methods_end = cursor.at();
+        Ok(Self { methods_at, methods_end, methods, attributes: attributes(&mut cursor)? })
+    }
+}
+
+/// Internal names of the annotations among `attributes`, visible at run time or not.
+///
+/// Only the type of each is looked at and its values are stepped over, so broken ones are an error.
+pub(crate) fn annotations(
+    class: &ClassFile<'_>,
+    attributes: &[(u16, Cursor<'_>)],
+) -> Result<Vec<String>, Malformed> {
+    const NAMES: [&[u8]; 2] = [b"RuntimeVisibleAnnotations", b"RuntimeInvisibleAnnotations"];
+    let mut found = Vec::new();
+    for &(name, mut contents) in attributes {
+        if !NAMES.contains(&class.pool.utf8(name)?) {
+            continue;
+        }
+        for _ in 0..contents.u2()? {
+            found.push(annotation(class, &mut contents, 0)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Steps over one annotation and gives the internal name of its type.
+fn annotation(class: &ClassFile<'_>, cursor: &mut Cursor<'_>, depth: u32) -> Result<String, Malformed> {
+    let ty = class.pool.utf8(cursor.u2()?)?;
+    let ty = ty.strip_prefix(b"L").and_then(|ty| ty.strip_suffix(b";")).unwrap_or(ty);
+    let name = crate::class::text::decode(ty).into_owned();
+    for _ in 0..cursor.u2()? {
+        cursor.skip(2)?;
+        skip_value(class, cursor, depth)?;
+    }
+    Ok(name)
+}
+
+fn skip_value(class: &ClassFile<'_>, cursor: &mut Cursor<'_>, depth: u32) -> Result<(), Malformed> {
+    // Annotations in annotations: no compiler comes near this, and the stack must not run out.
+    if depth > 64 {
+        return Err(cursor.malformed("annotations nested too deep"));
+    }
+    match cursor.u1()? {
+        b'e' => cursor.skip(4),
+        b'@' => annotation(class, cursor, depth + 1).map(drop),
+        b'[' => (0..cursor.u2()?).try_for_each(|_| skip_value(class, cursor, depth + 1)),
+        _ => cursor.skip(2),
+    }
+}

@@ -1,0 +1,89 @@
+//! Where a run writes to, and what it must not write over.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::options::{Compat, Input, Options};
+
+/// Refuses what would go wrong only after much work, or overwrite what is there.
+pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) -> Result<(), Error> {
+    if inputs.is_empty() {
+        return Err(Error::NoInputs);
+    }
+    let matrix = options.compat == Compat::Matrix;
+    for (clashes, with, cure) in [
+        (
+            options.cache.is_some(),
+            "a cache",
+            "leave the cache out: Matrix's numbers depend on all classes and their order, so nothing could be kept",
+        ),
+        (
+            options.waits.is_some(),
+            "waits",
+            "leave the waits out: the class that Matrix's calls go to has none",
+        ),
+    ] {
+        if matrix && clashes {
+            return Err(Error::NotWithMatrix { with, cure });
+        }
+    }
+    let name = &options.call_class;
+    let plain = !name.is_empty() && !name.contains(['.', ';', '[', '\0']) && name.len() <= 0xFFFF;
+    if !plain || !name.is_ascii() || name.split('/').any(str::is_empty) {
+        return Err(Error::CallClass { name: name.clone() });
+    }
+    let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    let read: Vec<PathBuf> = inputs.iter().map(|input| canonical(&input.path)).collect();
+    let mut outputs = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let output = &input.output;
+        let there = canonical(output);
+        if read.iter().any(|path| there.starts_with(path)) {
+            return Err(Error::OutputIsInput { path: output.clone() });
+        }
+        if outputs.contains(&there) {
+            return Err(Error::OutputTwice { path: output.clone() });
+        }
+        outputs.push(there);
+        let is_ours = cache.is_some_and(|cache| cache.made(output));
+        if !is_ours && fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(Error::OutputNotEmpty { path: output.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// An output below `folder` for each of `paths`: its base name, made unique by a number before the
+/// extension where two are alike.
+///
+/// ```
+/// # use std::path::Path;
+/// let outputs = instrumenter::outputs_in(Path::new("out"), ["a/x.jar", "b/x.jar", "classes"]);
+/// assert_eq!(outputs, [Path::new("out/x.jar"), Path::new("out/x-2.jar"), Path::new("out/classes")]);
+/// ```
+pub fn outputs_in(folder: &Path, paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Vec<PathBuf> {
+    let mut outputs: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let path = path.as_ref();
+        let name = path.file_name().unwrap_or_else(|| "input".as_ref());
+        let mut output = folder.join(name);
+        let mut number = 2;
+        // File systems that do not tell case apart would make one file of `a.jar` and `A.jar`.
+        let same =
+            |a: &Path, b: &Path| a.to_string_lossy().to_lowercase() == b.to_string_lossy().to_lowercase();
+        while outputs.iter().any(|taken| same(taken, &output)) {
+            let mut name = Path::new(name).file_stem().unwrap_or(name).to_os_string();
+            name.push(format!("-{number}"));
+            if let Some(extension) = path.extension() {
+                name.push(".");
+                name.push(extension);
+            }
+            output = folder.join(name);
+            number += 1;
+        }
+        outputs.push(output);
+    }
+    outputs
+}

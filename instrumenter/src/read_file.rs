@@ -1,0 +1,66 @@
+//! Reading a large file with all threads: most of the cost is the fresh memory that it fills.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+/// What one thread reads at a time.
+const PIECE: usize = 1 << 20;
+
+/// The bytes of the file at `path`, as many as it had when it was opened.
+pub(crate) fn read_file(path: &Path, pool: &ThreadPool) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let length = usize::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    // A file that claims more than there is memory is an error, and no abort.
+    Vec::<u8>::new().try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    // Zeroed by the system, page by page, when it is written to.
+    let mut bytes = vec![0; length];
+    pool.install(|| {
+        bytes
+            .par_chunks_mut(PIECE)
+            .enumerate()
+            .try_for_each(|(number, piece)| read_exact_at(&file, piece, number as u64 * PIECE as u64))
+    })?;
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, piece: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, piece, at)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut piece: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !piece.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, piece, at)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => {
+                piece = piece.get_mut(count..).unwrap_or_default();
+                at += count as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rayon::ThreadPoolBuilder;
+
+    #[test]
+    fn pieces_come_together_in_order() {
+        let path = std::env::temp_dir().join(format!("anrscope-read-{}", std::process::id()));
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for length in [0, 1, PIECE, 2 * PIECE + 17] {
+            let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            assert_eq!(read_file(&path, &pool).unwrap(), bytes, "{length}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(read_file(&path, &pool).is_err());
+    }
+}

@@ -1,0 +1,156 @@
+//! A file of rules that say which methods are traced.
+//!
+//! ```text
+//! # One rule a line: a verb, then conditions that must all hold.
+//! exclude package com.acme.generated
+//! exclude method toString()Ljava.lang.String;
+//! include annotation com.acme.Trace
+//! always  class com.acme.Startup size >= 40
+//! ```
+//!
+//! | verb | what it says |
+//! | --- | --- |
+//! | `exclude` | not traced |
+//! | `include` | traced if the default rule finds it worth it, also if the block list has its class |
+//! | `always` | traced, also if the default rule does not find it worth it |
+//!
+//! | condition | holds for |
+//! | --- | --- |
+//! | `package NAME` | classes in the package and those below it; `package -` is the unnamed package alone |
+//! | `class PATTERN` | the class and those nested in it; `*` within a segment of the name, `**` across |
+//! | `annotation NAME` | methods with that annotation, and all methods of a class that has it itself |
+//! | `method PATTERN` | methods by name, or by name and descriptor if there is a `(` in it |
+//! | `size < N`, `<=`, `>`, `>=` | methods whose code has so many bytes before anything is put in |
+//!
+//! **The last line that fits a method decides**, so general rules come first and exceptions behind
+//! them. A method that no line fits goes on to the block list and then to the default rule. Two
+//! things stand above all rules: classes that are never touched, and methods of the base map, which
+//! are traced.
+//!
+//! Names are written with dots or slashes, as in the source: if the input is obfuscated and a
+//! mapping is given, they are the names from before.
+
+mod parse;
+pub(crate) mod pattern;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use pattern::Pattern;
+
+/// What a rule says of the methods that it fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Exclude,
+    Include,
+    Always,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Condition {
+    /// An internal name without a slash at its end.
+    Package(String),
+    UnnamedPackage,
+    Class(Pattern),
+    Annotation(Pattern),
+    /// Whether the descriptor counts as well.
+    Method(Pattern, bool),
+    /// Sizes in bytes, both ends included.
+    Size(u32, u32),
+}
+
+#[derive(Debug)]
+struct Rule {
+    line: usize,
+    verb: Verb,
+    conditions: Vec<Condition>,
+}
+
+/// What the rules ask about a method. Names are internal ones.
+pub(crate) struct Subject<'a> {
+    pub(crate) class: &'a str,
+    pub(crate) class_annotations: &'a [String],
+    pub(crate) name: &'a str,
+    pub(crate) descriptor: &'a str,
+    pub(crate) annotations: &'a [String],
+    /// Bytes of code.
+    pub(crate) size: u32,
+}
+
+/// The rules of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    path: PathBuf,
+    rules: Vec<Rule>,
+}
+
+impl Condition {
+    fn holds(&self, subject: &Subject<'_>) -> bool {
+        match self {
+            Self::Package(name) => {
+                subject.class.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            }
+            Self::UnnamedPackage => !subject.class.contains('/'),
+            Self::Class(pattern) => pattern.matches_class(subject.class),
+            Self::Annotation(pattern) => {
+                subject.class_annotations.iter().chain(subject.annotations).any(|name| pattern.matches(name))
+            }
+            Self::Method(pattern, false) => pattern.matches(subject.name),
+            Self::Method(pattern, true) => pattern.matches(&[subject.name, subject.descriptor].concat()),
+            Self::Size(least, most) => (*least..=*most).contains(&subject.size),
+        }
+    }
+}
+
+impl Rules {
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let text =
+            std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        Self::parse(path, &text)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether annotations have to be read for these rules.
+    pub(crate) fn ask_for_annotations(&self) -> bool {
+        let mut conditions = self.rules.iter().flat_map(|rule| &rule.conditions);
+        conditions.any(|condition| matches!(condition, Condition::Annotation(_)))
+    }
+
+    /// What the last rule that fits says, and its line.
+    pub(crate) fn decide(&self, subject: &Subject<'_>) -> Option<(Verb, u32)> {
+        let fits = |rule: &&Rule| rule.conditions.iter().all(|condition| condition.holds(subject));
+        let rule = self.rules.iter().rev().find(fits)?;
+        Some((rule.verb, u32::try_from(rule.line).unwrap_or(u32::MAX)))
+    }
+
+    /// Whether some method of `class` may be traced, as far as rules about whole classes tell. For
+    /// what is not a method of the source: a method that is added.
+    pub(crate) fn class_verb(&self, class: &str, class_annotations: &[String]) -> Option<Verb> {
+        let whole = |condition: &Condition| !matches!(condition, Condition::Method(..) | Condition::Size(..));
+        let subject =
+            Subject { class, class_annotations, name: "", descriptor: "", annotations: &[], size: 0 };
+        let fits = |rule: &&Rule| {
+            rule.conditions.iter().all(|condition| whole(condition) && condition.holds(&subject))
+        };
+        self.rules.iter().rev().find(fits).map(|rule| rule.verb)
+    }
+
+    /// The file that they are from.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The lines that decided about no method, if these are the lines that did.
+    pub(crate) fn unused(&self, used: &HashSet<u32>) -> impl Iterator<Item = (&Path, usize)> {
+        let is_used = |rule: &Rule| u32::try_from(rule.line).is_ok_and(|line| used.contains(&line));
+        let unused = self.rules.iter().filter(move |rule| !is_used(rule));
+        unused.map(|rule| (self.path.as_path(), rule.line))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,443 @@
+//! What the steps of a run share.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::cache::{Facts, Gone, Known, Packed, SavedInput, Sum, ToSave};
+use crate::collect::{ClassFacts, MethodFacts, Verdict};
+use crate::error::SkipReason;
+use crate::focus::plan::Problem;
+use crate::hierarchy::Hierarchy;
+use crate::method_map::MethodMap;
+use crate::options::Options;
+use crate::report;
+use crate::rewrite::Rewriting;
+use crate::selection::Selection;
+use crate::summary::{Skip, Stale, Summary, Times, Warning};
+use crate::tally::Tally;
+use crate::waits::Waits;
+
+/// Inflated classes that are kept between the two looks at them, in bytes. What does not fit is
+/// inflated again.
+const KEPT: usize = 256 << 20;
+
+pub(crate) struct Session<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) selection: Selection,
+    pub(crate) pool: &'a ThreadPool,
+    pub(crate) skips: Vec<Skip>,
+    pub(crate) clocks: Clocks,
+    /// Known after all inputs were looked at.
+    pub(crate) hierarchy: Hierarchy,
+    /// For each class, what was decided because of other classes; empty without a cache.
+    pub(crate) decided: Vec<Sum>,
+    /// What of the base map has no calls.
+    pub(crate) stale: Vec<Stale>,
+    /// Those that [are packed](Self::packed) are empty.
+    pub(crate) classes: Arc<Vec<ClassFacts>>,
+    /// For each class, where it is from.
+    origins: Vec<Origin<'a>>,
+    /// What keeps activities from calling `at`, by class.
+    problems: HashMap<usize, Problem>,
+    warnings: Vec<(PathBuf, Warning)>,
+    kept: AtomicUsize,
+    changed: usize,
+    untraced: usize,
+    /// What the cache knows of the input that is being looked at.
+    known: Known<'a>,
+    /// Classes of the last run that are there no more.
+    gone: Vec<Packed<'a>>,
+    /// Numbers of classes of which something is to be told every time.
+    untold: HashSet<usize>,
+}
+
+/// Where a class is from.
+struct Origin<'a> {
+    input: Arc<Path>,
+    /// What the last run knew of it.
+    saved: Option<Packed<'a>>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// As it was in the last run, and its facts still lie in the cache.
+    Packed,
+    /// As it was in the last run.
+    Cached,
+    /// New, or changed.
+    Found,
+}
+
+/// Time that all threads together spent at something.
+#[derive(Default)]
+pub(crate) struct Clocks {
+    pub(crate) inflate: Stopwatch,
+    pub(crate) parse: Stopwatch,
+    pub(crate) rewrite: Stopwatch,
+    pub(crate) deflate: Stopwatch,
+}
+
+#[derive(Default)]
+pub(crate) struct Stopwatch(AtomicU64);
+
+impl Stopwatch {
+    pub(crate) fn time<T>(&self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let done = work();
+        self.0.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        done
+    }
+
+    fn total(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(options: &'a Options, selection: Selection, pool: &'a ThreadPool) -> Self {
+        Self {
+            options,
+            selection,
+            pool,
+            skips: Vec::new(),
+            clocks: Clocks::default(),
+            hierarchy: Hierarchy::default(),
+            decided: Vec::new(),
+            stale: Vec::new(),
+            classes: Arc::default(),
+            origins: Vec::new(),
+            problems: HashMap::new(),
+            warnings: Vec::new(),
+            kept: AtomicUsize::new(0),
+            changed: 0,
+            untraced: 0,
+            known: Known::default(),
+            gone: Vec::new(),
+            untold: HashSet::new(),
+        }
+    }
+
+    pub(crate) fn warn(&mut self, input: &Path, warning: Warning) {
+        self.warnings.push((input.into(), warning));
+    }
+
+    /// Warns of an activity for which `at` is not called. `class` is its name.
+    pub(crate) fn warn_of_focus(&mut self, number: usize, class: &str, problem: Problem) {
+        let Some(input) = self.input(number).map(Path::to_owned) else { return };
+        let class = class.to_owned();
+        let warning = match problem.clone() {
+            Problem::Final => Warning::FinalFocus { class },
+            Problem::UnknownSuper(super_class) => Warning::UnknownActivity { class, super_class },
+        };
+        self.warnings.push((input, warning));
+        self.problems.insert(number, problem);
+    }
+
+    /// Whether `size` more bytes of classes may stay in memory.
+    pub(crate) fn keeps(&self, size: usize) -> bool {
+        self.kept.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= KEPT
+    }
+
+    /// How each class is rewritten.
+    pub(crate) fn rewriting(&self) -> Rewriting<'_> {
+        Rewriting {
+            call_class: &self.options.call_class,
+            exits: self.options.exits,
+            waits: self
+                .selection
+                .waits
+                .as_ref()
+                .map(|catalogue| Waits { catalogue, hierarchy: &self.hierarchy }),
+        }
+    }
+
+    /// For each class, the input that it is from.
+    pub(crate) fn inputs(&self) -> Vec<PathBuf> {
+        self.origins.iter().map(|origin| origin.input.to_path_buf()).collect()
+    }
+
+    /// The input that a class is from.
+    pub(crate) fn input(&self, number: usize) -> Option<&Path> {
+        self.origins.get(number).map(|origin| &*origin.input)
+    }
+
+    /// Whether the next run is to know what this one finds.
+    pub(crate) fn is_cached(&self) -> bool {
+        self.options.cache.is_some()
+    }
+
+    /// Sets what the cache knows of the next input.
+    pub(crate) fn begin_input(&mut self, mut saved: SavedInput<'a>) {
+        // It is to be looked at once more, and keeps its ids.
+        for item in &mut saved.items {
+            item.again |= item.class.is_some_and(|class| self.explains(class));
+        }
+        let before = core::mem::replace(&mut self.known, Known::new(saved));
+        self.gone.extend(before.into_rest());
+    }
+
+    /// Whether a class of the cache is the one that is to be explained.
+    pub(crate) fn explains(&self, class: Packed<'_>) -> bool {
+        self.options.explain.is_some()
+            && class.head().is_some_and(|head| self.selection.explains(head.name, head.obfuscated))
+    }
+
+    pub(crate) fn known(&self) -> &Known<'a> {
+        &self.known
+    }
+
+    pub(crate) fn known_mut(&mut self) -> &mut Known<'a> {
+        &mut self.known
+    }
+
+    /// Takes a class in that was looked at, with what the last run knew of it, and gives its number.
+    pub(crate) fn add_class(&mut self, input: &Path, facts: ClassFacts, saved: Option<Packed<'a>>) -> usize {
+        self.add(input, facts, saved, State::Found)
+    }
+
+    /// Takes a class in that is as it was.
+    pub(crate) fn add_packed(&mut self, input: &Path, saved: Packed<'a>) -> usize {
+        self.add(input, ClassFacts::default(), Some(saved), State::Packed)
+    }
+
+    fn add(&mut self, input: &Path, facts: ClassFacts, saved: Option<Packed<'a>>, state: State) -> usize {
+        let input = match self.origins.last().filter(|last| &*last.input == input) {
+            Some(last) => Arc::clone(&last.input),
+            None => input.into(),
+        };
+        self.classes_mut().push(facts);
+        self.origins.push(Origin { input, saved, state });
+        self.classes.len() - 1
+    }
+
+    /// They are shared only when all is known of them.
+    pub(crate) fn classes_mut(&mut self) -> &mut Vec<ClassFacts> {
+        Arc::make_mut(&mut self.classes)
+    }
+
+    /// Notes what is there no more, when all inputs were looked at.
+    pub(crate) fn end_inputs(&mut self) {
+        self.begin_input(SavedInput::default());
+    }
+
+    /// Whether all classes of the last run are there, though some may have changed.
+    pub(crate) fn has_all(&self) -> bool {
+        self.gone.is_empty()
+    }
+
+    /// The facts of a class as they lie in the cache, if the class is as it was and they were not needed.
+    pub(crate) fn packed(&self, number: usize) -> Option<Packed<'a>> {
+        self.origins.get(number).filter(|origin| origin.state == State::Packed)?.saved
+    }
+
+    /// What the last run knew of a class.
+    pub(crate) fn saved(&self, number: usize) -> Option<Packed<'a>> {
+        self.origins.get(number)?.saved
+    }
+
+    /// The ids of the methods of a class.
+    pub(crate) fn ids<'m>(&self, number: usize, map: &'m MethodMap) -> Cow<'m, [u32]> {
+        // One that is as it was, and what was made of it is not there any more.
+        if let Some(class) = self.packed(number).and_then(Packed::unpack) {
+            return class.methods.iter().map(|method| method.kept_id).collect();
+        }
+        map.ids.get(number).map(Vec::as_slice).unwrap_or_default().into()
+    }
+
+    /// Numbers of the classes that are new or changed, and what the last run knew of them.
+    pub(crate) fn found(&self) -> impl Iterator<Item = (usize, Option<Packed<'a>>)> {
+        let found = self.origins.iter().enumerate().filter(|(_, origin)| origin.state == State::Found);
+        found.map(|(number, origin)| (number, origin.saved))
+    }
+
+    /// Unpacks the facts of all classes, and gives changed ones the ids that they had. Whether the maps
+    /// are others than those of the last run. None if the cache is damaged.
+    pub(crate) fn settle(&mut self) -> Option<bool> {
+        let Self { classes, origins, pool, .. } = self;
+        pool.install(|| {
+            Arc::make_mut(classes).par_iter_mut().zip(origins.par_iter_mut()).with_min_len(64).try_for_each(
+                |(class, origin)| {
+                    if let (State::Packed, Some(saved)) = (origin.state, origin.saved) {
+                        *class = saved.unpack()?;
+                        origin.state = State::Cached;
+                    }
+                    Some(())
+                },
+            )
+        })?;
+        let mut gone = Gone::default();
+        let lost = self.found().filter_map(|(_, saved)| saved).chain(self.gone.iter().copied());
+        for class in lost {
+            gone.add(class.unpack()?);
+        }
+        for (class, origin) in Arc::make_mut(&mut self.classes).iter_mut().zip(&self.origins) {
+            if origin.state == State::Found {
+                gone.hand_down(class);
+            }
+        }
+        Some(gone.changes_maps())
+    }
+
+    /// Whether the class is as it was, and what was made of it too.
+    pub(crate) fn is_as_it_was(&self, number: usize, map: &MethodMap) -> bool {
+        match self.origins.get(number).map(|origin| origin.state) {
+            None | Some(State::Found) => return false,
+            Some(State::Packed) => return true,
+            Some(State::Cached) => {}
+        }
+        let ids = map.ids.get(number).map(Vec::as_slice).unwrap_or_default();
+        self.classes.get(number).is_some_and(|class| {
+            self.decided.get(number) == Some(&class.decided)
+                && class.methods.iter().map(|method| method.kept_id).eq(ids.iter().copied())
+        })
+    }
+
+    /// What the next run is to know of a class, and whether it is to look at it anyway.
+    pub(crate) fn to_save<'b>(&'b self, number: usize, map: &'b MethodMap) -> Option<(ToSave<'b>, bool)> {
+        if let Some(same) = self.packed(number) {
+            return Some((ToSave::Same(same), false));
+        }
+        let facts = Facts {
+            class: self.classes.get(number)?,
+            ids: map.ids.get(number)?,
+            decided: *self.decided.get(number)?,
+            change: map.focus.get(number).and_then(Option::as_ref),
+            problem: self.problems.get(&number),
+        };
+        Some((ToSave::New(facts), self.untold.contains(&number)))
+    }
+
+    /// What is counted of all classes.
+    pub(crate) fn tally(&self, map: &MethodMap) -> Tally {
+        let mut sum = Tally::default();
+        for (number, class) in self.classes.iter().enumerate() {
+            sum += match self.packed(number).and_then(Packed::head) {
+                Some(head) => head.tally,
+                None => Tally::of(class, map.ids.get(number).map(Vec::as_slice).unwrap_or_default()),
+            };
+        }
+        sum
+    }
+
+    /// Notes for each class what is decided because of other classes, for this run and the next.
+    pub(crate) fn note_decisions(&mut self, map: &MethodMap) {
+        if !self.is_cached() {
+            return;
+        }
+        let mut above: HashMap<&str, Sum> = HashMap::new();
+        let hierarchy = &self.hierarchy;
+        let decided = self.classes.iter().enumerate().map(|(number, class)| {
+            let change = map.focus.get(number).and_then(Option::as_ref);
+            if change.is_none() && class.asked.is_empty() {
+                return Sum::default();
+            }
+            let mut text = format!("{change:?}");
+            for asked in &class.asked {
+                let sum =
+                    above.entry(asked).or_insert_with(|| Sum::of(hierarchy.described(asked).as_bytes()));
+                let _ = write!(text, "{sum:?}");
+            }
+            Sum::of(text.as_bytes())
+        });
+        self.decided = decided.collect();
+    }
+
+    /// Whether there is nothing to tell of an input.
+    pub(crate) fn is_quiet(&self, input: &Path) -> bool {
+        self.warnings.iter().all(|(of, _)| of != input) && self.skips.iter().all(|skip| skip.input != input)
+    }
+
+    /// Counts what the writer of some classes reports.
+    pub(crate) fn note_written(
+        &mut self,
+        map: &MethodMap,
+        changed: usize,
+        skipped: Vec<(usize, Option<usize>, SkipReason)>,
+    ) {
+        self.changed += changed;
+        for (number, method, reason) in skipped {
+            let (Some(class), Some(origin)) = (self.classes.get(number), self.origins.get(number)) else {
+                continue;
+            };
+            self.untold.insert(number);
+            self.untraced += match method {
+                Some(_) if matches!(reason, SkipReason::Waits(_)) => 0,
+                Some(_) => 1,
+                None if matches!(reason, SkipReason::Focus(_)) => 0,
+                None => map.ids.get(number).map_or(0, |ids| ids.iter().filter(|&&id| id != 0).count()),
+            };
+            self.skips.push(Skip {
+                input: origin.input.to_path_buf(),
+                class: class.name.clone(),
+                method: method.and_then(|index| class.methods.get(index)).map(method_text),
+                reason,
+            });
+        }
+    }
+
+    /// Lists the methods whose code is broken.
+    pub(crate) fn note_broken_methods(&mut self) {
+        for (number, (class, origin)) in self.classes.iter().zip(&self.origins).enumerate() {
+            for method in &class.methods {
+                if let Verdict::Skip(reason) = &method.verdict {
+                    self.untold.insert(number);
+                    self.skips.push(Skip {
+                        input: origin.input.to_path_buf(),
+                        class: class.name.clone(),
+                        method: Some(method_text(method)),
+                        reason: reason.clone(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// What was done.
+    pub(crate) fn summarize(&mut self, map: &MethodMap, tally: &Tally, times: Times) -> Summary {
+        self.skips.sort_by(|a, b| (&a.input, &a.class, &a.method).cmp(&(&b.input, &b.class, &b.method)));
+        let skipped = core::mem::take(&mut self.skips);
+        let warnings = core::mem::take(&mut self.warnings);
+        let stale = core::mem::take(&mut self.stale);
+        let clocks = &self.clocks;
+        Summary {
+            classes: self.classes.len(),
+            classes_changed: self.changed,
+            classes_cached: self.origins.iter().filter(|origin| origin.state != State::Found).count(),
+            classes_carried: self.origins.iter().filter(|origin| origin.state == State::Packed).count(),
+            methods_seen: tally.methods,
+            traced: tally.traced - self.untraced.min(tally.traced),
+            ignored: tally.ignored,
+            blocked: tally.blocked,
+            excluded: tally.excluded,
+            focus: map.focus.iter().flatten().count(),
+            unused_ids: self.untraced.min(tally.traced),
+            mapping: report::mapping_use(&self.classes, &self.selection),
+            stale,
+            without_code: tally.without_code,
+            skipped,
+            warnings,
+            map_id: map.texts().id,
+            explained: Vec::new(),
+            times: Times {
+                inflate: clocks.inflate.total(),
+                parse: clocks.parse.total(),
+                rewrite: clocks.rewrite.total(),
+                deflate: clocks.deflate.total(),
+                ..times
+            },
+        }
+    }
+}
+
+fn method_text(method: &MethodFacts) -> String {
+    format!("{}{}", method.name, method.descriptor)
+}

@@ -1,0 +1,180 @@
+//! The inputs of a run: how they are read, and written.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::archive::Archive;
+use crate::cache::{Item, Listing, SavedInput, Stamp};
+use crate::error::Error;
+use crate::folder::Folder;
+use crate::method_map::MethodMap;
+use crate::options::Input;
+use crate::read_file::read_file;
+use crate::session::Session;
+use crate::staged::Staged;
+
+pub(crate) enum Source {
+    Archive {
+        archive: Archive,
+        stamp: Stamp,
+        /// Whether what the last run made of it is still there as it was.
+        old_output: bool,
+    },
+    /// An archive that is as it was, and so is what was made of it: it was not even opened.
+    Untouched(Listing),
+    Folder(Folder),
+}
+
+pub(crate) fn stamp_of(path: &Path) -> Stamp {
+    fs::metadata(path).map_or(Stamp::NONE, |file| Stamp::of(&file))
+}
+
+/// Which of the inputs are archives that need not be opened. The first has the id of the map in it, so
+/// that it can only be left alone if nothing else changes.
+pub(crate) fn untouched(
+    inputs: &[Input],
+    known: &[SavedInput<'_>],
+    updates: bool,
+    session: &Session<'_>,
+) -> Vec<bool> {
+    let explains = |known: &SavedInput<'_>| {
+        known.items.iter().filter_map(|item| item.class).any(|class| session.explains(class))
+    };
+    let is_same = |(input, known): (&Input, &SavedInput<'_>)| {
+        updates
+            && !explains(known)
+            && known.is_quiet
+            && known.stamp != Stamp::NONE
+            && stamp_of(&input.path) == known.stamp
+            && stamp_of(&input.output) == known.output
+    };
+    let mut same: Vec<bool> = inputs.iter().zip(known).map(is_same).collect();
+    let all = same.iter().all(|&same| same);
+    if let Some(first) = same.first_mut() {
+        *first = all;
+    }
+    same
+}
+
+/// Takes the classes of an archive from the cache.
+pub(crate) fn take_over<'a>(input: &Input, known: SavedInput<'a>, session: &mut Session<'a>) -> Listing {
+    let SavedInput { stamp, output, is_quiet, folders, items } = known;
+    let folders = folders.into_iter().map(str::to_owned).collect();
+    let items = items.into_iter().map(|item| Item {
+        name: item.name.to_owned(),
+        stamp: item.stamp,
+        output: item.output,
+        sum: item.sum,
+        is_class: item.is_class,
+        number: item.class.map(|class| session.add_packed(&input.path, class)),
+    });
+    let items = items.collect();
+    Listing { stamp, output, is_quiet, folders, items }
+}
+
+pub(crate) fn look_at<'a>(
+    input: &Input,
+    known: SavedInput<'a>,
+    updates: bool,
+    session: &mut Session<'a>,
+    mut was_read: impl FnMut(),
+) -> Result<Source, Error> {
+    let failed = |source| Error::Read { path: input.path.clone(), source };
+    let there = fs::metadata(&input.path).map_err(failed)?;
+    let old_output = updates && stamp_of(&input.output) == known.output;
+    session.begin_input(known);
+    if there.is_dir() {
+        let output = updates.then_some(input.output.as_path());
+        return Ok(Source::Folder(Folder::collect(&input.path, output, session)?));
+    }
+    let stamp = Stamp::of(&there).if_settled(SystemTime::now());
+    let bytes = read_file(&input.path, session.pool).map_err(failed)?;
+    was_read();
+    let mut archive = Archive::open(&input.path, String::new(), bytes, session)?;
+    archive.collect(input.manifest_class_path.as_deref(), session)?;
+    Ok(Source::Archive { archive, stamp, old_output })
+}
+
+/// Where a source is written to.
+pub(crate) struct Place<'a> {
+    pub(crate) output: &'a Path,
+    /// Whether what an earlier run wrote may stay.
+    pub(crate) updates: bool,
+    /// Whether an earlier run made the folder.
+    pub(crate) is_ours: bool,
+    pub(crate) map_id: bool,
+}
+
+pub(crate) fn write(
+    source: &Source,
+    place: Place<'_>,
+    map: &MethodMap,
+    session: &mut Session<'_>,
+) -> Result<Option<Staged>, Error> {
+    let Place { output, updates, is_ours, map_id } = place;
+    match source {
+        Source::Untouched(listing) => {
+            let numbers = listing.items.iter().filter_map(|item| item.number);
+            let changed = numbers.filter(|&number| map.changes(number)).count();
+            session.note_written(map, changed, Vec::new());
+            Ok(None)
+        }
+        Source::Folder(folder) => {
+            let mut staged = match updates && output.is_dir() {
+                true => Staged::new_update(output)?,
+                false => Staged::new_folder(output, is_ours)?,
+            };
+            folder.write(&mut staged, map, map_id, session)?;
+            Ok(Some(staged))
+        }
+        Source::Archive { archive, old_output, .. } => {
+            let staged = Staged::new_file(output)?;
+            // If it cannot be read it is of no use, and that is all.
+            let old = old_output.then(|| read_file(output, session.pool).ok()).flatten();
+            let old = old.and_then(|bytes| Archive::outline(output, String::new(), bytes).ok());
+            let file = File::create(staged.path()).map_err(|source| staged.error(source))?;
+            archive.write(file, old.as_ref(), map, map_id, session)?;
+            Ok(Some(staged))
+        }
+    }
+}
+
+/// Writes the map files that are new: into a folder that is being made, or beside their places.
+pub(crate) fn write_maps(
+    files: &[(&PathBuf, Option<&String>)],
+    inputs: &[Input],
+    staged: &mut Vec<Staged>,
+) -> Result<(), Error> {
+    for (path, text) in files {
+        let Some(text) = text else { continue };
+        let inside = inputs.iter().zip(&*staged).find_map(|(_, folder)| {
+            let relative = path.strip_prefix(folder.target()).ok()?;
+            folder.is_folder().then(|| folder.path().join(relative))
+        });
+        match inside {
+            Some(inside) => {
+                let failed = |source| Error::Write { path: path.to_path_buf(), source };
+                inside.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
+                fs::write(inside, text).map_err(failed)?;
+            }
+            None => staged.push(Staged::file(path, text.as_bytes())?),
+        }
+    }
+    Ok(())
+}
+
+/// What the next run is to know of an input, if all its names are texts.
+pub(crate) fn listing(source: &mut Source, input: &Input, session: &Session<'_>) -> Option<Listing> {
+    match source {
+        Source::Untouched(listing) => Some(core::mem::take(listing)),
+        Source::Folder(folder) => folder.listing(&input.output),
+        Source::Archive { archive, stamp, .. } => Some(Listing {
+            stamp: *stamp,
+            output: stamp_of(&input.output),
+            is_quiet: session.is_quiet(&input.path),
+            folders: Vec::new(),
+            items: archive.take_items(),
+        }),
+    }
+}

@@ -1,0 +1,176 @@
+//! The exception table: the old rows moved, rows for waits between them, ours behind them.
+
+use super::constructor::Prelude;
+use super::layout::Layout;
+use super::stubs::{self, Placed, Stub, Target};
+use crate::class::code::{Code, Handler};
+use crate::class::opcodes;
+use crate::error::{Malformed, SkipReason};
+use crate::waits::scan::Found;
+
+/// The catch-any handler behind the code and the stubs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExitHandler {
+    pub(crate) at: u32,
+    /// How many bytes at the end of the enter code are run with the method's lock.
+    pub(crate) after_enter: u32,
+    /// How many bytes at the start of the exit code, and of the handler, release the lock.
+    pub(crate) release: u32,
+}
+
+/// What was put around the waits of a method.
+pub(crate) struct Waited<'a> {
+    pub(crate) found: &'a Found,
+    pub(crate) stubs: &'a [Placed],
+}
+
+impl Waited<'_> {
+    fn stub(&self, wanted: Stub) -> Option<&Placed> {
+        let found = self.stubs.binary_search_by_key(&wanted, |placed| placed.stub).ok()?;
+        self.stubs.get(found)
+    }
+}
+
+pub(crate) struct Table {
+    pub(crate) rows: Vec<Handler>,
+    /// The new index of each old row.
+    pub(crate) moved: Vec<u16>,
+}
+
+fn short(at: u32) -> Result<u16, SkipReason> {
+    u16::try_from(at).map_err(|_| SkipReason::CodeTooLarge)
+}
+
+impl Table {
+    fn push(&mut self, start: u32, end: u32, handler: u32, catch_type: u16) -> Result<(), SkipReason> {
+        if self.rows.len() >= 0xFFFF {
+            return Err(SkipReason::TableFull);
+        }
+        let row = Handler { start: short(start)?, end: short(end)?, handler: short(handler)?, catch_type };
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// The table of `code` in its new place.
+    pub(crate) fn of(
+        code: &Code<'_>,
+        layout: &Layout,
+        prelude: Option<&Prelude>,
+        waited: Option<&Waited<'_>>,
+        exit: Option<ExitHandler>,
+    ) -> Result<Self, SkipReason> {
+        let mut table = Self { rows: Vec::with_capacity(code.handlers.len() + 2), moved: Vec::new() };
+        if let Some(waited) = waited {
+            table.add_throws(code, layout, waited)?;
+        }
+        for row in &code.handlers {
+            if row.start >= row.end || usize::from(row.handler) >= code.bytes.len() {
+                let broken = Malformed { offset: code.bytes.len(), what: "a broken exception table row" };
+                return Err(broken.into());
+            }
+            if let Some(waited) = waited {
+                table.add_waits(row, layout, waited)?;
+            }
+            table.moved.push(table.rows.len() as u16);
+            let (start, end) = (layout.range(u32::from(row.start))?, layout.range(u32::from(row.end))?);
+            table.push(start, end, layout.before(u32::from(row.handler))?, row.catch_type)?;
+        }
+        if let Some(waited) = waited {
+            table.add_uncaught(layout, waited)?;
+        }
+        if let Some(exit) = exit {
+            table.add_exits(code, layout, prelude, exit)?;
+        }
+        Ok(table)
+    }
+
+    /// From the throw at the end of each stub to the handler that it stands in front of. First of all: the
+    /// stub may lie in other rows, which are not to take what the handler would have taken.
+    fn add_throws(
+        &mut self,
+        code: &Code<'_>,
+        layout: &Layout,
+        waited: &Waited<'_>,
+    ) -> Result<(), SkipReason> {
+        for placed in waited.stubs {
+            let Target::Handler(handler) = placed.stub.target else { continue };
+            for row in code.handlers.iter().filter(|row| row.handler == handler) {
+                let to = layout.before(u32::from(handler))?;
+                self.push(placed.end - 1, placed.end, to, row.catch_type)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What must be looked at before `row`: the waiting calls in it, which go to a stub, and the stubs in
+    /// front of handlers that lie in it.
+    fn add_waits(&mut self, row: &Handler, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
+        for (mark, kind) in waited.found.marks.iter().zip(&waited.found.kinds) {
+            let Some(kind) = kind.filter(|_| stubs::covers(row, mark.pc)) else { continue };
+            let wanted = Stub { target: Target::Handler(row.handler), kind: kind as u8 };
+            let Some(stub) = waited.stub(wanted) else { continue };
+            let start = layout.instruction(mark.pc)?;
+            self.push(start, start + (mark.next - mark.pc), stub.at, row.catch_type)?;
+        }
+        for placed in waited.stubs {
+            if let Target::Handler(handler) = placed.stub.target
+                && stubs::covers(row, u32::from(handler))
+            {
+                let to = layout.before(u32::from(row.handler))?;
+                self.push(placed.at, placed.end, to, row.catch_type)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The waiting calls again, for exceptions that no row of the method's own takes.
+    fn add_uncaught(&mut self, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
+        for (mark, kind) in waited.found.marks.iter().zip(&waited.found.kinds) {
+            let Some(kind) = *kind else { continue };
+            let Some(stub) = waited.stub(Stub { target: Target::Exit, kind: kind as u8 }) else { continue };
+            let start = layout.instruction(mark.pc)?;
+            self.push(start, start + (mark.next - mark.pc), stub.at, 0)?;
+        }
+        Ok(())
+    }
+
+    /// The rows of the exit handler: all but what is before a super call, and the returns with their
+    /// exit calls.
+    fn add_exits(
+        &mut self,
+        code: &Code<'_>,
+        layout: &Layout,
+        prelude: Option<&Prelude>,
+        exit: ExitHandler,
+    ) -> Result<(), SkipReason> {
+        let mut start = None;
+        for instruction in opcodes::instructions(code.bytes) {
+            let instruction = instruction?;
+            let at = layout.before(instruction.pc)?;
+            if prelude.is_some_and(|prelude| prelude.contains(instruction.pc)) {
+                self.close(&mut start, at, exit.at)?;
+                continue;
+            }
+            start.get_or_insert(if instruction.pc == 0 { at - exit.after_enter } else { at });
+            if opcodes::is_return(instruction.opcode) {
+                self.close(&mut start, at + exit.release, exit.at)?;
+            }
+        }
+        if layout.end() < exit.at {
+            start.get_or_insert(layout.end());
+        }
+        self.close(&mut start, exit.at, exit.at)?;
+        if exit.release > 0 {
+            // As compilers have it: until the monitor is released, the handler is its own.
+            self.push(exit.at, exit.at + exit.release, exit.at, 0)?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, start: &mut Option<u32>, end: u32, handler: u32) -> Result<(), SkipReason> {
+        match start.take() {
+            Some(start) if start < end => self.push(start, end, handler, 0),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Frames written out: which types the locals and the stack have at each one.
+//!
+//! Calls around the body need no frame of their own, and the body's frames are moved as they are. Two
+//! things need to know a frame's types: code that stands in front of a handler of the method's own
+//! (its frame is that handler's), and a local variable of ours, which every frame has to name.
+
+use std::collections::BTreeMap;
+
+use super::stack_map::{self, Event};
+use crate::class::class_file::{ClassFile, Method, access};
+use crate::class::constant_pool::Appended;
+use crate::class::cursor::Cursor;
+use crate::class::descriptor::Types;
+use crate::error::{Malformed, SkipReason};
+use crate::splice::layout::Layout;
+
+/// Bound on the bytes that written out frames of one method may take. A table of 65,535 short frames
+/// below 65,535 locals would take gigabytes.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+
+const TOP: u8 = 0;
+const INTEGER: u8 = 1;
+const FLOAT: u8 = 2;
+const DOUBLE: u8 = 3;
+const LONG: u8 = 4;
+
+/// A verification type: its tag, and the two bytes that follow some.
+pub(crate) type Type = (u8, u16);
+
+/// The type of an object of the class with this constant pool index.
+pub(crate) fn object(class: u16) -> Type {
+    (stack_map::OBJECT, class)
+}
+
+/// Whether `tag` has two bytes behind it: a class, or the place of a `new`.
+const fn has_operand(tag: u8) -> bool {
+    tag == stack_map::OBJECT || tag == stack_map::UNINITIALIZED
+}
+
+/// A frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) locals: Vec<Type>,
+    pub(crate) stack: Vec<Type>,
+}
+
+/// The types of the locals where `method` begins. Classes of arguments get a constant pool entry.
+pub(crate) fn first_locals(
+    class: &ClassFile<'_>,
+    method: &Method<'_>,
+    pool: &mut Appended,
+) -> Result<Vec<Type>, SkipReason> {
+    let mut locals = Vec::new();
+    if method.access & access::STATIC == 0 {
+        locals.push(match method.is_constructor() {
+            true => (stack_map::UNINITIALIZED_THIS, 0),
+            false => (stack_map::OBJECT, class.this_class),
+        });
+    }
+    let mut types = Types::of(method.descriptor)?;
+    while let Some(argument) = types.next()? {
+        locals.push(match argument.first() {
+            Some(b'J') => (LONG, 0),
+            Some(b'D') => (DOUBLE, 0),
+            Some(b'F') => (FLOAT, 0),
+            Some(b'L') => {
+                let name = argument.get(1..argument.len() - 1).unwrap_or_default();
+                (stack_map::OBJECT, pool.class_named(name)?)
+            }
+            Some(b'[') => (stack_map::OBJECT, pool.class_named(argument)?),
+            _ => (INTEGER, 0),
+        });
+    }
+    Ok(locals)
+}
+
+/// The frames of a `StackMapTable` by old position: those of `wanted`, or all. `wanted` is sorted.
+pub(crate) fn read(
+    first: Vec<Type>,
+    table: Cursor<'_>,
+    wanted: Option<&[u32]>,
+) -> Result<BTreeMap<u32, Frame>, SkipReason> {
+    let mut reader = Reader { frame: Frame { locals: first, stack: Vec::new() }, ..Reader::default() };
+    stack_map::walk(table, &mut |event| reader.take(event, wanted))?;
+    reader.finish(wanted)?;
+    Ok(reader.frames)
+}
+
+#[derive(Default)]
+struct Reader {
+    frame: Frame,
+    /// Position of `frame`, once there was one.
+    pc: Option<u32>,
+    /// Whether the types that come are locals.
+    in_locals: bool,
+    /// How many counts of the full frame were met.
+    counts: u32,
+    frames: BTreeMap<u32, Frame>,
+    bytes: usize,
+}
+
+impl Reader {
+    fn take(&mut self, event: Event, wanted: Option<&[u32]>) -> Result<(), SkipReason> {
+        match event {
+            Event::Frame { pc, kind } => {
+                self.finish(wanted)?;
+                self.pc = Some(pc);
+                self.frame.stack.clear();
+                self.counts = 0;
+                self.in_locals = kind > stack_map::SAME_EXTENDED;
+                match kind {
+                    // chop_frame: 250, 249, 248 take one, two, three locals away.
+                    248..stack_map::SAME_EXTENDED => {
+                        let chopped = usize::from(stack_map::SAME_EXTENDED - kind);
+                        let left = self.frame.locals.len().checked_sub(chopped);
+                        let broken = Malformed { offset: 0, what: "a frame chops locals that are not there" };
+                        self.frame.locals.truncate(left.ok_or(broken)?);
+                    }
+                    stack_map::FULL => self.frame.locals.clear(),
+                    _ => {}
+                }
+            }
+            Event::Count(_) => {
+                self.counts += 1;
+                self.in_locals = self.counts == 1;
+            }
+            Event::Type { tag, operand } => {
+                let types = if self.in_locals { &mut self.frame.locals } else { &mut self.frame.stack };
+                types.push((tag, operand.unwrap_or(0)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the frame that has just ended.
+    fn finish(&mut self, wanted: Option<&[u32]>) -> Result<(), SkipReason> {
+        let Some(pc) = self.pc.take() else { return Ok(()) };
+        if wanted.is_none_or(|wanted| wanted.binary_search(&pc).is_ok()) {
+            self.bytes += 3 * (self.frame.locals.len() + self.frame.stack.len());
+            if self.bytes > MAX_BYTES {
+                return Err(SkipReason::TableFull);
+            }
+            self.frames.insert(pc, self.frame.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Appends the types of `frame` as a full frame has them: locals and stack, each behind their count.
+/// `extra` is one local more, at an index behind all others.
+pub(crate) fn types(
+    frame: &Frame,
+    layout: &Layout,
+    extra: Option<(u16, u16)>,
+    out: &mut Vec<u8>,
+) -> Result<(), SkipReason> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 2]);
+    let mut count = frame.locals.len();
+    push_types(&frame.locals, layout, out)?;
+    if let Some((index, class)) = extra {
+        let used: usize =
+            frame.locals.iter().map(|&(tag, _)| if matches!(tag, DOUBLE | LONG) { 2 } else { 1 }).sum();
+        let broken = Malformed { offset: 0, what: "a frame has more locals than the method" };
+        let unset = usize::from(index).checked_sub(used).ok_or(broken)?;
+        if unset > MAX_BYTES {
+            return Err(SkipReason::TableFull);
+        }
+        out.resize(out.len() + unset, TOP);
+        push_types(&[(stack_map::OBJECT, class)], layout, out)?;
+        count += unset + 1;
+    }
+    let count = u16::try_from(count).map_err(|_| SkipReason::TableFull)?;
+    if let Some(slot) = out.get_mut(start..start + 2) {
+        slot.copy_from_slice(&count.to_be_bytes());
+    }
+    let stack = u16::try_from(frame.stack.len()).map_err(|_| SkipReason::TableFull)?;
+    out.extend_from_slice(&stack.to_be_bytes());
+    push_types(&frame.stack, layout, out)
+}
+
+fn push_types(types: &[Type], layout: &Layout, out: &mut Vec<u8>) -> Result<(), SkipReason> {
+    for &(tag, operand) in types {
+        out.push(tag);
+        if has_operand(tag) {
+            let operand = match tag {
+                stack_map::UNINITIALIZED => u16::try_from(layout.instruction(u32::from(operand))?)
+                    .map_err(|_| SkipReason::CodeTooLarge)?,
+                _ => operand,
+            };
+            out.extend_from_slice(&operand.to_be_bytes());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_is_written_out() {
+        let table = [
+            &[0, 6][..],
+            &[252, 0, 1, 1],                         // at 1: append int
+            &[64, 7, 0, 9],                          // at 2: same locals, an object on the stack
+            &[250, 0, 0],                            // at 3: chop
+            &[0],                                    // at 4: same
+            &[255, 0, 0, 0, 2, 4, 2, 0, 1, 8, 0, 3], // at 5: long, float; stack: new of 3
+            &[253, 0, 0, 1, 3],                      // at 6: append int, double
+        ]
+        .concat();
+        let this = (7, 2);
+        let frames = read(vec![this], Cursor::new(&table), None).unwrap();
+        let frame = |locals: &[Type], stack: &[Type]| Frame { locals: locals.into(), stack: stack.into() };
+        let expected = [
+            (1, frame(&[this, (1, 0)], &[])),
+            (2, frame(&[this, (1, 0)], &[(7, 9)])),
+            (3, frame(&[this], &[])),
+            (4, frame(&[this], &[])),
+            (5, frame(&[(4, 0), (2, 0)], &[(8, 3)])),
+            (6, frame(&[(4, 0), (2, 0), (1, 0), (3, 0)], &[])),
+        ];
+        assert_eq!(frames.into_iter().collect::<Vec<_>>(), expected);
+        let some = read(vec![this], Cursor::new(&table), Some(&[2, 5])).unwrap();
+        assert_eq!(some.into_keys().collect::<Vec<_>>(), [2, 5]);
+        assert!(read(vec![], Cursor::new(&[0, 1, 248, 0, 0]), None).is_err());
+    }
+
+    #[test]
+    fn a_local_of_ours_comes_behind_unset_ones() {
+        let frame = Frame { locals: vec![(4, 0), (7, 5)], stack: vec![(1, 0)] };
+        let mut out = Vec::new();
+        types(&frame, &Layout::default(), Some((5, 6)), &mut out).unwrap();
+        // long (two words), object, two unset, ours; the stack.
+        assert_eq!(out, [0, 5, 4, 7, 0, 5, 0, 0, 7, 0, 6, 0, 1, 1]);
+        assert!(types(&frame, &Layout::default(), Some((2, 6)), &mut out).is_err());
+    }
+
+    #[test]
+    fn written_out_frames_are_bounded() {
+        let first = vec![(1, 0); 30_000];
+        let table = [&[0xFF, 0xFF][..], &[0; 0xFFFF]].concat();
+        assert_eq!(read(first, Cursor::new(&table), None), Err(SkipReason::TableFull));
+    }
+}

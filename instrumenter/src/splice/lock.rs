@@ -1,0 +1,126 @@
+//! Synchronized methods, whose monitor is taken before their first instruction.
+//!
+//! To tell how long that takes, the flag is taken away and the body put between `monitorenter` and
+//! `monitorexit`, in the shape that compilers give to a synchronized block; the lock is kept in a local
+//! variable of ours.
+//!
+//! ```text
+//!     i(id); lock = this or the class; wb(1, lock); monitorenter(lock); we(1, lock)
+//!     body
+//!     monitorexit(lock); wr(lock); o(id); xRETURN
+//! e:  monitorexit(lock); wr(lock); o(id); athrow           <- catches all from behind monitorenter
+//! ```
+//!
+//! The flag counts in one place: in the serial version that the JDK and Android compute for a class that
+//! declares none. So it stays where the class may be `java.io.Serializable` and a method that is not
+//! private would lose it. Then the time of the wait cannot be seen; who holds the lock is told all the
+//! same, by a wait that takes no time.
+
+use trace_format::event::WaitKind;
+
+use crate::class::class_file::{ClassFile, Method, access};
+use crate::class::constant_pool::Appended;
+use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, DUP, LDC_W, MONITORENTER, MONITOREXIT, WIDE};
+use crate::error::SkipReason;
+use crate::hierarchy::Hierarchy;
+use crate::waits::scan::WaitCalls;
+use crate::waits::serializable::may_be_serializable;
+
+/// Class file version from which `ldc` can push a class.
+const CLASS_CONSTANTS_SINCE: u16 = 49;
+
+/// How a synchronized method tells of its lock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lock {
+    /// The local variable of ours.
+    pub(crate) local: u16,
+    /// Constant pool index of `java/lang/Object`, as which frames know it.
+    pub(crate) object: u16,
+    /// Whether the method's flag becomes a `monitorenter`.
+    pub(crate) rewritten: bool,
+    calls: WaitCalls,
+    /// For a static method, the index of its class.
+    class: Option<u16>,
+}
+
+/// Whether `method` takes a lock of which can be told.
+pub(crate) fn is_locked(class: &ClassFile<'_>, method: &Method<'_>) -> bool {
+    // The JVM does not look at the flag of a static initializer.
+    method.access & access::SYNCHRONIZED != 0
+        && method.name != b"<clinit>"
+        && (method.access & access::STATIC == 0 || class.major >= CLASS_CONSTANTS_SINCE)
+}
+
+/// Whether the flag of `method` is seen by nobody.
+fn flag_is_free(class: &ClassFile<'_>, method: &Method<'_>, hierarchy: &Hierarchy) -> bool {
+    if method.access & access::PRIVATE != 0 || class.has_serial_version || class.access & access::ENUM != 0 {
+        return true;
+    }
+    let direct: Option<Vec<&str>> =
+        class.supertypes.iter().map(|name| core::str::from_utf8(name).ok()).collect();
+    direct.is_some_and(|direct| !may_be_serializable(hierarchy, &direct))
+}
+
+impl Lock {
+    pub(crate) fn new(
+        class: &ClassFile<'_>,
+        method: &Method<'_>,
+        local: u16,
+        hierarchy: &Hierarchy,
+        calls: WaitCalls,
+        pool: &mut Appended,
+    ) -> Result<Self, SkipReason> {
+        Ok(Self {
+            local,
+            object: pool.class_named(b"java/lang/Object")?,
+            rewritten: flag_is_free(class, method, hierarchy),
+            calls,
+            class: (method.access & access::STATIC != 0).then_some(class.this_class),
+        })
+    }
+
+    fn local(&self, opcode: u8, out: &mut Vec<u8>) {
+        match self.local.to_be_bytes() {
+            [0, low] => out.extend_from_slice(&[opcode, low]),
+            [high, low] => out.extend_from_slice(&[WIDE, opcode, high, low]),
+        }
+    }
+
+    /// Appends what comes behind the enter call; gives how many bytes at its end are run with the lock.
+    pub(crate) fn take(&self, out: &mut Vec<u8>) -> u32 {
+        match self.class {
+            Some(class) => {
+                out.push(LDC_W);
+                out.extend_from_slice(&class.to_be_bytes());
+            }
+            None => out.push(ALOAD_0),
+        }
+        out.push(DUP);
+        self.local(ASTORE, out);
+        self.calls.begin(WaitKind::Monitor, out);
+        self.local(ALOAD, out);
+        if self.rewritten {
+            out.push(MONITORENTER);
+            let taken = out.len();
+            self.local(ALOAD, out);
+            self.calls.end(WaitKind::Monitor, out);
+            return (out.len() - taken) as u32;
+        }
+        self.calls.end(WaitKind::Monitor, out);
+        0
+    }
+
+    /// Appends what comes before the exit call; gives how many bytes at its start may release the lock
+    /// and are to be covered by the handler.
+    pub(crate) fn leave(&self, out: &mut Vec<u8>) -> u32 {
+        let start = out.len();
+        if self.rewritten {
+            self.local(ALOAD, out);
+            out.push(MONITOREXIT);
+        }
+        let released = out.len();
+        self.local(ALOAD, out);
+        self.calls.release(out);
+        (released - start) as u32
+    }
+}

@@ -1,0 +1,98 @@
+//! What was inserted where, for whoever asks.
+
+use trace_format::event::WaitKind;
+
+use super::layout::{Insertions, Layout};
+use super::stubs::{Placed, Target};
+use crate::class::opcodes::{self, ATHROW, MONITOREXIT};
+use crate::waits::scan::Found;
+
+/// What a piece of inserted code is for.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The call of `i`.
+    Enter,
+    /// The wait for a synchronized method's lock, which its exits release. False: its flag stays, so the
+    /// lock is held by then, and only the holder is told.
+    Lock(bool),
+    /// The call of `o` before a return.
+    Return,
+    /// The call of `o` before an `athrow`.
+    Throw,
+    /// A wait of this kind begins before the instruction and ends behind it.
+    Wait(WaitKind),
+    /// A monitor is released.
+    Release,
+    /// Ends a wait of this kind when the call throws.
+    WaitThrown(WaitKind),
+    /// The handler that calls `o` for exceptions that leave the method.
+    Handler,
+}
+
+/// A piece of inserted code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inserted {
+    /// What for.
+    pub purpose: Purpose,
+    /// Offset of the instruction it belongs to in the old code; `None` for what lies behind it.
+    pub old: Option<u32>,
+    /// Its offset in the new code.
+    pub new: u32,
+}
+
+/// Writes down what lies within the old code, which has been laid out.
+pub(crate) fn insertions(
+    code: &[u8],
+    layout: &Layout,
+    insertions: &Insertions<'_>,
+    found: Option<&Found>,
+    out: &mut Vec<Inserted>,
+) {
+    out.clear();
+    let mut add = |purpose, pc: u32, new: Option<u32>| {
+        out.extend(new.map(|new| Inserted { purpose, old: Some(pc), new }));
+    };
+    let kinds = found.map_or(&[][..], |found| &found.kinds);
+    let mut marks = insertions.marks.iter().zip(kinds).peekable();
+    for instruction in opcodes::instructions(code).map_while(Result::ok) {
+        let pc = instruction.pc;
+        let before = layout.before(pc).ok();
+        if insertions.enters.binary_search(&pc).is_ok() {
+            let enter = insertions.enter.len() as u32;
+            add(Purpose::Enter, pc, before.and_then(|before| before.checked_sub(enter)));
+        }
+        if !insertions.leaving(&instruction).is_empty() {
+            let purpose = if instruction.opcode == ATHROW { Purpose::Throw } else { Purpose::Return };
+            add(purpose, pc, before);
+        }
+        if let Some((_, kind)) = marks.next_if(|(mark, _)| mark.pc == pc) {
+            match kind {
+                Some(kind) => add(Purpose::Wait(*kind), pc, before),
+                None if instruction.opcode == MONITOREXIT => add(Purpose::Release, pc, before),
+                None => {}
+            }
+        }
+    }
+}
+
+/// Writes down a synchronized method's lock, which is taken behind the enter call of this length.
+pub(crate) fn lock(rewritten: bool, enter_call: u32, out: &mut Vec<Inserted>) {
+    if let Some(at) = out.iter().position(|inserted| inserted.purpose == Purpose::Enter) {
+        let new = out.get(at).map_or(0, |enter| enter.new) + enter_call;
+        out.insert(at + 1, Inserted { purpose: Purpose::Lock(rewritten), old: Some(0), new });
+    }
+}
+
+/// Writes down what lies behind the old code.
+pub(crate) fn behind(stubs: &[Placed], handler: Option<u32>, out: &mut Vec<Inserted>) {
+    for placed in stubs {
+        let kind = WaitKind::of_number(u32::from(placed.stub.kind)).unwrap_or(WaitKind::Blocking);
+        let old = match placed.stub.target {
+            Target::Handler(pc) => Some(u32::from(pc)),
+            Target::Exit => None,
+        };
+        out.push(Inserted { purpose: Purpose::WaitThrown(kind), old, new: placed.at });
+    }
+    out.extend(handler.map(|new| Inserted { purpose: Purpose::Handler, old: None, new }));
+}

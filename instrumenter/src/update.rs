@@ -1,0 +1,323 @@
+//! The method map after a change as most are: in the bodies of some classes, or in which methods they
+//! have.
+//!
+//! Then no other class is touched, and the maps that are there are right but for the lines of these
+//! classes. So nobody unpacks the facts of all classes, sorts all methods and makes all lines anew:
+//! the ids, texts and changes that come out here are the same as those of
+//! [`number`](crate::method_map::number) with all kept ids, and where this cannot be said for certain
+//! nothing comes out.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::Path;
+
+use trace_format::ids;
+
+use crate::base_map::dotted;
+use crate::cache::{Head, SavedMaps, Stamp, Sum};
+use crate::collect::{ClassFacts, MethodFacts, Verdict};
+use crate::map_text::{Edit, edited, line_of};
+use crate::method_map::{self, IGNORED, MethodMap, Texts, ignored_lines, push_method_line, source_lines};
+use crate::options::MapPaths;
+use crate::session::Session;
+
+/// With more classes than these that have changed, finding their places in the texts is not cheap any
+/// more.
+const MANY: usize = 256;
+
+/// A class that has changed.
+struct Changed {
+    number: usize,
+    /// What it was, with the ids that it had.
+    old: ClassFacts,
+    /// For each method that it has now.
+    ids: Vec<u32>,
+}
+
+/// Makes the map of a run in which all classes of the last one are there, and few have changed. Also
+/// notes in the session what else is to be told of all classes.
+///
+/// None if everything has to be looked at.
+pub(crate) fn update(
+    session: &mut Session<'_>,
+    saved: &SavedMaps,
+    paths: &MapPaths,
+    class_path: &[Stamp],
+) -> Option<MethodMap> {
+    if !is_alone(session, saved, class_path) {
+        return None;
+    }
+    let heads = heads(session)?;
+    let mut changed = changed_classes(session)?;
+    if has_twins(&heads, &changed) {
+        return None;
+    }
+    // As the list of those that are not traced is sorted, and the new ids are given.
+    changed.sort_by(|a, b| a.old.name.cmp(&b.old.name));
+    let new_ids = keep_ids(session, &mut changed);
+    let classes = &session.classes;
+    let mut texts = Texts { id: saved.id, states: saved.states.clone(), ..Texts::default() };
+    let method_lines = |class: &ClassFacts, id, method: &MethodFacts| {
+        let mut text = String::new();
+        push_method_line(&mut text, id, class, method);
+        dotted(text)
+    };
+    let old = changed_lines(&changed, classes, method_lines);
+    if !old.is_empty() || !new_ids.is_empty() {
+        let text = fs::read_to_string(&paths.methods).ok()?;
+        let mut edits = edits(&text, old)?;
+        let first = next_id(&text, &changed)?;
+        for (id, (class, method)) in (first..).zip(new_ids) {
+            // If they are used up, those that were given up along the way have to be given again.
+            if !ids::is_method(id) {
+                return None;
+            }
+            let class = changed.get_mut(class)?;
+            *class.ids.get_mut(method)? = id;
+            let facts = classes.get(class.number)?;
+            let line = method_lines(facts, id, facts.methods.get(method)?);
+            // The number of a method that is gone may be given again.
+            match edits.iter_mut().find(|(other, _)| *other == id) {
+                Some((_, edit)) => edit.text = line,
+                None => edits.push((id, Edit { at: empty_place(&text, id)?, text: line })),
+            }
+        }
+        let (text, same) = edited(&text, edits.into_iter().map(|(_, edit)| edit).collect())?;
+        (texts.id, texts.states) = method_map::states(&text, &saved.states, same);
+        texts.methods = Some(text);
+    }
+    if let Some(path) = &paths.lines {
+        let lines = changed_lines(&changed, classes, |class, id, method| {
+            source_lines([(id, class, method)].into_iter())
+        });
+        if !lines.is_empty() {
+            let text = fs::read_to_string(path).ok()?;
+            let edits = edits(&text, lines)?.into_iter().map(|(_, edit)| edit).collect();
+            texts.lines = Some(edited(&text, edits)?.0);
+        }
+    }
+    if let Some(path) = &paths.ignored {
+        texts.ignored = ignored(path, session, &heads, &changed)?;
+    }
+    note(session, &heads, changed, texts)
+}
+
+/// Whether nothing but the classes that have changed makes the result another one.
+fn is_alone(session: &Session<'_>, saved: &SavedMaps, class_path: &[Stamp]) -> bool {
+    let options = session.options;
+    // What is told of these depends on all methods.
+    let asks_all = options.base_map.is_some() || options.mapping.is_some() || options.explain.is_some();
+    // What is inserted for waits depends on what stands above other classes.
+    !asks_all
+        && options.waits.is_none()
+        && session.has_all()
+        && class_path == saved.class_path
+        && !class_path.contains(&Stamp::NONE)
+}
+
+/// The classes that have changed, with what they were. None if one is new, or is another one to the
+/// classes below it.
+fn changed_classes(session: &Session<'_>) -> Option<Vec<Changed>> {
+    let mut changed = Vec::new();
+    for (number, old) in session.found() {
+        let (new, old) = (session.classes.get(number)?, old?.unpack()?);
+        let same = (&old.name, &old.obfuscated, &old.supertypes, &old.focus)
+            == (&new.name, &new.obfuscated, &new.supertypes, &new.focus);
+        if !same || changed.len() == MANY || !has_keys(&old) || !has_keys(new) {
+            return None;
+        }
+        changed.push(Changed { number, old, ids: Vec::new() });
+    }
+    Some(changed)
+}
+
+/// What stands in front of the facts of all classes in the cache. None if one is new.
+fn heads<'c>(session: &Session<'c>) -> Option<Vec<Head<'c>>> {
+    (0..session.classes.len()).map(|number| session.saved(number)?.head()).collect()
+}
+
+/// Whether one of those that have changed shares its name, and so its lines, with another class.
+fn has_twins(heads: &[Head<'_>], changed: &[Changed]) -> bool {
+    let names: HashSet<&str> = changed.iter().map(|class| class.old.name.as_str()).collect();
+    heads.iter().filter(|head| names.contains(head.name)).count() != changed.len()
+}
+
+/// Whether its methods are told apart by name and descriptor, as the JVM demands.
+fn has_keys(class: &ClassFacts) -> bool {
+    let mut keys = HashSet::new();
+    class.methods.iter().all(|method| keys.insert((&*method.name, &*method.descriptor)))
+}
+
+/// Gives methods the ids that they had. The places of those that need new ones, in their order: the
+/// class among those that have changed, and the method.
+fn keep_ids(session: &Session<'_>, changed: &mut [Changed]) -> Vec<(usize, usize)> {
+    let mut without = Vec::new();
+    for (place, Changed { number, old, ids }) in changed.iter_mut().enumerate() {
+        let Some(class) = session.classes.get(*number) else { continue };
+        let before: HashMap<_, _> =
+            old.methods.iter().map(|method| ((&*method.name, &*method.descriptor), method.kept_id)).collect();
+        let id = |method: &MethodFacts| match method.verdict {
+            Verdict::Trace => before.get(&(&*method.name, &*method.descriptor)).copied().unwrap_or(0),
+            _ => 0,
+        };
+        *ids = class.methods.iter().map(id).collect();
+        let methods = class.methods.iter().zip(ids).enumerate();
+        let mut new: Vec<_> = methods
+            .filter(|(_, (method, id))| method.verdict == Verdict::Trace && **id == 0)
+            .map(|(index, (method, _))| (&method.name, &method.descriptor, index))
+            .collect();
+        new.sort_unstable();
+        without.extend(new.into_iter().map(|(_, _, index)| (place, index)));
+    }
+    without
+}
+
+/// The ids whose lines are others now, with the old and the new line; no line is an empty one.
+fn changed_lines(
+    changed: &[Changed],
+    classes: &[ClassFacts],
+    line: impl Fn(&ClassFacts, u32, &MethodFacts) -> String,
+) -> Vec<(u32, String, String)> {
+    let mut lines = Vec::new();
+    for Changed { number, old, ids } in changed {
+        let Some(new) = classes.get(*number) else { continue };
+        let now = new.methods.iter().zip(ids).filter(|&(_, &id)| id != 0);
+        let mut now: HashMap<u32, &MethodFacts> = now.map(|(method, &id)| (id, method)).collect();
+        for before in old.methods.iter().filter(|method| method.kept_id != 0) {
+            let id = before.kept_id;
+            let now = now.remove(&id).map(|method| line(new, id, method)).unwrap_or_default();
+            let before = line(old, id, before);
+            if before != now {
+                lines.push((id, before, now));
+            }
+        }
+        lines.extend(now.into_iter().map(|(id, method)| (id, String::new(), line(new, id, method))));
+    }
+    lines
+}
+
+/// The edits for such lines, by id. None if the text has other lines.
+fn edits(text: &str, lines: Vec<(u32, String, String)>) -> Option<Vec<(u32, Edit)>> {
+    let mut edits: Vec<(u32, Edit)> = Vec::with_capacity(lines.len());
+    for (id, old, new) in lines {
+        let at = line_of(text, id)?;
+        if text.get(at.clone())? != old {
+            return None;
+        }
+        edits.push((id, Edit { at, text: new }));
+    }
+    // Several new lines may come to one place.
+    edits.sort_by_key(|&(id, _)| id);
+    Some(edits)
+}
+
+fn empty_place(text: &str, id: u32) -> Option<core::ops::Range<usize>> {
+    line_of(text, id).filter(core::ops::Range::is_empty)
+}
+
+/// The id behind the highest that a method has, without those that are gone.
+fn next_id(text: &str, changed: &[Changed]) -> Option<u32> {
+    let kept: HashSet<u32> = changed.iter().flat_map(|class| class.ids.iter().copied()).collect();
+    let had = changed.iter().flat_map(|class| &class.old.methods).map(|method| method.kept_id);
+    let gone: HashSet<u32> = had.filter(|id| !kept.contains(id)).collect();
+    for line in text.lines().rev() {
+        let id: u32 = line.split_once(',')?.0.parse().ok()?;
+        if id != ids::DISPATCH && !gone.contains(&id) {
+            return Some(id + 1);
+        }
+    }
+    Some(ids::METHOD_FIRST)
+}
+
+/// The new text of the list of methods that are not traced, if it is another one.
+fn ignored(
+    path: &Path,
+    session: &Session<'_>,
+    heads: &[Head<'_>],
+    changed: &[Changed],
+) -> Option<Option<String>> {
+    let mut blocks = Vec::new();
+    for Changed { number, old, .. } in changed {
+        let new = ignored_lines(core::slice::from_ref(session.classes.get(*number)?));
+        let before = ignored_lines(core::slice::from_ref(old));
+        if before != new {
+            blocks.push((old, before, new));
+        }
+    }
+    if blocks.is_empty() {
+        return Some(None);
+    }
+    let text = fs::read_to_string(path).ok()?;
+    let mut edits = Vec::with_capacity(blocks.len());
+    for (old, before, new) in blocks {
+        let at = match before.is_empty() {
+            false => block(&text, &before)?,
+            true => {
+                let above = lines_above(session, heads, &old.name)?;
+                let end = if above.is_empty() { IGNORED.len() } else { block(&text, &above)?.end };
+                end..end
+            }
+        };
+        edits.push(Edit { at, text: new });
+    }
+    Some(Some(edited(&text, edits)?.0))
+}
+
+/// Where these lines stand.
+fn block(text: &str, lines: &str) -> Option<core::ops::Range<usize>> {
+    let (start, _) =
+        text.match_indices(lines).find(|&(at, _)| text.as_bytes().get(at.wrapping_sub(1)) == Some(&b'\n'))?;
+    Some(start..start + lines.len())
+}
+
+/// The lines of the last class before `name` that had some in the last run's list; nothing if there is
+/// none.
+fn lines_above(session: &Session<'_>, heads: &[Head<'_>], name: &str) -> Option<String> {
+    let listed =
+        heads.iter().filter(|head| head.tally.ignored + head.tally.blocked + head.tally.excluded > 0);
+    let Some(above) = listed.map(|head| head.name).filter(|&other| other < name).max() else {
+        return Some(String::new());
+    };
+    let all = heads.iter().enumerate().filter(|(_, head)| head.name == above);
+    let all: Option<Vec<ClassFacts>> = all.map(|(number, _)| session.saved(number)?.unpack()).collect();
+    Some(ignored_lines(&all?))
+}
+
+/// Fills in what there is for each class, and notes what is to be told of it.
+fn note(
+    session: &mut Session<'_>,
+    heads: &[Head<'_>],
+    changed: Vec<Changed>,
+    texts: Texts,
+) -> Option<MethodMap> {
+    let count = session.classes.len();
+    let mut map = MethodMap::with(vec![Vec::new(); count], texts);
+    map.focus = vec![None; count];
+    map.changed = vec![false; count];
+    let mut decided = vec![Sum::default(); count];
+    let mut problems = Vec::new();
+    for Changed { number, old, ids } in changed {
+        *decided.get_mut(number)? = old.decided;
+        *map.ids.get_mut(number)? = ids;
+    }
+    let names: Vec<&str> = heads.iter().map(|head| head.name).collect();
+    let mut rules: HashSet<u32> =
+        session.classes.iter().flat_map(|class| &class.methods).map(|m| m.rule).collect();
+    for (number, head) in heads.iter().enumerate() {
+        let is_packed = session.packed(number).is_some();
+        if is_packed {
+            rules.extend(&head.rules);
+        }
+        *map.changed.get_mut(number)? = match map.ids.get(number).filter(|_| !is_packed) {
+            Some(ids) => head.change.is_some() || ids.iter().any(|&id| id != 0),
+            None => head.changed,
+        };
+        map.focus.get_mut(number)?.clone_from(&head.change);
+        problems.extend(head.problem.clone().map(|problem| (number, head.name, problem)));
+    }
+    let idle = crate::report::idle_lines(&names, &rules, &session.selection);
+    idle.into_iter().for_each(|(path, warning)| session.warn(&path, warning));
+    problems.into_iter().for_each(|(number, name, problem)| session.warn_of_focus(number, name, problem));
+    session.decided = decided;
+    Some(map)
+}

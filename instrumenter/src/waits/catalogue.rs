@@ -1,0 +1,230 @@
+//! The calls that may block: a list as data, to which a user can add.
+
+use std::collections::BTreeMap;
+
+use trace_format::event::WaitKind;
+
+use crate::hierarchy::Hierarchy;
+
+/// The list that is built in; its head says how a line is written.
+const BUILT_IN: &str = include_str!("catalogue.txt");
+
+/// Calls that may block, and what a wait for each is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalogue {
+    /// By the method's name. Sorted, so that its text for [`crate::cache`] is always the same.
+    entries: BTreeMap<Box<[u8]>, Vec<Entry>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    /// Internal name; `None` is any class.
+    class: Option<Box<str>>,
+    /// `None` is any.
+    descriptor: Option<Box<[u8]>>,
+    kind: WaitKind,
+    on: On,
+}
+
+/// Which object a wait is told with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    /// The one the method is called on; none if it is static.
+    Receiver,
+    /// The first argument.
+    First,
+    Nothing,
+}
+
+/// A line of a catalogue that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "line {line}: {what}: write it like \"blocking com/acme/Bus call\" or \"park com/acme/Gate pass (J)V on=none\""
+)]
+pub struct CatalogueError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+impl Default for Catalogue {
+    /// What is built in.
+    fn default() -> Self {
+        let mut catalogue = Self::empty();
+        // A test reads it; a broken line could only be one of ours.
+        let _ = catalogue.add(BUILT_IN);
+        catalogue
+    }
+}
+
+fn kind_named(name: &str) -> Option<WaitKind> {
+    Some(match name {
+        "wait" => WaitKind::ObjectWait,
+        "park" => WaitKind::Park,
+        "sleep" => WaitKind::Sleep,
+        "join" => WaitKind::Join,
+        "blocking" => WaitKind::Blocking,
+        _ => return None,
+    })
+}
+
+impl Catalogue {
+    /// One without any call: only monitors are told then.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { entries: BTreeMap::new() }
+    }
+
+    /// Adds the lines of `text` to what is there. A line replaces one of the same class, method and
+    /// descriptor; `off` as the kind takes it away, and without a descriptor all of that name.
+    ///
+    /// ```
+    /// let mut catalogue = instrumenter::Catalogue::default();
+    /// catalogue.add("# ours\nblocking com/acme/Bus call\noff java/io/InputStream read\n")?;
+    /// # Ok::<(), instrumenter::CatalogueError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first line that is not `KIND CLASS METHOD [DESCRIPTOR] [on=receiver|first|none]`; the lines
+    /// before it are taken.
+    pub fn add(&mut self, text: &str) -> Result<(), CatalogueError> {
+        for (number, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if !line.is_empty() {
+                self.add_line(line).map_err(|what| CatalogueError { line: number + 1, what })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_line(&mut self, line: &str) -> Result<(), &'static str> {
+        let mut words = line.split_whitespace();
+        let (Some(kind), Some(class), Some(method)) = (words.next(), words.next(), words.next()) else {
+            return Err("a kind, a class and a method are needed");
+        };
+        let class = class.replace('.', "/");
+        if class.contains([';', '[', '(']) {
+            return Err("the second word is no class");
+        }
+        let class = (class != "*").then(|| class.into_boxed_str());
+        let (mut descriptor, mut on) = (None, On::Receiver);
+        for word in words {
+            match word {
+                "on=receiver" => on = On::Receiver,
+                "on=first" => on = On::First,
+                "on=none" => on = On::Nothing,
+                _ if word.starts_with('(') && word.contains(')') => {
+                    descriptor = Some(word.as_bytes().into());
+                }
+                _ => return Err("neither a descriptor nor on=receiver, on=first or on=none"),
+            }
+        }
+        if class.is_none() && descriptor.is_none() {
+            return Err("a method of any class needs its descriptor");
+        }
+        let of_name = self.entries.entry(method.as_bytes().into()).or_default();
+        // `off` without a descriptor is for all of that name.
+        let all = kind == "off" && descriptor.is_none();
+        of_name.retain(|entry: &Entry| entry.class != class || !all && entry.descriptor != descriptor);
+        if kind == "off" {
+            return Ok(());
+        }
+        let kind = kind_named(kind).ok_or("the kind is none of wait, park, sleep, join, blocking, off")?;
+        of_name.push(Entry { class, descriptor, kind, on });
+        Ok(())
+    }
+
+    /// Whether a call of a method of this name and descriptor may be in the list, depending on what its
+    /// class inherits.
+    pub(crate) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
+        let of_name = self.entries.get(name).map(Vec::as_slice).unwrap_or_default();
+        of_name.iter().any(|entry| {
+            entry.class.is_some() && entry.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor)
+        })
+    }
+
+    /// What a call of this method waits for, if it is in the list. One with a descriptor counts more than
+    /// one without.
+    pub(crate) fn find(
+        &self,
+        class: &[u8],
+        name: &[u8],
+        descriptor: &[u8],
+        hierarchy: &Hierarchy,
+    ) -> Option<(WaitKind, On)> {
+        let of_name = self.entries.get(name)?;
+        let class = core::str::from_utf8(class).ok()?;
+        let fits = |entry: &&Entry| {
+            entry.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor)
+                && entry.class.as_deref().is_none_or(|wanted| hierarchy.is(class, wanted))
+        };
+        let found = of_name.iter().filter(fits).max_by_key(|entry| entry.descriptor.is_some())?;
+        Some((found.kind, found.on))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_built_in_list_is_read() {
+        let mut catalogue = Catalogue::empty();
+        assert_eq!(catalogue.add(BUILT_IN), Ok(()));
+        let count: usize = catalogue.entries.values().map(Vec::len).sum();
+        let lines = BUILT_IN.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        assert_eq!(count, lines.filter(|line| !line.is_empty()).count(), "no line twice");
+        assert_eq!(catalogue, Catalogue::default());
+    }
+
+    #[test]
+    fn calls_are_found_by_class_name_and_descriptor() {
+        let hierarchy = Hierarchy::of(&[("app/Worker", &["java/lang/Thread"])]);
+        let catalogue = Catalogue::default();
+        let find = |class: &str, name: &str, descriptor: &str| {
+            catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &hierarchy)
+        };
+        assert_eq!(find("java/lang/Object", "wait", "(J)V"), Some((WaitKind::ObjectWait, On::Receiver)));
+        assert_eq!(find("any/Where", "wait", "()V"), Some((WaitKind::ObjectWait, On::Receiver)));
+        assert_eq!(find("any/Where", "wait", "(I)V"), None);
+        assert_eq!(find("app/Worker", "join", "()V"), Some((WaitKind::Join, On::Receiver)));
+        assert_eq!(find("app/Other", "join", "()V"), None);
+        let park = "(Ljava/lang/Object;J)V";
+        let support = "java/util/concurrent/locks/LockSupport";
+        assert_eq!(find(support, "parkNanos", park), Some((WaitKind::Park, On::First)));
+        assert_eq!(find(support, "parkNanos", "(J)V"), Some((WaitKind::Park, On::Nothing)));
+    }
+
+    #[test]
+    fn users_add_replace_and_take_away() {
+        let mut catalogue = Catalogue::default();
+        catalogue
+            .add("blocking com.acme.Bus call\r\n  off java/lang/Thread sleep # all\npark java/lang/Thread join ()V on=none")
+            .unwrap();
+        let find = |class: &str, name: &str, descriptor: &str| {
+            let none = Hierarchy::default();
+            catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &none)
+        };
+        assert_eq!(find("com/acme/Bus", "call", "(I)V"), Some((WaitKind::Blocking, On::Receiver)));
+        assert_eq!(find("java/lang/Thread", "sleep", "(J)V"), None);
+        assert_eq!(find("java/lang/Thread", "join", "()V"), Some((WaitKind::Park, On::Nothing)));
+        assert_eq!(find("java/lang/Thread", "join", "(J)V"), Some((WaitKind::Join, On::Receiver)));
+    }
+
+    #[test]
+    fn broken_lines_are_told_with_their_number() {
+        for (text, line) in [
+            ("x", 1),
+            ("\nsleep a/B", 2),
+            ("nap a/B c", 1),
+            ("sleep a/B; c", 1),
+            ("sleep a/B c d", 1),
+            ("sleep * c", 1),
+        ] {
+            let error = Catalogue::empty().add(text).unwrap_err();
+            assert_eq!(error.line, line, "{text}");
+        }
+    }
+}

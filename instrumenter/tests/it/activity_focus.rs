@@ -1,0 +1,218 @@
+//! `at` is called once for each event, whatever an activity and those above it override.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use instrumenter::{
+    Decision, Filter, FocusCall, Input, MapPaths, Options, SkipReason, Summary, Warning, instrument,
+};
+
+use crate::assembler::{Assembler, Body};
+use crate::support::*;
+
+/// The activities; the library between them, apart.
+fn compiled(folder: &Path) -> (PathBuf, PathBuf) {
+    let (app, library) = (folder.join("app"), folder.join("library"));
+    let beat = text(method_beat());
+    fs::create_dir(&app).unwrap();
+    let files = ["focus/Activities.java", "focuslib/Middle.java", "focuslib/Sealed.java"];
+    javac(&app, &["-cp", beat, "--release", "8"], &files);
+    fs::create_dir(&library).unwrap();
+    fs::rename(app.join("focuslib"), library.join("focuslib")).unwrap();
+    // Both are on the class path with the stand-in.
+    (app, library)
+}
+
+fn run_it(folder: &Path, parts: &[&Path]) -> (String, Vec<String>) {
+    let events = folder.join("events.txt");
+    let _ = fs::remove_file(&events);
+    let path = class_path(&[parts, &[method_beat()]].concat());
+    let counts = format!("-Dbeat.out={}", text(&folder.join("beat.txt")));
+    let printed = run("java", &["-Xverify:all", &counts, "-cp", &path, "focus.Activities", text(&events)]);
+    let events = fs::read_to_string(events).unwrap();
+    (printed, events.lines().map(str::to_owned).collect())
+}
+
+/// Two events for each activity, none for what is no activity.
+fn once_each() -> Vec<String> {
+    let names = [
+        "Base",
+        "Leaf",
+        "WithoutSuper",
+        "WithoutOverride",
+        "Sometimes",
+        "Twice",
+        "Trivial",
+        "Throwing",
+        "OfAbstract",
+        "OfAbstractMethod",
+        "Empty",
+        "OfEmpty",
+        "BelowMiddle",
+        "BelowMiddleSilent",
+        "BelowMiddleEmpty",
+    ];
+    names.iter().flat_map(|name| [true, false].map(|focus| format!("{name} {focus}"))).collect()
+}
+
+fn summary_of(inputs: &[(&Path, &Path)], maps: &Path, options: &Options) -> Summary {
+    let inputs: Vec<Input> = inputs.iter().map(|(from, to)| Input::new(*from, *to)).collect();
+    instrument(&inputs, &MapPaths::beside(maps), options, &|_| {}).unwrap()
+}
+
+#[test]
+fn item_37_once_for_each_event_whatever_is_overridden() {
+    let folder = folder("focus");
+    let (app, library) = compiled(&folder);
+    let (plain, none) = run_it(&folder, &[&app, &library]);
+    assert!(none.is_empty() && plain.contains("Leaf\n"), "{plain}");
+
+    // The library is only looked at; the platform's Activity lies with the stand-in.
+    let traced = folder.join("traced");
+    let class_path = vec![library.clone(), method_beat().to_owned()];
+    let options = Options { class_path, ..Options::default() };
+    let summary = summary_of(&[(&app, &traced)], &folder.join("map.txt"), &options);
+    assert_eq!(summary.skipped, []);
+    let (printed, events) = run_it(&folder, &[&traced, &library]);
+    assert_eq!(printed, plain);
+    assert_eq!(events, once_each());
+    Beat::read(&folder.join("beat.txt")).assert_balanced(40);
+    assert!(
+        summary.warnings.iter().any(
+            |(_, warning)| matches!(warning, Warning::FinalFocus { class } if class.ends_with("BelowSealed"))
+        ),
+        "{:?}",
+        summary.warnings
+    );
+    let map = fs::read_to_string(folder.join("map.txt")).unwrap();
+    assert!(map.contains("Activities$Leaf onWindowFocusChanged (Z)V"), "{map}");
+    assert!(!map.contains("onWindowFocusChanged-"), "{map}");
+
+    // All of it instrumented, the library as well: there is nothing between any more.
+    let all = [folder.join("all-app"), folder.join("all-library")];
+    let inputs = [(app.as_path(), all[0].as_path()), (&library, &all[1])];
+    summary_of(&inputs, &folder.join("all.txt"), &Options::default());
+    let (printed, events) = run_it(&folder, &[&all[0], &all[1]]);
+    assert_eq!((printed, events), (plain, once_each()));
+}
+
+/// What is done to a class does not depend on those below it, and an instrumented class above it is
+/// known for one.
+#[test]
+fn item_37_only_the_leaf_has_changed() {
+    let folder = folder("focus-leaf");
+    let (app, library) = compiled(&folder);
+    let whole = folder.join("whole");
+    let class_path = vec![library.clone()];
+    let options = Options { class_path, ..Options::default() };
+    summary_of(&[(&app, &whole)], &folder.join("map.txt"), &options);
+
+    let leaf = folder.join("leaf");
+    fs::create_dir_all(leaf.join("focus")).unwrap();
+    let class = Path::new("focus/Activities$Leaf.class");
+    fs::copy(app.join(class), leaf.join(class)).unwrap();
+    let again = folder.join("again");
+    let options = Options {
+        class_path: vec![whole.clone()],
+        base_map: Some(folder.join("map.txt")),
+        ..Options::default()
+    };
+    summary_of(&[(&leaf, &again)], &folder.join("again.txt"), &options);
+    assert_eq!(fs::read(again.join(class)).unwrap(), fs::read(whole.join(class)).unwrap());
+}
+
+#[test]
+fn item_37_a_blocked_activity_stays_and_an_unknown_one_is_told() {
+    let folder = folder("focus-blocked");
+    let (app, library) = compiled(&folder);
+    let mut filter = Filter::default();
+    filter.block("focus");
+    let traced = folder.join("traced");
+    let options = Options { filter, class_path: vec![library], ..Options::default() };
+    let summary = summary_of(&[(&app, &traced)], &folder.join("map.txt"), &options);
+    assert_eq!((summary.focus, summary.classes_changed), (0, 0));
+
+    let mut class = crate::assembler::Assembler::below("a/Screen", "com/lib/BaseActivity");
+    class.method(
+        1,
+        "<init>",
+        "()V",
+        &crate::assembler::Body { code: vec![177], max_locals: 1, ..Default::default() },
+    );
+    let input = folder.join("unknown.jar");
+    jar(&input, &[("a/Screen.class", &class.finish())]);
+    let summary = instrument_one(&input, &folder.join("unknown-traced.jar"), &Options::default());
+    let told = summary.warnings.iter().any(|(_, warning)| {
+        matches!(warning, Warning::UnknownActivity { super_class, .. } if super_class == "com/lib/BaseActivity")
+    });
+    assert!(told, "{:?}", summary.warnings);
+}
+
+/// Matrix's way: at every level that has an override with a number, and a new one wherever there is
+/// none, so several times for one event; and not in an override that is not worth a number, nor in
+/// one of an abstract class.
+#[test]
+fn item_37_matrix_calls_at_on_every_level() {
+    let folder = folder("focus-matrix");
+    let (app, library) = compiled(&folder);
+    let (plain, _) = run_it(&folder, &[&app, &library]);
+    let traced = folder.join("traced");
+    // Its chain of super classes has what it was given; it knows Activity by name.
+    let all = folder.join("all");
+    copy(&app, &all);
+    copy(&library, &all);
+    summary_of(&[(&all, &traced)], &folder.join("map.txt"), &Options::matrix());
+    let (printed, events) = run_it(&folder, &[&traced]);
+    assert_eq!(printed, plain);
+    let count = |name: &str| events.iter().filter(|event| event.split(' ').next() == Some(name)).count();
+    for (name, times) in [
+        ("Base", 2),
+        ("Leaf", 4),
+        // Its own, and those of the two above.
+        ("WithoutOverride", 6),
+        ("WithoutSuper", 2),
+        ("Trivial", 0),
+        ("OfAbstract", 2),
+        ("OfEmpty", 4),
+    ] {
+        assert_eq!(count(name), times, "{name}: {events:?}");
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for (path, bytes) in files(from) {
+        let path = to.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// The class has as many methods as it may, so that no second part can be added: its methods are traced
+/// nevertheless, and what is missing is told.
+#[test]
+fn a_class_without_room_is_traced_without_at() {
+    let folder = folder("focus-full");
+    let mut class = Assembler::below("a/Full", "android/app/Activity");
+    let above = class.method_ref("android/app/Activity", "onWindowFocusChanged", "(Z)V");
+    let code = [&[0x2A, 0x1B, 0xB7][..], &above, &[0xB1]].concat();
+    class.method(
+        1,
+        "onWindowFocusChanged",
+        "(Z)V",
+        &Body { code, max_stack: 2, max_locals: 2, ..Body::default() },
+    );
+    class.method(9, "nothing", "()V", &Body { code: vec![0xB1], ..Body::default() });
+    class.fill_methods(0xFFFF);
+    let (from, to) = (folder.join("in.jar"), folder.join("out.jar"));
+    jar(&from, &[("a/Full.class", &class.finish())]);
+    let options = Options { explain: Some("a.Full".into()), ..Options::default() };
+    let summary = instrument_one(&from, &to, &options);
+    let [skip] = summary.skipped.as_slice() else { panic!("{:?}", summary.skipped) };
+    assert_eq!(
+        (skip.method.as_ref(), &skip.reason),
+        (None, &SkipReason::Focus(Box::new(SkipReason::TableFull)))
+    );
+    assert_eq!((summary.traced, summary.unused_ids), (1, 0));
+    assert_eq!(summary.explained[0].focus, Some(FocusCall::Failed(SkipReason::TableFull)));
+    assert_eq!(summary.explained[0].methods[0].decision, Decision::Traced);
+}

@@ -1,0 +1,18 @@
+package tools;
+
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Puts the lines of a file into a map, one behind the other, and prints them in the map's order. */
+public class HashOrder {
+    public static void main(String[] arguments) throws Exception {
+        ConcurrentHashMap<String, String> map = new ConcurrentHashMap<>();
+        for (String line : Files.readAllLines(Paths.get(arguments[0]))) {
+            map.put(line, line);
+        }
+        StringBuilder out = new StringBuilder();
+        map.values().forEach(line -> out.append(line).append('\n'));
+        System.out.print(out);
+    }
+}

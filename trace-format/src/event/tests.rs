@@ -1,0 +1,77 @@
+use super::*;
+use proptest::prelude::*;
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let text = || any::<u32>().prop_map(TextId);
+    let stage = || prop::sample::select(&Stage::ALL[..]);
+    prop_oneof![
+        (1..=ids::METHOD_LAST).prop_map(Event::Enter),
+        (1..=ids::METHOD_LAST).prop_map(Event::Exit),
+        Just(Event::Enter(ids::DISPATCH)),
+        any::<u64>().prop_map(Event::Time),
+        (text(), text(), any::<i32>(), any::<u64>()).prop_map(|(target, callback, what, due)| {
+            Event::MessageBegin(Message { target, callback, what, due })
+        }),
+        Just(Event::MessageEnd),
+        (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(vsync, intended, interval)| {
+            Event::FrameBegin(Frame { vsync, intended, interval })
+        }),
+        Just(Event::FrameEnd),
+        stage().prop_map(Event::StageBegin),
+        stage().prop_map(Event::StageEnd),
+        (prop::sample::select(&WaitKind::ALL[..]), any::<u32>(), any::<u64>(), text())
+            .prop_map(|(kind, owner, lock, class)| Event::WaitBegin(Wait { kind, owner, lock, class })),
+        Just(Event::WaitEnd),
+        text().prop_map(Event::Mark),
+        text().prop_map(Event::SpanBegin),
+        Just(Event::SpanEnd),
+        text().prop_map(Event::IdleBegin),
+        Just(Event::IdleEnd),
+        (text(), -1e300..1e300).prop_map(|(t, v)| Event::Counter(t, v)),
+        (text(), any::<bool>()).prop_map(|(t, g)| Event::Focus(t, g)),
+        (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(boottime, monotonic, realtime)| {
+            Event::Clock(Clocks { boottime, monotonic, realtime })
+        }),
+        (any::<u64>(), any::<i32>(), any::<u32>(), any::<u32>(), prop::sample::select(&Forward::ALL[..]))
+            .prop_map(|(sensed, si_code, si_pid, si_uid, forward)| Event::Sigquit(Sigquit {
+                sensed,
+                si_code,
+                si_pid,
+                si_uid,
+                forward,
+                stuck_since: sensed / 2,
+            })),
+        any::<u64>().prop_map(|stuck_since| Event::Stall(Stall { stuck_since })),
+        any::<u64>().prop_map(|stuck_since| Event::Recovered(Stall { stuck_since })),
+        text().prop_map(Event::Notice),
+        (prop::sample::select(&Change::ALL[..]), any::<u32>(), any::<u64>())
+            .prop_map(|(change, method, rate)| Event::Control(Control { change, method, rate })),
+        (any::<u32>(), any::<u8>(), any::<u64>(), any::<u64>(), any::<u32>(), any::<u32>()).prop_map(
+            |(tid, state, ran, waited, voluntary, involuntary)| {
+                Event::Usage(Usage { tid, state, ran, waited, voluntary, involuntary })
+            }
+        ),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn events_round_trip(event in any_event()) {
+        let e = event.encode();
+        prop_assert_eq!(payload_len(e.id), e.payload().len());
+        prop_assert_eq!(Event::decode(e.begin, e.id, e.payload()), event);
+    }
+
+    #[test]
+    fn any_id_and_payload_decode_to_something(begin: bool, id in 0..=0xF_FFFFu32, payload: Vec<u64>) {
+        let _ = Event::decode(begin, id, &payload);
+        prop_assert!(payload_len(id) <= MAX_PAYLOAD);
+    }
+}
+
+#[test]
+fn ids_outside_the_typed_range_have_no_payload() {
+    for id in [1, ids::METHOD_LAST, ids::DISPATCH, ids::INVALID] {
+        assert_eq!(payload_len(id), 0);
+    }
+}

@@ -1,0 +1,380 @@
+//! What a SIGQUIT was and why one says so: the payload of [`crate::section::SectionKind::Verdict`].
+//!
+//! ```text
+//! signal=<BOOTTIME ns>           when it was sensed: the same number as in its event of the service ring
+//! si_code= si_pid= si_uid=       as it came; zeros where it was seen without being taken
+//! forward=catcher | older-handler | failed | passive
+//! stuck_since=<BOOTTIME ns>      begin of main's message, 0 if it was in none or none is known
+//! judged=first | reconsidered    the second one has what the system's error state said
+//! policy=anrscope | matrix
+//! verdict=anr | suspected-anr | somebody-elses | dump-requested | duplicate | unknown
+//! confidence=low | medium | high
+//! sender=ourselves | system | root | shell | own-app | other-app | unknown
+//! foreground=yes | no | unknown
+//! counters=<sensed> <forwarded> <failed> <merged> <rescued>   of the process until then
+//! reason=<code> <text>           one line each, in the order in which they were weighed
+//! ```
+//! UTF-8 lines, each with its newline; what follows the last newline was cut and is not read. The first line of a
+//! key counts, keys that are not known are passed over. Later versions of the section add keys, codes and senders;
+//! a verdict or confidence that is not known here leaves the signal without a verdict.
+//!
+//! A section says all that its event in the ring says, since a ring forgets and sections stay.
+
+use std::fmt::Write as _;
+
+use crate::event::{Forward, Sigquit};
+use crate::section::key_values;
+
+/// Version of the section's payload.
+pub const VERSION: u16 = 1;
+/// The longest payload that is written or read, in bytes.
+pub const MAX_LEN: usize = 16 * 1024;
+/// The most reasons that are written or read.
+pub const MAX_REASONS: usize = 16;
+/// The longest text of a reason, in bytes.
+pub const MAX_REASON_LEN: usize = 256;
+/// The longest code of a reason, in bytes.
+pub const MAX_CODE_LEN: usize = 64;
+
+/// Words of an enumeration, in both directions.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The word for it in a section.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+
+            /// The one with this word.
+            #[must_use]
+            pub fn of_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// What a signal was.
+    Outcome {
+        /// An ANR of this process.
+        Anr = "anr",
+        /// Perhaps one.
+        SuspectedAnr = "suspected-anr",
+        /// Another process's ANR.
+        SomebodyElses = "somebody-elses",
+        /// Somebody wanted a thread dump.
+        DumpRequested = "dump-requested",
+        /// One more signal of an ANR that was told before.
+        Duplicate = "duplicate",
+        /// Too little is known.
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// How sure that is.
+    Confidence {
+        /// One weak sign.
+        Low = "low",
+        /// What was seen fits, and nobody confirmed it.
+        Medium = "medium",
+        /// Confirmed from outside, or there is nothing to doubt.
+        High = "high",
+    }
+}
+
+words! {
+    /// Who sent it.
+    Sender {
+        /// The process itself.
+        Ourselves = "ourselves",
+        /// Uid 1000.
+        System = "system",
+        /// Uid 0.
+        Root = "root",
+        /// Uid 2000.
+        Shell = "shell",
+        /// Another process of the same uid.
+        OwnApp = "own-app",
+        /// Another app.
+        OtherApp = "other-app",
+        /// Nobody known.
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// By whose rules.
+    Policy {
+        /// Ours.
+        Anrscope = "anrscope",
+        /// Matrix's.
+        Matrix = "matrix",
+    }
+}
+
+/// Why, in a word for programs and a text for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reason {
+    /// Without spaces, such as `main-stuck`.
+    pub code: String,
+    /// One line.
+    pub text: String,
+}
+
+/// What the sensor had done in this process until then.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counters {
+    /// SIGQUITs taken.
+    pub sensed: u64,
+    /// Handed to the catcher or the older handler.
+    pub forwarded: u64,
+    /// Handed to nobody.
+    pub failed: u64,
+    /// Handed on, but told together with another one.
+    pub merged: u64,
+    /// Taken from a main thread that did not run.
+    pub rescued: u64,
+}
+
+/// A verdict on one signal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// The signal, as in the service ring.
+    pub sigquit: Sigquit,
+    /// Whether the system's error state was asked before.
+    pub reconsidered: bool,
+    /// By whose rules.
+    pub policy: Policy,
+    /// What it was.
+    pub outcome: Outcome,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// Who sent it.
+    pub sender: Sender,
+    /// Whether the app was in the foreground, where that was known.
+    pub foreground: Option<bool>,
+    /// What the sensor had done until then.
+    pub counters: Counters,
+    /// Why; at most [`MAX_REASONS`].
+    pub reasons: Vec<Reason>,
+}
+
+fn forward_word(forward: Forward) -> &'static str {
+    match forward {
+        Forward::Catcher => "catcher",
+        Forward::OlderHandler => "older-handler",
+        Forward::Failed => "failed",
+        Forward::Passive => "passive",
+    }
+}
+
+impl Verdict {
+    /// The section's payload. Reasons beyond the limits are left out or cut; control characters become spaces.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let s = &self.sigquit;
+        let foreground = match self.foreground {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "unknown",
+        };
+        let c = &self.counters;
+        let mut out = format!(
+            "signal={}\nsi_code={}\nsi_pid={}\nsi_uid={}\nforward={}\nstuck_since={}\njudged={}\npolicy={}\n\
+             verdict={}\nconfidence={}\nsender={}\nforeground={foreground}\ncounters={} {} {} {} {}\n",
+            s.sensed,
+            s.si_code,
+            s.si_pid,
+            s.si_uid,
+            forward_word(s.forward),
+            s.stuck_since,
+            if self.reconsidered { "reconsidered" } else { "first" },
+            self.policy.word(),
+            self.outcome.word(),
+            self.confidence.word(),
+            self.sender.word(),
+            c.sensed,
+            c.forwarded,
+            c.failed,
+            c.merged,
+            c.rescued,
+        );
+        let line = |text: &str| text.replace(|c: char| c.is_control(), " ");
+        for reason in self.reasons.iter().take(MAX_REASONS) {
+            let text = &reason.text[..reason.text.floor_char_boundary(MAX_REASON_LEN)];
+            let code = &reason.code[..reason.code.floor_char_boundary(MAX_CODE_LEN)];
+            let _ = writeln!(out, "reason={} {}", line(code).replace(' ', "-"), line(text));
+        }
+        out.into_bytes()
+    }
+
+    /// Reads a payload; `None` if it lacks the signal, the verdict or its confidence, is no UTF-8, or is longer than
+    /// [`MAX_LEN`].
+    #[must_use]
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        if payload.len() > MAX_LEN {
+            return None;
+        }
+        // A character may be cut in two with its line.
+        let whole = payload.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+        let text = std::str::from_utf8(&payload[..whole]).ok()?;
+        let value = |key: &str| key_values(text).find(|(k, _)| *k == key).map(|(_, v)| v);
+        let stuck_since = value("stuck_since").and_then(|v| v.parse().ok()).unwrap_or(0);
+        let forwards = [Forward::Catcher, Forward::OlderHandler, Forward::Failed, Forward::Passive];
+        let forward = value("forward").and_then(|v| forwards.into_iter().find(|f| forward_word(*f) == v));
+        let mut counters = value("counters").unwrap_or("").split(' ').map(|n| n.parse().unwrap_or(0));
+        let mut counter = || counters.next().unwrap_or(0);
+        Some(Self {
+            sigquit: Sigquit {
+                sensed: value("signal")?.parse().ok()?,
+                si_code: value("si_code").and_then(|v| v.parse().ok()).unwrap_or(0),
+                si_pid: value("si_pid").and_then(|v| v.parse().ok()).unwrap_or(0),
+                si_uid: value("si_uid").and_then(|v| v.parse().ok()).unwrap_or(0),
+                // Where a later version forwards by other means, nobody here can say more than that it was taken.
+                forward: forward.unwrap_or(Forward::Catcher),
+                stuck_since,
+            },
+            reconsidered: value("judged") == Some("reconsidered"),
+            policy: value("policy").and_then(Policy::of_word).unwrap_or(Policy::Anrscope),
+            outcome: Outcome::of_word(value("verdict")?)?,
+            confidence: Confidence::of_word(value("confidence")?)?,
+            sender: value("sender").and_then(Sender::of_word).unwrap_or(Sender::Unknown),
+            foreground: match value("foreground") {
+                Some("yes") => Some(true),
+                Some("no") => Some(false),
+                _ => None,
+            },
+            counters: Counters {
+                sensed: counter(),
+                forwarded: counter(),
+                failed: counter(),
+                merged: counter(),
+                rescued: counter(),
+            },
+            reasons: key_values(text)
+                .filter(|(key, _)| *key == "reason")
+                .take(MAX_REASONS)
+                .map(|(_, reason)| {
+                    let (code, text) = reason.split_once(' ').unwrap_or((reason, ""));
+                    let text = &text[..text.floor_char_boundary(MAX_REASON_LEN)];
+                    let code = &code[..code.floor_char_boundary(MAX_CODE_LEN)];
+                    Reason { code: code.to_owned(), text: text.to_owned() }
+                })
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_verdict() -> impl Strategy<Value = Verdict> {
+        let forwards = [Forward::Catcher, Forward::OlderHandler, Forward::Failed, Forward::Passive];
+        let sigquit = (any::<(u64, i32, u32, u32, u64)>(), prop::sample::select(forwards.to_vec())).prop_map(
+            |((sensed, si_code, si_pid, si_uid, stuck_since), forward)| Sigquit {
+                sensed,
+                si_code,
+                si_pid,
+                si_uid,
+                forward,
+                stuck_since,
+            },
+        );
+        let words = (
+            prop::sample::select(Outcome::ALL),
+            prop::sample::select(Confidence::ALL),
+            prop::sample::select(Sender::ALL),
+            prop::sample::select(Policy::ALL),
+        );
+        let reasons = prop::collection::vec(("[a-z-]{1,20}", "[a-zA-Zé=(): 0-9]{0,60}"), 0..=MAX_REASONS);
+        (sigquit, words, any::<bool>(), any::<Option<bool>>(), any::<[u64; 5]>(), reasons).prop_map(
+            |(sigquit, (outcome, confidence, sender, policy), reconsidered, foreground, c, reasons)| {
+                Verdict {
+                    sigquit,
+                    reconsidered,
+                    policy,
+                    outcome,
+                    confidence,
+                    sender,
+                    foreground,
+                    counters: Counters {
+                        sensed: c[0],
+                        forwarded: c[1],
+                        failed: c[2],
+                        merged: c[3],
+                        rescued: c[4],
+                    },
+                    reasons: reasons.into_iter().map(|(code, text)| Reason { code, text }).collect(),
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn verdicts_round_trip(verdict in any_verdict()) {
+            prop_assert!(verdict.encode().len() <= MAX_LEN);
+            prop_assert_eq!(Verdict::parse(&verdict.encode()), Some(verdict));
+        }
+
+        #[test]
+        fn one_cut_anywhere_says_nothing_false(verdict in any_verdict()) {
+            let bytes = verdict.encode();
+            for length in 0..bytes.len() {
+                let Some(cut) = Verdict::parse(&bytes[..length]) else { continue };
+                prop_assert_eq!(cut.sigquit, verdict.sigquit);
+                prop_assert_eq!((cut.outcome, cut.confidence), (verdict.outcome, verdict.confidence));
+                prop_assert!(verdict.reasons.starts_with(&cut.reasons));
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_a_bounded_verdict_or_none(bytes: Vec<u8>, lines in "([a-z_]{1,8}=.{0,40}\n){0,30}") {
+            let _ = Verdict::parse(&bytes);
+            let text = format!("signal=1\nverdict=anr\nconfidence=low\n{lines}");
+            let verdict = Verdict::parse(text.as_bytes()).expect("what it needs is there");
+            prop_assert!(verdict.reasons.len() <= MAX_REASONS);
+        }
+
+        #[test]
+        fn no_text_can_forge_a_line(text: String, code: String) {
+            let mut verdict = Verdict::parse(b"signal=1\nverdict=unknown\nconfidence=low\n").unwrap();
+            verdict.reasons.push(Reason { code, text });
+            let read = Verdict::parse(&verdict.encode()).unwrap();
+            prop_assert_eq!(read.reasons.len(), 1);
+            prop_assert_eq!((read.outcome, read.sigquit.sensed), (Outcome::Unknown, 1));
+        }
+    }
+
+    #[test]
+    fn limits_hold_in_both_directions() {
+        let mut verdict = Verdict::parse(b"signal=1\nverdict=anr\nconfidence=low\n").unwrap();
+        verdict.reasons = vec![Reason { code: "x".to_owned(), text: "ü".repeat(MAX_REASON_LEN) }; 100];
+        verdict.reasons[1].code = "c".repeat(MAX_LEN);
+        let read = Verdict::parse(&verdict.encode()).unwrap();
+        assert_eq!(read.reasons.len(), MAX_REASONS);
+        assert_eq!((read.reasons[0].text.len(), read.reasons[1].code.len()), (MAX_REASON_LEN, MAX_CODE_LEN));
+        let long = [verdict.encode(), vec![b'\n'; MAX_LEN]].concat();
+        assert_eq!(Verdict::parse(&long), None);
+    }
+
+    #[test]
+    fn a_verdict_of_a_later_version_is_none() {
+        assert_eq!(Verdict::parse(b"signal=1\nverdict=haunted\nconfidence=low\n"), None);
+        let read =
+            Verdict::parse(b"signal=1\nverdict=anr\nconfidence=low\nsender=moon\nmood=blue\n").unwrap();
+        assert_eq!((read.sender, read.reasons.len()), (Sender::Unknown, 0));
+    }
+}

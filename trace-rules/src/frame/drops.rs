@@ -1,0 +1,122 @@
+//! Dropped frames and their levels.
+
+/// How bad one frame was, by the frames that were dropped because of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Level {
+    /// Under 3.
+    Best = 0,
+    /// 3 to 8.
+    Normal = 1,
+    /// 9 to 23.
+    Middle = 2,
+    /// 24 to 41.
+    High = 3,
+    /// 42 and more.
+    Frozen = 4,
+}
+
+impl Level {
+    /// All, from best to worst.
+    pub const ALL: [Level; 5] = [Level::Best, Level::Normal, Level::Middle, Level::High, Level::Frozen];
+
+    /// Its key in a report.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Level::Best => "DROPPED_BEST",
+            Level::Normal => "DROPPED_NORMAL",
+            Level::Middle => "DROPPED_MIDDLE",
+            Level::High => "DROPPED_HIGH",
+            Level::Frozen => "DROPPED_FROZEN",
+        }
+    }
+}
+
+/// From how many dropped frames on a level begins (Matrix `DEFAULT_DROPPED_*`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DropLevels {
+    /// `clicfg_matrix_fps_dropped_normal`
+    pub normal: u32,
+    /// `clicfg_matrix_fps_dropped_middle`
+    pub middle: u32,
+    /// `clicfg_matrix_fps_dropped_high`
+    pub high: u32,
+    /// `clicfg_matrix_fps_dropped_frozen`
+    pub frozen: u32,
+}
+
+impl Default for DropLevels {
+    fn default() -> Self {
+        DropLevels { normal: 3, middle: 9, high: 24, frozen: 42 }
+    }
+}
+
+impl DropLevels {
+    /// The level of a frame that dropped so many. Where limits are out of order, the worst that is reached.
+    #[must_use]
+    pub fn of(&self, dropped: u32) -> Level {
+        match dropped {
+            n if n >= self.frozen => Level::Frozen,
+            n if n >= self.high => Level::High,
+            n if n >= self.middle => Level::Middle,
+            n if n >= self.normal => Level::Normal,
+            _ => Level::Best,
+        }
+    }
+}
+
+/// The frame interval at a refresh rate, to the nearest ns. A rate that is no rate (0, negative, not a number, beyond 1,000)
+/// counts as 60 Hz.
+#[must_use]
+pub fn interval_ns(refresh_hz: f32) -> u64 {
+    let hz = if (1.0..=1_000.0).contains(&refresh_hz) { f64::from(refresh_hz) } else { 60.0 };
+    (1e9 / hz).round() as u64
+}
+
+/// How many frames a frame dropped, in thousandths of a frame so that each rule's rounding can follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Dropped {
+    thousandths: u64,
+}
+
+/// What a frame that took `took_ns` from its intended vsync to its end dropped: the time beyond one interval, in intervals.
+#[must_use]
+pub fn dropped(took_ns: u64, interval_ns: u64) -> Dropped {
+    let interval_ns = interval_ns.max(1);
+    let beyond = took_ns.saturating_sub(interval_ns);
+    // Beyond 213 days the thousandths are not worth a wider division.
+    let thousandths = match beyond.checked_mul(1_000) {
+        Some(beyond) => beyond / interval_ns,
+        None => (beyond / interval_ns).saturating_mul(1_000),
+    };
+    Dropped { thousandths }
+}
+
+impl Dropped {
+    /// Whole frames: ours, ⌊(took − interval) / interval⌋.
+    #[must_use]
+    pub fn whole(self) -> u32 {
+        u32::try_from(self.thousandths / 1_000).unwrap_or(u32::MAX)
+    }
+
+    /// To the nearest whole, a half upwards: what Matrix from 2.1 on takes for the level.
+    #[must_use]
+    pub fn rounded(self) -> u32 {
+        u32::try_from((self.thousandths + 500) / 1_000).unwrap_or(u32::MAX)
+    }
+
+    /// In thousandths of a frame.
+    #[must_use]
+    pub fn thousandths(self) -> u64 {
+        self.thousandths
+    }
+
+    /// Whether it reaches `threshold`, which is meant for 60 Hz: at 120 Hz the same time drops twice as many.
+    #[must_use]
+    pub fn reaches(self, threshold: u32, interval_ns: u64) -> bool {
+        // The interval is rounded: the true one may be half a nanosecond longer.
+        let doubled = u128::from(interval_ns.max(1)) * 2 + 1;
+        u128::from(self.thousandths) * doubled * 60 >= u128::from(threshold) * 2 * 1_000 * 1_000_000_000
+    }
+}

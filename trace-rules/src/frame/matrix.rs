@@ -1,0 +1,144 @@
+//! Matrix's formulas for frames a second and dropped frames, by name, for those who compare with what they had.
+//!
+//! None of them is a frame rate: MID counts multiples of the interval that its own frames took and cuts each to a
+//! millisecond, HEAD is one over the mean latency. Nor is OLD's, which divides by 16.00 ms.
+
+use super::{DropLevels, Level};
+
+/// MID (0.5 to 2.0.8, and from 2.1 below API 24): `FrameTracer.FPSCollector`.
+#[derive(Clone, Copy, Default)]
+pub struct MidFps {
+    frames: u64,
+    /// A `long` that a `float` is added to: the fraction of each frame is lost (16.67 ms become 16).
+    sum_ms: i64,
+}
+
+impl MidFps {
+    /// A frame that ended `jitter_ns` after its intended vsync. Returns the whole frames that it dropped.
+    pub fn frame(&mut self, jitter_ns: i64, interval_ns: i64) -> i32 {
+        let interval_ns = interval_ns.max(1);
+        let dropped = (jitter_ns / interval_ns) as i32;
+        let interval_ms = interval_ns as f32 / 1_000_000.0;
+        let took_ms = (dropped.wrapping_add(1)) as f32 * interval_ms;
+        self.sum_ms = (self.sum_ms as f32 + took_ms) as i64;
+        self.frames += 1;
+        dropped
+    }
+
+    /// Frames a second, 60 at most; `None` until a frame was counted.
+    #[must_use]
+    pub fn fps(&self) -> Option<f32> {
+        (self.sum_ms > 0).then(|| (1_000.0 * self.frames as f32 / self.sum_ms as f32).min(60.0))
+    }
+
+    /// The time it counted, ms: at 10,000 it reports.
+    #[must_use]
+    pub fn sum_ms(&self) -> i64 {
+        self.sum_ms
+    }
+}
+
+/// HEAD (from 2.1, API 24): `FrameTracer.SceneFrameCollectItem`.
+#[derive(Clone, Copy, Default)]
+pub struct HeadFps {
+    frames: u32,
+    total_ns: u64,
+}
+
+impl HeadFps {
+    /// No report of fewer frames, and none of exactly so many.
+    pub const TOO_FEW: u32 = 20;
+
+    /// A frame whose TOTAL_DURATION is `total_ns`. Returns what it dropped, in frames.
+    pub fn frame(&mut self, total_ns: u64, refresh_hz: f32) -> f32 {
+        let interval = 1e9 / refresh_hz;
+        self.frames += 1;
+        self.total_ns += total_ns.max(interval as u64);
+        ((total_ns as f32 - interval) / interval).max(0.0)
+    }
+
+    /// One over the mean latency; `None` unless there were more than 20 frames.
+    #[must_use]
+    pub fn fps(&self) -> Option<f32> {
+        (self.frames > Self::TOO_FEW).then(|| (1e9 / (self.total_ns as f64 / f64::from(self.frames))) as f32)
+    }
+}
+
+/// OLD (0.4): `FPSTracer`'s words, 2-minute reports of slices of at least 6 s.
+pub struct OldFps {
+    /// Frame words: scene number in the upper 10 bits, period in 10 µs in the lower 22.
+    words: Vec<u32>,
+    levels: DropLevels,
+}
+
+/// One report of [`OldFps`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OldReport {
+    /// The scene's number.
+    pub scene: u32,
+    /// Frames a second, 60 at most.
+    pub fps: f32,
+    /// Frames of each level.
+    pub frames: [u32; 5],
+    /// Dropped frames of each level.
+    pub dropped: [u32; 5],
+}
+
+impl OldFps {
+    /// How often it reports: 2 minutes.
+    pub const CYCLE_MS: u64 = 120_000;
+    /// A slice is at least this long, in 10 µs.
+    pub const SLICE_10_US: u64 = 600_000;
+    /// Words that are kept: a foreground of 2 minutes at 120 Hz has 14,400.
+    pub const MOST_WORDS: usize = 1 << 16;
+
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new(levels: DropLevels) -> Self {
+        OldFps { words: Vec::new(), levels }
+    }
+
+    /// A frame of scene `scene` (10 bits), `period_ns` after the one before. Periods wrap at 41.9 s.
+    pub fn frame(&mut self, scene: u32, period_ns: u64) {
+        if self.words.len() < Self::MOST_WORDS {
+            self.words.push((scene & 0x3FF) << 22 | (period_ns / 10_000) as u32 & 0x3F_FFFF);
+        }
+    }
+
+    /// What each scene's full slices give. The rest stays for the next round.
+    pub fn report(&mut self) -> Vec<OldReport> {
+        let mut reports = Vec::new();
+        let mut rest = Vec::new();
+        let mut scenes: Vec<u32> = self.words.iter().map(|word| word >> 22).collect();
+        scenes.sort_unstable();
+        scenes.dedup();
+        for scene in scenes {
+            let mut slice = Vec::new();
+            let mut sum = 0u64;
+            for word in self.words.iter().filter(|word| **word >> 22 == scene) {
+                slice.push(*word);
+                sum += u64::from(word & 0x3F_FFFF);
+                if sum >= Self::SLICE_10_US {
+                    reports.push(self.slice(scene, &slice, sum));
+                    slice.clear();
+                    sum = 0;
+                }
+            }
+            rest.append(&mut slice);
+        }
+        self.words = rest;
+        reports
+    }
+
+    fn slice(&self, scene: u32, words: &[u32], sum: u64) -> OldReport {
+        let fps = (1e5 * words.len() as f64 / sum as f64).min(60.0) as f32;
+        let mut report = OldReport { scene, fps, frames: [0; 5], dropped: [0; 5] };
+        for word in words {
+            let dropped = ((word & 0x3F_FFFF) / 1_600).saturating_sub(1);
+            let level: Level = self.levels.of(dropped);
+            report.frames[level as usize] += 1;
+            report.dropped[level as usize] += dropped;
+        }
+        report
+    }
+}

@@ -1,0 +1,22 @@
+//! Frames: what stage main is in, how many frames were dropped, and how many were shown a second.
+//!
+//! ```text
+//! Choreographer's bounds ──▶ Stages (which one is open, their costs)      on main, read by any thread
+//! FrameMetrics, or those ──▶ Sample ──▶ FpsMeter, Counts ──▶ SceneReport   on a worker
+//!                                   └─▶ Overlay
+//! ```
+
+mod drops;
+mod fps;
+pub mod matrix;
+mod overlay;
+mod sample;
+mod scenes;
+mod stages;
+
+pub use drops::{DropLevels, Dropped, Level, dropped, interval_ns};
+pub use fps::FpsMeter;
+pub use overlay::{BARS, Colour, OVERLAY_MS, Overlay, OverlayText};
+pub use sample::{METRICS, Metric, Sample};
+pub use scenes::{BadListener, Counts, Listener, REPORT_MS, SceneReport, Scenes};
+pub use stages::{FrameCosts, InputEvents, OpenStage, Stage, Stages};

@@ -1,0 +1,123 @@
+//! One frame, as it is known once it is over.
+
+use super::{Dropped, dropped};
+
+/// What `FrameMetrics` (API 24) measures, by the names of Matrix's reports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Metric {
+    /// From the vsync until the frame began.
+    UnknownDelay = 0,
+    /// Input callbacks.
+    InputHandling = 1,
+    /// Animation callbacks.
+    Animation = 2,
+    /// Measure and layout.
+    LayoutMeasure = 3,
+    /// Recording the drawing.
+    Draw = 4,
+    /// Handing it to the render thread.
+    Sync = 5,
+    /// Commands to the GPU.
+    CommandIssue = 6,
+    /// Swapping buffers.
+    SwapBuffers = 7,
+    /// All of it.
+    Total = 8,
+    /// The GPU (API 31).
+    Gpu = 9,
+}
+
+/// How many there are.
+pub const METRICS: usize = 10;
+
+impl Metric {
+    /// All, in the order of a report.
+    pub const ALL: [Metric; METRICS] = [
+        Metric::UnknownDelay,
+        Metric::InputHandling,
+        Metric::Animation,
+        Metric::LayoutMeasure,
+        Metric::Draw,
+        Metric::Sync,
+        Metric::CommandIssue,
+        Metric::SwapBuffers,
+        Metric::Total,
+        Metric::Gpu,
+    ];
+
+    /// Its key in a report.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Metric::UnknownDelay => "UNKNOWN_DELAY_DURATION",
+            Metric::InputHandling => "INPUT_HANDLING_DURATION",
+            Metric::Animation => "ANIMATION_DURATION",
+            Metric::LayoutMeasure => "LAYOUT_MEASURE_DURATION",
+            Metric::Draw => "DRAW_DURATION",
+            Metric::Sync => "SYNC_DURATION",
+            Metric::CommandIssue => "COMMAND_ISSUE_DURATION",
+            Metric::SwapBuffers => "SWAP_BUFFERS_DURATION",
+            Metric::Total => "TOTAL_DURATION",
+            Metric::Gpu => "GPU_DURATION",
+        }
+    }
+}
+
+/// A frame. Made of FrameMetrics, or below API 24 of what [`super::Stages`] saw.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sample {
+    /// The scene's text id.
+    pub scene: u32,
+    /// The vsync that it was for, ns.
+    pub intended_ns: u64,
+    /// The refresh rate at that moment, Hz.
+    pub refresh_hz: f32,
+    /// What each part took, ns; what is not known is 0. `i64` because the system's may be negative.
+    pub metrics: [i64; METRICS],
+    /// The window's first frame, which inflates and lays out everything.
+    pub first_draw: bool,
+}
+
+impl Sample {
+    /// One part, ns.
+    #[must_use]
+    pub fn metric(&self, metric: Metric) -> i64 {
+        self.metrics[metric as usize]
+    }
+
+    /// Whether its figures can be. Some systems (Honor) deliver negative and enormous ones; GPU is not looked at, as in
+    /// Matrix.
+    #[must_use]
+    pub fn plausible(&self) -> bool {
+        self.metrics[..=Metric::Total as usize].iter().all(|ns| (0..i64::MAX / 2).contains(ns))
+    }
+
+    /// The interval between two vsyncs, ns.
+    #[must_use]
+    pub fn interval_ns(&self) -> u64 {
+        super::interval_ns(self.refresh_hz)
+    }
+
+    /// From its vsync until all of it was done, ns.
+    #[must_use]
+    pub fn total_ns(&self) -> u64 {
+        u64::try_from(self.metric(Metric::Total)).unwrap_or(0)
+    }
+
+    /// When main was done with it, ns: up to and with handing it to the render thread, or all of it where the parts are not
+    /// known.
+    #[must_use]
+    pub fn main_end_ns(&self) -> u64 {
+        let main: i64 =
+            self.metrics[..=Metric::Sync as usize].iter().fold(0, |sum, ns| sum.saturating_add(*ns));
+        let took_ns = if main > 0 { main as u64 } else { self.total_ns() };
+        self.intended_ns.saturating_add(took_ns)
+    }
+
+    /// What it dropped.
+    #[must_use]
+    pub fn dropped(&self) -> Dropped {
+        dropped(self.total_ns(), self.interval_ns())
+    }
+}

@@ -1,0 +1,246 @@
+//! The stage of the frame that main is in.
+//!
+//! Below API 24, and wherever Choreographer's queues can be reached, a callback at the head of each queue tells exactly when
+//! a stage begins. Elsewhere public calls tell it nearly: the message of the frame begins (INPUT), the first of our frame
+//! callbacks runs (ANIMATION), the last one does, or a window's pre-draw listener (TRAVERSAL); FrameMetrics give the exact
+//! costs when the frame is over, but a frame that hangs is never over. Either way the open stage is one word that any
+//! thread reads.
+//!
+//! A message that is no frame has no stages: nothing is left over from the frame before (Matrix tells the old costs again).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The stages, in Choreographer's order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Stage {
+    /// INPUT callbacks.
+    Input = 0,
+    /// ANIMATION callbacks.
+    Animation = 1,
+    /// INSETS_ANIMATION callbacks (API 30).
+    InsetsAnimation = 2,
+    /// TRAVERSAL callbacks: measure, layout, draw.
+    Traversal = 3,
+    /// COMMIT callbacks (API 23).
+    Commit = 4,
+}
+
+impl Stage {
+    /// All, in order.
+    pub const ALL: [Stage; 5] =
+        [Stage::Input, Stage::Animation, Stage::InsetsAnimation, Stage::Traversal, Stage::Commit];
+}
+
+/// The stage that is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpenStage {
+    /// Which.
+    pub stage: Stage,
+    /// When it began, ns.
+    pub since_ns: u64,
+    /// Whether that is known only nearly.
+    pub estimated: bool,
+}
+
+/// The input events that a frame handled (FrameInfo's oldest and newest, API 23).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InputEvents {
+    /// When the oldest happened, ns.
+    pub oldest_ns: u64,
+    /// When the newest did, ns.
+    pub newest_ns: u64,
+}
+
+impl InputEvents {
+    /// Of FrameInfo's two fields; `None` if the frame handled none (then the oldest is the largest `long`, and the newest 0).
+    #[must_use]
+    pub fn of_frame_info(oldest: i64, newest: i64) -> Option<Self> {
+        (0 < oldest && oldest <= newest && newest != i64::MAX)
+            .then_some(InputEvents { oldest_ns: oldest as u64, newest_ns: newest as u64 })
+    }
+
+    /// What Matrix calls the input event cost: newest − oldest, ns.
+    #[must_use]
+    pub fn span_ns(&self) -> u64 {
+        self.newest_ns - self.oldest_ns
+    }
+
+    /// The input latency: from the oldest event until the frame that shows its effect was done on main, ns.
+    #[must_use]
+    pub fn latency_ns(&self, frame_end_ns: u64) -> u64 {
+        frame_end_ns.saturating_sub(self.oldest_ns)
+    }
+}
+
+/// What a frame cost on main.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FrameCosts {
+    /// The vsync that it was for, ns; the frame's begin where that is not known.
+    pub intended_ns: u64,
+    /// When its message began, ns.
+    pub begun_ns: u64,
+    /// When its message ended, ns.
+    pub ended_ns: u64,
+    /// What each stage took, ns; 0 for one that did not run, or is not told apart on this system.
+    pub stages: [u64; 5],
+    /// Which of them are known only nearly, a bit each.
+    pub estimated: u8,
+}
+
+impl FrameCosts {
+    /// From the intended vsync to the end, ns.
+    #[must_use]
+    pub fn took_ns(&self) -> u64 {
+        self.ended_ns.saturating_sub(self.intended_ns)
+    }
+}
+
+const ESTIMATED: u64 = 1 << 3;
+
+/// The frame that main is in. Written by main, read by any thread; no allocation, no lock.
+#[derive(Debug, Default)]
+pub struct Stages {
+    /// Stage + 1 in 3 bits, whether estimated in one, and since when in 60 (36 years of ns); 0 if none is open.
+    open: AtomicU64,
+    stages: [AtomicU64; 5],
+    /// Begin and intended vsync of the frame; a begin of 0 is no frame.
+    frame: [AtomicU64; 2],
+    /// How many messages are around the frame's.
+    nested: AtomicU64,
+    /// The same of a frame in a loop nested in this frame, plus one; 0 if there is none.
+    inner: AtomicU64,
+    estimated: AtomicU64,
+}
+
+impl Stages {
+    /// A message begins inside of `nested` others ([`crate::looper::Begun::nested`]). A frame that is still open there lost
+    /// its end.
+    pub fn message_begin(&self, nested: u8) {
+        if self.frame[0].load(Ordering::Relaxed) != 0
+            && u64::from(nested) <= self.nested.load(Ordering::Relaxed)
+        {
+            self.forget();
+        }
+    }
+
+    fn forget(&self) {
+        self.open.store(0, Ordering::Release);
+        self.inner.store(0, Ordering::Relaxed);
+        self.frame[0].store(0, Ordering::Relaxed);
+    }
+
+    /// The message that began is a frame's. `intended_ns` is its vsync, 0 if not known. A frame in a loop nested in another
+    /// frame is not followed: main is in the outer one's stage.
+    pub fn frame_begin(&self, at_ns: u64, intended_ns: u64, nested: u8) {
+        if self.frame[0].load(Ordering::Relaxed) != 0
+            && u64::from(nested) > self.nested.load(Ordering::Relaxed)
+        {
+            self.inner.store(u64::from(nested) + 1, Ordering::Relaxed);
+            return;
+        }
+        self.forget();
+        self.nested.store(u64::from(nested), Ordering::Relaxed);
+        for stage in &self.stages {
+            stage.store(0, Ordering::Relaxed);
+        }
+        self.estimated.store(0, Ordering::Relaxed);
+        self.frame[0].store(at_ns.max(1), Ordering::Relaxed);
+        self.frame[1].store(if intended_ns == 0 { at_ns } else { intended_ns }, Ordering::Relaxed);
+    }
+
+    /// The vsync of the frame becomes known while it runs: a frame callback is told it (API 33), or its time field was read.
+    pub fn intended(&self, intended_ns: u64) {
+        self.frame[1].store(intended_ns, Ordering::Relaxed);
+    }
+
+    /// The frame is in `stage` from now on. Outside of a frame, or when it is in that stage or a later one, nothing
+    /// happens: a second pre-draw listener, or a callback of an earlier stage that runs late.
+    pub fn stage(&self, at_ns: u64, stage: Stage, estimated: bool) {
+        if self.frame[0].load(Ordering::Relaxed) == 0 || self.inner.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        if let Some(open) = self.open() {
+            if open.stage >= stage {
+                return;
+            }
+            self.close(open, at_ns, estimated);
+        }
+        let flag = if estimated { ESTIMATED } else { 0 };
+        self.open.store(at_ns << 4 | flag | (stage as u64 + 1), Ordering::Release);
+    }
+
+    /// The costs of `open` up to now. They are near ones if its begin or its end is.
+    fn close(&self, open: OpenStage, at_ns: u64, estimated: bool) {
+        let at = open.stage as usize;
+        self.stages[at].store(at_ns.saturating_sub(open.since_ns), Ordering::Relaxed);
+        if open.estimated || estimated {
+            self.estimated.store(self.estimated.load(Ordering::Relaxed) | 1 << at, Ordering::Relaxed);
+        }
+    }
+
+    /// A message inside of `nested` others ends, whether it was a frame or not. What the frame cost, if it was one: the open
+    /// stage ends with it.
+    pub fn message_end(&self, at_ns: u64, nested: u8) -> Option<FrameCosts> {
+        if self.inner.load(Ordering::Relaxed) == u64::from(nested) + 1 {
+            self.inner.store(0, Ordering::Relaxed);
+        }
+        let begun_ns = self.frame[0].load(Ordering::Relaxed);
+        if begun_ns == 0 || u64::from(nested) != self.nested.load(Ordering::Relaxed) {
+            return None;
+        }
+        if let Some(open) = self.open() {
+            self.close(open, at_ns, false);
+        }
+        let costs = self.costs(at_ns);
+        self.forget();
+        Some(costs)
+    }
+
+    /// The stage that is open. From any thread.
+    #[must_use]
+    pub fn open(&self) -> Option<OpenStage> {
+        let word = self.open.load(Ordering::Acquire);
+        let stage = *Stage::ALL.get((word as usize & 7).checked_sub(1)?)?;
+        Some(OpenStage { stage, since_ns: word >> 4, estimated: word & ESTIMATED != 0 })
+    }
+
+    /// What the frame that main is in has cost until now, the open stage with it; `None` outside of a frame. From any thread:
+    /// meant for a main that hangs, where nothing changes meanwhile.
+    #[must_use]
+    pub fn running(&self, now_ns: u64) -> Option<FrameCosts> {
+        if self.frame[0].load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut costs = self.costs(now_ns);
+        if let Some(open) = self.open() {
+            costs.stages[open.stage as usize] = now_ns.saturating_sub(open.since_ns);
+            costs.estimated |= u8::from(open.estimated) << open.stage as u8;
+        }
+        Some(costs)
+    }
+
+    fn costs(&self, ended_ns: u64) -> FrameCosts {
+        FrameCosts {
+            begun_ns: self.frame[0].load(Ordering::Relaxed),
+            intended_ns: self.frame[1].load(Ordering::Relaxed),
+            ended_ns,
+            stages: std::array::from_fn(|at| self.stages[at].load(Ordering::Relaxed)),
+            estimated: self.estimated.load(Ordering::Relaxed) as u8,
+        }
+    }
+}
+
+impl FrameCosts {
+    /// FrameMetrics of the same frame arrived: what they measure replaces what was seen. INSETS_ANIMATION is part of their
+    /// animation, and COMMIT of nothing.
+    pub fn refine(&mut self, sample: &super::Sample) {
+        use super::Metric::{Animation, Draw, InputHandling, LayoutMeasure};
+        let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
+        self.stages[Stage::Input as usize] = ns(InputHandling);
+        self.stages[Stage::Animation as usize] =
+            ns(Animation).saturating_sub(self.stages[Stage::InsetsAnimation as usize]);
+        self.stages[Stage::Traversal as usize] = ns(LayoutMeasure) + ns(Draw);
+        self.estimated &= 1 << Stage::Commit as u8;
+    }
+}

@@ -1,0 +1,178 @@
+//! Which end belongs to which begin.
+//!
+//! Two things break the simple order. A *nested loop* (a dialog that runs its own `Looper.loop()` inside of a message)
+//! begins messages inside of a message. A *lost end*: libraries that catch every exception around `Looper.loop()` go on
+//! with the next message, and the one that threw never ends. Both look alike, a begin inside of a begin; what tells
+//! them apart is the stack. A nested loop stands deeper on it than the loop that it is nested in, and a loop that goes
+//! on stands where it stood.
+
+/// Loops nested in each other that are followed. Messages of deeper ones are not told.
+pub const MAX_NESTED: usize = 8;
+
+/// A begin that is deeper on the stack than the one before by less than this comes from the same loop: a compiled method
+/// that takes the place of an interpreted one moves what it calls by some bytes. A nested loop has at least `dispatchMessage`,
+/// the callback, `loop` and `println` in between.
+pub const SAME_LOOP_BYTES: usize = 256;
+
+/// What a message is for. Texts are ids of the embedder's; 0 is "none".
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tag {
+    /// The handler's class.
+    pub target: u32,
+    /// The callback's class.
+    pub callback: u32,
+    /// `Message.what`. An end does not say it and is matched without.
+    pub what: i32,
+}
+
+impl Tag {
+    fn same_but_what(self, other: Tag) -> bool {
+        (self.target, self.callback) == (other.target, other.callback)
+    }
+}
+
+/// What a begin was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Begun {
+    /// How many messages are around it: 0 but for nested loops.
+    pub nested: u8,
+    /// Messages of the same loop, and of loops in them, whose end did not come. They are over and their length is not known.
+    pub lost: u8,
+}
+
+/// A message that ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// What it was for.
+    pub tag: Tag,
+    /// When it began, ns.
+    pub begun_ns: u64,
+    /// When it ended, ns.
+    pub ended_ns: u64,
+    /// Its length without the stretch from the first begin to the last end of a loop nested in it: in that the thread
+    /// took messages and was not stuck.
+    pub own_ns: u64,
+    /// How many messages were around it.
+    pub nested: u8,
+    /// Messages inside of it whose end did not come.
+    pub lost: u8,
+    /// The observers that were told of its begin and are to be told of its end, a bit each.
+    pub observers: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Open {
+    tag: Tag,
+    begun_ns: u64,
+    stack: usize,
+    observers: u64,
+    /// First begin and last end of messages inside; 0 if there was none.
+    inner_from_ns: u64,
+    inner_to_ns: u64,
+}
+
+/// Pairs ends with begins, of one thread, in fixed memory.
+#[derive(Default)]
+pub struct Pairing {
+    open: [Open; MAX_NESTED],
+    depth: usize,
+    /// Begins beyond [`MAX_NESTED`] that are open.
+    beyond: u32,
+    /// Who wants to be told, a bit each.
+    observers: u64,
+    orphan_ends: u64,
+}
+
+impl Pairing {
+    /// Who is told of messages from the next begin on, a bit each. One that comes in the middle of a message is not told of
+    /// its end, one that leaves is not either.
+    pub fn set_observers(&mut self, observers: u64) {
+        self.observers = observers;
+    }
+
+    /// A message begins. `stack` is the address of anything on the stack of the call that told it, 0 if it is not known; then every
+    /// begin inside of a message is taken for a nested loop's.
+    #[inline]
+    pub fn begin(&mut self, at_ns: u64, tag: Tag, stack: usize) -> Begun {
+        let mut lost = 0;
+        // The stack grows downwards.
+        while self.depth > 0 && stack != 0 {
+            let around = self.open[self.depth - 1].stack;
+            if around == 0 || stack < around.saturating_sub(SAME_LOOP_BYTES) {
+                break;
+            }
+            lost += 1;
+            self.depth -= 1;
+            self.beyond = 0;
+        }
+        if self.depth == MAX_NESTED {
+            self.beyond += 1;
+            return Begun { nested: MAX_NESTED as u8, lost };
+        }
+        if self.depth > 0 {
+            let around = &mut self.open[self.depth - 1];
+            if around.inner_from_ns == 0 {
+                around.inner_from_ns = at_ns.max(1);
+            }
+        }
+        self.open[self.depth] =
+            Open { tag, begun_ns: at_ns, stack, observers: self.observers, inner_from_ns: 0, inner_to_ns: 0 };
+        self.depth += 1;
+        Begun { nested: (self.depth - 1) as u8, lost }
+    }
+
+    /// A message ends. `tag`, where the end says one, finds the message that it ends; ones inside of that lost theirs. An
+    /// end that fits no open message changes nothing and gives `None`.
+    #[inline]
+    pub fn end(&mut self, at_ns: u64, tag: Option<Tag>) -> Option<Ended> {
+        if self.beyond > 0 {
+            self.beyond -= 1;
+            return None;
+        }
+        let fits = |open: &Open| tag.is_none_or(|tag| open.tag.same_but_what(tag));
+        let Some(at) = self.open[..self.depth].iter().rposition(fits) else {
+            self.orphan_ends += 1;
+            return None;
+        };
+        let lost = (self.depth - 1 - at) as u8;
+        self.depth = at;
+        let open = self.open[at];
+        // One lost inside went on to here at most.
+        let inner_to_ns = if lost > 0 { at_ns } else { open.inner_to_ns };
+        let inner_ns = match open.inner_from_ns {
+            0 => 0,
+            from => inner_to_ns.saturating_sub(from),
+        };
+        if let Some(around) = at.checked_sub(1) {
+            self.open[around].inner_to_ns = at_ns;
+        }
+        let took_ns = at_ns.saturating_sub(open.begun_ns);
+        Some(Ended {
+            tag: open.tag,
+            begun_ns: open.begun_ns,
+            ended_ns: at_ns,
+            own_ns: took_ns.saturating_sub(inner_ns),
+            nested: at as u8,
+            lost,
+            observers: open.observers & self.observers,
+        })
+    }
+
+    /// When the innermost open message began, 0 if none is open.
+    #[must_use]
+    pub fn open_since_ns(&self) -> u64 {
+        self.depth.checked_sub(1).map_or(0, |at| self.open[at].begun_ns)
+    }
+
+    /// How many messages are open.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.depth
+    }
+
+    /// Ends that belonged to no open message.
+    #[must_use]
+    pub fn orphan_ends(&self) -> u64 {
+        self.orphan_ends
+    }
+}

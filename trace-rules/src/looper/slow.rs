@@ -1,0 +1,39 @@
+//! When a message was slow.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// From this length on (Matrix `DEFAULT_EVIL_METHOD_THRESHOLD_MS`).
+pub const SLOW_MS: u32 = 700;
+
+/// The threshold, which any thread may change while messages run.
+#[derive(Debug)]
+pub struct SlowMessage {
+    threshold_ms: AtomicU32,
+}
+
+impl Default for SlowMessage {
+    fn default() -> Self {
+        SlowMessage { threshold_ms: AtomicU32::new(SLOW_MS) }
+    }
+}
+
+impl SlowMessage {
+    /// From the next end on, messages count as slow from `threshold_ms` on.
+    pub fn set_threshold_ms(&self, threshold_ms: u32) {
+        self.threshold_ms.store(threshold_ms, Ordering::Relaxed);
+    }
+
+    /// From how many milliseconds on a message is slow.
+    #[must_use]
+    pub fn threshold_ms(&self) -> u32 {
+        self.threshold_ms.load(Ordering::Relaxed)
+    }
+
+    /// The cost in whole milliseconds if a message that took so long was slow. 699.999 ms are 699.
+    #[inline]
+    #[must_use]
+    pub fn cost_ms(&self, took_ns: u64) -> Option<u64> {
+        let cost_ms = took_ns / 1_000_000;
+        (cost_ms >= u64::from(self.threshold_ms())).then_some(cost_ms)
+    }
+}

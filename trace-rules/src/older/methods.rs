@@ -1,0 +1,130 @@
+//! `EvilMethodTracer` and `FrameBeat` of 0.4.
+
+/// Hands on pairs of frame times.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct FrameBeat {
+    last_ns: u64,
+}
+
+impl FrameBeat {
+    /// A frame at `frame_ns`: the time before it and this one. The first one, and one that goes back, are only remembered.
+    pub fn frame(&mut self, frame_ns: u64) -> Option<(u64, u64)> {
+        let last_ns = std::mem::replace(&mut self.last_ns, frame_ns);
+        (last_ns != 0 && frame_ns >= last_ns).then_some((last_ns, frame_ns))
+    }
+
+    /// The app went to the background, or the frame was cancelled.
+    pub fn reset(&mut self) {
+        self.last_ns = 0;
+    }
+}
+
+/// What it reports. `subType` is −1 for all of them but STARTUP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OldKind {
+    /// A frame took more than 1,000 ms.
+    Normal,
+    /// A page took 3,000 ms or more from its create to its focus; with the depth and count of its views.
+    Enter,
+    /// No frame for 5,000 ms, in the foreground.
+    Anr,
+    /// The buffer was full.
+    Full,
+}
+
+/// A report to be made of the buffer's words from `from` to `to`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OldIssue {
+    /// Which.
+    pub kind: OldKind,
+    /// How long, ms.
+    pub cost_ms: i64,
+    /// The first word.
+    pub from: usize,
+    /// The last word.
+    pub to: usize,
+}
+
+const FRAME_MS: i64 = 1_000;
+const ENTER_MS: i64 = 3_000;
+const ANR_MS: i64 = 5_000;
+const TOO_LONG_MS: i64 = 6_000;
+const UNLOCK_MS: u64 = 20_000;
+
+/// Decides at each frame what the buffer is reported for, and whether it starts at 0 again.
+#[derive(Debug, Default)]
+pub struct OldMethods {
+    has_entered: bool,
+    /// The ANR timer has told of this stall.
+    ignore: bool,
+    /// The ANR timer's due time.
+    due_ms: Option<u64>,
+    page: Option<(u64, usize)>,
+    locked_until_ms: Option<u64>,
+}
+
+impl OldMethods {
+    /// A frame from `last_ms` to `now_ms`, with `words` in the buffer. The report, and whether the buffer starts at 0 again: it
+    /// does not while a page opens.
+    pub fn frame(&mut self, last_ms: u64, now_ms: u64, words: usize) -> (Option<OldIssue>, bool) {
+        self.due_ms = Some(now_ms + ANR_MS as u64);
+        let cost_ms = now_ms as i64 - last_ms as i64;
+        let told = std::mem::take(&mut self.ignore);
+        let slow = self.has_entered && cost_ms > FRAME_MS && !told;
+        let issue =
+            slow.then(|| OldIssue { kind: OldKind::Normal, cost_ms, from: 0, to: words.saturating_sub(1) });
+        (issue.filter(reportable), !self.locked(now_ms))
+    }
+
+    /// When [`OldMethods::tick`] is due, ms.
+    #[must_use]
+    pub fn due_ms(&self) -> Option<u64> {
+        self.due_ms
+    }
+
+    /// The ANR timer. Nothing in the background.
+    pub fn tick(&mut self, now_ms: u64, foreground: bool, words: usize) -> Option<OldIssue> {
+        self.due_ms.filter(|due| now_ms >= *due)?;
+        self.due_ms = None;
+        if !foreground {
+            return None;
+        }
+        self.ignore = true;
+        Some(OldIssue { kind: OldKind::Anr, cost_ms: ANR_MS, from: 0, to: words.saturating_sub(1) })
+    }
+
+    /// The buffer is full: that event is told, and the next one starts at 0.
+    #[must_use]
+    pub fn full(&self, since_ms: u64, now_ms: u64, words: usize) -> Option<OldIssue> {
+        let cost_ms = now_ms as i64 - since_ms as i64;
+        Some(OldIssue { kind: OldKind::Full, cost_ms, from: 0, to: words.saturating_sub(1) })
+            .filter(reportable)
+    }
+
+    /// `onActivityCreated`: the buffer is kept until the focus, for 20 s at most.
+    pub fn created(&mut self, now_ms: u64, words: usize) {
+        self.has_entered = false;
+        self.page = Some((now_ms, words.saturating_sub(1)));
+        self.locked_until_ms = Some(now_ms + UNLOCK_MS);
+    }
+
+    /// The page's first focus.
+    pub fn focused(&mut self, now_ms: u64, words: usize) -> Option<OldIssue> {
+        self.has_entered = true;
+        self.locked_until_ms = None;
+        let (created_ms, from) = self.page.take()?;
+        let cost_ms = now_ms as i64 - created_ms as i64;
+        let issue = OldIssue { kind: OldKind::Enter, cost_ms, from, to: words.saturating_sub(1) };
+        Some(issue).filter(|issue| issue.cost_ms >= ENTER_MS && reportable(issue))
+    }
+
+    /// Whether the buffer is kept.
+    #[must_use]
+    pub fn locked(&self, now_ms: u64) -> bool {
+        self.locked_until_ms.is_some_and(|until| now_ms < until)
+    }
+}
+
+fn reportable(issue: &OldIssue) -> bool {
+    (0..TOO_LONG_MS).contains(&issue.cost_ms)
+}

@@ -1,0 +1,333 @@
+//! The reports, one by one.
+
+use super::{Envelope, JsonObject};
+use crate::frame::{Level, Metric, SceneReport};
+use crate::older::OldStart;
+use crate::startup::{Start, StartKind};
+
+/// Which lag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LagKind {
+    /// A message.
+    Message,
+    /// An idle handler.
+    IdleHandler,
+    /// A touch event.
+    Touch,
+}
+
+/// Memory in KiB.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Memory {
+    /// The Java heap in use.
+    pub dalvik_heap: u64,
+    /// The native heap in use.
+    pub native_heap: u64,
+    /// The address space (VmSize).
+    pub vm_size: u64,
+}
+
+/// The process's priority and nice value, fields 18 and 19 of its `stat`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Priority {
+    /// `processPriority`
+    pub priority: i32,
+    /// `processNice`
+    pub nice: i32,
+}
+
+/// What the first generation says of a page's views.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OldView<'a> {
+    /// The deepest nesting, the root being 1.
+    pub depth: u32,
+    /// Views that are not GONE.
+    pub count: u32,
+    /// The activity's class.
+    pub activity: &'a str,
+}
+
+/// The first generation's details.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OldMethod<'a> {
+    /// A slow frame.
+    Normal,
+    /// A slow page.
+    Enter(OldView<'a>),
+    /// No frame for 5 s.
+    Anr,
+    /// A full buffer.
+    Full,
+    /// A slow start; `subType` 1.
+    Startup,
+}
+
+/// A report. Texts are as the report has them; `stack` and `key` come from [`crate::stack`], `thread_stack` from
+/// [`super::thread_stack`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Issue<'a> {
+    /// A scene's frames (`Trace_FPS`).
+    Fps {
+        /// The scene's name.
+        scene: &'a str,
+        /// Its figures.
+        report: &'a SceneReport,
+        /// Whether the means of the frame's parts are in it (Matrix from 2.1, API 24).
+        means: bool,
+        /// The system's API level: the GPU's part is there from 31 on.
+        api: u32,
+    },
+    /// A slow message (`NORMAL`).
+    SlowMessage {
+        /// How long, ms.
+        cost_ms: i64,
+        /// Where.
+        scene: &'a str,
+        /// The lines.
+        stack: &'a str,
+        /// Its key.
+        key: &'a str,
+        /// The main thread's processor time, ms (Matrix's second generation says its share).
+        cpu_ms: Option<u64>,
+    },
+    /// A message that did not end for 5 s (`ANR`).
+    Anr {
+        /// How long, ms.
+        cost_ms: i64,
+        /// Where.
+        scene: &'a str,
+        /// The lines.
+        stack: &'a str,
+        /// Its key.
+        key: &'a str,
+        /// Main's Java stack.
+        thread_stack: &'a str,
+        /// Whether the app was in the foreground.
+        foreground: bool,
+        /// Its priority.
+        priority: Priority,
+        /// Its memory.
+        memory: Memory,
+    },
+    /// Something that took 2 s (`LAG`, `LAG_IDLE_HANDLER`, `LAG_TOUCH`).
+    Lag {
+        /// What.
+        kind: LagKind,
+        /// Where.
+        scene: &'a str,
+        /// Main's Java stack.
+        thread_stack: &'a str,
+        /// Whether the app was in the foreground.
+        foreground: bool,
+    },
+    /// An ANR by its signal (`SIGNAL_ANR`, `SIGNAL_ANR_NATIVE_BACKTRACE`).
+    SignalAnr {
+        /// Whether it was signal 35.
+        native_backtrace: bool,
+        /// Where.
+        scene: &'a str,
+        /// Main's Java stack.
+        thread_stack: &'a str,
+        /// Whether the app was in the foreground.
+        foreground: bool,
+    },
+    /// The stack of a slow start (`STARTUP`).
+    StartupStack {
+        /// The start.
+        start: &'a Start,
+        /// The lines.
+        stack: &'a str,
+        /// Its key.
+        key: &'a str,
+    },
+    /// Main's priority was changed (`PRIORITY_MODIFIED`).
+    PriorityModified {
+        /// Who did it.
+        thread_stack: &'a str,
+        /// The new value.
+        priority: i32,
+    },
+    /// Main's timer slack was raised (`TIMERSLACK_MODIFIED`).
+    TimerSlackModified {
+        /// Who did it.
+        thread_stack: &'a str,
+        /// The new value, ns.
+        slack_ns: u64,
+    },
+    /// A start (`Trace_StartUp`).
+    Startup {
+        /// The start.
+        start: &'a Start,
+    },
+    /// A start, by the first generation.
+    OldStartup {
+        /// The numbers.
+        start: &'a OldStart,
+        /// The page.
+        scene: &'a str,
+    },
+    /// A slow method, by the first generation.
+    OldMethod {
+        /// Which.
+        kind: OldMethod<'a>,
+        /// How long, ms.
+        cost_ms: i64,
+        /// The lines.
+        stack: &'a str,
+        /// Its key.
+        key: &'a str,
+    },
+}
+
+impl Issue<'_> {
+    /// Its tag.
+    #[must_use]
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Issue::Fps { .. } => "Trace_FPS",
+            Issue::Startup { .. } | Issue::OldStartup { .. } => "Trace_StartUp",
+            _ => "Trace_EvilMethod",
+        }
+    }
+
+    /// Its detail, if it has one.
+    #[must_use]
+    pub fn detail(&self) -> Option<&'static str> {
+        Some(match self {
+            Issue::Fps { .. } | Issue::Startup { .. } | Issue::OldStartup { .. } => return None,
+            Issue::SlowMessage { .. } | Issue::OldMethod { kind: OldMethod::Normal, .. } => "NORMAL",
+            Issue::Anr { .. } | Issue::OldMethod { kind: OldMethod::Anr, .. } => "ANR",
+            Issue::Lag { kind: LagKind::Message, .. } => "LAG",
+            Issue::Lag { kind: LagKind::IdleHandler, .. } => "LAG_IDLE_HANDLER",
+            Issue::Lag { kind: LagKind::Touch, .. } => "LAG_TOUCH",
+            Issue::SignalAnr { native_backtrace: false, .. } => "SIGNAL_ANR",
+            Issue::SignalAnr { native_backtrace: true, .. } => "SIGNAL_ANR_NATIVE_BACKTRACE",
+            Issue::StartupStack { .. } | Issue::OldMethod { kind: OldMethod::Startup, .. } => "STARTUP",
+            Issue::PriorityModified { .. } => "PRIORITY_MODIFIED",
+            Issue::TimerSlackModified { .. } => "TIMERSLACK_MODIFIED",
+            Issue::OldMethod { kind: OldMethod::Enter(_), .. } => "ENTER",
+            Issue::OldMethod { kind: OldMethod::Full, .. } => "FULL",
+        })
+    }
+
+    /// The report: the device, its own keys, and the envelope behind them.
+    #[must_use]
+    pub fn to_json(&self, envelope: &Envelope<'_>) -> String {
+        let mut out = JsonObject::new();
+        envelope.device.put(&mut out);
+        if let Some(detail) = self.detail() {
+            out.text("detail", detail);
+        }
+        self.put(&mut out);
+        envelope.put(&mut out, self.tag());
+        out.end()
+    }
+
+    fn put(&self, out: &mut JsonObject) {
+        match *self {
+            Issue::Fps { scene, report, means, api } => put_fps(out, scene, report, means, api),
+            Issue::SlowMessage { cost_ms, scene, stack, key, cpu_ms } => {
+                out.int("cost", cost_ms);
+                if let Some(cpu_ms) = cpu_ms {
+                    out.text("usage", &usage(cpu_ms, cost_ms));
+                }
+                out.text("scene", scene).text("stack", stack).text("stackKey", key);
+            }
+            Issue::Anr { cost_ms, scene, stack, key, thread_stack, foreground, priority, memory } => {
+                let mut sizes = JsonObject::new();
+                sizes
+                    .uint("dalvik_heap", memory.dalvik_heap)
+                    .uint("native_heap", memory.native_heap)
+                    .uint("vm_size", memory.vm_size);
+                out.int("cost", cost_ms).text("stackKey", key).text("scene", scene).text("stack", stack);
+                out.text("threadStack", thread_stack)
+                    .int("processPriority", priority.priority.into())
+                    .int("processNice", priority.nice.into())
+                    .flag("isProcessForeground", foreground)
+                    .object("memory", sizes);
+            }
+            Issue::Lag { scene, thread_stack, foreground, .. }
+            | Issue::SignalAnr { scene, thread_stack, foreground, .. } => {
+                out.text("scene", scene)
+                    .text("threadStack", thread_stack)
+                    .flag("isProcessForeground", foreground);
+            }
+            Issue::StartupStack { start, stack, key } => {
+                let warm = start.kind != StartKind::Cold;
+                out.uint("cost", start.cost_ms).text("stack", stack).text("stackKey", key);
+                out.int("subType", if warm { 2 } else { 1 });
+            }
+            Issue::PriorityModified { thread_stack, priority } => {
+                out.text("threadStack", thread_stack).int("processPriority", priority.into());
+            }
+            Issue::TimerSlackModified { thread_stack, slack_ns } => {
+                out.text("threadStack", thread_stack).uint("processTimerSlack", slack_ns);
+            }
+            Issue::Startup { start } => {
+                out.uint("application_create", start.application_ms)
+                    .int("application_create_scene", start.created_by.0.into())
+                    .uint("first_activity_create", start.first_screen_ms)
+                    .uint("startup_duration", start.cost_ms)
+                    .flag("is_warm_start_up", start.kind != StartKind::Cold);
+            }
+            Issue::OldStartup { start, scene } => {
+                out.int("application_create", start.application)
+                    .int("stage_between_app_and_activity", start.between)
+                    .int("first_activity_create", start.activity)
+                    .int("startup_duration", start.all)
+                    .int("splash_activity_duration", start.splash)
+                    .flag("is_warm_start_up", start.warm)
+                    .text("scene", scene);
+            }
+            Issue::OldMethod { kind, cost_ms, stack, key } => {
+                out.int("subType", if kind == OldMethod::Startup { 1 } else { -1 });
+                out.int("cost", cost_ms).text("stack", stack).text("stackKey", key);
+                if let OldMethod::Enter(view) = kind {
+                    let mut info = JsonObject::new();
+                    info.uint("viewDeep", view.depth.into())
+                        .uint("viewCount", view.count.into())
+                        .text("activity", view.activity);
+                    out.object("viewInfo", info);
+                }
+            }
+        }
+    }
+}
+
+fn put_fps(out: &mut JsonObject, scene: &str, report: &SceneReport, means: bool, api: u32) {
+    let by_level = |values: &[u32; 5]| {
+        let mut object = JsonObject::new();
+        for level in Level::ALL {
+            object.uint(level.key(), values[level as usize].into());
+        }
+        object
+    };
+    out.text("scene", scene)
+        .object("dropLevel", by_level(&report.counts.frames))
+        .object("dropSum", by_level(&report.counts.dropped))
+        .fraction("fps", report.centi_fps.into(), 2);
+    if !means {
+        return;
+    }
+    for metric in Metric::ALL {
+        if metric != Metric::Gpu || api >= 31 {
+            out.uint(metric.key(), report.metrics[metric as usize]);
+        }
+    }
+    out.uint("DROP_COUNT", (report.dropped_thousandths + 500) / 1_000);
+    out.uint("REFRESH_RATE", report.refresh_hz.round() as u64);
+}
+
+/// The main thread's share of the time, as Matrix's second generation writes it.
+fn usage(cpu_ms: u64, cost_ms: i64) -> String {
+    let cost_ms = u64::try_from(cost_ms).unwrap_or(0).max(1);
+    let mut out = String::new();
+    if cpu_ms >= cost_ms {
+        out.push_str("100");
+    } else {
+        let hundredths = cpu_ms.saturating_mul(10_000) / cost_ms;
+        crate::text::push_fixed(&mut out, hundredths as i64, 2);
+    }
+    out.push('%');
+    out
+}

@@ -1,0 +1,141 @@
+//! A JSON object, written straight into a string.
+
+use crate::text::{push_decimal, push_fixed, push_signed};
+
+/// An object that grows key by key. Keys are constants of ours and are not escaped.
+#[derive(Debug)]
+pub struct JsonObject {
+    out: String,
+}
+
+impl Default for JsonObject {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl JsonObject {
+    /// An object without keys.
+    #[must_use]
+    pub fn new() -> Self {
+        JsonObject { out: String::from("{") }
+    }
+
+    fn key(&mut self, key: &str) {
+        if self.out.len() > 1 {
+            self.out.push(',');
+        }
+        self.out.push('"');
+        self.out.push_str(key);
+        self.out.push_str("\":");
+    }
+
+    /// A text.
+    pub fn text(&mut self, key: &str, value: &str) -> &mut Self {
+        self.key(key);
+        push_text(&mut self.out, value);
+        self
+    }
+
+    /// A whole number.
+    pub fn int(&mut self, key: &str, value: i64) -> &mut Self {
+        self.key(key);
+        push_signed(&mut self.out, value);
+        self
+    }
+
+    /// A whole number that is not negative.
+    pub fn uint(&mut self, key: &str, value: u64) -> &mut Self {
+        self.key(key);
+        push_decimal(&mut self.out, value);
+        self
+    }
+
+    /// A number with a fraction: `value` / 10^`decimals`, always with at least one decimal so that readers keep its type.
+    pub fn fraction(&mut self, key: &str, value: i64, decimals: u32) -> &mut Self {
+        self.key(key);
+        push_fixed(&mut self.out, value, decimals.max(1));
+        let zeros = self.out.len() - self.out.trim_end_matches('0').len();
+        let keep = usize::from(self.out[..self.out.len() - zeros].ends_with('.'));
+        self.out.truncate(self.out.len() - zeros + keep.min(zeros));
+        self
+    }
+
+    /// True or false.
+    pub fn flag(&mut self, key: &str, value: bool) -> &mut Self {
+        self.key(key);
+        self.out.push_str(if value { "true" } else { "false" });
+        self
+    }
+
+    /// An object inside.
+    pub fn object(&mut self, key: &str, value: JsonObject) -> &mut Self {
+        self.key(key);
+        self.out.push_str(&value.end());
+        self
+    }
+
+    /// The whole object.
+    #[must_use]
+    pub fn end(mut self) -> String {
+        self.out.push('}');
+        self.out
+    }
+}
+
+fn push_text(out: &mut String, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push('"');
+    for c in text.chars() {
+        let escape = match c {
+            '"' | '\\' => c,
+            '\n' => 'n',
+            '\t' => 't',
+            '\r' => 'r',
+            '\0'..' ' => 'u',
+            _ => {
+                out.push(c);
+                continue;
+            }
+        };
+        out.push('\\');
+        out.push(escape);
+        if escape == 'u' {
+            let code = u32::from(c) as usize;
+            out.push_str("00");
+            out.push(char::from(HEX[code >> 4 & 15]));
+            out.push(char::from(HEX[code & 15]));
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn whatever_goes_in_comes_back_out_of_a_json_reader(text: String, int: i64, uint: u64, flag: bool) {
+            let mut inner = JsonObject::new();
+            inner.text("t", &text);
+            let mut object = JsonObject::new();
+            object.text("t", &text).int("i", int).uint("u", uint).flag("f", flag).object("o", inner);
+            let read: serde_json::Value = serde_json::from_str(&object.end()).unwrap();
+            let expected = serde_json::json!({ "t": text, "i": int, "u": uint, "f": flag, "o": { "t": text } });
+            prop_assert_eq!(read, expected);
+        }
+
+        #[test]
+        fn a_fraction_is_the_number(value in -1_000_000_000i64..1_000_000_000, decimals in 1..7u32) {
+            let mut object = JsonObject::new();
+            object.fraction("x", value, decimals);
+            let text = object.end();
+            let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+            prop_assert!(read["x"].is_f64(), "{}", text);
+            let exact = value as f64 / 10f64.powi(decimals as i32);
+            prop_assert!((read["x"].as_f64().unwrap() - exact).abs() < 1e-9, "{} is not {}", text, exact);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The readable block in the log, beside the report.
+
+use super::{Memory, Priority};
+use crate::text::{push_decimal, push_signed};
+
+/// What the block of an ANR says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AnrLog<'a> {
+    /// How long, ms.
+    pub cost_ms: i64,
+    /// Where.
+    pub scene: &'a str,
+    /// Whether the app was in the foreground.
+    pub foreground: bool,
+    /// Its priority.
+    pub priority: Priority,
+    /// Whether this is a 64-bit process.
+    pub is_64_bit: bool,
+    /// Its memory.
+    pub memory: Memory,
+    /// What the stages INPUT, ANIMATION and TRAVERSAL of the frame have cost so far, ns; `None` outside of a frame.
+    pub stages: Option<[u64; 3]>,
+    /// Main's `Thread.State`.
+    pub state: &'a str,
+    /// Main's Java stack.
+    pub thread_stack: &'a str,
+    /// The key, and the lines in the log's form; `None` where nothing is recorded.
+    pub trace: Option<(&'a str, &'a str)>,
+}
+
+/// The block of an ANR.
+#[must_use]
+pub fn anr_log(log: &AnrLog<'_>) -> String {
+    let mut out = Block::new("maybe happens ANR", log.cost_ms);
+    out.head("[Status]");
+    out.line("Scene: ", log.scene);
+    out.line("Foreground: ", if log.foreground { "true" } else { "false" });
+    out.number("Priority: ", log.priority.priority.into());
+    out.number("Nice: ", log.priority.nice.into());
+    out.line("is64BitRuntime: ", if log.is_64_bit { "true" } else { "false" });
+    out.head("[Memory]");
+    out.kib("DalvikHeap: ", log.memory.dalvik_heap);
+    out.kib("NativeHeap: ", log.memory.native_heap);
+    out.kib("VmSize: ", log.memory.vm_size);
+    if let Some(stages) = log.stages {
+        out.head("[doFrame]");
+        out.0.push_str("|*\t\tinputCost:animationCost:traversalCost ");
+        for (at, ns) in stages.into_iter().enumerate() {
+            if at > 0 {
+                out.0.push(':');
+            }
+            push_decimal(&mut out.0, ns / 1_000_000);
+        }
+        out.0.push_str(" ms\n");
+    }
+    out.head("[Thread]");
+    out.line("State: ", log.state);
+    out.line("Stack: ", log.thread_stack.trim_end());
+    out.trace(log.trace);
+    out.end()
+}
+
+/// The block of a slow message.
+#[must_use]
+pub fn slow_log(cost_ms: i64, scene: &str, foreground: bool, trace: Option<(&str, &str)>) -> String {
+    let mut out = Block::new("maybe happens Jankiness", cost_ms);
+    out.head("[Status]");
+    out.line("Scene: ", scene);
+    out.line("Foreground: ", if foreground { "true" } else { "false" });
+    out.trace(trace);
+    out.end()
+}
+
+struct Block(String);
+
+impl Block {
+    fn new(what: &str, cost_ms: i64) -> Self {
+        let mut out = String::from("-\n>>>>>>>>>>>>>>>>>>>>>>> ");
+        out.push_str(what);
+        out.push('(');
+        push_signed(&mut out, cost_ms);
+        out.push_str(" ms)! <<<<<<<<<<<<<<<<<<<<<<<\n");
+        Block(out)
+    }
+
+    fn head(&mut self, name: &str) {
+        self.0.push_str("|* ");
+        self.0.push_str(name);
+        self.0.push('\n');
+    }
+
+    fn line(&mut self, name: &str, value: &str) {
+        for part in ["|*\t\t", name, value, "\n"] {
+            self.0.push_str(part);
+        }
+    }
+
+    fn number(&mut self, name: &str, value: i64) {
+        let mut text = String::new();
+        push_signed(&mut text, value);
+        self.line(name, &text);
+    }
+
+    fn kib(&mut self, name: &str, kib: u64) {
+        let mut text = String::new();
+        push_decimal(&mut text, kib);
+        text.push_str("kb");
+        self.line(name, &text);
+    }
+
+    fn trace(&mut self, trace: Option<(&str, &str)>) {
+        self.head("[Trace]");
+        match trace {
+            Some((key, lines)) => {
+                self.line("StackKey: ", key);
+                self.0.push_str(lines);
+            }
+            None => self.line("", "nothing is recorded"),
+        }
+    }
+
+    fn end(mut self) -> String {
+        self.0.extend(std::iter::repeat_n('=', 73));
+        self.0
+    }
+}

@@ -1,0 +1,83 @@
+//! What a slice of the record says, and Matrix's words.
+
+/// The id of a Looper message that is entered and left like a method (Matrix `METHOD_ID_DISPATCH`).
+pub const DISPATCH: u32 = 0xFFFFE;
+
+/// An enter or an exit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// The method, or [`DISPATCH`].
+    pub id: u32,
+    /// Whether it is entered; else it is left.
+    pub entered: bool,
+    /// When, in nanoseconds of the slice's clock.
+    pub at_ns: u64,
+}
+
+impl Call {
+    /// `id` is entered.
+    #[must_use]
+    pub fn enter(id: u32, at_ns: u64) -> Self {
+        Call { id, entered: true, at_ns }
+    }
+
+    /// `id` is left.
+    #[must_use]
+    pub fn exit(id: u32, at_ns: u64) -> Self {
+        Call { id, entered: false, at_ns }
+    }
+}
+
+/// The calls in a slice of Matrix's ring: bit 63 enter, 20 bits id, 43 bits milliseconds. A word of 0 is an empty slot.
+pub fn of_matrix_words(words: &[i64]) -> impl Iterator<Item = Call> + '_ {
+    words.iter().filter(|word| **word != 0).map(|&word| {
+        let word = Word(word);
+        Call { id: word.id(), entered: word.entered(), at_ns: word.ms() as u64 * 1_000_000 }
+    })
+}
+
+/// The calls from the first message on. What stands before it belongs to a message whose begin is not in the slice. In a
+/// slice without any message nothing is left out: Matrix loses all of it (its issue #840).
+pub fn since_first_message(calls: &[Call]) -> &[Call] {
+    let first = calls.iter().position(|call| call.entered && call.id == DISPATCH);
+    &calls[first.unwrap_or(0)..]
+}
+
+/// A word of Matrix's ring.
+#[derive(Clone, Copy)]
+pub(super) struct Word(pub(super) i64);
+
+impl Word {
+    pub(super) fn entered(self) -> bool {
+        self.0 < 0
+    }
+
+    pub(super) fn id(self) -> u32 {
+        (self.0 >> 43) as u32 & 0xF_FFFF
+    }
+
+    pub(super) fn ms(self) -> i64 {
+        self.0 & 0x7FF_FFFF_FFFF
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_matrix_is_a_call_and_an_empty_slot_is_none() {
+        let word = |entered: bool, id: i64, ms: i64| (i64::from(entered) << 63) | (id << 43) | ms;
+        let words = [word(true, 7, 12), 0, word(false, 0xFFFFE, (1 << 43) - 1)];
+        let calls: Vec<_> = of_matrix_words(&words).collect();
+        assert_eq!(calls, [Call::enter(7, 12_000_000), Call::exit(DISPATCH, ((1 << 43) - 1) * 1_000_000)]);
+    }
+
+    #[test]
+    fn a_slice_begins_at_its_first_message_or_where_it_begins() {
+        let calls = [Call::exit(1, 1), Call::enter(DISPATCH, 2), Call::enter(2, 3)];
+        assert_eq!(since_first_message(&calls), &calls[1..]);
+        assert_eq!(since_first_message(&calls[2..]), &calls[2..]);
+        assert_eq!(since_first_message(&[]), &[]);
+    }
+}

@@ -1,0 +1,55 @@
+//! From a slice of the record to the stack of a report: `depth,id,count,ms` a line, and its key.
+//!
+//! ```text
+//! calls -> tree (exits paired with enters, equal siblings merged) -> at most 30 lines -> text, key
+//! ```
+//!
+//! There are two ways from calls to lines. [`CallTree`] is ours. [`matrix::lines`] is Matrix's
+//! (`TraceDataUtils.structuredDataToStack`), line for line and with its log, for those who compare with what they
+//! had. What differs is told case by case in `docs/monitor-stacks.md`. The rest, trim, text and key, is shared and takes
+//! [`crate::Rules`] where the two differ.
+//!
+//! ```
+//! use trace_rules::Rules;
+//! use trace_rules::stack::{Call, CallTree, TARGET_LINES, cost_ms, key, text, trim};
+//!
+//! let ms = 1_000_000;
+//! let mut tree = CallTree::new();
+//! for call in [
+//!     Call::enter(trace_rules::stack::DISPATCH, 0),
+//!     Call::enter(243, 3 * ms),
+//!     Call::exit(243, 1_003 * ms),
+//! ] {
+//!     tree.push(call);
+//! }
+//! let mut lines = tree.finish(1_006 * ms).lines;
+//! trim(&mut lines, TARGET_LINES, Rules::Anrscope);
+//! assert_eq!(text(&lines), "0,1048574,1,1006\n1,243,1,1000\n");
+//! assert_eq!(key(&lines, cost_ms(&lines, 1_006), Rules::Anrscope), "243|");
+//! ```
+
+mod call;
+mod key;
+pub mod matrix;
+mod text;
+mod tree;
+mod trim;
+
+pub use call::{Call, DISPATCH, of_matrix_words, since_first_message};
+pub use key::key;
+pub use text::{cost_ms, log_text, text};
+pub use tree::{CallTree, Finished, Loss};
+pub use trim::{STEP_MS, STEPS, TARGET_LINES, trim};
+
+/// One line of a stack: a call, or several equal calls in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// How many calls are around it. Below 0 only by Matrix's rules, which count wrong where a message's end is missing.
+    pub depth: i32,
+    /// The method's id, or [`DISPATCH`] for the message itself.
+    pub id: u32,
+    /// How many calls in a row.
+    pub count: u32,
+    /// How long they took together, in milliseconds. A 32-bit number because it is one in Matrix's reports.
+    pub ms: i32,
+}

@@ -1,0 +1,341 @@
+//! Starts: of the process, and of pages.
+//!
+//! | kind | from | to |
+//! | --- | --- | --- |
+//! | application | the recorder's begin | the first launch, service or receiver message |
+//! | first screen | the recorder's begin | the first focus |
+//! | cold | the recorder's begin | the first focus; with a splash page the focus after it; with a chosen end page that page's |
+//! | warm | the first create while no activity lives | the next focus |
+//! | hot | the app comes back to the front with an activity alive; or the launch of a page that brings it there | the next focus |
+//! | page | its create, and its launch message | its focus, and its first draw |
+//!
+//! A provider starts before `Application.onCreate` and ends nothing. Times are nanoseconds of one clock; costs are told in
+//! whole milliseconds.
+
+const MS: u64 = 1_000_000;
+
+/// What the first message of the process was for (`ActivityThread.H`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CreatedBy(pub i32);
+
+impl CreatedBy {
+    /// LAUNCH_ACTIVITY (to API 27).
+    pub const LAUNCH: CreatedBy = CreatedBy(100);
+    /// EXECUTE_TRANSACTION with a LaunchActivityItem (from API 28). Matrix's report says 159 then.
+    pub const TRANSACTION: CreatedBy = CreatedBy(159);
+    /// RECEIVER.
+    pub const RECEIVER: CreatedBy = CreatedBy(113);
+    /// CREATE_SERVICE.
+    pub const SERVICE: CreatedBy = CreatedBy(114);
+    /// No message could be read: the first activity's create ended it.
+    pub const UNKNOWN: CreatedBy = CreatedBy(0);
+
+    /// What a message of H with this `what` says; `None` if it ends nothing. `launches` is whether a transaction (159) holds a
+    /// launch, anywhere in its list (Matrix looks at the first entry only).
+    #[must_use]
+    pub fn of_message(what: i32, launches: bool) -> Option<Self> {
+        match what {
+            159 => launches.then_some(CreatedBy(what)),
+            // RELAUNCH_ACTIVITY is 126 on older systems and 160 on newer ones.
+            100 | 126 | 160 | 113 | 114 => Some(CreatedBy(what)),
+            _ => None,
+        }
+    }
+
+    /// Whether it shows an activity.
+    #[must_use]
+    pub fn launches(self) -> bool {
+        !matches!(self, CreatedBy::RECEIVER | CreatedBy::SERVICE)
+    }
+}
+
+/// From how long on a start is bad, ms. What is recommended: 2,000 cold and 500 hot; for games and video 3,000 and 1,000.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grades {
+    /// A cold start.
+    pub cold_ms: u64,
+    /// A hot start.
+    pub hot_ms: u64,
+}
+
+impl Grades {
+    /// For games and video.
+    pub const GAMES: Grades = Grades { cold_ms: 3_000, hot_ms: 1_000 };
+}
+
+/// What the app says of its starts. Classes are text ids.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StartConfig {
+    /// Pages that are shown before the first real one.
+    pub splash: Vec<u32>,
+    /// The page at which a cold start ends, if not the first.
+    pub end_page: Option<u32>,
+    /// Whether the process shows activities at all.
+    pub has_activity: bool,
+    /// A stack is attached to a cold start from here on, ms (Matrix: 10,000).
+    pub cold_ms: u64,
+    /// And to a warm one from here on, ms (4,000).
+    pub warm_ms: u64,
+    /// A page that took so long from create to focus says nothing about the start: the user was away (30,000).
+    pub drop_ms: u64,
+    /// From where on a start is bad.
+    pub grades: Grades,
+}
+
+impl Default for StartConfig {
+    fn default() -> Self {
+        StartConfig {
+            splash: Vec::new(),
+            end_page: None,
+            has_activity: true,
+            cold_ms: 10_000,
+            warm_ms: 4_000,
+            drop_ms: 30_000,
+            grades: Grades { cold_ms: 2_000, hot_ms: 500 },
+        }
+    }
+}
+
+/// What kind of start it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StartKind {
+    /// The process began.
+    Cold,
+    /// The process lived, no activity did.
+    Warm,
+    /// An activity lived and came back to the front.
+    Hot,
+}
+
+/// A start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Start {
+    /// Which kind.
+    pub kind: StartKind,
+    /// The application's part, ms; 0 but for a cold start.
+    pub application_ms: u64,
+    /// What created it; only of a cold start.
+    pub created_by: CreatedBy,
+    /// The recorder's begin to the first focus, ms; 0 but for a cold start that showed an activity.
+    pub first_screen_ms: u64,
+    /// All of it, ms.
+    pub cost_ms: u64,
+    /// Where the slice of the record begins that belongs to it, ns.
+    pub slice_from_ns: u64,
+    /// Whether it took so long that the slice's stack is attached.
+    pub with_stack: bool,
+    /// Whether it was bad by the given limits; warm ones have none.
+    pub bad: bool,
+}
+
+/// A page that got the focus for the first time since it was created.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Page {
+    /// Its class.
+    pub class: u32,
+    /// From its create, ms.
+    pub create_ms: u64,
+    /// From its launch message, ms, if that was seen.
+    pub launch_ms: Option<u64>,
+    /// From its create to its first draw, ms, if that came before the focus.
+    pub draw_ms: Option<u64>,
+}
+
+struct Living {
+    activity: u64,
+    created_ns: u64,
+    launched_ns: Option<u64>,
+    drawn_ns: Option<u64>,
+    told: bool,
+}
+
+/// Follows the process from its begin.
+pub struct Starts {
+    config: StartConfig,
+    begun_ns: u64,
+    application: Option<(u64, CreatedBy)>,
+    first_screen_ms: u64,
+    splash_shown: bool,
+    cold_done: bool,
+    warm_since_ns: Option<u64>,
+    hot_since_ns: Option<u64>,
+    /// The app is in the background.
+    away: bool,
+    launch_ns: Option<u64>,
+    living: Vec<Living>,
+    focused: Vec<u32>,
+}
+
+impl Starts {
+    /// A process whose recorder began at `begun_ns`.
+    #[must_use]
+    pub fn new(config: StartConfig, begun_ns: u64) -> Self {
+        Starts {
+            config,
+            begun_ns,
+            application: None,
+            first_screen_ms: 0,
+            splash_shown: false,
+            cold_done: false,
+            warm_since_ns: None,
+            hot_since_ns: None,
+            away: false,
+            launch_ns: None,
+            living: Vec::new(),
+            focused: Vec::new(),
+        }
+    }
+
+    /// A message of `ActivityThread.H` that creates something begins. The first one ends the application's part; in a
+    /// process without activities that is the whole start.
+    pub fn message(&mut self, created_by: CreatedBy, at_ns: u64) -> Option<Start> {
+        if created_by.launches() {
+            self.launch_ns = Some(at_ns);
+        }
+        if self.application.is_some() {
+            return None;
+        }
+        self.application = Some(((at_ns.saturating_sub(self.begun_ns)) / MS, created_by));
+        (!self.config.has_activity && !std::mem::replace(&mut self.cold_done, true))
+            .then(|| self.cold(self.application_ms()))
+    }
+
+    /// `onActivityCreated`, or before it where the system tells (API 29).
+    pub fn created(&mut self, activity: u64, at_ns: u64) {
+        if self.application.is_none() {
+            // The messages could not be read.
+            self.message(CreatedBy::UNKNOWN, at_ns);
+            self.launch_ns = None;
+        }
+        let launched_ns = self.launch_ns.take();
+        if self.living.is_empty() && self.cold_done {
+            self.warm_since_ns = Some(at_ns);
+        } else if self.away && self.cold_done {
+            // A page that is opened from outside over those that live, a notification's.
+            self.hot_since_ns = Some(launched_ns.unwrap_or(at_ns));
+        }
+        self.living.retain(|living| living.activity != activity);
+        self.living.push(Living { activity, created_ns: at_ns, launched_ns, drawn_ns: None, told: false });
+    }
+
+    /// `onActivityDestroyed`.
+    pub fn destroyed(&mut self, activity: u64) {
+        self.living.retain(|living| living.activity != activity);
+    }
+
+    /// The activity's first draw.
+    pub fn drawn(&mut self, activity: u64, at_ns: u64) {
+        if let Some(living) = self.living.iter_mut().find(|living| living.activity == activity) {
+            living.drawn_ns.get_or_insert(at_ns);
+        }
+    }
+
+    /// The app went to the background ([`crate::foreground::Ground`]).
+    pub fn to_back(&mut self) {
+        self.away = true;
+        self.hot_since_ns = None;
+    }
+
+    /// The app comes back to the foreground: the first `onActivityStarted` after the background. A hot start if an activity
+    /// lives, and it ends with the next focus.
+    pub fn to_front(&mut self, at_ns: u64) {
+        let came_back = std::mem::take(&mut self.away);
+        if came_back && self.cold_done && !self.living.is_empty() && self.warm_since_ns.is_none() {
+            self.hot_since_ns.get_or_insert(at_ns);
+        }
+    }
+
+    /// A window of the activity gained or lost the focus (`at`). Two activities of one class are one, and only the first
+    /// gain counts until it is lost.
+    pub fn focus(
+        &mut self,
+        activity: u64,
+        class: u32,
+        gained: bool,
+        at_ns: u64,
+    ) -> (Option<Page>, Option<Start>) {
+        if !gained {
+            self.focused.retain(|focused| *focused != class);
+            return (None, None);
+        }
+        if self.focused.contains(&class) {
+            return (None, None);
+        }
+        self.focused.push(class);
+        let page = self.page(activity, class, at_ns);
+        let start = if self.cold_done { self.again(at_ns) } else { self.first(activity, class, at_ns) };
+        (page, start)
+    }
+
+    fn page(&mut self, activity: u64, class: u32, at_ns: u64) -> Option<Page> {
+        let living = self.living.iter_mut().find(|living| living.activity == activity && !living.told)?;
+        living.told = true;
+        let ms = |from_ns: u64, to_ns: u64| to_ns.saturating_sub(from_ns) / MS;
+        Some(Page {
+            class,
+            create_ms: ms(living.created_ns, at_ns),
+            launch_ms: living.launched_ns.map(|from| ms(from, at_ns)),
+            draw_ms: living.drawn_ns.map(|drawn| ms(living.created_ns, drawn)),
+        })
+    }
+
+    fn first(&mut self, activity: u64, class: u32, at_ns: u64) -> Option<Start> {
+        let (_, created_by) = self.application?;
+        let since_begin_ms = at_ns.saturating_sub(self.begun_ns) / MS;
+        if self.first_screen_ms == 0 {
+            self.first_screen_ms = since_begin_ms;
+        }
+        let cost_ms = if !created_by.launches() {
+            // A service or a receiver began the process; the screen came whenever the user wanted it.
+            self.first_screen_ms = 0;
+            self.application_ms()
+        } else if let Some(end_page) = self.config.end_page {
+            (class == end_page).then_some(since_begin_ms)?
+        } else if !self.splash_shown && self.config.splash.contains(&class) {
+            self.splash_shown = true;
+            return None;
+        } else {
+            since_begin_ms
+        };
+        self.cold_done = true;
+        let living = self.living.iter().find(|living| living.activity == activity);
+        let create_ms = living.map_or(0, |living| at_ns.saturating_sub(living.created_ns) / MS);
+        (create_ms < self.config.drop_ms).then(|| self.cold(cost_ms))
+    }
+
+    fn again(&mut self, at_ns: u64) -> Option<Start> {
+        let (kind, from_ns) = match (self.warm_since_ns.take(), self.hot_since_ns.take()) {
+            (Some(from_ns), _) => (StartKind::Warm, from_ns),
+            (None, Some(from_ns)) => (StartKind::Hot, from_ns),
+            (None, None) => return None,
+        };
+        let cost_ms = at_ns.saturating_sub(from_ns) / MS;
+        Some(Start {
+            kind,
+            application_ms: 0,
+            created_by: CreatedBy::UNKNOWN,
+            first_screen_ms: 0,
+            cost_ms,
+            slice_from_ns: from_ns,
+            with_stack: cost_ms >= self.config.warm_ms,
+            bad: kind == StartKind::Hot && cost_ms > self.config.grades.hot_ms,
+        })
+    }
+
+    fn application_ms(&self) -> u64 {
+        self.application.map_or(0, |(ms, _)| ms)
+    }
+
+    fn cold(&self, cost_ms: u64) -> Start {
+        Start {
+            kind: StartKind::Cold,
+            application_ms: self.application_ms(),
+            created_by: self.application.map_or(CreatedBy::UNKNOWN, |(_, by)| by),
+            first_screen_ms: self.first_screen_ms,
+            cost_ms,
+            slice_from_ns: self.begun_ns,
+            with_stack: cost_ms >= self.config.cold_ms,
+            bad: cost_ms > self.config.grades.cold_ms,
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Messages: bounds, history, slow ones, and those that do not end.
+
+use trace_rules::looper::{
+    DENSITY, Density, Due, Evidence, HISTORY, Limits, Look, Messages, Pairing, Suppressed, Tag, Watch,
+};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+/// The stack of the outermost loop's `println`, and one of a loop inside.
+const OUTER: usize = 0x7fff_0000;
+const INNER: usize = OUTER - 2_048;
+
+fn tag(target: u32) -> Tag {
+    Tag { target, callback: 0, what: target as i32 }
+}
+
+#[test]
+fn item_9_a_nested_loop_leaves_the_outer_message_whole() {
+    let mut pairing = Pairing::default();
+    assert_eq!(pairing.begin(10 * MS, tag(1), OUTER).nested, 0);
+    assert_eq!(pairing.begin(20 * MS, tag(2), INNER).nested, 1);
+    let inner = pairing.end(30 * MS, Some(tag(2))).expect("the inner one");
+    assert_eq!((inner.tag, inner.begun_ns, inner.nested, inner.lost), (tag(2), 20 * MS, 1, 0));
+    pairing.begin(40 * MS, tag(3), INNER);
+    assert_eq!(pairing.end(60 * MS, Some(tag(3))).unwrap().own_ns, 20 * MS);
+    let outer = pairing.end(100 * MS, Some(tag(1))).expect("the outer one");
+    // Its own time is without 20..60, in which the thread took messages.
+    assert_eq!((outer.tag, outer.own_ns, outer.ended_ns - outer.begun_ns), (tag(1), 50 * MS, 90 * MS));
+    assert_eq!((pairing.open(), pairing.orphan_ends()), (0, 0));
+}
+
+#[test]
+fn item_9_a_lost_end_ends_with_the_next_begin_of_the_same_loop() {
+    let mut pairing = Pairing::default();
+    pairing.begin(S, tag(1), OUTER);
+    // Thrown and caught around loop(), which goes on. Compiled code may have moved it a little.
+    let begun = pairing.begin(3 * S, tag(2), OUTER - 64);
+    assert_eq!((begun.nested, begun.lost), (0, 1));
+    assert_eq!(pairing.open_since_ns(), 3 * S);
+    assert_eq!(pairing.end(3 * S + MS, Some(tag(2))).unwrap().own_ns, MS);
+
+    // Lost inside of a nested loop: both are over when the outer loop goes on.
+    pairing.begin(4 * S, tag(1), OUTER);
+    pairing.begin(5 * S, tag(2), INNER);
+    assert_eq!(pairing.begin(6 * S, tag(3), OUTER).lost, 2);
+
+    // Lost inside, and the outer one ends.
+    pairing.begin(7 * S, tag(4), INNER);
+    let ended = pairing.end(8 * S, Some(tag(3))).unwrap();
+    assert_eq!((ended.begun_ns, ended.lost, ended.own_ns, pairing.open()), (6 * S, 1, S, 0));
+}
+
+#[test]
+fn item_9_an_end_that_fits_nothing_changes_nothing() {
+    let mut pairing = Pairing::default();
+    assert_eq!(pairing.end(MS, None), None);
+    pairing.begin(2 * MS, tag(1), OUTER);
+    assert_eq!(pairing.end(3 * MS, Some(tag(9))), None);
+    // An end does not say what it ends but for handler and callback.
+    let end = Tag { what: 0, ..tag(1) };
+    assert_eq!(pairing.end(4 * MS, Some(end)).unwrap().own_ns, 2 * MS);
+    assert_eq!(pairing.orphan_ends(), 2);
+}
+
+#[test]
+fn item_9_loops_nested_without_end_use_no_more_memory_and_come_back() {
+    let mut pairing = Pairing::default();
+    for depth in 0..100 {
+        pairing.begin(depth * MS, tag(1), OUTER - depth as usize * 2_048);
+    }
+    let ended = (100..200).filter_map(|at| pairing.end(at * MS, Some(tag(1)))).count();
+    assert_eq!((ended, pairing.open(), pairing.orphan_ends()), (8, 0, 0));
+}
+
+#[test]
+fn item_9_an_observer_hears_an_end_only_of_what_it_heard_the_begin() {
+    let mut pairing = Pairing::default();
+    pairing.set_observers(0b011);
+    pairing.begin(MS, tag(1), OUTER);
+    pairing.set_observers(0b110); // the first leaves, a third comes
+    assert_eq!(pairing.end(2 * MS, None).unwrap().observers, 0b010);
+    pairing.begin(3 * MS, tag(1), OUTER);
+    assert_eq!(pairing.end(4 * MS, None).unwrap().observers, 0b110);
+}
+
+#[test]
+fn item_10_two_hundred_messages_and_the_one_that_runs() {
+    let mut messages = Messages::new(HISTORY);
+    for n in 0..300u64 {
+        messages.begin(n * 10 * MS, tag(n as u32), OUTER);
+        messages.end(n * 10 * MS + n * 1_000, Some(tag(n as u32)));
+    }
+    messages.begin(3 * S, tag(300), OUTER);
+    let told = messages.history.last(HISTORY, 3 * S + 40 * MS);
+    assert_eq!(told.len(), HISTORY + 1);
+    for (at, message) in told[..HISTORY].iter().enumerate() {
+        assert_eq!(
+            (message.tag, message.took_us, message.open),
+            (tag(100 + at as u32), 100 + at as u32, false)
+        );
+    }
+    assert_eq!((told[HISTORY].tag, told[HISTORY].took_us, told[HISTORY].open), (tag(300), 40_000, true));
+    // Nested: both are open.
+    messages.begin(3 * S + 50 * MS, tag(301), INNER);
+    let told = messages.history.last(1, 3 * S + 51 * MS);
+    assert_eq!(told.iter().map(|m| m.took_us).collect::<Vec<_>>(), [299, 51_000, 1_000]);
+}
+
+#[test]
+fn item_10_density_counts_begins_and_time_of_five_thousand() {
+    let mut messages = Messages::new(DENSITY);
+    let mut at = S;
+    let mut run = |messages: &mut Messages, count: u64| {
+        for _ in 0..count {
+            messages.begin(at, tag(1), OUTER);
+            messages.end(at + MS, None);
+            at += 4 * MS;
+        }
+        at
+    };
+    let end = run(&mut messages, 6_000);
+    assert_eq!(
+        messages.history.density(end),
+        Density { messages: 6_000, busy_ns: 6_000 * MS, span_ns: 5_000 * 4 * MS }
+    );
+    assert_eq!(messages.history.last(usize::MAX, end).len(), DENSITY);
+    messages.history.clear_density();
+    assert_eq!(messages.history.density(end), Density::default());
+    let end = run(&mut messages, 10);
+    messages.begin(end, tag(2), OUTER);
+    assert_eq!(
+        messages.history.density(end + 7 * MS),
+        Density { messages: 11, busy_ns: 17 * MS, span_ns: 47 * MS }
+    );
+}
+
+#[test]
+fn item_17_slow_from_700_ms_on_and_the_threshold_changes_while_messages_run() {
+    let mut messages = Messages::new(HISTORY);
+    let mut cost = |threshold: Option<u32>, took_ns: u64| {
+        messages.begin(S, tag(1), OUTER);
+        if let Some(threshold) = threshold {
+            messages.slow.set_threshold_ms(threshold);
+        }
+        messages.end(S + took_ns, None).unwrap().1
+    };
+    assert_eq!(cost(None, 700 * MS - 1), None);
+    assert_eq!(cost(None, 699 * MS), None);
+    assert_eq!(cost(None, 700 * MS), Some(700));
+    assert_eq!(cost(Some(300), 300 * MS), Some(300));
+    assert_eq!(cost(None, 299 * MS), None);
+    assert_eq!(cost(Some(1_000), 999 * MS), None);
+    // A stack may say more than the message: Matrix's clock has 5 ms.
+    let line = trace_rules::stack::Line { depth: 0, id: 1, count: 1, ms: 705 };
+    assert_eq!(trace_rules::stack::cost_ms(&[line], 702), 705);
+    assert_eq!(trace_rules::stack::cost_ms(&[line], 710), 710);
+}
+
+#[test]
+fn item_17_a_message_around_a_nested_loop_is_slow_by_its_own_time() {
+    let mut messages = Messages::new(HISTORY);
+    messages.begin(S, tag(1), OUTER);
+    messages.begin(S + MS, tag(2), INNER);
+    messages.end(60 * S, Some(tag(2)));
+    let (outer, slow) = messages.end(60 * S + MS, Some(tag(1))).unwrap();
+    assert_eq!((outer.own_ns, slow), (2 * MS, None));
+}
+
+/// A watching thread on a clock of our own.
+struct Desk {
+    watch: Watch,
+    now_ns: u64,
+    cpu_ns: u64,
+    slept_ns: u64,
+    evidence: Evidence,
+    asked: u32,
+    lags: Vec<(u64, Due)>,
+    anrs: Vec<(u64, Due)>,
+    sleep_ns: u64,
+}
+
+impl Desk {
+    fn new(limits: Limits) -> Self {
+        Desk {
+            watch: Watch::new(limits),
+            now_ns: 100 * S,
+            cpu_ns: 0,
+            slept_ns: 0,
+            evidence: Evidence::default(),
+            asked: 0,
+            lags: Vec::new(),
+            anrs: Vec::new(),
+            sleep_ns: 0,
+        }
+    }
+
+    fn look(&mut self, begun_ns: u64, late_ns: u64) {
+        let look = Look {
+            now_ns: self.now_ns,
+            begun_ns,
+            late_ns,
+            slept_ns: self.slept_ns,
+            cpu_ns: Some(self.cpu_ns),
+        };
+        let seen = self.watch.look(look, &mut || {
+            self.asked += 1;
+            self.evidence
+        });
+        self.lags.extend(seen.lag.map(|due| (self.now_ns, due)));
+        self.anrs.extend(seen.anr.map(|due| (self.now_ns, due)));
+        assert!(seen.sleep_ns > 0);
+        self.sleep_ns = seen.sleep_ns;
+    }
+
+    /// Looks as often as it is told to, at a message that is open from `begun_ns` until `until_ns`.
+    fn run(&mut self, begun_ns: u64, until_ns: u64) {
+        self.now_ns = self.now_ns.max(begun_ns);
+        loop {
+            self.look(begun_ns, 0);
+            if self.now_ns + self.sleep_ns > until_ns {
+                break;
+            }
+            self.now_ns += self.sleep_ns;
+            self.cpu_ns += self.sleep_ns / 10;
+        }
+        self.now_ns = until_ns;
+        self.look(0, 0);
+    }
+}
+
+#[test]
+fn item_18_lag_at_two_seconds_and_anr_at_five_each_once() {
+    let mut desk = Desk::new(Limits::default());
+    desk.run(100 * S, 130 * S);
+    assert_eq!(desk.lags.iter().map(|(at, due)| (*at, due.age_ns)).collect::<Vec<_>>(), [(102 * S, 2 * S)]);
+    assert_eq!(desk.anrs.iter().map(|(at, due)| (*at, due.age_ns)).collect::<Vec<_>>(), [(105 * S, 5 * S)]);
+    assert!(desk.lags.iter().chain(&desk.anrs).all(|(_, due)| due.suppressed.is_none() && !due.timer_late));
+    // The next message has its own.
+    desk.run(131 * S, 134 * S);
+    assert_eq!((desk.lags.len(), desk.anrs.len()), (2, 1));
+}
+
+#[test]
+fn item_18_an_end_cancels_both() {
+    let mut desk = Desk::new(Limits::default());
+    desk.run(100 * S, 102 * S - 1);
+    assert_eq!((desk.lags.len(), desk.anrs.len(), desk.asked), (0, 0, 0));
+    desk.run(110 * S, 115 * S - MS);
+    assert_eq!((desk.lags.len(), desk.anrs.len()), (1, 0));
+    // Many messages of 4.9 s in a row are no ANR.
+    for n in 0..10 {
+        desk.run((200 + 5 * n) * S, (200 + 5 * n) * S + 4_900 * MS);
+    }
+    assert_eq!(desk.anrs.len(), 0);
+}
+
+#[test]
+fn item_18_a_late_timer_tells_how_late_and_matrix_drops_from_six_seconds_on() {
+    for (limits, late_ms, suppressed) in [
+        (Limits::default(), 4_000, None),
+        (Limits::MATRIX, 999, None),
+        (Limits::MATRIX, 1_000, Some(Suppressed::TooLate)),
+    ] {
+        let mut desk = Desk::new(limits);
+        desk.look(100 * S, 0);
+        desk.now_ns = 105 * S + late_ms * MS;
+        desk.cpu_ns += late_ms * MS / 50; // the process ran
+        desk.look(100 * S, late_ms * MS);
+        let (_, anr) = desk.anrs[0];
+        assert_eq!((anr.age_ns, anr.timer_late, anr.frozen_ns), (5 * S + late_ms * MS, true, 0), "{late_ms}");
+        assert_eq!(anr.suppressed, suppressed, "{late_ms}");
+    }
+}
+
+#[test]
+fn a_frozen_process_and_a_sleeping_device_are_no_anr() {
+    // Frozen in the cache: nothing ran, BOOTTIME and MONOTONIC went on.
+    let mut desk = Desk::new(Limits::default());
+    desk.look(100 * S, 0);
+    desk.now_ns = 700 * S;
+    desk.look(100 * S, 598 * S);
+    assert_eq!((desk.lags.len(), desk.anrs.len()), (1, 0), "two seconds of it were its own");
+    assert_eq!(desk.lags[0].1.frozen_ns, 598 * S);
+    // It runs on, and becomes one by its own time.
+    desk.now_ns = 703 * S;
+    desk.look(100 * S, 0);
+    assert_eq!(desk.anrs[0].1.age_ns, 5 * S);
+
+    // Asleep: MONOTONIC stood still, and the process is busy in between.
+    let mut desk = Desk::new(Limits::default());
+    desk.look(100 * S, 0);
+    (desk.now_ns, desk.slept_ns, desk.cpu_ns) = (400 * S, 298 * S, S);
+    desk.look(100 * S, 298 * S);
+    assert_eq!((desk.lags.len(), desk.anrs.len()), (1, 0));
+    assert!(!desk.lags[0].1.timer_late);
+
+    // A message that began in the frozen stretch is as old as it is at most.
+    let mut desk = Desk::new(Limits::default());
+    desk.look(0, 0);
+    desk.now_ns = 700 * S;
+    desk.look(690 * S, 598 * S);
+    assert_eq!((desk.lags.len(), desk.anrs.len()), (0, 0));
+}
+
+#[test]
+fn a_debugger_and_a_dying_process_are_no_lag() {
+    for (evidence, why) in [
+        (Evidence { debugger: true, ..Evidence::default() }, Suppressed::Debugger),
+        (Evidence { dying: true, ..Evidence::default() }, Suppressed::Dying),
+    ] {
+        let mut desk = Desk::new(Limits::default());
+        desk.evidence = evidence;
+        desk.run(100 * S, 120 * S);
+        assert_eq!(desk.lags[0].1.suppressed, Some(why));
+        assert_eq!(desk.anrs[0].1.suppressed, Some(why));
+        assert_eq!(desk.asked, 2, "asked only at the limits");
+    }
+}
+
+#[test]
+fn a_switched_off_limit_is_never_reached() {
+    let mut desk = Desk::new(Limits { lag_ms: 0, ..Limits::default() });
+    desk.run(100 * S, 130 * S);
+    assert_eq!((desk.lags.len(), desk.anrs.len()), (0, 1));
+}

@@ -1,0 +1,116 @@
+//! The table of thresholds: the last value on one side, the first on the other.
+
+use trace_rules::foreground::{DEBOUNCE_MS, Foreground};
+use trace_rules::frame::{DropLevels, Level, dropped, interval_ns};
+use trace_rules::idle;
+use trace_rules::looper::{Evidence, HISTORY, Limits, Look, Messages, Tag, Watch};
+use trace_rules::older::{OLD_DEBOUNCE_MS, OldGround};
+use trace_rules::startup::{CreatedBy, StartConfig, Starts};
+use trace_rules::touch::TouchWatch;
+
+const MS: u64 = 1_000_000;
+
+/// Whether a message of this length is slow.
+fn slow(ms: u64) -> bool {
+    let mut messages = Messages::new(HISTORY);
+    messages.begin(5, Tag::default(), 0);
+    messages.end(5 + ms * MS, None).unwrap().1.is_some()
+}
+
+/// What a message that has been running for so long is: a LAG, an ANR.
+fn stuck(limits: Limits, ms: u64) -> (bool, bool) {
+    let look = Look { now_ns: 7 + ms * MS, begun_ns: 7, ..Look::default() };
+    let seen = Watch::new(limits).look(look, &mut Evidence::default);
+    (seen.lag.is_some(), seen.anr.is_some_and(|anr| anr.suppressed.is_none()))
+}
+
+#[test]
+fn durations() {
+    let matrix = |ms| stuck(Limits::MATRIX, ms).1;
+    let idle = |ms| stuck(idle::LIMITS, ms).0;
+    let touch = |ms| TouchWatch::default().dispatched(1_000, 1_000 + ms).is_some();
+    type Rule<'a> = &'a dyn Fn(u64) -> bool;
+    let table: [(&str, u64, Rule<'_>); 6] = [
+        ("slow message", 700, &slow),
+        ("LAG", 2_000, &|ms| stuck(Limits::default(), ms).0),
+        ("ANR", 5_000, &|ms| stuck(Limits::default(), ms).1),
+        ("idle handler", 2_000, &idle),
+        ("touch", 2_000, &touch),
+        ("too late for Matrix", 6_000, &|ms| !matrix(ms)),
+    ];
+    for (name, from, rule) in table {
+        assert_eq!((rule(from - 1), rule(from)), (false, true), "{name}: {} and {from} ms", from - 1);
+    }
+    // Ours tells late ones too.
+    assert_eq!(stuck(Limits::default(), 60_000), (true, true));
+    assert_eq!(stuck(idle::LIMITS, 60_000), (true, false));
+}
+
+#[test]
+fn dropped_frames() {
+    for hz in [60.0, 90.0, 120.0] {
+        let level =
+            |n: u64| DropLevels::default().of(dropped((n + 1) * interval_ns(hz), interval_ns(hz)).whole());
+        let steps = [(3, Level::Normal), (9, Level::Middle), (24, Level::High), (42, Level::Frozen)];
+        for (from, reached) in steps {
+            assert!(level(from - 1) < reached && level(from) == reached, "{from} at {hz} Hz");
+        }
+    }
+}
+
+#[test]
+fn the_ground() {
+    let gone = |after_ms| {
+        let mut ground = Foreground::new();
+        ground.started(1, 1);
+        ground.resumed(1);
+        ground.paused(1, 1_000);
+        ground.stopped(1);
+        ground.tick(1_000 + after_ms).is_some()
+    };
+    assert_eq!((gone(DEBOUNCE_MS - 1), gone(DEBOUNCE_MS), DEBOUNCE_MS), (false, true, 500));
+    let gone = |after_ms| {
+        let mut ground = OldGround::default();
+        ground.resumed(0);
+        ground.paused(1_000);
+        ground.tick(1_000 + after_ms).is_some()
+    };
+    assert_eq!((gone(OLD_DEBOUNCE_MS - 1), gone(OLD_DEBOUNCE_MS), OLD_DEBOUNCE_MS), (false, true, 600));
+}
+
+#[test]
+fn starts() {
+    let start = |create_ms: u64, cost_ms: u64| {
+        let mut starts = Starts::new(StartConfig::default(), 1_000 * MS);
+        starts.message(CreatedBy::LAUNCH, 1_000 * MS);
+        starts.created(1, (1_000 + cost_ms - create_ms) * MS);
+        starts.focus(1, 1, true, (1_000 + cost_ms) * MS).1
+    };
+    let bad = |ms| start(10, ms).unwrap().bad;
+    let stack = |ms| start(10, ms).unwrap().with_stack;
+    // "At most 2,000 ms" is what is recommended.
+    assert_eq!((bad(2_000), bad(2_001)), (false, true));
+    assert_eq!((stack(9_999), stack(10_000)), (false, true));
+    assert_eq!((start(29_999, 40_000).is_some(), start(30_000, 40_000).is_some()), (true, false));
+}
+
+/// How late the head of the queue must be is judged in `native-signal`, by Matrix's policy.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[test]
+fn the_head_of_the_queue() {
+    use native_signal::{Evidence, Head, Identity, Judge, Policy, Verdict};
+
+    let own = Identity { pid: 4_321, uid: 10_123 };
+    let anr = |foreground, when| {
+        let evidence = Evidence {
+            si_pid: 1_234,
+            si_uid: 1_000,
+            foreground: Some(foreground),
+            head: Head::When(when),
+            ..Evidence::default()
+        };
+        Judge::new(Policy::Matrix, own).judge(&evidence).verdict == Verdict::Anr
+    };
+    assert_eq!((anr(true, -1_999), anr(true, -2_000), anr(true, -2_001)), (false, false, true));
+    assert_eq!((anr(false, -9_999), anr(false, -10_000), anr(false, -10_001)), (false, false, true));
+}

@@ -1,0 +1,255 @@
+//! Kills a program at random instants, and looks at what its recordings hold.
+//!
+//!   kills [--count N] [--seed N]      half of them with each clock, half of those with a file that comes late
+//!
+//! The program has main and seven more threads that write. Each goes through calls that follow from its number and a
+//! seed alone, and counts them by its own means, in a page that it shares with this one. So for each thread it is known
+//! what the recording must hold: every word up to the count or one more, in order, but for those that newer words have
+//! taken the place of; and the calls that are open.
+
+use std::io::{BufRead, BufReader};
+use std::num::NonZeroUsize;
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use nix::sys::mman::{MapFlags, ProtFlags, mmap};
+use trace_format::event::Event;
+use trace_format::layout::{Sizes, State};
+use trace_format::{Item, Recording, Thread};
+use trace_runtime::{Clock, Config, Destination};
+
+const THREADS: usize = 8;
+const PAGE: usize = 4096;
+const ROLE: &str = "ANRSCOPE_KILLS_FOLDER";
+const WAIT: Duration = Duration::from_secs(60);
+
+fn main() {
+    if let Some(folder) = std::env::var_os(ROLE) {
+        return child(Path::new(&folder));
+    }
+    let (mut count, mut seed) = (2_000, 1);
+    let mut args = std::env::args().skip(1);
+    while let Some(option) = args.next() {
+        let value = args.next().and_then(|v| v.parse().ok());
+        match (option.as_str(), value) {
+            ("--count", Some(n)) => count = n,
+            ("--seed", Some(n)) => seed = n,
+            _ => {
+                eprintln!("usage: kills [--count N] [--seed N]");
+                std::process::exit(2);
+            }
+        }
+    }
+    let folder = std::env::temp_dir().join(format!("kills-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let totals = Totals::default();
+    // Two at a time: most of each is waiting.
+    std::thread::scope(|scope| {
+        for half in 0..2 {
+            let (folder, totals) = (&folder, &totals);
+            scope.spawn(move || (half..count).step_by(2).for_each(|kill| one(folder, kill, seed, totals)));
+        }
+    });
+    std::fs::remove_dir_all(folder).expect("the folder is ours");
+    let total = |n: &AtomicU64| n.load(Ordering::Relaxed);
+    assert!(total(&totals.overwritten) > 0 && total(&totals.open) > 0, "nothing was proved");
+    println!(
+        "kills: {count} kills, seed {seed}: every file opens; {} words there of {}, {} overwritten, {} calls open",
+        total(&totals.there),
+        total(&totals.written),
+        total(&totals.overwritten),
+        total(&totals.open),
+    );
+}
+
+#[derive(Default)]
+struct Totals {
+    written: AtomicU64,
+    there: AtomicU64,
+    overwritten: AtomicU64,
+    open: AtomicU64,
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+/// The calls of one thread.
+struct Calls {
+    random: Random,
+    open: Vec<u32>,
+}
+
+impl Calls {
+    fn new(thread: usize) -> Self {
+        Self { random: Random(thread as u64 * 0x1234_5678_9ABC_DEF1), open: Vec::with_capacity(64) }
+    }
+
+    fn next(&mut self) -> Event {
+        let random = self.random.next();
+        // Mostly between a few and some thirty deep.
+        if self.open.len() < 2 || self.open.len() < 60 && !random.is_multiple_of(2) {
+            let id = (random >> 8) as u32 % 0xFE000 + 1;
+            self.open.push(id);
+            Event::Enter(id)
+        } else {
+            Event::Exit(self.open.pop().expect("something is open"))
+        }
+    }
+}
+
+/// The page: for each thread its kernel id and how many calls and returns it has recorded.
+fn page(path: &Path) -> &'static [AtomicU64] {
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).expect("the page");
+    let length = NonZeroUsize::new(PAGE).expect("not 0");
+    // SAFETY: a new mapping; what is in there is only reached through atomics, and it is never unmapped.
+    unsafe {
+        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let start = mmap(None, length, protection, MapFlags::MAP_SHARED, file.as_fd(), 0).expect("mapped");
+        std::slice::from_raw_parts(start.cast().as_ptr(), PAGE / 8)
+    }
+}
+
+fn child(folder: &Path) {
+    let page = page(&folder.join("page"));
+    let number: u64 = std::env::var("ANRSCOPE_KILLS_NUMBER").unwrap().parse().unwrap();
+    let (coarse, late) = (number % 2 == 1, number % 4 >= 2);
+    let there = Destination::Folder(folder.to_owned());
+    let mut config = Config::new(if late { Destination::Later } else { there.clone() }, "kills");
+    config.sense_sigquit = false;
+    config.clock = if coarse { Clock::Coarse } else { Clock::Precise };
+    // Small, so that most kills fall on words that take the place of others.
+    config.sizes = Sizes { main_blocks: 8, pool_blocks: 40, ..Sizes::DEFAULT };
+    trace_runtime::start(&config).expect("started");
+    if !late {
+        trace_runtime::wait_for_file(WAIT).expect("a file");
+    }
+    for thread in 1..THREADS {
+        std::thread::spawn(move || write(thread, page));
+    }
+    std::thread::spawn(move || {
+        if late {
+            std::thread::sleep(Duration::from_micros(number % 7 * 500));
+            trace_runtime::set_destination(there);
+            trace_runtime::wait_for_file(WAIT).expect("a file");
+        }
+        println!("there");
+    });
+    write(0, page);
+}
+
+fn write(thread: usize, page: &[AtomicU64]) -> ! {
+    let mut calls = Calls::new(thread);
+    page[thread * 8].store(nix::unistd::gettid().as_raw() as u64, Ordering::SeqCst);
+    let count = &page[thread * 8 + 1];
+    let mut done = 0;
+    loop {
+        match calls.next() {
+            Event::Enter(id) => trace_runtime::enter(id),
+            Event::Exit(id) => trace_runtime::exit(id),
+            _ => unreachable!("calls only"),
+        }
+        done += 1;
+        count.store(done, Ordering::SeqCst);
+    }
+}
+
+fn one(folder: &Path, number: u64, seed: u64, totals: &Totals) {
+    let own = folder.join(number.to_string());
+    std::fs::create_dir(&own).expect("a folder");
+    std::fs::write(own.join("page"), [0; PAGE]).expect("the page");
+    let mut child = Command::new(std::env::current_exe().expect("this program"))
+        .env(ROLE, &own)
+        .env("ANRSCOPE_KILLS_NUMBER", number.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+    assert_eq!(line, "there\n", "kill {number}");
+    let after = Random(seed ^ number.wrapping_mul(0xD6E8_FEB8_6659_FD93)).next() % 20_000;
+    std::thread::sleep(Duration::from_micros(after));
+    child.kill().expect("ours");
+    assert_eq!(child.wait().expect("ours").signal(), Some(9), "kill {number}");
+
+    let file = recording(&own);
+    let recording = Recording::open(std::fs::read(file).expect("readable")).expect("a recording");
+    assert_eq!(recording.faults(), (&[][..], 0), "kill {number}");
+    let header = recording.header();
+    assert_eq!((header.state, header.dropped), (Some(State::Open), 0), "kill {number}");
+    let page = page(&own.join("page"));
+    for thread in 0..THREADS {
+        let at = |field: usize| page[thread * 8 + field].load(Ordering::SeqCst);
+        check(&recording, thread, at(0) as u32, at(1), totals, &format!("kill {number}, thread {thread}"));
+    }
+    std::fs::remove_dir_all(own).expect("the folder is ours");
+}
+
+fn recording(folder: &Path) -> PathBuf {
+    let files = std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
+    files.filter(|path| path.extension().is_some_and(|e| e == "anrscope")).last().expect("a recording")
+}
+
+fn check(recording: &Recording<Vec<u8>>, number: usize, tid: u32, counted: u64, totals: &Totals, what: &str) {
+    let Some(thread) = recording.threads().iter().find(|t| t.tid == tid && t.uid != 0) else {
+        assert_eq!(counted, 0, "{what}: it wrote, and is not there");
+        return;
+    };
+    assert_eq!(thread.main, number == 0, "{what}");
+    // Killed before or after it counted its last one.
+    let written = thread.written();
+    assert!(written == counted || written == counted + 1, "{what}: {written} written, {counted} counted");
+    let mut calls = Calls::new(number);
+    // Calls that the ring has forgotten are open in the log and cannot be in the recording.
+    for _ in 0..thread.overwritten() {
+        calls.next();
+    }
+    let mut forgotten = calls.open.len();
+    let events = events(recording, thread, what);
+    assert_eq!(events.len() as u64, written - thread.overwritten(), "{what}: words are missing");
+    let mut open = Vec::new();
+    for (index, event) in events.into_iter().enumerate() {
+        assert_eq!(event, calls.next(), "{what}: word {}", thread.overwritten() + index as u64);
+        match event {
+            Event::Enter(id) => open.push(id),
+            _ if open.pop().is_none() => forgotten -= 1,
+            _ => {}
+        }
+    }
+    assert_eq!(open, calls.open[forgotten..], "{what}: the calls that are open");
+    for (total, of_this) in [
+        (&totals.written, written),
+        (&totals.there, written - thread.overwritten()),
+        (&totals.overwritten, thread.overwritten()),
+        (&totals.open, open.len() as u64),
+    ] {
+        total.fetch_add(of_this, Ordering::Relaxed);
+    }
+}
+
+fn events(recording: &Recording<Vec<u8>>, thread: &Thread, what: &str) -> Vec<Event> {
+    let mut last = 0;
+    let event = |item: Result<Item, _>| match item.expect("it is in memory") {
+        Item::Event { event: Event::Time(_), .. } => None,
+        Item::Event { time, event } => {
+            assert!(time >= last, "{what}: time runs back");
+            last = time;
+            Some(event)
+        }
+        other => panic!("{what}: {other:?}"),
+    };
+    recording.events(thread).filter_map(event).collect()
+}

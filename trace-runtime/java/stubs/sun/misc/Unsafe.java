@@ -1,0 +1,21 @@
+package sun.misc;
+
+/**
+ * The part of this class that {@code MethodBeat} uses, for the compiler only: {@code javac --release 8} does not
+ * know the class, and the real one is in every runtime.
+ */
+public final class Unsafe {
+    private Unsafe() {}
+
+    public native byte getByte(long address);
+
+    public native int getInt(long address);
+
+    public native void putInt(long address, int value);
+
+    public native long getLong(long address);
+
+    public native void putLong(long address, long value);
+
+    public native void storeFence();
+}

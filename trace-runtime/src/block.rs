@@ -1,0 +1,364 @@
+//! A block's two sides: the writer that fills it and empties it for its next life, and whoever copies it
+//! out meanwhile. Neither waits for the other.
+//!
+//! # Why a copy is right or refused
+//! The writer of a life stores, in this order (`F` is a release fence):
+//! ```text
+//! F  head = EMPTYING  F  sequence, uid, t0, base ...  F  head = 0  F  words  F  head = n  more words  F  head = m ...
+//! ```
+//! The copier loads (`F` is an acquire fence):
+//! ```text
+//! sequence  F  head = h  F  t0, base, words below h  F  head  F  sequence
+//! ```
+//! It accepts if both loads of `sequence` gave the life it asked for, and the second head is neither EMPTYING nor below
+//! `h`.
+//! * `h` is of this life or a later one: the sequence it saw was stored behind the fence behind `head = EMPTYING`.
+//! * What it read below `h` is no older than what `h` published (fence before the store of the head, fence
+//!   after its load).
+//! * Nothing it read is of a later life. If one word were, the fences order that life's `head = EMPTYING` before the
+//!   second load of the head: it gives that, which is refused, or a head that the later life stored,
+//!   and then the last load of `sequence` sees the later sequence, which is refused.
+//!
+//! # What Java writes
+//! In coarse mode Java stores methods' words behind the head, one after the other, and nobody moves the head until the
+//! native writer takes the pen back. So a word that is 0 stands behind the last one: with every word, its writer stores
+//! a 0 behind it *first*; no method's word is 0. A reader of a coarse block goes on from the head as long as it
+//! finds methods' words ([`end`]). What it counts in that way are words of this life:
+//! * after a kill, because every store before the kill is there and none after it: the 0 was stored before
+//!   the word before it;
+//! * beside the writer, if stores become visible in their order, as on x86: whoever sees a word sees the 0 behind it, or what
+//!   the same life has put there since. Elsewhere, where Java stores without a fence, [`open`] stores 0 in *all* words
+//!   before `head = 0`: then whatever is found behind the head that is not 0 is of this life. That some word
+//!   may become visible before the one in front of it does no harm: the reader stops in front of both.
+//! * Typed events are the native writer's, which publishes them by the head, payload and all: a reader that goes on
+//!   from an older head stops in front of them.
+//! * On 32-bit machines Java does not write, and a native word's lower half is stored first: torn, it has no id.
+//!
+//! A head of 0 and a first word of 0 say that there is nothing to copy yet.
+//!
+//! # 32-bit machines
+//! A 64-bit word is stored and loaded as two halves there, so every 64-bit field can be seen torn. Words, `t0`
+//! and `base` never change between the fence that publishes them and the next life: torn ones are either
+//! above the head or of a later life, and refused as above. A torn `sequence` mixes the halves of two lives,
+//! which differ in the upper one only once in 2^32 blocks, four thousand thousand million words.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
+
+use trace_format::layout::{BLOCK_WORDS, ClockMode, EMPTYING, block as at};
+use trace_format::{ids, word};
+
+use crate::sync::{Ordering, fence};
+
+/// The memory of a block. All accesses are relaxed: order comes from the fences here. Offsets are those of
+/// [`trace_format::layout::block`].
+pub(crate) trait BlockMemory {
+    /// Words it has room for.
+    const WORDS: usize;
+    /// A header field of 32 bits.
+    fn load_u32(&self, offset: usize) -> u32;
+    /// Stores a header field of 32 bits.
+    fn store_u32(&self, offset: usize, value: u32);
+    /// A header field of 64 bits; may be torn.
+    fn load_u64(&self, offset: usize) -> u64;
+    /// Stores a header field of 64 bits; a kill may tear it.
+    fn store_u64(&self, offset: usize, value: u64);
+    /// The word at `index`; may be torn.
+    fn load_word(&self, index: usize) -> u64;
+    /// Stores the word at `index`; a kill may tear it.
+    fn store_word(&self, index: usize, value: u64);
+}
+
+/// What a block's header says for one of its lives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Life {
+    /// The writing thread.
+    pub(crate) uid: u32,
+    /// Its kernel id.
+    pub(crate) tid: u32,
+    /// The block's number in its thread, from 0.
+    pub(crate) sequence: u64,
+    /// CLOCK_BOOTTIME ns at its opening.
+    pub(crate) t0: u64,
+    /// Words that the thread wrote in earlier blocks.
+    pub(crate) base: u64,
+    /// How times are taken.
+    pub(crate) mode: ClockMode,
+}
+
+/// Whether stores of one thread become visible to others in their order.
+const IN_ORDER: bool = cfg!(any(target_arch = "x86_64", target_arch = "x86")) && !cfg!(loom);
+
+/// Begins a life. Only the block's writer may call it.
+pub(crate) fn open<B: BlockMemory>(block: &B, life: &Life) {
+    // Whoever sees the block being emptied sees that it was handed out.
+    fence(Ordering::Release);
+    // Before its header changes: nobody believes a header above this head.
+    block.store_u32(at::HEAD, EMPTYING);
+    fence(Ordering::Release);
+    if life.mode == ClockMode::Coarse {
+        prepare(block);
+    }
+    block.store_u64(at::SEQUENCE, life.sequence);
+    block.store_u32(at::UID, life.uid);
+    block.store_u32(at::TID, life.tid);
+    block.store_u32(at::CLOCK_MODE, life.mode as u32);
+    block.store_u64(at::T0, life.t0);
+    block.store_u64(at::BASE, life.base);
+    fence(Ordering::Release);
+    block.store_u32(at::HEAD, 0);
+    fence(Ordering::Release);
+}
+
+/// Makes a block one that Java may write to.
+fn prepare<B: BlockMemory>(block: &B) {
+    let words = if IN_ORDER { 1 } else { B::WORDS };
+    (0..words).for_each(|index| block.store_word(index, 0));
+}
+
+/// As [`publish`], into a block that Java may go on writing to, with room for one word more.
+pub(crate) fn publish_before_java(
+    block: &impl BlockMemory,
+    head: usize,
+    first: u64,
+    payload: &[u64],
+) -> usize {
+    block.store_word(head + 1 + payload.len(), 0);
+    // Java's words come without a fence: for the one that is killed and for machines that keep the order.
+    compiler_fence(Ordering::Release);
+    publish(block, head, first, payload)
+}
+
+/// Publishes what Java has written up to `head`. Only the block's writer may call it.
+pub(crate) fn publish_until(block: &impl BlockMemory, head: usize) {
+    fence(Ordering::Release);
+    block.store_u32(at::HEAD, head as u32);
+}
+
+/// How many words there are from the first on, if `head` are published and Java may have written more.
+pub(crate) fn end<B: BlockMemory>(block: &B, head: usize) -> usize {
+    let is_method = |index: &usize| {
+        let word = block.load_word(*index);
+        // Where the processor keeps the order, so must the compiler.
+        compiler_fence(Ordering::Acquire);
+        ids::is_method(word::id(word))
+    };
+    head + (head..B::WORDS).take_while(is_method).count()
+}
+
+/// Stores the words of one event behind the first `head` and publishes them; gives the new head. Only the
+/// block's writer may call it, with room for all of them.
+#[inline]
+pub(crate) fn publish(block: &impl BlockMemory, head: usize, first: u64, payload: &[u64]) -> usize {
+    block.store_word(head, first);
+    for (i, &word) in payload.iter().enumerate() {
+        block.store_word(head + 1 + i, word);
+    }
+    let head = head + 1 + payload.len();
+    // The words before the head: what is found below it is whole.
+    fence(Ordering::Release);
+    block.store_u32(at::HEAD, head as u32);
+    head
+}
+
+/// Copies what there is of `from`, beside its writer or by it, to `to`, which nobody else writes to. What is
+/// already there of the same life stays there all the time. Gives whether something is.
+pub(crate) fn transfer(from: &RawBlock, to: &RawBlock) -> bool {
+    let sequence = from.load_u64(at::SEQUENCE);
+    fence(Ordering::Acquire);
+    let (short, long) = ([at::UID, at::TID, at::CLOCK_MODE], [at::SEQUENCE, at::T0, at::BASE]);
+    let same = short.iter().all(|&field| from.load_u32(field) == to.load_u32(field))
+        && long.iter().all(|&field| from.load_u64(field) == to.load_u64(field));
+    let mut there = to.load_u32(at::HEAD) as usize;
+    if !same || there > BLOCK_WORDS {
+        there = 0;
+        to.store_u32(at::HEAD, EMPTYING);
+        fence(Ordering::Release);
+        prepare(to);
+        for field in short {
+            to.store_u32(field, from.load_u32(field));
+        }
+        for field in long {
+            to.store_u64(field, from.load_u64(field));
+        }
+        fence(Ordering::Release);
+        to.store_u32(at::HEAD, 0);
+        fence(Ordering::Release);
+    }
+    // The fields are those of this life if it is still `sequence` afterwards: they are stored behind it, before
+    // the first word is published.
+    let seen = read(from, sequence, |head| {
+        for index in there..head {
+            if index + 1 < BLOCK_WORDS {
+                to.store_word(index + 1, 0);
+            }
+            // A kill in between finds the 0.
+            compiler_fence(Ordering::Release);
+            to.store_word(index, from.load_word(index));
+        }
+    });
+    let Seen::There(extent) = seen else { return false };
+    fence(Ordering::Release);
+    to.store_u32(at::HEAD, extent.head as u32);
+    true
+}
+
+/// What became of a life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Seen<T> {
+    /// It is there.
+    There(T),
+    /// It has not begun, or nothing is published of it.
+    NotYet,
+    /// Over: its words are being overwritten.
+    Gone,
+}
+
+/// The head and base of a life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Extent {
+    /// Words in it; not 0.
+    pub(crate) head: usize,
+    /// Words written before it.
+    pub(crate) base: u64,
+    /// When it was opened, BOOTTIME ns.
+    pub(crate) t0: u64,
+}
+
+/// How much is published of the block's life `sequence`.
+#[inline]
+pub(crate) fn look(block: &impl BlockMemory, sequence: u64) -> Seen<Extent> {
+    read(block, sequence, |_| ())
+}
+
+/// Appends to `words` what is published of the block's life `sequence`; appends nothing unless it is there.
+pub(crate) fn copy(block: &impl BlockMemory, sequence: u64, words: &mut Vec<u64>) -> Seen<Extent> {
+    let start = words.len();
+    let seen = read(block, sequence, |head| words.extend((0..head).map(|index| block.load_word(index))));
+    if !matches!(seen, Seen::There(_)) {
+        words.truncate(start);
+    }
+    seen
+}
+
+#[inline]
+fn read<B: BlockMemory>(block: &B, sequence: u64, load_words: impl FnOnce(usize)) -> Seen<Extent> {
+    let before = block.load_u64(at::SEQUENCE);
+    fence(Ordering::Acquire);
+    let published = block.load_u32(at::HEAD);
+    fence(Ordering::Acquire);
+    if before != sequence {
+        return if before < sequence { Seen::NotYet } else { Seen::Gone };
+    }
+    if published == EMPTYING {
+        // For this life, or for the next one, whose sequence is on its way. Whoever asks
+        // knows by the count of blocks handed out which of the two.
+        return Seen::NotYet;
+    }
+    let published = published as usize;
+    if published > B::WORDS {
+        // No writer of ours: whoever wrote into our memory, nothing beyond the block is read.
+        return Seen::Gone;
+    }
+    let coarse = block.load_u32(at::CLOCK_MODE) == ClockMode::Coarse as u32;
+    let head = if coarse { end(block, published) } else { published };
+    let extent = Extent { head, base: block.load_u64(at::BASE), t0: block.load_u64(at::T0) };
+    load_words(head);
+    fence(Ordering::Acquire);
+    let after = block.load_u32(at::HEAD);
+    fence(Ordering::Acquire);
+    if after == EMPTYING || (after as usize) < published || block.load_u64(at::SEQUENCE) != sequence {
+        return Seen::Gone;
+    }
+    if head == 0 { Seen::NotYet } else { Seen::There(extent) }
+}
+
+/// A block of the mapping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawBlock(NonNull<u8>);
+
+// SAFETY: it is only a place; what may be done there at the same time is ruled by `BlockMemory`'s atomics.
+unsafe impl Send for RawBlock {}
+// SAFETY: as above.
+unsafe impl Sync for RawBlock {}
+
+impl RawBlock {
+    /// The block at `start`.
+    ///
+    /// # Safety
+    /// A block's length from `start`, which is a multiple of 8, must be memory that is never freed and only
+    /// reached through atomics while this is used.
+    pub(crate) const unsafe fn new(start: NonNull<u8>) -> Self {
+        Self(start)
+    }
+
+    /// Where it is.
+    pub(crate) const fn start(self) -> NonNull<u8> {
+        self.0
+    }
+
+    #[inline]
+    fn u32(&self, offset: usize) -> &AtomicU32 {
+        debug_assert!(offset < trace_format::layout::BLOCK_LEN && offset.is_multiple_of(4));
+        // SAFETY: inside of the block and aligned, as `new` was promised and offsets are constants or follow
+        // from an index below `WORDS`.
+        unsafe { AtomicU32::from_ptr(self.0.add(offset).cast().as_ptr()) }
+    }
+
+    #[inline]
+    fn u64(&self, offset: usize) -> &AtomicU64 {
+        debug_assert!(offset < trace_format::layout::BLOCK_LEN && offset.is_multiple_of(8));
+        // SAFETY: as for `u32`.
+        unsafe { AtomicU64::from_ptr(self.0.add(offset).cast().as_ptr()) }
+    }
+}
+
+impl BlockMemory for RawBlock {
+    const WORDS: usize = BLOCK_WORDS;
+
+    #[inline]
+    fn load_u32(&self, offset: usize) -> u32 {
+        self.u32(offset).load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn store_u32(&self, offset: usize, value: u32) {
+        self.u32(offset).store(value, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn load_u64(&self, offset: usize) -> u64 {
+        if cfg!(target_pointer_width = "64") {
+            self.u64(offset).load(Ordering::Relaxed)
+        } else {
+            // One instruction would need a lock or a helper on some of these machines, and the writer in Java
+            // uses two stores anyway.
+            u64::from(self.load_u32(offset)) | u64::from(self.load_u32(offset + 4)) << 32
+        }
+    }
+
+    #[inline]
+    fn store_u64(&self, offset: usize, value: u64) {
+        if cfg!(target_pointer_width = "64") {
+            self.u64(offset).store(value, Ordering::Relaxed);
+        } else {
+            self.store_u32(offset, value as u32);
+            self.store_u32(offset + 4, (value >> 32) as u32);
+        }
+    }
+
+    #[inline]
+    fn load_word(&self, index: usize) -> u64 {
+        assert!(index < BLOCK_WORDS);
+        self.load_u64(at::WORDS + index * 8)
+    }
+
+    #[inline]
+    fn store_word(&self, index: usize, value: u64) {
+        debug_assert!(index < BLOCK_WORDS);
+        self.store_u64(at::WORDS + index * 8, value);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

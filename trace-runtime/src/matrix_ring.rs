@@ -1,0 +1,268 @@
+//! Matrix's own ring, for apps in compat mode that hand its `long[]` on to tools of theirs.
+//!
+//! It does what `AppMethodBeat` of Matrix 2.1.0 does, word for word, faults included; the recorder's own ring is
+//! `crate::ring`. Known faults, kept on purpose:
+//! * a record stays "valid" over words of the next lap when a newer one with a smaller index is before it in
+//!   the list: only the first is looked at;
+//! * a slice of a single word comes back empty;
+//! * a negative id is written as it is: −1 sets bits 43 to 63, so that its exit decodes as an enter of 0xFFFFF;
+//! * what is written before the first enter has the absolute time in it.
+//!
+//! Left out is what needs Matrix's logging: its guard against an enter from inside of an enter can only be
+//! met when its own log calls instrumented code, and this logs nothing. The tests run it against
+//! sequences played by the original.
+//!
+//! One thread writes; like the original, it takes no lock. The time is whatever the caller says `uptimeMillis` is.
+
+use trace_format::ids::{DISPATCH, INVALID};
+
+/// Bits of the time field (`AppMethodBeat`: 43, in milliseconds since its base).
+const TIME_MASK: i64 = (1 << 43) - 1;
+
+/// Where `AppMethodBeat` is in its life, with its numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(i32)]
+enum Status {
+    Released = -3,
+    Stopped = -1,
+    Ready = 1,
+    Started = 2,
+    /// Nothing entered yet.
+    Default = i32::MAX,
+}
+
+/// A record of the list, Matrix's `IndexRecord`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct IndexRecord(u64);
+
+/// The ring.
+#[derive(Debug)]
+pub struct MatrixRing {
+    buffer: Vec<i64>,
+    /// Where the next word goes; the length of the buffer before it wraps.
+    index: usize,
+    /// Where the last word went; −1 before the first.
+    last: i64,
+    base: i64,
+    /// What the next word's time will be.
+    now: i64,
+    status: Status,
+    /// Number and index, in the order of the list. A record that is not in here is invalid.
+    records: Vec<(u64, i64)>,
+    next_record: u64,
+}
+
+impl MatrixRing {
+    /// A ring of `capacity` words (Matrix: 1,000,000), made when `uptimeMillis` was `base`.
+    ///
+    /// # Panics
+    /// If `capacity` is 0.
+    #[must_use]
+    pub fn new(capacity: usize, base: i64) -> Self {
+        assert!(capacity > 0, "a ring of no words");
+        Self {
+            buffer: vec![0; capacity],
+            index: 0,
+            last: -1,
+            base,
+            now: base,
+            status: Status::Default,
+            records: Vec::new(),
+            next_record: 0,
+        }
+    }
+
+    /// `AppMethodBeat.i` on the main thread.
+    pub fn enter(&mut self, id: i32, uptime: i64) {
+        if self.status <= Status::Stopped || id >= INVALID as i32 {
+            return;
+        }
+        if self.status == Status::Default {
+            self.now = uptime - self.base;
+            self.status = Status::Ready;
+        }
+        self.write(id, true, uptime);
+    }
+
+    /// `AppMethodBeat.o` on the main thread.
+    pub fn exit(&mut self, id: i32, uptime: i64) {
+        if self.status <= Status::Stopped || id >= INVALID as i32 {
+            return;
+        }
+        self.write(id, false, uptime);
+    }
+
+    fn write(&mut self, id: i32, enter: bool, uptime: i64) {
+        if self.index >= self.buffer.len() {
+            self.index = 0;
+        }
+        if id == DISPATCH as i32 {
+            self.now = uptime - self.base;
+        }
+        let enter = if enter { 1_i64 << 63 } else { 0 };
+        self.buffer[self.index] = enter | (i64::from(id) << 43) | (self.now & TIME_MASK);
+        self.check_pileup(self.index as i64);
+        self.last = self.index as i64;
+        self.index += 1;
+    }
+
+    fn check_pileup(&mut self, index: i64) {
+        let end = self.buffer.len() as i64 - 1;
+        let passed = |record: i64| record == index || (record == -1 && self.last == end);
+        let gone = self.records.iter().take_while(|(_, record)| passed(*record)).count();
+        self.records.drain(..gone);
+    }
+
+    /// A Looper message begins, or the clock thread ticks: refreshes the time.
+    pub fn refresh(&mut self, uptime: i64) {
+        self.now = uptime - self.base;
+    }
+
+    /// `maskIndex`: a record of the word written last.
+    pub fn mask_index(&mut self) -> IndexRecord {
+        let index = self.index as i64 - 1;
+        let at = self.records.iter().position(|(_, other)| *other >= index).unwrap_or(self.records.len());
+        let record = self.next_record;
+        self.next_record += 1;
+        self.records.insert(at, (record, index));
+        IndexRecord(record)
+    }
+
+    /// `IndexRecord.release`.
+    pub fn release(&mut self, record: IndexRecord) {
+        self.records.retain(|(number, _)| *number != record.0);
+    }
+
+    /// Whether Matrix takes the record for valid.
+    #[must_use]
+    pub fn is_valid(&self, record: IndexRecord) -> bool {
+        self.index_of(record).is_some()
+    }
+
+    fn index_of(&self, record: IndexRecord) -> Option<i64> {
+        self.records.iter().find(|(number, _)| *number == record.0).map(|(_, index)| *index)
+    }
+
+    /// The records that Matrix takes for valid with their indices, in the order of its list.
+    pub fn records(&self) -> impl Iterator<Item = (IndexRecord, i64)> {
+        self.records.iter().map(|(number, index)| (IndexRecord(*number), *index))
+    }
+
+    /// `copyData`: the words from the record to the last one.
+    #[must_use]
+    pub fn copy_data(&self, start: IndexRecord) -> Vec<i64> {
+        let Some(start) = self.index_of(start) else { return Vec::new() };
+        if self.buffer.is_empty() {
+            return Vec::new();
+        }
+        let (start, end) = (start.max(0) as usize, self.index.saturating_sub(1));
+        match end.cmp(&start) {
+            std::cmp::Ordering::Greater => self.buffer[start..=end].to_vec(),
+            std::cmp::Ordering::Less => [&self.buffer[start..], &self.buffer[..=end]].concat(),
+            std::cmp::Ordering::Equal => Vec::new(),
+        }
+    }
+
+    /// `onStart`. Before the first enter and after [`MatrixRing::release_buffer`] it changes nothing.
+    pub fn start(&mut self) {
+        if matches!(self.status, Status::Ready | Status::Stopped) {
+            self.status = Status::Started;
+        }
+    }
+
+    /// `onStop`.
+    pub fn stop(&mut self) {
+        if self.status == Status::Started {
+            self.status = Status::Stopped;
+        }
+    }
+
+    /// `forceStop`.
+    pub fn force_stop(&mut self) {
+        self.status = Status::Stopped;
+    }
+
+    /// `realRelease`, 10 s after class load: gives the memory back for good unless it was started.
+    pub fn release_buffer(&mut self) {
+        if self.status <= Status::Ready || self.status == Status::Default {
+            self.buffer = Vec::new();
+            self.status = Status::Released;
+        }
+    }
+
+    /// `isAlive`.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.status >= Status::Started
+    }
+
+    /// All words, as Matrix dumps them.
+    #[must_use]
+    pub fn buffer(&self) -> &[i64] {
+        &self.buffer
+    }
+
+    /// `sIndex`.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The time that the next word would have, in ms.
+    #[must_use]
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shielded_record_stays_valid_over_the_next_lap() {
+        let mut ring = MatrixRing::new(4, 0);
+        (1..=4).for_each(|id| ring.enter(id, 1));
+        let old = ring.mask_index();
+        ring.enter(5, 1);
+        // A smaller index: it goes before the old one, and is never struck out before the next lap.
+        let newer = ring.mask_index();
+        (6..=8).for_each(|id| ring.enter(id, 1));
+        assert!(ring.is_valid(old) && ring.is_valid(newer), "Matrix thinks so");
+        let id = |word: &i64| (*word >> 43) & 0xF_FFFF;
+        assert_eq!(ring.copy_data(newer).iter().map(id).collect::<Vec<_>>(), [5, 6, 7, 8]);
+        assert_eq!(ring.copy_data(old), [0_i64; 0], "and a single word is none");
+    }
+
+    #[test]
+    fn the_exit_of_minus_one_decodes_as_an_enter() {
+        let mut ring = MatrixRing::new(4, 0);
+        ring.enter(1, 0);
+        ring.exit(-1, 0);
+        assert_eq!(ring.buffer()[1], -1_i64 << 43);
+        ring.enter(0xF_FFFF, 0);
+        assert_eq!(ring.index(), 2);
+    }
+
+    #[test]
+    fn stopped_it_writes_nothing_and_released_it_never_does_again() {
+        let mut ring = MatrixRing::new(4, 0);
+        ring.start();
+        assert!(ring.is_alive(), "before the first enter the number is the largest of all");
+        ring.enter(1, 0);
+        assert!(!ring.is_alive(), "start before the first enter was lost");
+        ring.start();
+        ring.stop();
+        ring.enter(2, 0);
+        assert_eq!(ring.index(), 1);
+        ring.start();
+        ring.release_buffer();
+        assert!(ring.is_alive(), "started in time, it is kept");
+        ring.stop();
+        ring.release_buffer();
+        ring.start();
+        ring.enter(3, 0);
+        let record = ring.mask_index();
+        assert!(!ring.is_alive() && ring.copy_data(record).is_empty());
+    }
+}

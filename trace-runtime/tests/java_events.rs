@@ -1,0 +1,174 @@
+//! A real JVM that records: both clocks, all kinds of events mixed, against the program's own logs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use trace_format::event::Change;
+use trace_format::{Event, Item, Recording, Thread};
+
+/// An empty folder of this name, with the compiled program in it.
+fn folder(name: &str, program: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("javac")
+        .args(["-nowarn", "-cp"])
+        .arg(here.join("java/classes"))
+        .arg("-d")
+        .arg(&folder)
+        .arg(here.join("tests/java").join(program).with_extension("java"))
+        .output()
+        .expect("javac: run scripts/test, which installs a JDK");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder
+}
+
+/// Runs a class there, recorded into that folder, and gives what it printed; nothing may be on its stderr.
+fn java(folder: &Path, properties: &[&str], words: &[&str]) -> String {
+    // Test binaries lie in deps, examples beside that.
+    let own = std::env::current_exe().unwrap();
+    let library = own.parent().and_then(Path::parent).unwrap().join("examples/liblibrary.so");
+    let home = std::env::var_os("ANRSCOPE_TEST_JAVA");
+    let Output { status, stdout, stderr } = Command::new(home.unwrap_or("java".into()))
+        .arg(format!("-Xbootclasspath/a:{}/java/classes", env!("CARGO_MANIFEST_DIR")))
+        .arg(format!("-Danrscope.lib={}", library.display()))
+        .arg(format!("-Danrscope.dir={}", folder.display()))
+        .args(properties)
+        .arg("-cp")
+        .arg(folder)
+        .args(words)
+        .output()
+        .expect("java: run scripts/test, which installs a JDK");
+    assert_eq!(String::from_utf8_lossy(&stderr), "", "{status}");
+    assert!(status.success(), "{status}");
+    String::from_utf8(stdout).unwrap()
+}
+
+fn recording(folder: &Path) -> Recording<Vec<u8>> {
+    let files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|x| x == "anrscope"))
+        .collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let recording = Recording::open(std::fs::read(&files[0]).unwrap()).unwrap();
+    assert_eq!(recording.faults(), (&[][..], 0));
+    recording
+}
+
+fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> {
+    recording
+        .events(thread)
+        .map(|item| match item.unwrap() {
+            Item::Event { time, event } => (time, event),
+            other => panic!("{other:?} in {thread:?}"),
+        })
+        .collect()
+}
+
+fn thread<'a>(recording: &'a Recording<Vec<u8>>, name: &str) -> &'a Thread {
+    let mut named = recording.threads().iter().filter(|t| t.name.as_deref() == Some(name));
+    named.next().unwrap_or_else(|| panic!("no thread {name}"))
+}
+
+/// Runs Mixed, and holds every thread's events against its log.
+fn mixed(name: &str, clock: &str, change: &str) {
+    const EVENTS: usize = 200_000;
+    let folder = folder(name, "Mixed");
+    let logs = folder.to_str().unwrap();
+    let begun = native_signal::boottime_ns();
+    let properties = [clock, "-Danrscope.mainWords=4000000", "-Danrscope.poolWords=4000000"];
+    let printed = java(&folder, &properties, &["Mixed", logs, "7", &EVENTS.to_string(), change]);
+    let ended = native_signal::boottime_ns();
+    assert_eq!(printed.trim(), "allocated 0 0 0 0");
+
+    let recording = recording(&folder);
+    assert_eq!((recording.header().dropped, recording.texts().overflow()), (0, 0));
+    for name in ["main", "mixed-0", "mixed-1", "mixed-2"] {
+        let log = std::fs::read(folder.join(name).with_extension("log")).unwrap();
+        let log: Vec<u32> = log.chunks_exact(4).map(|b| u32::from_be_bytes(b.try_into().unwrap())).collect();
+        assert_eq!(log.len(), EVENTS);
+        let thread = thread(&recording, name);
+        assert_eq!(thread.overwritten(), 0);
+        let events = events(&recording, thread);
+        // Main has written more since.
+        assert!(events.len() >= EVENTS, "{name}: {}", events.len());
+        for (n, ((time, event), logged)) in events.iter().zip(&log).enumerate() {
+            let expected = match event {
+                Event::Enter(id) => id | 1 << 31,
+                Event::Exit(id) => *id,
+                Event::WaitBegin(_) => 0x4000_0000,
+                Event::WaitEnd => 0x4000_0001,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(expected, *logged, "{name}, event {n}");
+            // A time that ran back would read as two hours later.
+            assert!(
+                (begun..=ended + 1_000_000).contains(time),
+                "{name}, event {n}: {time} not in {begun} to {ended}"
+            );
+        }
+    }
+}
+
+#[test]
+fn coarse_and_typed_events_share_one_order_and_allocate_nothing() {
+    mixed("mixed-coarse", "-Danrscope.clock=coarse", "false");
+}
+
+#[test]
+fn the_clock_may_change_at_any_moment() {
+    mixed("mixed-changing", "-Danrscope.clock=precise", "true");
+}
+
+#[test]
+fn without_unsafe_coarse_events_cross_and_are_the_same() {
+    // As on a JVM that would print a warning.
+    mixed("mixed-crossing", "-Djava.specification.version=24", "true");
+}
+
+#[test]
+fn what_is_switched_off_is_not_recorded_and_the_recording_says_since_when() {
+    for clock in ["coarse", "precise"] {
+        let folder = folder(&format!("controlled-{clock}"), "Controlled");
+        let clock_property = format!("-Danrscope.clock={clock}");
+        java(
+            &folder,
+            &[&clock_property, "-Xshare:off", "-Djava.system.class.loader=Controlled"],
+            &["Controlled"],
+        );
+        let recording = recording(&folder);
+        let main = events(&recording, &recording.threads()[0]);
+        // The class loader's own, which began while MethodBeat was being initialised, come in pairs.
+        let mut depth = 0;
+        for (_, event) in &main {
+            match event {
+                Event::Enter(9) => depth += 1,
+                Event::Exit(9) => depth -= 1,
+                _ => {}
+            }
+            assert!(depth >= 0, "an end without its begin");
+        }
+        assert_eq!(depth, 0);
+        let calls: Vec<_> =
+            main.iter().map(|(_, e)| *e).filter(|e| !matches!(e, Event::Enter(9) | Event::Exit(9))).collect();
+        let expected: Vec<_> =
+            [5, 6, 8, 5, 10].into_iter().flat_map(|id| [Event::Enter(id), Event::Exit(id)]).collect();
+        assert_eq!(calls, expected, "{clock}");
+
+        let service = events(&recording, recording.service().expect("a service ring"));
+        let changes: Vec<_> = service
+            .iter()
+            .filter_map(|(_, e)| if let Event::Control(c) = e { Some((c.change, c.method)) } else { None })
+            .collect();
+        let expected = [
+            (Change::MethodOff, 5),
+            (Change::Paused, 0),
+            (Change::Resumed, 0),
+            (Change::MethodOn, 5),
+            (Change::Precise, 0),
+        ];
+        assert_eq!(changes, expected);
+    }
+}

@@ -1,0 +1,339 @@
+//! SIGQUIT in processes that play ART: every thread blocks it, and a thread "Signal Catcher" takes it by sigwait.
+
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
+use std::process::Child;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::begin;
+use nix::libc;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
+use trace_format::event::{Event, Forward, Message};
+use trace_format::section::SectionKind;
+use trace_format::verdict::{Confidence, Counters, Outcome, Sender, Verdict};
+use trace_format::{Item, Recording};
+use trace_runtime::{Config, Destination, ProcessInError, Target, Thresholds, TraceTextSource, Writer};
+
+use super::{line, only_recording, spawn};
+
+/// How many SIGQUITs the catcher has taken.
+static CAUGHT: AtomicU32 = AtomicU32::new(0);
+
+/// Blocks SIGQUIT here and in all threads to come, and starts the catcher, which calls `answer` for each.
+fn play_art(answer: impl Fn(u32) + Send + 'static) {
+    let mut sigquit = SigSet::empty();
+    sigquit.add(Signal::SIGQUIT);
+    sigquit.thread_block().unwrap();
+    let (named, ready) = std::sync::mpsc::channel();
+    let catch = move || {
+        // A thread gives itself its name, and by that the sensor knows it.
+        named.send(()).unwrap();
+        loop {
+            sigquit.wait().unwrap();
+            answer(CAUGHT.fetch_add(1, Ordering::SeqCst) + 1);
+        }
+    };
+    thread::Builder::new().name("Signal Catcher".to_owned()).spawn(catch).unwrap();
+    ready.recv().unwrap();
+}
+
+/// Waits for something that is bound to come.
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !done() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "{what} did not come");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The child waits here until its parent kills it.
+fn say_and_stay(word: &str) -> ! {
+    println!("{word}");
+    loop {
+        thread::park();
+    }
+}
+
+fn own_recording(config: &Config) -> Recording<Vec<u8>> {
+    let Destination::Folder(folder) = &config.destination else { panic!() };
+    only_recording(folder)
+}
+
+fn in_a_message() {
+    let target = trace_runtime::text("com.example.Handler");
+    trace_runtime::message_begin(&Message { target, ..Message::default() });
+}
+
+pub(super) fn child(role: &str, mut config: Config) {
+    match role {
+        "judged" => {
+            play_art(|_| {});
+            begin(&config);
+            trace_runtime::set_foreground(true);
+            let (mut polls, me) = (0, (std::process::id() as i32, nix::unistd::getuid().as_raw()));
+            trace_runtime::set_error_state_source(Some(Box::new(move || {
+                assert_eq!(thread::current().name(), Some("anrscope-polls"));
+                let before = verdicts(&own_recording(&config));
+                assert_eq!(before.len(), 1, "what is known is in the file before the system is asked");
+                polls += 1;
+                let not_responding = |pid, uid| ProcessInError { pid, uid, not_responding: true };
+                if polls < 2 { vec![not_responding(1, 1)] } else { vec![not_responding(me.0, me.1)] }
+            })));
+            in_a_message();
+            say_and_stay("ready");
+        }
+        "panics" => {
+            play_art(|_| {});
+            begin(&config);
+            trace_runtime::set_error_state_source(Some(Box::new(|| -> Vec<ProcessInError> {
+                // A panic without its message on stderr.
+                std::panic::resume_unwind(Box::new("a fault of the embedder's"))
+            })));
+            in_a_message();
+            say_and_stay("ready");
+        }
+        "own-dump" => {
+            play_art(|_| {});
+            assert_eq!(trace_runtime::dump(), Err(trace_runtime::DumpError::NotRecording));
+            begin(&config);
+            in_a_message();
+            trace_runtime::message_end();
+            trace_runtime::dump().unwrap();
+            wait_until("the catcher's answer", || CAUGHT.load(Ordering::SeqCst) == 1);
+            wait_until("the verdict", || !verdicts(&own_recording(&config)).is_empty());
+        }
+        "storm" => {
+            play_art(|_| {});
+            begin(&config);
+            // On a busy machine the sensor's thread lags behind, and tells several at once.
+            let mut caught = 0;
+            while !has_notice(&own_recording(&config)) {
+                assert!(caught < 20_000, "no notice after {caught} requests");
+                for _ in 0..100 {
+                    trace_runtime::dump().unwrap();
+                    caught += 1;
+                    wait_until("the catcher's answer", || CAUGHT.load(Ordering::SeqCst) >= caught);
+                }
+            }
+            // The notice goes another way than the sections.
+            wait_until("the last verdict", || verdicts(&own_recording(&config)).len() == 1_000);
+        }
+        "passive" => {
+            play_art(|_| {});
+            config.thresholds =
+                Thresholds { suspect_ns: 50_000_000, stall_ns: 200_000_000, tick_ns: 5_000_000 };
+            // Not on the group leader, which keeps SIGQUIT closed: nothing can be sensed.
+            let recorded_main = thread::spawn(move || {
+                begin(&config);
+                in_a_message();
+                say_and_stay("ready");
+            });
+            recorded_main.join().unwrap();
+        }
+        "displaced" => {
+            play_art(|_| {});
+            begin(&config);
+            in_a_message();
+            trace_runtime::message_end();
+            extern "C" fn theirs(_: libc::c_int) {}
+            // SAFETY: a handler that does nothing, for a signal that nobody sends here.
+            let before = unsafe { libc::signal(libc::SIGQUIT, theirs as *const () as libc::sighandler_t) };
+            assert_ne!(before, libc::SIG_ERR);
+            wait_until("the notice", || {
+                in_a_message();
+                trace_runtime::message_end();
+                has_notice(&own_recording(&config))
+            });
+            // Once is enough: two more looks, a second apart.
+            for _ in 0..3 {
+                thread::sleep(Duration::from_millis(1_050));
+                in_a_message();
+                trace_runtime::message_end();
+            }
+        }
+        "texts" => {
+            play_art(|number| {
+                let mut out = std::io::stdout();
+                for part in ["dump ", &number.to_string(), "\n"] {
+                    out.write_all(part.as_bytes()).unwrap();
+                    out.flush().unwrap();
+                }
+            });
+            begin(&config);
+            let source = TraceTextSource { target: Target::program(), writer: Writer::SignalCatcher };
+            trace_runtime::capture_trace_text(source);
+            for dump in 1..=2 {
+                trace_runtime::dump().unwrap();
+                wait_until("the dump's text", || texts(&own_recording(&config)).len() == dump);
+                // The hook is placed again after the text was handed over.
+                thread::sleep(Duration::from_millis(500));
+            }
+        }
+        other => panic!("no role {other}"),
+    }
+}
+
+fn payloads(recording: &Recording<Vec<u8>>, kind: SectionKind) -> Vec<Vec<u8>> {
+    let sections = recording.sections().iter().filter(|section| section.kind == Some(kind));
+    sections.map(|section| recording.payload(section).unwrap().unwrap()).collect()
+}
+
+fn verdicts(recording: &Recording<Vec<u8>>) -> Vec<Verdict> {
+    payloads(recording, SectionKind::Verdict).iter().map(|p| Verdict::parse(p).expect("a verdict")).collect()
+}
+
+fn texts(recording: &Recording<Vec<u8>>) -> Vec<(u64, Vec<u8>)> {
+    let split = |payload: Vec<u8>| {
+        let (time, text) = payload.split_first_chunk().unwrap();
+        (u64::from_le_bytes(*time), text.to_owned())
+    };
+    payloads(recording, SectionKind::DumpText).into_iter().map(split).collect()
+}
+
+fn service_events(recording: &Recording<Vec<u8>>) -> Vec<Event> {
+    let Some(ring) = recording.service() else { return Vec::new() };
+    let event = |item| if let Ok(Item::Event { event, .. }) = item { Some(event) } else { None };
+    recording.events(ring).filter_map(event).collect()
+}
+
+/// For a file that is being written: the text lies before the events, so one that came while the file was read has none.
+fn has_notice(recording: &Recording<Vec<u8>>) -> bool {
+    service_events(recording).iter().any(|event| matches!(event, Event::Notice(_)))
+}
+
+fn notices(recording: &Recording<Vec<u8>>) -> Vec<String> {
+    let text = |event| match event {
+        Event::Notice(text) => Some(recording.texts().get(text).unwrap().to_owned()),
+        _ => None,
+    };
+    service_events(recording).into_iter().filter_map(text).collect()
+}
+
+fn codes(verdict: &Verdict) -> Vec<&str> {
+    verdict.reasons.iter().map(|reason| reason.code.as_str()).collect()
+}
+
+/// A child that has said that it is ready.
+fn ready(role: &str, folder: &Path) -> Child {
+    let mut child = spawn(role, folder);
+    assert_eq!(line(&mut BufReader::new(child.stdout.as_mut().unwrap())), "ready");
+    child
+}
+
+fn send_sigquit(child: &Child) {
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGQUIT).unwrap();
+}
+
+/// Waits until the recording in `folder` is as wanted, then kills the child.
+fn when(folder: &Path, mut child: Child, what: &str, done: impl Fn(&Recording<Vec<u8>>) -> bool) {
+    wait_until(what, || {
+        assert_eq!(child.try_wait().unwrap(), None, "the child lives");
+        done(&only_recording(folder))
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Runs a child to its own end, and gives what it wrote.
+fn to_its_end(role: &str, folder: &Path) -> (u32, Vec<u8>) {
+    let mut child = spawn(role, folder);
+    let mut output = Vec::new();
+    child.stdout.take().unwrap().read_to_end(&mut output).unwrap();
+    assert!(child.wait().unwrap().success());
+    (child.id(), output)
+}
+
+pub(super) fn judged(folder: &Path) {
+    let child = ready("judged", folder);
+    send_sigquit(&child);
+    when(folder, child, "the second verdict", |recording| verdicts(recording).len() == 2);
+    let recording = only_recording(folder);
+    let signals: Vec<_> = service_events(&recording)
+        .into_iter()
+        .filter_map(|event| if let Event::Sigquit(signal) = event { Some(signal) } else { None })
+        .collect();
+    let [first, second] = &verdicts(&recording)[..] else { panic!() };
+    assert_eq!(signals, [first.sigquit], "the section says what the event says");
+    assert_eq!(second.sigquit, first.sigquit);
+    assert_eq!(
+        (first.sigquit.si_pid, first.sigquit.forward, first.sender, first.foreground),
+        (std::process::id(), Forward::Catcher, Sender::OwnApp, Some(true))
+    );
+    assert!(first.sigquit.stuck_since > 0 && first.sigquit.stuck_since <= first.sigquit.sensed);
+    assert_eq!((first.reconsidered, first.outcome), (false, Outcome::DumpRequested));
+    assert_eq!(codes(first), ["sent-by", "main-in-time", "error-state-not-asked"]);
+    assert_eq!(first.counters, Counters { sensed: 1, forwarded: 1, ..Counters::default() });
+    assert_eq!((second.reconsidered, second.outcome), (true, Outcome::Anr));
+    assert_eq!(second.confidence, Confidence::High);
+    assert_eq!(codes(second), ["sent-by", "main-in-time", "error-state-ours"]);
+    assert!(second.reasons[2].text.ends_with("(poll 2)"), "{second:?}");
+}
+
+pub(super) fn source_that_panics(folder: &Path) {
+    let mut child = ready("panics", folder);
+    send_sigquit(&child);
+    wait_until("the notice", || has_notice(&only_recording(folder)));
+    assert_eq!(child.try_wait().unwrap(), None);
+    send_sigquit(&child);
+    when(folder, child, "the second signal's verdict", |recording| verdicts(recording).len() == 2);
+    let recording = only_recording(folder);
+    assert!(verdicts(&recording).iter().all(|verdict| !verdict.reconsidered));
+    let notices = notices(&recording);
+    assert!(matches!(&notices[..], [only] if only.contains("panicked")), "{notices:?}");
+}
+
+pub(super) fn own_dump(folder: &Path) {
+    let (pid, _) = to_its_end("own-dump", folder);
+    let [verdict] = &verdicts(&only_recording(folder))[..] else { panic!() };
+    assert_eq!((verdict.sigquit.si_pid, verdict.sender), (pid, Sender::Ourselves));
+    assert_eq!((verdict.outcome, verdict.confidence), (Outcome::DumpRequested, Confidence::High));
+    assert_eq!(codes(verdict), ["sent-by", "asked-by-us"]);
+}
+
+pub(super) fn storm(folder: &Path) {
+    to_its_end("storm", folder);
+    let recording = only_recording(folder);
+    assert_eq!(verdicts(&recording).len(), 1_000);
+    let notices = notices(&recording);
+    assert!(matches!(&notices[..], [only] if only.contains("there were 1000")), "{notices:?}");
+}
+
+pub(super) fn seen_passively(folder: &Path) {
+    let child = ready("passive", folder);
+    // The first tick of the stall looks at the catcher, and the next look is a second later.
+    thread::sleep(Duration::from_millis(600));
+    send_sigquit(&child);
+    when(folder, child, "the verdict", |recording| !verdicts(recording).is_empty());
+    let recording = only_recording(folder);
+    assert!(notices(&recording)[0].contains("LeaderClosed"), "{:?}", notices(&recording));
+    let [verdict] = &verdicts(&recording)[..] else { panic!() };
+    assert_eq!((verdict.sigquit.forward, verdict.sender), (Forward::Passive, Sender::Unknown));
+    assert!(service_events(&recording).contains(&Event::Sigquit(verdict.sigquit)));
+    // Of a sender that nobody knows and a main that is a second or two late, little can be said.
+    assert_eq!(verdict.confidence, Confidence::Low);
+    assert_eq!((verdict.counters.sensed, verdict.sigquit.si_pid), (0, 0));
+    assert!(verdict.sigquit.stuck_since > 0);
+}
+
+pub(super) fn displaced(folder: &Path) {
+    to_its_end("displaced", folder);
+    let notices = notices(&only_recording(folder));
+    let program = std::env::current_exe().unwrap();
+    let program = program.file_name().unwrap().to_string_lossy();
+    let wanted = format!("SIGQUIT was taken over by a handler in {program} (at +0x");
+    assert!(matches!(&notices[..], [only] if only.starts_with(&wanted)), "{notices:?}");
+}
+
+pub(super) fn dump_texts(folder: &Path) {
+    let (_, output) = to_its_end("texts", folder);
+    let recording = only_recording(folder);
+    let texts = texts(&recording);
+    let signals: Vec<_> = verdicts(&recording).iter().map(|verdict| verdict.sigquit.sensed).collect();
+    let found: Vec<_> = texts.iter().map(|(time, text)| (*time, text.as_slice())).collect();
+    assert_eq!(found, [(signals[0], &b"dump 1\n"[..]), (signals[1], &b"dump 2\n"[..])]);
+    assert_eq!(output, b"dump 1\ndump 2\n");
+    assert_eq!(notices(&recording), [] as [String; 0]);
+}
