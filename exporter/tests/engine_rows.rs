@@ -321,12 +321,12 @@ fn the_deepest_slice_that_is_shown_says_how_much_is_below_it() {
 fn slices_of_equal_times_keep_their_nesting() {
     let mut b = RecordingBuilder::new(9, "ties");
     let name = b.text("android.os.Handler");
-    let message = Message { target: name, callback: name, what: 1, due: 0 };
+    let message = Message { target: name, callback: name, what: 1, ..Message::default() };
     let bytes = b
         .main("main", |t| {
             // Parent and children begin and end together, three deep; then siblings at one time.
             t.event(S, Event::MessageBegin(message))
-                .event(S, Event::FrameBegin(Frame { vsync: 1, intended: 0, interval: 0 }))
+                .event(S, Event::FrameBegin(Frame { vsync: 1, ..Frame::default() }))
                 .event(S, Event::StageBegin(Stage::Input))
                 .event(2 * S, Event::StageEnd(Stage::Input))
                 .event(2 * S, Event::FrameEnd)

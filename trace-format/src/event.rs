@@ -21,9 +21,9 @@ pub const MAX_PAYLOAD: usize = 15;
 pub mod types {
     /// The full time, before a gap that the 43-bit field cannot express. Payload: time.
     pub const TIME: u8 = 0x01;
-    /// A Looper message. Begin: target and callback text, `what` and flags, time it was due.
+    /// A Looper message. Begin: target and callback text, `what` and the handler's identity, time it was due.
     pub const MESSAGE: u8 = 0x02;
-    /// `Choreographer#doFrame`. Begin: vsync id, intended vsync time, frame interval in ns.
+    /// `Choreographer#doFrame`. Begin: vsync id, intended vsync time, frame interval in ns, and 1 if its stages are estimated.
     pub const FRAME: u8 = 0x03;
     /// A wait. Begin: kind and owner's thread uid, lock identity, class text.
     pub const WAIT: u8 = 0x04;
@@ -37,6 +37,11 @@ pub mod types {
     pub const COUNTER: u8 = 0x08;
     /// An activity gained or lost window focus. Class text and 1 or 0.
     pub const FOCUS: u8 = 0x09;
+    /// What a frame cost by the system's own count, told once it is on the display; see [`super::FrameMetrics`] for the
+    /// order of its 13 words.
+    pub const FRAME_METRICS: u8 = 0x0A;
+    /// Input events that a frame handled. Its intended vsync, times of the oldest and the newest.
+    pub const INPUT_EVENTS: u8 = 0x0B;
     /// First of the frame stages; see [`super::Stage`].
     pub const STAGE_FIRST: u8 = 0x10;
     /// Last of the frame stages.
@@ -128,6 +133,8 @@ pub struct Message {
     pub callback: TextId,
     /// `Message.what`.
     pub what: i32,
+    /// Which handler: its identity hash code; 0 if unknown.
+    pub handler: u32,
     /// When the message was due, 0 if unknown.
     pub due: u64,
 }
@@ -141,6 +148,51 @@ pub struct Frame {
     pub intended: u64,
     /// The interval between two vsyncs in ns; 0 if unknown.
     pub interval: u64,
+    /// When its stages begin is concluded from public callbacks, and not told by the Choreographer's own queues.
+    pub estimated: bool,
+}
+
+/// What a frame cost by the system's own count (`android.view.FrameMetrics`, API 24), ns. Comes after the frame, and from
+/// another thread; `intended` tells which one it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FrameMetrics {
+    /// The vsync that the frame was for (API 26), else 0.
+    pub intended: u64,
+    /// When the frame began (API 26), else 0.
+    pub vsync: u64,
+    /// UNKNOWN_DELAY_DURATION: main was busy with something else.
+    pub delay: u64,
+    /// INPUT_HANDLING_DURATION.
+    pub input: u64,
+    /// ANIMATION_DURATION.
+    pub animation: u64,
+    /// LAYOUT_MEASURE_DURATION.
+    pub layout: u64,
+    /// DRAW_DURATION.
+    pub draw: u64,
+    /// SYNC_DURATION.
+    pub sync: u64,
+    /// COMMAND_ISSUE_DURATION.
+    pub command: u64,
+    /// SWAP_BUFFERS_DURATION.
+    pub swap: u64,
+    /// TOTAL_DURATION.
+    pub total: u64,
+    /// GPU_DURATION (API 31), else 0.
+    pub gpu: u64,
+    /// DEADLINE (API 31): how long the frame was allowed to take; else 0.
+    pub deadline: u64,
+}
+
+/// The input events that a frame handled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct InputEvents {
+    /// The intended vsync of the frame.
+    pub intended: u64,
+    /// Time of the oldest event.
+    pub oldest: u64,
+    /// Time of the newest.
+    pub newest: u64,
 }
 
 /// The begin of a wait.
@@ -308,6 +360,10 @@ pub enum Event {
     Counter(TextId, f64),
     /// Window focus of an activity class.
     Focus(TextId, bool),
+    /// What a frame cost.
+    FrameMetrics(FrameMetrics),
+    /// What input a frame handled.
+    InputEvents(InputEvents),
     /// The three clocks.
     Clock(Clocks),
     /// SIGQUIT.
@@ -331,6 +387,9 @@ pub enum Event {
     },
 }
 
+/// The most payload words of an event that this version writes.
+const LONGEST: usize = 13;
+
 /// An event as words: the id and begin bit of its first word, and its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Encoded {
@@ -338,7 +397,7 @@ pub struct Encoded {
     pub begin: bool,
     /// The 20-bit id.
     pub id: u32,
-    payload: [u64; 5],
+    payload: [u64; LONGEST],
     len: u8,
 }
 
@@ -394,21 +453,23 @@ impl Event {
     #[must_use]
     pub fn encode(&self) -> Encoded {
         let typed = |begin, ty, words: &[u64]| {
-            let mut payload = [0; 5];
+            let mut payload = [0; LONGEST];
             payload[..words.len()].copy_from_slice(words);
             Encoded { begin, id: typed_id(ty, words.len()), payload, len: words.len() as u8 }
         };
         match *self {
-            Self::Enter(id) => Encoded { begin: true, id, payload: [0; 5], len: 0 },
-            Self::Exit(id) => Encoded { begin: false, id, payload: [0; 5], len: 0 },
+            Self::Enter(id) => Encoded { begin: true, id, payload: [0; LONGEST], len: 0 },
+            Self::Exit(id) => Encoded { begin: false, id, payload: [0; LONGEST], len: 0 },
             Self::Time(t) => typed(false, types::TIME, &[t]),
             Self::MessageBegin(m) => typed(
                 true,
                 types::MESSAGE,
-                &[halves(m.target.0, m.callback.0), halves(m.what as u32, 0), m.due],
+                &[halves(m.target.0, m.callback.0), halves(m.what as u32, m.handler), m.due],
             ),
             Self::MessageEnd => typed(false, types::MESSAGE, &[]),
-            Self::FrameBegin(f) => typed(true, types::FRAME, &[f.vsync, f.intended, f.interval]),
+            Self::FrameBegin(f) => {
+                typed(true, types::FRAME, &[f.vsync, f.intended, f.interval, u64::from(f.estimated)])
+            }
             Self::FrameEnd => typed(false, types::FRAME, &[]),
             Self::StageBegin(s) => typed(true, s as u8, &[]),
             Self::StageEnd(s) => typed(false, s as u8, &[]),
@@ -423,6 +484,26 @@ impl Event {
             Self::IdleEnd => typed(false, types::IDLE, &[]),
             Self::Counter(text, value) => typed(false, types::COUNTER, &[halves(text.0, 0), value.to_bits()]),
             Self::Focus(text, gained) => typed(false, types::FOCUS, &[halves(text.0, u32::from(gained))]),
+            Self::FrameMetrics(m) => typed(
+                false,
+                types::FRAME_METRICS,
+                &[
+                    m.intended,
+                    m.vsync,
+                    m.delay,
+                    m.input,
+                    m.animation,
+                    m.layout,
+                    m.draw,
+                    m.sync,
+                    m.command,
+                    m.swap,
+                    m.total,
+                    m.gpu,
+                    m.deadline,
+                ],
+            ),
+            Self::InputEvents(i) => typed(false, types::INPUT_EVENTS, &[i.intended, i.oldest, i.newest]),
             Self::Clock(c) => typed(false, types::CLOCK, &[c.boottime, c.monotonic, c.realtime]),
             Self::Sigquit(s) => typed(
                 false,
@@ -469,11 +550,13 @@ impl Event {
                 target: TextId(upper(p(0)?)),
                 callback: TextId(lower(p(0)?)),
                 what: upper(p(1)?) as i32,
+                handler: lower(p(1)?),
                 due: p(2)?,
             }),
             (types::MESSAGE, false) => Self::MessageEnd,
             (types::FRAME, true) => {
-                Self::FrameBegin(Frame { vsync: p(0)?, intended: p(1)?, interval: p(2)? })
+                let estimated = p(3).is_some_and(|flags| flags & 1 != 0);
+                Self::FrameBegin(Frame { vsync: p(0)?, intended: p(1)?, interval: p(2)?, estimated })
             }
             (types::FRAME, false) => Self::FrameEnd,
             (types::STAGE_FIRST..=types::STAGE_LAST, true) => Self::StageBegin(Stage::of_type(ty)?),
@@ -492,6 +575,24 @@ impl Event {
             (types::IDLE, false) => Self::IdleEnd,
             (types::COUNTER, false) => Self::Counter(text()?, f64::from_bits(p(1)?)),
             (types::FOCUS, false) => Self::Focus(text()?, lower(p(0)?) != 0),
+            (types::FRAME_METRICS, false) => Self::FrameMetrics(FrameMetrics {
+                intended: p(0)?,
+                vsync: p(1)?,
+                delay: p(2)?,
+                input: p(3)?,
+                animation: p(4)?,
+                layout: p(5)?,
+                draw: p(6)?,
+                sync: p(7)?,
+                command: p(8)?,
+                swap: p(9)?,
+                total: p(10)?,
+                gpu: p(11)?,
+                deadline: p(12)?,
+            }),
+            (types::INPUT_EVENTS, false) => {
+                Self::InputEvents(InputEvents { intended: p(0)?, oldest: p(1)?, newest: p(2)? })
+            }
             (types::CLOCK, false) => {
                 Self::Clock(Clocks { boottime: p(0)?, monotonic: p(1)?, realtime: p(2)? })
             }

@@ -17,6 +17,8 @@
 //! * 1.0: the first; a file of it is among the exporter's fixtures.
 //! * 1.1: the events CONTROL and USAGE, the section of self-measurement, blocks of coarse mode, in which words go on
 //!   behind the head.
+//! * 1.2: the events FRAME_METRICS and INPUT_EVENTS, whether a frame's stages are estimated, which handler a message is for,
+//!   the sections of reports, ANR snapshots, starts and stack samples.
 //!
 //! # Header
 //! ```text
@@ -79,7 +81,7 @@ pub const MAGIC: [u8; 8] = *b"ANRSCOPE";
 /// Major version this crate writes.
 pub const MAJOR: u16 = 1;
 /// Minor version this crate writes.
-pub const MINOR: u16 = 1;
+pub const MINOR: u16 = 2;
 /// In place of a block's head while it is made ready for its next life.
 pub const EMPTYING: u32 = 1 << 31;
 /// Length of the header.

@@ -29,7 +29,9 @@ pub enum SectionKind {
     /// Time (8 bytes, BOOTTIME ns: of the signal that asked for it, where that is known) and the text of a thread
     /// dump, byte for byte as it was written (UTF-8 as a rule).
     DumpText = 3,
-    /// Stack samples of the main thread.
+    /// Stack samples of main, taken while it was stuck. UTF-8 lines: `@TIME KEEP` begins a sample (BOOTTIME ns; how many of
+    /// the outermost frames are those of the sample before), and the other frames follow, innermost first, each as
+    /// `class.method(File.java:line)` as Java's `StackTraceElement` writes it. The first sample keeps 0.
     StackSamples = 4,
     /// `key=value` lines: what a SIGQUIT was and why, see [`crate::verdict`].
     Verdict = 5,
@@ -40,6 +42,14 @@ pub enum SectionKind {
     /// `key=value` lines: what recording costs on this device, measured when it started. `clock` (what is read: `cycle
     /// counter` or `vDSO`), `ns_per_event_coarse` and `ns_per_event_precise` (decimal numbers).
     SelfMeasurement = 8,
+    /// Time (8 bytes, BOOTTIME ns) and a report as the app got it: one JSON object with Matrix's keys.
+    Issue = 9,
+    /// `key=value` lines, a blank line, main's Java stack (a frame a line, innermost first), and after another blank line
+    /// the messages that were waiting, as `Looper.dump` writes them: what was known at the instant at which an ANR was
+    /// found. `docs/monitors.md` lists the keys; every time is BOOTTIME ns.
+    AnrSnapshot = 10,
+    /// `key=value` lines of a start or a page that is complete. `docs/monitors.md` lists the keys.
+    Startup = 11,
 }
 
 impl SectionKind {
@@ -47,9 +57,21 @@ impl SectionKind {
     #[must_use]
     pub fn of_number(number: u16) -> Option<Self> {
         use SectionKind::*;
-        [Strings, Process, DumpText, StackSamples, Verdict, ExitInformation, Configuration, SelfMeasurement]
-            .into_iter()
-            .find(|kind| *kind as u16 == number)
+        [
+            Strings,
+            Process,
+            DumpText,
+            StackSamples,
+            Verdict,
+            ExitInformation,
+            Configuration,
+            SelfMeasurement,
+            Issue,
+            AnrSnapshot,
+            Startup,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u16 == number)
     }
 }
 
@@ -116,9 +138,9 @@ mod tests {
 
     #[test]
     fn kinds_keep_their_numbers() {
-        for n in 1..=8 {
+        for n in 1..=11 {
             assert_eq!(SectionKind::of_number(n).unwrap() as u16, n);
         }
-        assert_eq!(SectionKind::of_number(9), None);
+        assert_eq!(SectionKind::of_number(12), None);
     }
 }

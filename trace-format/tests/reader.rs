@@ -21,13 +21,19 @@ fn rich() -> Vec<u8> {
     let mut b = RecordingBuilder::new(4242, "com.example.app").map_id(MapId(0xabc)).last_alive(900_000);
     let (target, callback, lock) = (b.text("android.os.Handler"), b.text("com.example.Sync"), b.text("Lock"));
     b.main("main", |t| {
-        t.event(2_000, Event::MessageBegin(Message { target, callback, what: -3, due: 1_500 }))
-            .event(2_100, Event::FrameBegin(Frame { vsync: 9, intended: 2_050, interval: 16_666_667 }))
-            .stage(Stage::Input, 2_200, 2_300)
-            .stage(Stage::Traversal, 2_400, 2_500)
-            .event(2_600, Event::FrameEnd)
-            .enter(3_000, 77)
-            .event(3_100, Event::WaitBegin(Wait { kind: WaitKind::Monitor, owner: 2, lock: 5, class: lock }));
+        t.event(
+            2_000,
+            Event::MessageBegin(Message { target, callback, what: -3, due: 1_500, ..Message::default() }),
+        )
+        .event(
+            2_100,
+            Event::FrameBegin(Frame { vsync: 9, intended: 2_050, interval: 16_666_667, ..Frame::default() }),
+        )
+        .stage(Stage::Input, 2_200, 2_300)
+        .stage(Stage::Traversal, 2_400, 2_500)
+        .event(2_600, Event::FrameEnd)
+        .enter(3_000, 77)
+        .event(3_100, Event::WaitBegin(Wait { kind: WaitKind::Monitor, owner: 2, lock: 5, class: lock }));
     })
     .thread("worker", 4243, |t| {
         t.enter(1_500, 1).enter(1_600, 2).exit(1_700, 2);

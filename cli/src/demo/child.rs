@@ -137,7 +137,7 @@ impl Texts {
                 trace_runtime::text(callback)
             },
             what,
-            due: 0,
+            ..Message::default()
         };
         Self {
             choreographer: message(
@@ -188,7 +188,7 @@ impl Main {
 
     fn frame(&mut self, intended: u64) {
         self.vsync += 1;
-        let frame = Frame { vsync: self.vsync, intended, interval: VSYNC_INTERVAL };
+        let frame = Frame { vsync: self.vsync, intended, interval: VSYNC_INTERVAL, ..Frame::default() };
         let name = format!("Choreographer#doFrame {}", self.vsync);
         // Every fortieth frame is a janky one.
         let slow = if self.vsync.is_multiple_of(40) { 40_000 } else { 0 };

@@ -25,7 +25,7 @@ pub(super) fn recording(stall: f64, map_id: MapId) -> Vec<u8> {
         .main("main", |t| {
             for vsync in 1..=150_u64 {
                 let at = START + vsync * 17 * MS;
-                let frame = Frame { vsync, intended: at, interval: 16_666_667 };
+                let frame = Frame { vsync, intended: at, interval: 16_666_667, ..Frame::default() };
                 t.event(at, Event::MessageBegin(Message { target: choreographer, ..Message::default() }))
                     .event(at, Event::FrameBegin(frame))
                     .event(at, Event::StageBegin(Stage::Input))

@@ -87,11 +87,17 @@ pub(crate) fn stalled() -> RecordingBuilder {
                     callback: vsync,
                     what: 0,
                     due: at - MS,
+                    ..Message::default()
                 }),
             )
             .event(
                 at + 1_000,
-                Event::FrameBegin(Frame { vsync: 1000 + i, intended: at - 2 * MS, interval: 16_666_667 }),
+                Event::FrameBegin(Frame {
+                    vsync: 1000 + i,
+                    intended: at - 2 * MS,
+                    interval: 16_666_667,
+                    ..Frame::default()
+                }),
             )
             .stage(Stage::Input, at + 2_000, at + 500_000)
             .stage(Stage::Animation, at + 600_000, at + MS)
@@ -105,7 +111,15 @@ pub(crate) fn stalled() -> RecordingBuilder {
         t.event(start + S + 500 * MS, Event::Mark(mark))
             .event(start + S + 500 * MS, Event::Counter(heap, 1_048_576.5))
             .event(start + S + 600 * MS, Event::Counter(heap, 2e6))
-            .event(hang, Event::MessageBegin(Message { target: handler, callback: click, what: 3, due: 0 }))
+            .event(
+                hang,
+                Event::MessageBegin(Message {
+                    target: handler,
+                    callback: click,
+                    what: 3,
+                    ..Message::default()
+                }),
+            )
             .enter(hang + 1_000, 1)
             .enter(hang + 2_000, 2)
             .event(

@@ -10,11 +10,11 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Event::Enter(ids::DISPATCH)),
         any::<u64>().prop_map(Event::Time),
         (text(), text(), any::<i32>(), any::<u64>()).prop_map(|(target, callback, what, due)| {
-            Event::MessageBegin(Message { target, callback, what, due })
+            Event::MessageBegin(Message { target, callback, what, handler: due as u32, due })
         }),
         Just(Event::MessageEnd),
         (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(vsync, intended, interval)| {
-            Event::FrameBegin(Frame { vsync, intended, interval })
+            Event::FrameBegin(Frame { vsync, intended, interval, estimated: vsync % 2 == 1 })
         }),
         Just(Event::FrameEnd),
         stage().prop_map(Event::StageBegin),
@@ -29,6 +29,26 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Event::IdleEnd),
         (text(), -1e300..1e300).prop_map(|(t, v)| Event::Counter(t, v)),
         (text(), any::<bool>()).prop_map(|(t, g)| Event::Focus(t, g)),
+        any::<[u64; 13]>().prop_map(|w| {
+            Event::FrameMetrics(FrameMetrics {
+                intended: w[0],
+                vsync: w[1],
+                delay: w[2],
+                input: w[3],
+                animation: w[4],
+                layout: w[5],
+                draw: w[6],
+                sync: w[7],
+                command: w[8],
+                swap: w[9],
+                total: w[10],
+                gpu: w[11],
+                deadline: w[12],
+            })
+        }),
+        any::<[u64; 3]>().prop_map(|[intended, oldest, newest]| {
+            Event::InputEvents(InputEvents { intended, oldest, newest })
+        }),
         (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(boottime, monotonic, realtime)| {
             Event::Clock(Clocks { boottime, monotonic, realtime })
         }),

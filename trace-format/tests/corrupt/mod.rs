@@ -78,7 +78,13 @@ fn fill(thread: &mut ThreadBuilder, log: &mut Vec<(u64, Event, usize)>, count: u
         let id = 1 + random.below(5_000) as u32;
         let text = TextId(1 + random.below(300) as u32);
         let event = match random.below(16) {
-            0 => Event::MessageBegin(Message { target: text, callback: text, what: id as i32, due: now }),
+            0 => Event::MessageBegin(Message {
+                target: text,
+                callback: text,
+                what: id as i32,
+                handler: id,
+                due: now,
+            }),
             1 => Event::MessageEnd,
             2 => Event::StageBegin(Stage::ALL[random.below(5)]),
             3 => Event::Counter(text, id.into()),

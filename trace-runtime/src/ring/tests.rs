@@ -92,7 +92,7 @@ fn event(random: &mut Random) -> Event {
     match n % 8 {
         0 => Event::Clock(Clocks { boottime: n, monotonic: n / 2, realtime: n / 3 }),
         1 => Event::Counter(TextId(n as u32), f64::from(n as u32)),
-        2 => Event::FrameBegin(Frame { vsync: n, intended: n / 7, interval: 1 }),
+        2 => Event::FrameBegin(Frame { vsync: n, intended: n / 7, interval: 1, ..Frame::default() }),
         3 => Event::MessageEnd,
         n if n % 2 == 0 => Event::Enter(1 + n as u32),
         _ => Event::Exit(1 + (n >> 9) as u32 % 0xF_0000),
