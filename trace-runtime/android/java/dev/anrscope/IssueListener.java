@@ -1,10 +1,12 @@
 package dev.anrscope;
 
-/** Takes the reports. */
+/** Takes finished reports. */
 public interface IssueListener {
     /**
-     * A report: one JSON object with Matrix's tags and keys. On the thread {@code anrscope-reports}; while it runs later reports wait,
-     * 64 at most. What it throws is dropped.
+     * A report is finished. Called on a thread of its own ({@code anrscope-reports}), one report after the other; what it throws
+     * is logged.
+     *
+     * @param json one object with Matrix's tags, keys and types
      */
     void onIssue(String json);
 }
