@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use trace_format::section::SectionKind;
+use trace_rules::report::Issue;
 
+use super::device;
 use crate::{clock, worker};
 
 /// Reports that wait for the listener at most.
@@ -29,20 +31,35 @@ fn waiting() -> std::sync::MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A report: into the recording and to the app's listener. Not on main.
+pub(crate) fn tell(issue: &Issue<'_>) {
+    finished(device::wrap(issue));
+}
+
+/// Something that is no report, for the app's observers; a word that begins with `!`.
+pub(crate) fn notify(what: &str) {
+    waiting().push(what.to_owned());
+}
+
 /// A report is finished: `json` is one object in Matrix's form ([`trace_rules::report::Issue::to_json`]). Not on main: it
 /// locks and allocates.
 pub(crate) fn finished(json: String) {
     let mut section = clock::boottime().to_le_bytes().to_vec();
     section.extend_from_slice(json.as_bytes());
     worker::append(SectionKind::Issue, section);
-    let mut waiting = waiting();
-    if waiting.wanted {
-        if waiting.reports.len() == MOST {
-            waiting.reports.pop_front();
-            waiting.given_up += 1;
+    waiting().push(json);
+}
+
+impl Waiting {
+    fn push(&mut self, text: String) {
+        if self.wanted {
+            if self.reports.len() == MOST {
+                self.reports.pop_front();
+                self.given_up += 1;
+            }
+            self.reports.push_back(text);
+            CAME.notify_one();
         }
-        waiting.reports.push_back(json);
-        CAME.notify_one();
     }
 }
 
