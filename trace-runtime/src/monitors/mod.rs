@@ -12,6 +12,7 @@
 //! (`anrscope-timer`) notices what takes too long. The worker builds trees and reports. Java threads of the shims come *into*
 //! this library and wait there ([`reports::next`]), so that no thread of the library ever calls into Java.
 
+pub(crate) mod device;
 mod ground;
 mod jni_reports;
 pub mod options;
