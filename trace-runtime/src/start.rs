@@ -16,7 +16,8 @@ use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::ticker;
 use crate::{
-    Budget, Clock, budget, clock, control, looper, notice, sensing, switches, thread, verdict, worker,
+    Budget, Clock, budget, clock, control, looper, monitors, notice, sensing, switches, thread, verdict,
+    worker,
 };
 
 /// Which threads are recorded.
@@ -140,6 +141,7 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     let recorder = Recorder::activate(recorder).map_err(|_| StartError::Already)?;
     crate::monitors::device::set_process(&config.process_name);
     switches::prepare();
+    monitors::device::set_process(&config.process_name);
     ticker::set_pace(config.clock.pace());
     watch_fork_and_exit();
     start_threads(recorder, config);

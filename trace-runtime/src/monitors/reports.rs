@@ -31,14 +31,20 @@ fn waiting() -> std::sync::MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A report: into the recording and to the app's listener. Not on main.
+/// A report is finished: into the recording, and to the listener. Not on main: it reads files, locks and allocates.
 pub(crate) fn tell(issue: &Issue<'_>) {
     finished(device::wrap(issue));
 }
 
-/// Something that is no report, for the app's observers; a word that begins with `!`.
-pub(crate) fn notify(what: &str) {
-    waiting().push(what.to_owned());
+/// A block for the app's log, written by the listener's thread. It begins with something else than a brace, which tells it
+/// from a report there.
+pub(crate) fn log(block: String) {
+    hand_over(block);
+}
+
+/// A word for the app's observers; it begins with `!`.
+pub(crate) fn notify(word: &str) {
+    hand_over(word.to_owned());
 }
 
 /// A report is finished: `json` is one object in Matrix's form ([`trace_rules::report::Issue::to_json`]). Not on main: it
@@ -47,19 +53,18 @@ pub(crate) fn finished(json: String) {
     let mut section = clock::boottime().to_le_bytes().to_vec();
     section.extend_from_slice(json.as_bytes());
     worker::append(SectionKind::Issue, section);
-    waiting().push(json);
+    hand_over(json);
 }
 
-impl Waiting {
-    fn push(&mut self, text: String) {
-        if self.wanted {
-            if self.reports.len() == MOST {
-                self.reports.pop_front();
-                self.given_up += 1;
-            }
-            self.reports.push_back(text);
-            CAME.notify_one();
+fn hand_over(json: String) {
+    let mut waiting = waiting();
+    if waiting.wanted {
+        if waiting.reports.len() == MOST {
+            waiting.reports.pop_front();
+            waiting.given_up += 1;
         }
+        waiting.reports.push_back(json);
+        CAME.notify_one();
     }
 }
 
