@@ -8,9 +8,13 @@
 //! | `idle`, `touch`, `tuning` | idle handlers, late input, main's priority and timer slack |
 //! | `crash_loop` | whether this start may be |
 //! | `exit_info`, `retention`, `old_file` | recordings of earlier processes: what became of them, which are kept |
-//! | `device`, `stacks` | what reports have in common |
+//! | `device` | what reports say of the device |
+//! | `messages` | main's messages: pairing, history, which one is open |
 //! | [`options`] | every flag and threshold |
 //! | [`reports`] | finished reports: into the recording, and to the app's listener on a thread that is its own |
+//! | `sampler`, `samples` | main's Java stack, asked of a thread of the shims; samples of it while main is stuck |
+//! | `slow`, `stacks` | slow messages, and what main called in them |
+//! | `timers`, `snapshot` | LAG and ANR, and what was known when one was found |
 //!
 //! # Which thread does what
 //! Main only stores: begin and end of what it does, into the recorder's ring and the rules' fixed memory. The timer thread
@@ -20,17 +24,26 @@
 mod crash_loop;
 pub(crate) mod device;
 mod exit_info;
+pub(crate) mod frames;
 mod ground;
 mod idle;
 mod jni_app;
+mod jni_looper;
 mod jni_reports;
+mod jni_sampler;
 mod lifecycle;
+pub(crate) mod messages;
 mod old_file;
 pub mod options;
 pub mod reports;
 mod retention;
+mod sampler;
+pub(crate) mod samples;
+mod slow;
+pub(crate) mod snapshot;
 pub(crate) mod stacks;
 pub(crate) mod starts;
+pub(crate) mod timers;
 pub(crate) mod touch;
 pub(crate) mod tuning;
 
