@@ -198,6 +198,13 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             }
             known = line(known, first, target, callback, what, handler);
             over = known == 2;
+            if (!Observers.none()) {
+                if (first == '>') {
+                    Observers.messageBegin(x);
+                } else {
+                    Observers.messageEnd(x);
+                }
+            }
         }
 
         /** The class of a callback that describes itself as Object does, or else what it begins with. 0 for none. */

@@ -23,6 +23,17 @@ final class Monitors {
         if (application == null) {
             return;
         }
+        boolean stuck = on("anr") || on("signal_anr");
+        if (stuck || on("idle") || on("touch")) {
+            StackSampler.start();
+        } else {
+            StackSampler.stop();
+        }
+        if (stuck || on("slow") || on("fps") || on("touch") || on("tuning") || on("history") || on("density")) {
+            LooperMonitor.start();
+        } else {
+            LooperMonitor.stop();
+        }
         if (on("startup") || on("shared_preferences_fix")) {
             StartMonitor.start();
         } else {
@@ -45,6 +56,9 @@ final class Monitors {
         StartMonitor.stop();
         IdleMonitor.stop();
         TouchMonitor.enable(false);
+        LooperMonitor.stop();
+        StackSampler.stop();
+        Reports.stop();
     }
 
     private static boolean on(String key) {
