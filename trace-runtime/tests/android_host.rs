@@ -3,6 +3,8 @@
 
 #[path = "android_host/harness.rs"]
 mod harness;
+#[path = "android_host/looper.rs"]
+mod looper;
 
 use harness::Case;
 
