@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use native_signal::{StallEvent, StallTimer, Thresholds};
 use trace_format::event::{Event, Message, Stall};
 
+use crate::monitors::frames;
 use crate::recorder::Recorder;
 use crate::sensing::{self, WhileStuck};
 use crate::{clock, ticker, usage};
@@ -19,14 +20,19 @@ static DEPTH: AtomicU32 = AtomicU32::new(0);
 #[inline]
 pub fn message_begin(message: &Message) {
     on_looper(&Event::MessageBegin(*message), |recorder, now| {
-        DEPTH.fetch_add(1, Ordering::Relaxed);
+        let nested = DEPTH.fetch_add(1, Ordering::Relaxed);
         watch(recorder, now);
+        frames::message_begin(nested.min(u8::MAX.into()) as u8);
     });
 }
 
 /// The calling thread's message ends.
 #[inline]
 pub fn message_end() {
+    if Recorder::active().is_some_and(|recorder| crate::thread::gettid() == recorder.main_tid) {
+        // A frame ends before its message.
+        frames::message_end(DEPTH.load(Ordering::Relaxed).saturating_sub(1).min(u8::MAX.into()) as u8);
+    }
     on_looper(&Event::MessageEnd, |recorder, now| {
         // An end without its begin (recording began in between) leaves the depth at 0.
         let outer = DEPTH.load(Ordering::Relaxed).saturating_sub(1);

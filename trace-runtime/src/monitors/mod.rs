@@ -3,7 +3,10 @@
 //!
 //! | module | what |
 //! | --- | --- |
+//! | `device` | what every report says of the device and the process |
+//! | `frames` | the stage of the frame that main is in, and the counting of frames behind it |
 //! | `ground` | foreground and scene |
+//! | `overlay` | the window that shows frames a second |
 //! | [`options`] | every flag and threshold |
 //! | [`reports`] | finished reports: into the recording, and to the app's listener on a thread that is its own |
 //!
@@ -13,7 +16,11 @@
 //! this library and wait there ([`reports::next`]), so that no thread of the library ever calls into Java.
 
 pub(crate) mod device;
+pub(crate) mod frames;
 mod ground;
+mod jni_frames;
+mod jni_overlay;
 mod jni_reports;
 pub mod options;
+mod overlay;
 pub mod reports;

@@ -1,0 +1,168 @@
+//! Frames. On main: the stage that is open, into the recorder's ring and into one word that any thread reads
+//! ([`stages`]). Behind main, on the thread of the shim that `FrameMetrics` come to: see [`counting`].
+//!
+//! Main neither locks nor allocates here. The shim (`FrameMonitor.java`) and the looper call; both are on main:
+//!
+//! ```text
+//! looper   message_begin ────────────────────────────────────────────── message_end
+//! shim          frame_begin  stage(INPUT)  stage(ANIMATION)  stage(TRAVERSAL)  │
+//! ring          FrameBegin   StageBegin    End, Begin        End, Begin        └ StageEnd, FrameEnd, MessageEnd
+//! ```
+
+pub(crate) mod counting;
+mod finished;
+mod older;
+
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use finished::{Finished, Queue};
+use trace_format::event::{self, Event};
+use trace_rules::frame::{InputEvents, Stage, Stages, interval_ns};
+
+use super::ground;
+use super::options::{Number, is_on};
+use crate::clock;
+use crate::recorder::record;
+
+static STAGES: Stages = Stages::new();
+static FINISHED: Queue = Queue::new();
+/// Messages that are open on main, one inside of the other; 0 where nobody tells of messages.
+static OPEN: AtomicU8 = AtomicU8::new(0);
+/// The number of the next frame.
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+/// Frames that begin outside of any message: then nobody would tell their end, and they are left out.
+static OUTSIDE: AtomicU64 = AtomicU64::new(0);
+/// The display's rate, the bits of an `f32`, Hz.
+static REFRESH: AtomicU32 = AtomicU32::new(60f32.to_bits());
+/// Times of the oldest and newest input event since the last frame ended, ns; 0 for none.
+static INPUT: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// The stage that main is in, for whoever looks while it hangs. From any thread.
+pub(crate) fn stages() -> &'static Stages {
+    &STAGES
+}
+
+/// A message begins on main, inside of `nested` others. After its begin is in the ring.
+pub(crate) fn message_begin(nested: u8) {
+    OPEN.store(nested.saturating_add(1), Ordering::Relaxed);
+    // One whose message lost its end stays open in the ring: readers end it with that message.
+    STAGES.message_begin(nested);
+}
+
+/// The message ends: a frame and its stage end with it. *Before* the message's end is in the ring.
+pub(crate) fn message_end(nested: u8) {
+    OPEN.store(nested, Ordering::Relaxed);
+    let open = STAGES.open();
+    let Some(costs) = STAGES.message_end(clock::now(), nested) else { return };
+    if let Some(open) = open {
+        record(&Event::StageEnd(of_format(open.stage)).encode());
+    }
+    let input = taken_input();
+    if let Some(input) = input {
+        record(
+            &Event::InputEvents(event::InputEvents {
+                intended: costs.intended_ns,
+                oldest: input.oldest_ns,
+                newest: input.newest_ns,
+            })
+            .encode(),
+        );
+    }
+    record(&Event::FrameEnd.encode());
+    FINISHED.push(&Finished { costs, scene: ground::scene().0, input });
+}
+
+/// The message that main is in is a frame's. `intended_ns` is its vsync by CLOCK_MONOTONIC, 0 if not known; `estimated` says that
+/// its stages are concluded from public calls.
+pub(crate) fn frame_begin(intended_ns: u64, estimated: bool) {
+    if !is_on(Number::Fps) {
+        return;
+    }
+    let Some(nested) = OPEN.load(Ordering::Relaxed).checked_sub(1) else {
+        OUTSIDE.fetch_add(1, Ordering::Relaxed);
+        return;
+    };
+    let intended = of_monotonic(intended_ns);
+    if STAGES.frame_begin(clock::now(), intended, nested) {
+        let frame = event::Frame {
+            vsync: NUMBER.fetch_add(1, Ordering::Relaxed),
+            intended,
+            interval: interval_ns(refresh_hz()),
+            estimated,
+        };
+        record(&Event::FrameBegin(frame).encode());
+        stage(Stage::Input, estimated);
+    }
+}
+
+/// The frame's vsync became known, by CLOCK_MONOTONIC, ns.
+pub(crate) fn intended(intended_ns: u64) {
+    if intended_ns != 0 {
+        STAGES.intended(of_monotonic(intended_ns));
+    }
+}
+
+/// The frame is in `stage` from now on, if it was not already, or in a later one.
+pub(crate) fn stage(stage: Stage, estimated: bool) {
+    let before = STAGES.open();
+    if STAGES.stage(clock::now(), stage, estimated) {
+        if let Some(before) = before {
+            record(&Event::StageEnd(of_format(before.stage)).encode());
+        }
+        record(&Event::StageBegin(of_format(stage)).encode());
+    }
+}
+
+/// Main got an input event that happened at `at_ns` of CLOCK_MONOTONIC: the next frame that ends shows what it did.
+pub(crate) fn input_event(at_ns: u64) {
+    let at_ns = of_monotonic(at_ns);
+    let [oldest, newest] = &INPUT;
+    let before = oldest.load(Ordering::Relaxed);
+    if before == 0 || at_ns < before {
+        oldest.store(at_ns, Ordering::Relaxed);
+    }
+    newest.store(newest.load(Ordering::Relaxed).max(at_ns), Ordering::Relaxed);
+}
+
+/// The input events of FrameInfo (API 23), its oldest and newest.
+pub(crate) fn input_events(oldest: i64, newest: i64) {
+    if let Some(events) = InputEvents::of_frame_info(oldest, newest) {
+        input_event(events.oldest_ns);
+        input_event(events.newest_ns);
+    }
+}
+
+fn taken_input() -> Option<InputEvents> {
+    let [oldest_ns, newest_ns] = [&INPUT[0], &INPUT[1]].map(|time| time.swap(0, Ordering::Relaxed));
+    (oldest_ns != 0).then_some(InputEvents { oldest_ns, newest_ns })
+}
+
+/// The display shows so many frames a second from now on. From any thread.
+pub(crate) fn set_refresh(hz: f32) {
+    REFRESH.store(hz.to_bits(), Ordering::Relaxed);
+}
+
+/// The display's rate, Hz.
+pub(crate) fn refresh_hz() -> f32 {
+    f32::from_bits(REFRESH.load(Ordering::Relaxed))
+}
+
+/// Frames that were lost on their way to the counting, and frames outside of any message.
+pub(crate) fn lost() -> (u64, u64) {
+    (FINISHED.lost(), OUTSIDE.load(Ordering::Relaxed))
+}
+
+/// 0 stays 0: not known.
+fn of_monotonic(ns: u64) -> u64 {
+    if ns == 0 { 0 } else { clock::of_monotonic(ns) }
+}
+
+fn of_format(stage: Stage) -> event::Stage {
+    match stage {
+        Stage::Input => event::Stage::Input,
+        Stage::Animation => event::Stage::Animation,
+        Stage::InsetsAnimation => event::Stage::InsetsAnimation,
+        Stage::Traversal => event::Stage::Traversal,
+        Stage::Commit => event::Stage::Commit,
+    }
+}
