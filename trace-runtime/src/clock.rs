@@ -71,6 +71,11 @@ pub(crate) fn to_monotonic(ns: u64) -> u64 {
     ns.saturating_add_signed(steady_ahead().saturating_neg())
 }
 
+/// The processor time of this whole process, ns.
+pub(crate) fn process_cpu() -> Option<u64> {
+    Some(read(libc::CLOCK_PROCESS_CPUTIME_ID)).filter(|ns| *ns > 0)
+}
+
 #[inline]
 fn read(clock: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

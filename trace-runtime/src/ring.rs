@@ -158,6 +158,16 @@ impl Mark {
         Self { sequence, position: extent.base + extent.head as u64 }
     }
 
+    /// The mark as two words, for who keeps it in atomics.
+    pub(crate) fn words(&self) -> [u64; 2] {
+        [self.sequence, self.position]
+    }
+
+    /// From [`Mark::words`].
+    pub(crate) fn of_words([sequence, position]: [u64; 2]) -> Self {
+        Self { sequence, position }
+    }
+
     /// How many words the thread had written when the mark was placed.
     #[must_use]
     pub fn position(&self) -> u64 {

@@ -6,9 +6,13 @@
 //! | `device` | what every report says of the device and the process |
 //! | `frames` | the stage of the frame that main is in, and the counting of frames behind it |
 //! | `ground` | foreground and scene |
+//! | `messages` | main's messages: pairing, history, which one is open |
 //! | `overlay` | the window that shows frames a second |
 //! | [`options`] | every flag and threshold |
 //! | [`reports`] | finished reports: into the recording, and to the app's listener on a thread that is its own |
+//! | `sampler`, `samples` | main's Java stack, asked of a thread of the shims; samples of it while main is stuck |
+//! | `slow`, `stacks` | slow messages, and what main called in them |
+//! | `timers`, `snapshot` | LAG and ANR, and what was known when one was found |
 //!
 //! # Which thread does what
 //! Main only stores: begin and end of what it does, into the recorder's ring and the rules' fixed memory. The timer thread
@@ -20,7 +24,16 @@ pub(crate) mod frames;
 mod ground;
 mod jni_frames;
 mod jni_overlay;
+mod jni_looper;
 mod jni_reports;
+mod jni_sampler;
+pub(crate) mod messages;
 pub mod options;
 mod overlay;
 pub mod reports;
+mod sampler;
+pub(crate) mod samples;
+mod slow;
+pub(crate) mod snapshot;
+pub(crate) mod stacks;
+pub(crate) mod timers;

@@ -273,6 +273,7 @@ pub fn set(key: &str, value: &str) -> Result<(), Refused> {
         };
         VALUES[option.number as usize].store(value.clamp(option.least, option.greatest), Ordering::Relaxed);
         CHANGES.fetch_add(1, Ordering::Release);
+        super::messages::options_changed();
         return Ok(());
     }
     let option = TEXTS.iter().find(|option| option.key == key).ok_or(Refused::Key)?;
