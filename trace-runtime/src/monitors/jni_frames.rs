@@ -11,7 +11,7 @@ use super::{frames, ground};
 use crate::guard::disarm_on_panic;
 use crate::jni::java_string;
 
-/// How many numbers a frame's array has: first what `FrameMetrics` tell by their own numbers, then what the listener is told.
+/// How many numbers a frame's array has: first what `FrameMetrics` tell by their own numbers, then what observers are told.
 const NUMBERS: usize = 23;
 /// `FrameMetrics.FIRST_DRAW_FRAME`, and its other numbers behind the parts.
 const FIRST_DRAW: usize = 9;
@@ -19,13 +19,19 @@ const INTENDED: usize = 10;
 const VSYNC: usize = 11;
 const GPU: usize = 12;
 const DEADLINE: usize = 13;
-/// Where the listener's begin.
+/// Where the observers' begin.
 const TOLD: usize = 14;
 
 /// The system's API level.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_api(_: EnvUnowned<'_>, _: JClass<'_>, level: jint) {
     counting::set_api(u32::try_from(level).unwrap_or(0));
+}
+
+/// Frames are told by their messages from now on, or no longer.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_FrameMonitor_byMessages(_: EnvUnowned<'_>, _: JClass<'_>, on: jboolean) {
+    disarm_on_panic(|| frames::by_messages(on));
 }
 
 /// The message that main is in is a frame's.
@@ -70,12 +76,6 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_inputEvents(
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_refresh(_: EnvUnowned<'_>, _: JClass<'_>, hz: jfloat) {
     frames::set_refresh(hz);
-}
-
-/// From how many dropped frames on the listener is told; negative: never.
-#[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_FrameMonitor_tellFrom(_: EnvUnowned<'_>, _: JClass<'_>, dropped: jint) {
-    counting::tell_dropped_from(u32::try_from(dropped).ok());
 }
 
 /// The next frame that main has ended: 0 there is none, 1 it is not to be told, 2 it is, and the numbers are there.

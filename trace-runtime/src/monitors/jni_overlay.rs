@@ -1,17 +1,18 @@
 //! What `dev.anrscope.Overlay` calls.
 
 use ::jni::EnvUnowned;
-use ::jni::objects::{JClass, JIntArray};
+use ::jni::objects::{JClass, JIntArray, JString};
 use ::jni::sys::{jint, jlong, jstring};
-use trace_rules::frame::BARS;
+use trace_rules::frame::{BARS, Colour};
 
 use super::overlay::{self, Shown};
 use crate::clock;
 use crate::guard::disarm_on_panic;
-use crate::jni::java_string;
+use crate::jni::{java_string, string};
 
-/// Colour, four counts and four shares twice, two means, and the bars.
-const NUMBERS: usize = 1 + 4 * 4 + 2 + BARS;
+/// Colour; four counts and four shares twice; two means; the bars; their colours; the four levels' colours.
+const NUMBERS: usize = 1 + 4 * 4 + 2 + BARS + BARS + 4;
+const LEVELS: [Colour; 4] = [Colour::Normal, Colour::Middle, Colour::High, Colour::Frozen];
 
 /// The window is there.
 #[unsafe(no_mangle)]
@@ -47,6 +48,16 @@ extern "system" fn Java_dev_anrscope_Overlay_next(
     java_string(&env, &texts)
 }
 
+/// Something about the overlay itself.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Overlay_notice(env: EnvUnowned<'_>, _: JClass<'_>, text: JString<'_>) {
+    disarm_on_panic(|| {
+        if let Some(text) = string(&env, &text) {
+            crate::notice(&text);
+        }
+    });
+}
+
 fn put(env: &EnvUnowned<'_>, numbers: &JIntArray<'_>, shown: &Shown) -> bool {
     let (env, numbers) = (env.as_raw(), numbers.as_raw());
     if env.is_null() || numbers.is_null() {
@@ -57,7 +68,9 @@ fn put(env: &EnvUnowned<'_>, numbers: &JIntArray<'_>, shown: &Shown) -> bool {
     let counts = text.sum.iter().chain(&text.page).map(|count| jint::try_from(*count).unwrap_or(jint::MAX));
     let shares = text.shares.iter().flatten().map(|share| jint::from(*share));
     let rest = shown.means.iter().chain(&shown.bars).copied();
-    let all = std::iter::once(text.colour.rgb() as jint).chain(counts).chain(shares).chain(rest);
+    let colours = shown.colours.iter().chain(&LEVELS).map(|colour| colour.rgb() as jint);
+    let all =
+        std::iter::once(text.colour.rgb() as jint).chain(counts).chain(shares).chain(rest).chain(colours);
     for (value, number) in values.iter_mut().zip(all) {
         *value = number;
     }

@@ -60,6 +60,8 @@ pub enum Number {
     FpsThreshold,
     /// `older_fps`
     OlderFps,
+    /// `tell_dropped`
+    TellDropped,
     /// `dropped_normal`
     DroppedNormal,
     /// `dropped_middle`
@@ -182,6 +184,7 @@ numbers! {
     FpsWindowMs "fps_window_ms" 10_000 1_000..=600_000 "clicfg_matrix_trace_fps_time_slice" "A scene's frames are reported this often, ms"
     FpsThreshold "fps_threshold" 0 0..=600 "clicfg_matrix_trace_fps_report_threshold" "Only frames with this many dropped ones are in reports"
     OlderFps "older_fps" 0 0..=1 "FPSTracer (0.4)" "Frames are reported as Matrix 0.4 did, too: every 2 min, in slices of 6 s"
+    TellDropped "tell_dropped" 3 0..=10_000 "DropFrameListener" "Observers are told of a frame that dropped this many at 60 Hz (at 120 Hz twice as many); 0 none"
     DroppedNormal "dropped_normal" 3 1..=10_000 "clicfg_matrix_fps_dropped_normal" "Dropped frames from which on a frame is NORMAL"
     DroppedMiddle "dropped_middle" 9 1..=10_000 "clicfg_matrix_fps_dropped_middle" "... MIDDLE"
     DroppedHigh "dropped_high" 24 1..=10_000 "clicfg_matrix_fps_dropped_high" "... HIGH"

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use trace_rules::frame::{BARS, Overlay, OverlayText, Sample};
+use trace_rules::frame::{BARS, Colour, Overlay, OverlayText, Sample};
 
 use super::frames::counting::levels;
 
@@ -13,6 +13,8 @@ pub(crate) struct Shown {
     pub(crate) text: OverlayText,
     /// Hundredths of frames a second, newest first; −1 where there is no bar yet.
     pub(crate) bars: [i32; BARS],
+    /// Their colours.
+    pub(crate) colours: [Colour; BARS],
     /// The means of 5 s and 10 s, whole frames a second; −1 where that is not over yet.
     pub(crate) means: [i32; 2],
 }
@@ -39,12 +41,13 @@ pub(crate) fn refresh(now_ms: u64) -> Option<Shown> {
     let mut overlay = overlay();
     let overlay = overlay.as_mut()?;
     let text = overlay.refresh(now_ms)?;
-    let mut bars = [-1; BARS];
-    for (shown, bar) in bars.iter_mut().zip(overlay.bars()) {
-        *shown = i32::try_from(*bar).unwrap_or(i32::MAX);
+    let (mut bars, mut colours) = ([-1; BARS], [Colour::Best; BARS]);
+    for (at, bar) in overlay.bars().iter().enumerate() {
+        bars[at] = i32::try_from(*bar).unwrap_or(i32::MAX);
+        colours[at] = overlay.colour(*bar);
     }
     let means = overlay.means().map(|mean| mean.map_or(-1, |mean| i32::try_from(mean).unwrap_or(i32::MAX)));
-    Some(Shown { text, bars, means })
+    Some(Shown { text, bars, colours, means })
 }
 
 fn overlay() -> std::sync::MutexGuard<'static, Option<Overlay>> {

@@ -1,4 +1,4 @@
-//! Counting frames: reports of scenes, what the frame listener is told, the overlay. On the shim's thread `anrscope-frames`,
+//! Counting frames: reports of scenes, what the observers are told, the overlay. On the shim's thread `anrscope-frames`,
 //! never on main: it locks and allocates.
 //!
 //! From API 24 on each frame comes as `FrameMetrics` of its window ([`measured`]); what main saw of it is found by its time.
@@ -29,8 +29,6 @@ const MOST_NAMES: usize = 256;
 static COUNTING: Mutex<Option<Counting>> = Mutex::new(None);
 /// The system's API level.
 static API: AtomicU32 = AtomicU32::new(0);
-/// From how many dropped frames on (meant for 60 Hz) the listener is told; `u32::MAX`: never.
-static TELL_FROM: AtomicU32 = AtomicU32::new(u32::MAX);
 
 /// What `FrameMetrics` say of a frame; times by CLOCK_MONOTONIC, ns, 0 where the system does not tell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +40,7 @@ pub(crate) struct Measured {
     pub(crate) deadline: i64,
 }
 
-/// What the app's frame listener is told of a frame.
+/// What the app's observers are told of a frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Told {
     pub(crate) scene: TextId,
@@ -56,18 +54,13 @@ pub(crate) struct Told {
     pub(crate) latency_ns: Option<u64>,
     /// Whole frames that were dropped because of it.
     pub(crate) dropped: u32,
-    /// Whether so many that the listener for those is told.
+    /// Whether so many that those who wait for that are told.
     pub(crate) tell_dropped: bool,
 }
 
 /// The system's API level; before anything else.
 pub(crate) fn set_api(level: u32) {
     API.store(level, Ordering::Relaxed);
-}
-
-/// From how many dropped frames on (meant for 60 Hz: at 120 it is twice as many) the listener is told; `None`: never.
-pub(crate) fn tell_dropped_from(threshold: Option<u32>) {
-    TELL_FROM.store(threshold.unwrap_or(u32::MAX), Ordering::Relaxed);
 }
 
 /// A window's frame, by the system's own count.
@@ -250,7 +243,7 @@ impl Counting {
             }
         }
         let costs = &seen.costs;
-        let tell_from = TELL_FROM.load(Ordering::Relaxed);
+        let tell_from = u32::try_from(number(Number::TellDropped)).unwrap_or(u32::MAX);
         Some(Told {
             scene: TextId(sample.scene),
             begun_ns: clock::to_monotonic(costs.begun_ns),
@@ -259,7 +252,7 @@ impl Counting {
                 .map(|stage| costs.stages[stage as usize]),
             latency_ns: seen.input.map(|input| input.latency_ns(end_ns)),
             dropped: sample.dropped().whole(),
-            tell_dropped: tell_from != u32::MAX && sample.dropped().reaches(tell_from, sample.interval_ns()),
+            tell_dropped: tell_from > 0 && sample.dropped().reaches(tell_from, sample.interval_ns()),
         })
     }
 

@@ -19,8 +19,8 @@ use finished::{Finished, Queue};
 use trace_format::event::{self, Event};
 use trace_rules::frame::{InputEvents, Stage, Stages, interval_ns};
 
-use super::ground;
 use super::options::{Number, is_on};
+use super::{ground, touch};
 use crate::clock;
 use crate::recorder::record;
 
@@ -34,7 +34,7 @@ static NUMBER: AtomicU64 = AtomicU64::new(1);
 static OUTSIDE: AtomicU64 = AtomicU64::new(0);
 /// The display's rate, the bits of an `f32`, Hz.
 static REFRESH: AtomicU32 = AtomicU32::new(60f32.to_bits());
-/// Times of the oldest and newest input event since the last frame ended, ns; 0 for none.
+/// Times of the oldest and newest input event of the frame by `FrameInfo`, ns; 0 for none.
 static INPUT: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 /// The stage that main is in, for whoever looks while it hangs. From any thread.
@@ -70,6 +70,30 @@ pub(crate) fn message_end(nested: u8) {
     }
     record(&Event::FrameEnd.encode());
     FINISHED.push(&Finished { costs, scene: ground::scene().0, input });
+}
+
+/// The text of the handler whose messages are frames; 0 where stages come from the queues, which tell frames themselves.
+static HANDLER: AtomicU32 = AtomicU32::new(0);
+/// `Choreographer.FrameHandler`, as a Looper's line calls it.
+const FRAME_HANDLER: &str = "android.view.Choreographer$FrameHandler";
+/// `Message.what` of a frame: of the vsync's callback, which carries none, and of MSG_DO_FRAME.
+const DO_FRAME: i32 = 0;
+
+/// From now on frames are told by their messages, or no longer.
+pub(crate) fn by_messages(on: bool) {
+    HANDLER.store(if on { crate::text(FRAME_HANDLER).0 } else { 0 }, Ordering::Relaxed);
+}
+
+/// A message for this handler begins on main, and its begin is in the ring: if it is a frame's, the frame begins with it. Gives
+/// whether it is: then the shim posts its callbacks, which Choreographer runs in the frame that is about to begin.
+#[inline]
+pub(crate) fn begin_of_message(target: u32, what: i32) -> bool {
+    let frame =
+        target != 0 && what == DO_FRAME && target == HANDLER.load(Ordering::Relaxed) && is_on(Number::Fps);
+    if frame {
+        frame_begin(0, true);
+    }
+    frame
 }
 
 /// The message that main is in is a frame's. `intended_ns` is its vsync by CLOCK_MONOTONIC, 0 if not known; `estimated` says that
@@ -113,28 +137,25 @@ pub(crate) fn stage(stage: Stage, estimated: bool) {
     }
 }
 
-/// Main got an input event that happened at `at_ns` of CLOCK_MONOTONIC: the next frame that ends shows what it did.
-pub(crate) fn input_event(at_ns: u64) {
-    let at_ns = of_monotonic(at_ns);
-    let [oldest, newest] = &INPUT;
-    let before = oldest.load(Ordering::Relaxed);
-    if before == 0 || at_ns < before {
-        oldest.store(at_ns, Ordering::Relaxed);
-    }
-    newest.store(newest.load(Ordering::Relaxed).max(at_ns), Ordering::Relaxed);
-}
-
-/// The input events of FrameInfo (API 23), its oldest and newest.
+/// The input events that `FrameInfo` has (API 23), its oldest and newest, by CLOCK_MONOTONIC: more than the windows' callbacks see.
 pub(crate) fn input_events(oldest: i64, newest: i64) {
     if let Some(events) = InputEvents::of_frame_info(oldest, newest) {
-        input_event(events.oldest_ns);
-        input_event(events.newest_ns);
+        INPUT[0].store(of_monotonic(events.oldest_ns), Ordering::Relaxed);
+        INPUT[1].store(of_monotonic(events.newest_ns), Ordering::Relaxed);
     }
 }
 
+/// The input since the last frame ended: by `FrameInfo`, or what windows were given.
 fn taken_input() -> Option<InputEvents> {
+    let given = touch::take_events();
     let [oldest_ns, newest_ns] = [&INPUT[0], &INPUT[1]].map(|time| time.swap(0, Ordering::Relaxed));
-    (oldest_ns != 0).then_some(InputEvents { oldest_ns, newest_ns })
+    if oldest_ns != 0 {
+        return Some(InputEvents { oldest_ns, newest_ns });
+    }
+    given.map(|(oldest_ms, newest_ms)| InputEvents {
+        oldest_ns: of_monotonic(oldest_ms.saturating_mul(1_000_000)),
+        newest_ns: of_monotonic(newest_ms.saturating_mul(1_000_000)),
+    })
 }
 
 /// The display shows so many frames a second from now on. From any thread.
