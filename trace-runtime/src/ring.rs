@@ -25,6 +25,11 @@ pub struct Mark {
     position: u64,
 }
 
+impl Mark {
+    /// The place before the writer's first word.
+    pub(crate) const FIRST: Self = Self { sequence: 0, position: 0 };
+}
+
 /// Words behind the mark are overwritten, or were while they were being copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Overwritten;

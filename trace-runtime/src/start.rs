@@ -139,6 +139,7 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     let pool = Pool::new(sizes.pool_blocks, sizes.threads);
     let recorder = Box::new(Recorder::new(mapping, pool, main_tid, config.threads));
     let recorder = Recorder::activate(recorder).map_err(|_| StartError::Already)?;
+    crate::monitors::device::set_process(&config.process_name);
     switches::prepare();
     monitors::device::set_process(&config.process_name);
     ticker::set_pace(config.clock.pace());
@@ -221,6 +222,7 @@ fn watch_fork_and_exit() {
     extern "C" fn at_exit() {
         // A program that ends at once is recorded too. In a forked child there is no worker to wait for.
         if Recorder::active().is_some() {
+            crate::monitors::settled();
             worker::drain(EXIT_WAITS);
         }
         Recorder::deactivate(Some(State::Ended));

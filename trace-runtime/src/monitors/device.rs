@@ -14,6 +14,11 @@ pub(crate) fn set_process(name: &str) {
     let _ = PROCESS.set(name.to_owned());
 }
 
+/// Its name.
+pub(crate) fn process() -> String {
+    PROCESS.get().cloned().unwrap_or_default()
+}
+
 /// The report as one object of JSON, in its envelope, with the time of now.
 pub(super) fn wrap(issue: &Issue<'_>) -> String {
     let time_ms = i64::try_from(clock::all().realtime / 1_000_000).unwrap_or(i64::MAX);

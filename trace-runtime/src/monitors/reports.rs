@@ -42,6 +42,11 @@ pub(crate) fn log(block: String) {
     hand_over(block);
 }
 
+/// A word for the app's observers; it begins with `!`.
+pub(crate) fn notify(word: &str) {
+    hand_over(word.to_owned());
+}
+
 /// A report is finished: `json` is one object in Matrix's form ([`trace_rules::report::Issue::to_json`]). Not on main: it
 /// locks and allocates.
 pub(crate) fn finished(json: String) {

@@ -213,6 +213,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             }
             known = line(known, first, target, callback, what, handler);
             over = known == 2;
+            if (known == 3) {
+                FrameMonitor.message();
+            }
         }
 
         /** The class of a callback that describes itself as Object does, or else what it begins with. 0 for none. */
