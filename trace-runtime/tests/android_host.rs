@@ -5,6 +5,8 @@
 mod app;
 #[path = "android_host/harness.rs"]
 mod harness;
+#[path = "android_host/looper.rs"]
+mod looper;
 
 use harness::Case;
 

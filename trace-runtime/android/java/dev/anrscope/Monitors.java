@@ -29,10 +29,16 @@ final class Monitors {
         } else {
             StackSampler.stop();
         }
-        if (stuck || on("slow") || on("fps") || on("touch") || on("tuning") || on("history") || on("density")) {
+        if (stuck || on("slow") || on("fps") || on("overlay") || on("touch") || on("tuning") || on("history") || on("density")) {
             LooperMonitor.start();
         } else {
             LooperMonitor.stop();
+        }
+        if (on("fps") || on("overlay")) {
+            FrameMonitor.start(application);
+            FrameMonitor.overlay(application, on("overlay"));
+        } else {
+            FrameMonitor.stop();
         }
         if (on("startup") || on("shared_preferences_fix")) {
             StartMonitor.start();
@@ -56,6 +62,7 @@ final class Monitors {
         StartMonitor.stop();
         IdleMonitor.stop();
         TouchMonitor.enable(false);
+        FrameMonitor.stop();
         LooperMonitor.stop();
         StackSampler.stop();
         Reports.stop();
