@@ -62,6 +62,9 @@ fn hand_over(json: String) {
         if waiting.reports.len() == MOST {
             waiting.reports.pop_front();
             waiting.given_up += 1;
+            if waiting.given_up == 1 {
+                crate::notice("the app's listener is too slow for its reports: the oldest are given up");
+            }
         }
         waiting.reports.push_back(json);
         CAME.notify_one();
@@ -94,6 +97,7 @@ pub(crate) fn stop() {
 }
 
 /// Reports that the listener was too slow for.
+#[cfg(test)]
 pub(crate) fn given_up() -> u64 {
     waiting().given_up
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use trace_format::Recording;
 use trace_format::section::{SectionKind, key_values};
+use trace_format::{Event, Recording};
+use trace_runtime::monitors::options::{self, NumberOption};
 
-use crate::harness::{Case, Run, recorded_issues, sections};
+use crate::harness::{Case, Run, events, main_thread, recorded_issues, sections};
 
 type Lines = BTreeMap<String, String>;
 
@@ -143,4 +144,115 @@ fn item_30_a_slow_cold_start_has_a_stack_and_one_that_the_user_was_away_from_is_
     let recording = start("away", 28).recording();
     assert_eq!(told(&starts(&recording)), ["page Home unknown"]);
     assert!(issues(&recording, "Trace_StartUp").is_empty());
+}
+
+#[test]
+fn item_25_idle_handlers_are_told_and_none_is_lost() {
+    for sdk in [21, 34] {
+        let run = Case::new("AppIdle").named(&sdk.to_string()).sdk(sdk).run();
+        assert_eq!(
+            run.printed,
+            "found 1 of 2\nadded 5 has true true\nagain 5\nonce 1 threw 1 left 3\nremoved 1\n\
+             late true left 1\nrestored true true 0\nran true\n",
+            "{sdk}"
+        );
+        let recording = run.recording();
+        let reports = issues(&recording, "Trace_EvilMethod");
+        let late: Vec<_> = reports.iter().filter(|issue| issue["detail"] == "LAG_IDLE_HANDLER").collect();
+        assert_eq!(late.len(), 1, "once a run");
+        assert!(late[0]["threadStack"].as_str().unwrap().contains("dev.anrscope.AppIdle$Slow:queueIdle("), "{}", late[0]);
+        let mut open = Vec::new();
+        let mut slices = BTreeMap::new();
+        for (_, event) in events(&recording, main_thread(&recording)) {
+            match event {
+                Event::IdleBegin(class) => open.push(recording.texts().get(class).unwrap().to_owned()),
+                Event::IdleEnd => *slices.entry(open.pop().expect("a begin")).or_insert(0) += 1,
+                _ => {}
+            }
+        }
+        assert!(open.is_empty());
+        let names: Vec<_> = slices.keys().map(String::as_str).collect();
+        let own = |name: &str| format!("dev.anrscope.AppIdle${name}");
+        assert_eq!(names, [own("Counting"), own("Slow"), own("Throwing")], "ours are not told");
+        assert_eq!((slices[&own("Slow")], slices[&own("Throwing")]), (1, 1));
+    }
+}
+
+#[test]
+fn item_26_touch_that_waits_has_the_stack_of_the_stall_and_is_told_once() {
+    let run = Case::new("AppTouch").sdk(34).run();
+    assert_eq!(
+        run.printed,
+        "wrapped true\npasses true true false null true\nkept true\nrestored true true\ntold 1\n"
+    );
+    let reports = issues(&run.recording(), "Trace_EvilMethod");
+    let late: Vec<_> = reports.iter().filter(|issue| issue["detail"] == "LAG_TOUCH").collect();
+    assert_eq!(late.len(), 1, "a gesture is told once in four seconds");
+    assert!(late[0]["threadStack"].as_str().unwrap().contains("AppTouch:stuckHere("), "{}", late[0]);
+    assert_eq!(late[0]["isProcessForeground"], true);
+    assert_eq!(late[0]["scene"], "dev.anrscope.AppScript$Home");
+}
+
+#[test]
+fn item_32_a_pause_within_the_debounce_is_no_change_and_leaving_is_one() {
+    let run = Case::new("AppGround").sdk(34).run();
+    assert_eq!(run.printed, "changes 1\nchanges 2\nmessages true\n");
+}
+
+#[test]
+fn every_option_has_a_setter_and_reaches_the_library() {
+    // Both ends of each range: the flags off, then on.
+    for end in ["least", "greatest"] {
+        let value = |option: &NumberOption| if end == "least" { option.least } else { option.greatest };
+        let mut case = Case::new("AppOptions").named(end);
+        let mut expected = String::new();
+        for option in options::NUMBERS {
+            // With 0 of 1,000 installations nothing would start.
+            let value = if option.key == "installs_per_mille" { 1_000 } else { value(option) };
+            case = case.word(&format!("{}={value}", option.key));
+            expected += &format!("{}={value}\n", option.key);
+        }
+        for option in options::TEXTS {
+            case = case.word(&format!("{}=a.B;c.D", option.key));
+            expected += &format!("{}=a.B;c.D\n", option.key);
+        }
+        let setters = format!("setters {}\n", options::NUMBERS.len() + options::TEXTS.len());
+        assert_eq!(case.run().printed, setters + &expected);
+    }
+}
+
+#[test]
+fn the_manifest_the_code_and_the_provider_each_have_their_say() {
+    let run = Case::new("AppOptions").named("said").run();
+    let printed: Vec<_> = run.printed.lines().skip(1).collect();
+    // What the code says stays whatever the manifest says; the provider's word is the last, if it is one.
+    let expected = ["slow 900 anr 7000 lag 1234 idle 2000", "set true false false 6000", "asked on main 0"];
+    assert_eq!(printed, expected);
+    let recording = run.recording();
+    let bytes = std::fs::read(&run.files()[0]).unwrap();
+    for notice in ["no option is called no_such", "no option is called quick", "option idle_ms cannot be set to soon"] {
+        assert!(bytes.windows(notice.len()).any(|text| text == notice.as_bytes()), "{notice}");
+    }
+    let of_main = events(&recording, main_thread(&recording));
+    let text = |id| recording.texts().get(id).unwrap_or_default();
+    assert!(of_main.iter().any(|(_, e)| matches!(e, Event::Mark(id) if text(*id) == "basket opened")));
+    assert!(of_main.iter().any(|(_, e)| matches!(e, Event::Counter(id, 2.5) if text(*id) == "basket")));
+}
+
+#[test]
+fn two_bad_starts_in_a_row_and_it_stays_disarmed_until_the_next_version() {
+    let case = |word: &str, version: &str| {
+        Case::new("AppCrash").word(word).property(&format!("android.host.version={version}"))
+    };
+    let printed = |run: Run| run.printed;
+    assert_eq!(printed(case("dies", "1").dies().run()), "armed true\n");
+    // One that lives is in between: nothing is held against the next.
+    assert_eq!(printed(case("lives", "1").run_again()), "armed true\n");
+    assert_eq!(printed(case("dies", "1").dies().run_again()), "armed true\n");
+    assert_eq!(printed(case("dies", "1").dies().run_again()), "armed true\n");
+    for _ in 0..2 {
+        assert_eq!(printed(case("refused", "1").run_again()), "armed false\n");
+    }
+    assert_eq!(printed(case("lives", "2").run_again()), "armed true\n");
+    assert_eq!(printed(case("lives", "2").run_again()), "armed true\n");
 }

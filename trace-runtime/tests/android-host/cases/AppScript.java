@@ -80,7 +80,17 @@ final class AppScript {
     final ActivityThread thread;
     final App app;
     private final Handler main;
-    private long atMs;
+    private final java.util.ArrayDeque<Step> steps = new java.util.ArrayDeque<>();
+
+    private static final class Step {
+        final long afterMs;
+        final Runnable work;
+
+        Step(long afterMs, Runnable work) {
+            this.afterMs = afterMs;
+            this.work = work;
+        }
+    }
 
     /** Main's looper is made, and the application is on its way; {@code create} is its {@code onCreate}. */
     AppScript(boolean virtual, Runnable create) {
@@ -93,14 +103,24 @@ final class AppScript {
         app = new App(create);
         thread = ActivityThread.hostMain(app, new StartProvider());
         main = new Handler();
-        atMs = SystemClock.uptimeMillis();
     }
 
-    /** So much later than the step before. */
-    AppScript then(long ms, Runnable step) {
-        atMs += ms;
-        main.postAtTime(step, atMs);
+    /** So much later than the end of the step before; what that one posted comes first. */
+    AppScript then(long ms, Runnable work) {
+        steps.add(new Step(ms, work));
         return this;
+    }
+
+    private void next() {
+        Step step = steps.poll();
+        if (step != null) {
+            main.postDelayed(
+                    () -> {
+                        step.work.run();
+                        next();
+                    },
+                    step.afterMs);
+        }
     }
 
     /** It is launched, and gets the focus 100 ms later. */
@@ -123,6 +143,7 @@ final class AppScript {
     /** Main runs all steps. */
     void run(long ms) {
         then(ms, () -> Looper.myLooper().quit());
+        next();
         Looper.loop();
     }
 
