@@ -55,7 +55,8 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
                 }
             }
             Some(Bound::End) => {
-                looper::end(Some(Tag { target: target as u32, callback: callback as u32, what: 0 }));
+                let tag = Tag { target: target as u32, callback: callback as u32, what: 0 };
+                looper::end(Some(tag), stack);
             }
             None => {}
         }
