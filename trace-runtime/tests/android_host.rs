@@ -3,6 +3,8 @@
 
 #[path = "android_host/app.rs"]
 mod app;
+#[path = "android_host/frames.rs"]
+mod frames;
 #[path = "android_host/harness.rs"]
 mod harness;
 #[path = "android_host/looper.rs"]
