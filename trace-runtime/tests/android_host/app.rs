@@ -69,7 +69,10 @@ fn item_30_a_cold_start_and_its_page_on_every_system() {
         assert_eq!(report["application_create_scene"], scene);
         assert_eq!(report["is_warm_start_up"], false);
         assert_eq!(report["process"], "com.example.app");
-        assert!(report["startup_duration"].as_u64().unwrap() >= report["application_create"].as_u64().unwrap() + 100);
+        assert!(
+            report["startup_duration"].as_u64().unwrap()
+                >= report["application_create"].as_u64().unwrap() + 100
+        );
         assert_eq!(report["first_activity_create"], report["startup_duration"]);
     }
 }
@@ -110,15 +113,22 @@ fn item_30_services_receivers_and_processes_without_activities() {
     let none = starts(&recording);
     assert_eq!(told(&none), ["service  good"]);
     assert_eq!(none[0]["end"], none[0]["application_end"]);
-    assert_eq!(issues(&recording, "Trace_StartUp")[0]["startup_duration"].as_u64().unwrap(), ms(&none[0], "begin", "end"));
-    assert_eq!(told(&starts(&start("relaunch", 34).recording())), ["page Home unknown", "relaunch Home good"]);
+    assert_eq!(
+        issues(&recording, "Trace_StartUp")[0]["startup_duration"].as_u64().unwrap(),
+        ms(&none[0], "begin", "end")
+    );
+    assert_eq!(
+        told(&starts(&start("relaunch", 34).recording())),
+        ["page Home unknown", "relaunch Home good"]
+    );
 }
 
 #[test]
 fn item_30_warm_and_hot_starts_follow_and_their_stacks_are_not_empty() {
     let recording = start("again", 34).recording();
     let all = starts(&recording);
-    let expected = ["page Home unknown", "cold Home good", "page Home unknown", "warm Home unknown", "hot Home bad"];
+    let expected =
+        ["page Home unknown", "cold Home good", "page Home unknown", "warm Home unknown", "hot Home bad"];
     assert_eq!(told(&all), expected);
     assert!(ms(&all[3], "begin", "end") >= 1_500 && ms(&all[4], "begin", "end") >= 600);
     assert_eq!(ns(&all[4], "application_end"), 0);
@@ -164,7 +174,11 @@ fn item_25_idle_handlers_are_told_and_none_is_lost() {
         let reports = issues(&recording, "Trace_EvilMethod");
         let late: Vec<_> = reports.iter().filter(|issue| issue["detail"] == "LAG_IDLE_HANDLER").collect();
         assert_eq!(late.len(), 1, "once a run");
-        assert!(late[0]["threadStack"].as_str().unwrap().contains("dev.anrscope.AppIdle$Slow:queueIdle("), "{}", late[0]);
+        assert!(
+            late[0]["threadStack"].as_str().unwrap().contains("dev.anrscope.AppIdle$Slow:queueIdle("),
+            "{}",
+            late[0]
+        );
         let mut open = Vec::new();
         let mut slices = BTreeMap::new();
         for (_, event) in events(&recording, main_thread(&recording)) {
@@ -234,7 +248,9 @@ fn the_manifest_the_code_and_the_provider_each_have_their_say() {
     assert_eq!(printed, expected);
     let recording = run.recording();
     let bytes = std::fs::read(&run.files()[0]).unwrap();
-    for notice in ["no option is called no_such", "no option is called quick", "option idle_ms cannot be set to soon"] {
+    for notice in
+        ["no option is called no_such", "no option is called quick", "option idle_ms cannot be set to soon"]
+    {
         assert!(bytes.windows(notice.len()).any(|text| text == notice.as_bytes()), "{notice}");
     }
     let of_main = events(&recording, main_thread(&recording));
@@ -356,8 +372,10 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     assert!(dropped("DROPPED_FROZEN") >= 1 && dropped("DROPPED_BEST") >= 1, "{fps:?}");
 
     // The frame that hangs: the stage that is open, by both detectors.
-    let snapshots: Vec<String> =
-        sections(&killed, SectionKind::AnrSnapshot).into_iter().map(|s| String::from_utf8(s).unwrap()).collect();
+    let snapshots: Vec<String> = sections(&killed, SectionKind::AnrSnapshot)
+        .into_iter()
+        .map(|s| String::from_utf8(s).unwrap())
+        .collect();
     for detector in ["detector=looper\n", "detector=sigquit\n"] {
         let hangs = |text: &&String| {
             text.starts_with(detector) && text.contains("\nstage=TRAVERSAL\n") && text.contains("AppLife")
@@ -372,13 +390,22 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     assert!(!sections(&killed, SectionKind::StackSamples).is_empty());
     // The method that hung has begun and not ended.
     let of_main = events(&killed, main_thread(&killed));
-    assert!(of_main.iter().any(|(_, e)| *e == Event::Enter(43)) && !of_main.iter().any(|(_, e)| *e == Event::Exit(43)));
+    assert!(
+        of_main.iter().any(|(_, e)| *e == Event::Enter(43))
+            && !of_main.iter().any(|(_, e)| *e == Event::Exit(43))
+    );
 
     // What the system said of its death came with the next start, once.
     let exits = sections(&killed, SectionKind::ExitInformation);
     assert_eq!(exits.len(), 1);
     let exit = String::from_utf8(exits[0].clone()).unwrap();
-    for line in ["reason=anr", "trace=ours", "anr.getTimeoutMillis=5000", "anr.getType=2", "\"main\" prio=5 tid=1 Sleeping"] {
+    for line in [
+        "reason=anr",
+        "trace=ours",
+        "anr.getTimeoutMillis=5000",
+        "anr.getType=2",
+        "\"main\" prio=5 tid=1 Sleeping",
+    ] {
         assert!(exit.lines().any(|own| own == line), "{line}: {exit}");
     }
     let push = recording("com.example.app_push-");
