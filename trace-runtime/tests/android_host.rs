@@ -5,6 +5,8 @@
 mod harness;
 #[path = "android_host/looper.rs"]
 mod looper;
+#[path = "android_host/stuck.rs"]
+mod stuck;
 
 use harness::Case;
 

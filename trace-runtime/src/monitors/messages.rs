@@ -9,7 +9,7 @@ use trace_rules::looper::{
 };
 
 use super::options::{Number, is_on, number};
-use super::slow;
+use super::{samples, slow, tuning};
 use crate::ring::Mark;
 use crate::thread::ThreadWriter;
 
@@ -47,7 +47,7 @@ pub(crate) fn options_changed() {
 /// The last `count` messages and the open ones, a line each: `{target callback: what -> ms}` as Matrix's history has them. Not
 /// on a hot path.
 pub(crate) fn history(count: usize, now_ns: u64) -> String {
-    let Some((history, _)) = SHARED.get() else { return String::new() };
+    let Some((history, _)) = SHARED.get().filter(|_| is_on(Number::History)) else { return String::new() };
     let mut out = String::new();
     for told in history.last(count, now_ns) {
         let text = |id| crate::text_of(id).unwrap_or_default();
@@ -184,7 +184,11 @@ impl Main {
 
     #[cold]
     fn slow(&self, ended: &Ended, cost_ms: u64) {
-        if is_started() && is_on(Number::Slow) {
+        if !is_started() {
+            return;
+        }
+        tuning::look(|| samples::newest(ended.begun_ns).unwrap_or_default());
+        if is_on(Number::Slow) {
             slow::ended(ended, cost_ms, self.marks.get(usize::from(ended.nested)).copied().flatten());
         }
     }
