@@ -64,7 +64,10 @@ fn item_30_a_cold_start_and_its_page_on_every_system() {
         assert_eq!(report["application_create_scene"], scene);
         assert_eq!(report["is_warm_start_up"], false);
         assert_eq!(report["process"], "com.example.app");
-        assert!(report["startup_duration"].as_u64().unwrap() >= report["application_create"].as_u64().unwrap() + 100);
+        assert!(
+            report["startup_duration"].as_u64().unwrap()
+                >= report["application_create"].as_u64().unwrap() + 100
+        );
         assert_eq!(report["first_activity_create"], report["startup_duration"]);
     }
 }
@@ -105,15 +108,22 @@ fn item_30_services_receivers_and_processes_without_activities() {
     let none = starts(&recording);
     assert_eq!(told(&none), ["service  good"]);
     assert_eq!(none[0]["end"], none[0]["application_end"]);
-    assert_eq!(issues(&recording, "Trace_StartUp")[0]["startup_duration"].as_u64().unwrap(), ms(&none[0], "begin", "end"));
-    assert_eq!(told(&starts(&start("relaunch", 34).recording())), ["page Home unknown", "relaunch Home good"]);
+    assert_eq!(
+        issues(&recording, "Trace_StartUp")[0]["startup_duration"].as_u64().unwrap(),
+        ms(&none[0], "begin", "end")
+    );
+    assert_eq!(
+        told(&starts(&start("relaunch", 34).recording())),
+        ["page Home unknown", "relaunch Home good"]
+    );
 }
 
 #[test]
 fn item_30_warm_and_hot_starts_follow_and_their_stacks_are_not_empty() {
     let recording = start("again", 34).recording();
     let all = starts(&recording);
-    let expected = ["page Home unknown", "cold Home good", "page Home unknown", "warm Home unknown", "hot Home bad"];
+    let expected =
+        ["page Home unknown", "cold Home good", "page Home unknown", "warm Home unknown", "hot Home bad"];
     assert_eq!(told(&all), expected);
     assert!(ms(&all[3], "begin", "end") >= 1_500 && ms(&all[4], "begin", "end") >= 600);
     assert_eq!(ns(&all[4], "application_end"), 0);
