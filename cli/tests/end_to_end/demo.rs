@@ -115,7 +115,10 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
                 assert!(within(ts, logged.begin), "{trace}: {slice} {logged:?}");
                 match logged.end {
                     Some(bounds) => assert!(within(ts + dur, bounds), "{trace}: {slice} {logged:?}"),
-                    None => assert!(ts + dur == end || ts + dur + DRIFT_NS >= sigkill.0, "{trace}: {slice} {logged:?}"),
+                    None => assert!(
+                        ts + dur == end || ts + dur + DRIFT_NS >= sigkill.0,
+                        "{trace}: {slice} {logged:?}"
+                    ),
                 }
                 let name = text(slice, "name");
                 if logged.name == "wait" {
