@@ -318,7 +318,8 @@ fn live() -> (u32, PathBuf) {
     let file = app_recordings(&folder).remove(0);
     signal(pid, libc::SIGQUIT);
     wait_for("the snapshot of the SIGQUIT", || count(&file, "detector=sigquit\n") == 1);
-    wait_for("its verdict", || count(&file, "verdict=") >= 1);
+    wait_for("its verdict", || count(&file, "verdict=anr\n") >= 1);
+    wait_for("its report", || count(&file, "\"detail\":\"SIGNAL_ANR\"") == 1);
     signal(pid, libc::SIGKILL);
     first.wait().unwrap();
     reader.join().unwrap();
@@ -359,7 +360,7 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     // Each monitor has told.
     let reports = recorded_issues(&killed);
     let has = |detail: &str| reports.iter().filter(|issue| issue["detail"] == detail).count();
-    for detail in ["NORMAL", "LAG", "ANR", "LAG_IDLE_HANDLER", "LAG_TOUCH"] {
+    for detail in ["NORMAL", "LAG", "ANR", "SIGNAL_ANR", "LAG_IDLE_HANDLER", "LAG_TOUCH"] {
         assert!(has(detail) > 0, "{detail}: {reports:?}");
     }
     let of_method = |detail: &str, id: u32| {
@@ -385,7 +386,7 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     let verdicts = sections(&killed, SectionKind::Verdict);
     assert!(verdicts.iter().any(|verdict| {
         let verdict = String::from_utf8_lossy(verdict);
-        verdict.contains("verdict=anr\n") || verdict.contains("verdict=suspected-anr\n")
+        verdict.contains("verdict=anr\n") && verdict.contains("error-state-ours")
     }));
     assert!(!sections(&killed, SectionKind::StackSamples).is_empty());
     // The method that hung has begun and not ended.

@@ -34,6 +34,11 @@ final class Monitors {
         } else {
             LooperMonitor.stop();
         }
+        if (on("signal_anr")) {
+            ErrorStates.start(application);
+        } else {
+            ErrorStates.stop();
+        }
         if (on("fps") || on("overlay")) {
             FrameMonitor.start(application);
             FrameMonitor.overlay(application, on("overlay"));
@@ -65,6 +70,7 @@ final class Monitors {
         FrameMonitor.stop();
         LooperMonitor.stop();
         StackSampler.stop();
+        ErrorStates.stop();
         Reports.stop();
     }
 
