@@ -44,11 +44,14 @@ fn row(option: &NumberOption) -> String {
 }
 
 fn table() -> String {
-    let mut table = "| key | setter | default | range | what | Matrix |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
+    let mut table =
+        "| key | setter | default | range | what | Matrix |\n| --- | --- | --- | --- | --- | --- |\n"
+            .to_owned();
     NUMBERS.iter().for_each(|option| table += &row(option));
     for option in TEXTS {
         let (key, what) = (option.key, option.what);
-        table += &format!("| `{key}` | `{}` | none | texts | {what} | {} |\n", setter(key), matrix(option.matrix));
+        table +=
+            &format!("| `{key}` | `{}` | none | texts | {what} | {} |\n", setter(key), matrix(option.matrix));
     }
     table
 }
@@ -63,12 +66,19 @@ fn the_page_has_the_table() {
         std::fs::write(&path, [&page[..begin], &table(), &page[end..]].concat()).unwrap();
         return;
     }
-    assert_eq!(&page[begin..end], table(), "ANRSCOPE_WRITE_DOCS=1 cargo test -p trace-runtime --test configuration");
+    assert_eq!(
+        &page[begin..end],
+        table(),
+        "ANRSCOPE_WRITE_DOCS=1 cargo test -p trace-runtime --test configuration"
+    );
 }
 
 #[test]
 fn names_and_numbers_are_as_they_are_read() {
     assert_eq!(setter("keep_kib"), "keepKib");
     assert_eq!(setter("fps"), "fps");
-    assert_eq!([grouped(0), grouped(999), grouped(1_000), grouped(262_144)], ["0", "999", "1,000", "262,144"]);
+    assert_eq!(
+        [grouped(0), grouped(999), grouped(1_000), grouped(262_144)],
+        ["0", "999", "1,000", "262,144"]
+    );
 }

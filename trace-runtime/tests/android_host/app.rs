@@ -214,7 +214,15 @@ fn item_26_touch_that_waits_has_the_stack_of_the_stall_and_is_told_once() {
 #[test]
 fn item_32_a_pause_within_the_debounce_is_no_change_and_leaving_is_one() {
     let run = Case::new("AppGround").sdk(34).run();
-    assert_eq!(run.printed, "changes 1\nchanges 2\nmessages true\n");
+    assert_eq!(run.printed, "changes 1\nchanges 2\nfocused Home Detail \nmessages true\n");
+    // By the activity itself and by its window's callback: once each. The page that came back had not lost it by then.
+    let recording = run.recording();
+    let of_main = events(&recording, main_thread(&recording));
+    let focus: Vec<_> = of_main
+        .iter()
+        .filter_map(|(_, e)| if let Event::Focus(_, gained) = e { Some(*gained) } else { None })
+        .collect();
+    assert_eq!(focus, [true, false, true, false]);
 }
 
 #[test]
@@ -413,4 +421,12 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     assert_eq!(push.header().process_name, "com.example.app:push");
     assert_eq!(told(&starts(&push)), ["service  unknown"]);
     assert!(sections(&push, SectionKind::ExitInformation).is_empty());
+}
+
+#[test]
+fn the_fix_for_shared_preferences_is_an_option_of_the_systems_that_need_it() {
+    for (sdk, on, waited) in [(21, "on", 0), (25, "on", 0), (25, "off", 5), (20, "on", 5)] {
+        let run = Case::new("AppFix").named(&format!("{sdk}-{on}")).sdk(sdk).word(on).run();
+        assert_eq!(run.printed, format!("waited {waited}\nours true\nrestored true\n"), "{sdk} {on}");
+    }
 }
