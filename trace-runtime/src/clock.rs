@@ -76,6 +76,11 @@ pub(crate) fn process_cpu() -> Option<u64> {
     Some(read(libc::CLOCK_PROCESS_CPUTIME_ID)).filter(|ns| *ns > 0)
 }
 
+/// A time of the axis in ms of `SystemClock.uptimeMillis`, which stands still while the device sleeps.
+pub(crate) fn uptime_ms(at: u64) -> u64 {
+    at.saturating_add_signed(ahead().saturating_neg()) / 1_000_000
+}
+
 #[inline]
 fn read(clock: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

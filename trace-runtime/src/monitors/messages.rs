@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 use trace_rules::looper::{
     Begun, DENSITY, Density, Ended, HISTORY, History, MAX_NESTED, Messages, SlowMessage, Tag,
 };
+use trace_rules::report::StackStyle;
 
 use super::options::{Number, is_on, number};
-use super::{samples, slow, tuning};
+use super::{samples, slow, snapshot, tuning};
 use crate::ring::Mark;
 use crate::thread::ThreadWriter;
 
@@ -187,7 +188,10 @@ impl Main {
         if !is_started() {
             return;
         }
-        tuning::look(|| samples::newest(ended.begun_ns).unwrap_or_default());
+        // What kept main for so long may also have changed how it runs.
+        tuning::look(|| {
+            snapshot::styled(&samples::newest(ended.begun_ns).unwrap_or_default(), StackStyle::Whole)
+        });
         if is_on(Number::Slow) {
             slow::ended(ended, cost_ms, self.marks.get(usize::from(ended.nested)).copied().flatten());
         }

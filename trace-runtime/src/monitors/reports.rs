@@ -63,9 +63,7 @@ fn hand_over(json: String) {
             waiting.reports.pop_front();
             waiting.given_up += 1;
             if waiting.given_up == 1 {
-                crate::notice(
-                    "the app's listener is slow: it does not get all reports; they are in the recording",
-                );
+                crate::notice("the app's listener is too slow for its reports: the oldest are given up");
             }
         }
         waiting.reports.push_back(json);
@@ -100,7 +98,7 @@ pub(crate) fn stop() {
 
 /// Reports that the listener was too slow for.
 #[cfg(test)]
-fn given_up() -> u64 {
+pub(crate) fn given_up() -> u64 {
     waiting().given_up
 }
 

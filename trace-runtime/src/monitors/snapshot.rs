@@ -20,10 +20,10 @@ use trace_rules::report::{
 
 use super::options::{Number, is_on, number};
 use super::sampler::{self, Answer, Purpose};
-use super::{device, ground, messages, reports, samples, stacks};
+use super::{device, ground, messages, reports, samples, stacks, touch};
 use crate::recorder::Recorder;
 use crate::ring::Mark;
-use crate::{usage, worker};
+use crate::{clock, usage, worker};
 
 /// Messages before an ANR that the log tells.
 const IN_LOG: usize = 20;
@@ -108,10 +108,13 @@ pub(super) fn lag_answered(lag: &Lag, answer: &Answer) {
     if answer.debugger || is_dying(&answer.stack) {
         return;
     }
+    let stack = styled(&stack_of(lag.since_ns, answer), StackStyle::Whole);
+    // Input that waits for this message is told when it is handled; what kept main is known now.
+    touch::stuck(clock::uptime_ms(answer.at_ns), &stack);
     reports::tell(&Issue::Lag {
         kind: LagKind::Message,
         scene: &lag.scene,
-        thread_stack: &styled(&stack_of(lag.since_ns, answer), StackStyle::Whole),
+        thread_stack: &stack,
         foreground: lag.foreground,
     });
 }
@@ -335,7 +338,7 @@ fn is_dying(stack: &str) -> bool {
     stack.lines().any(|frame| frame.starts_with("java.lang.Thread.dispatchUncaughtException("))
 }
 
-fn styled(stack: &str, style: StackStyle) -> String {
+pub(super) fn styled(stack: &str, style: StackStyle) -> String {
     let frames: Vec<_> = stack.lines().map(frame).collect();
     thread_stack(&frames, style, Rules::Anrscope)
 }

@@ -12,12 +12,16 @@ final class FrameMetricsShim implements Window.OnFrameMetricsAvailableListener {
 
     private final long[] numbers = FrameMonitor.room();
 
-    private FrameMetricsShim() {}
+    private final FrameMonitor monitor;
+
+    private FrameMetricsShim(FrameMonitor monitor) {
+        this.monitor = monitor;
+    }
 
     /** Gives what {@link #remove} takes; null where the window tells nothing. */
-    static Object add(Window window, Handler handler) {
+    static Object add(Window window, Handler handler, FrameMonitor monitor) {
         try {
-            FrameMetricsShim shim = new FrameMetricsShim();
+            FrameMetricsShim shim = new FrameMetricsShim(monitor);
             window.addOnFrameMetricsAvailableListener(shim, handler);
             return shim;
         } catch (Throwable refused) {
@@ -38,6 +42,6 @@ final class FrameMetricsShim implements Window.OnFrameMetricsAvailableListener {
         for (int id = 0; id < KNOWN; id++) {
             numbers[id] = metrics.getMetric(id);
         }
-        FrameMonitor.windowFrame(numbers);
+        monitor.windowFrame(numbers);
     }
 }

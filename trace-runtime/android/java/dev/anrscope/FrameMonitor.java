@@ -174,7 +174,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     }
 
     private void follow(Window window) {
-        windows.put(window, Build.VERSION.SDK_INT >= 24 ? FrameMetricsShim.add(window, handler) : null);
+        windows.put(window, Build.VERSION.SDK_INT >= 24 ? FrameMetricsShim.add(window, handler, this) : null);
         View decor = window.peekDecorView();
         if (callbacks != null && decor != null) {
             decor.getViewTreeObserver().addOnPreDrawListener(this);
@@ -234,10 +234,9 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     }
 
     /** A window's frame; on the thread of frames. {@code numbers} has room for all. */
-    static void windowFrame(long[] numbers) {
-        FrameMonitor monitor = only;
-        if (measured(numbers) && monitor != null) {
-            monitor.tell(numbers);
+    void windowFrame(long[] numbers) {
+        if (measured(numbers)) {
+            tell(numbers);
         }
     }
 

@@ -222,6 +222,13 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             if (known == 3) {
                 FrameMonitor.message();
             }
+            if (!Observers.none()) {
+                if (first == '>') {
+                    Observers.messageBegin(x);
+                } else {
+                    Observers.messageEnd(x);
+                }
+            }
         }
 
         /** The class of a callback that describes itself as Object does, or else what it begins with. 0 for none. */

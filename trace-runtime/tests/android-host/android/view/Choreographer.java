@@ -76,15 +76,13 @@ public final class Choreographer {
 
     /** From now on this system keeps its queues to itself: whoever looks for them finds null. */
     public void hostDenied() {
+        hidden = mCallbackQueues;
         mCallbackQueues = null;
     }
 
     /** What {@link #hostDenied} took away is used on, in a field of another name. */
     private CallbackQueue[] queues() {
-        if (mCallbackQueues != null) {
-            hidden = mCallbackQueues;
-        }
-        return hidden;
+        return mCallbackQueues != null ? mCallbackQueues : hidden;
     }
 
     private CallbackQueue[] hidden;
