@@ -48,7 +48,7 @@ pub(crate) fn options_changed() {
 /// The last `count` messages and the open ones, a line each: `{target callback: what -> ms}` as Matrix's history has them. Not
 /// on a hot path.
 pub(crate) fn history(count: usize, now_ns: u64) -> String {
-    let Some((history, _)) = SHARED.get().filter(|_| is_on(Number::History)) else { return String::new() };
+    let Some((history, _)) = SHARED.get() else { return String::new() };
     let mut out = String::new();
     for told in history.last(count, now_ns) {
         let text = |id| crate::text_of(id).unwrap_or_default();

@@ -63,7 +63,9 @@ fn hand_over(json: String) {
             waiting.reports.pop_front();
             waiting.given_up += 1;
             if waiting.given_up == 1 {
-                crate::notice("the app's listener is too slow for its reports: the oldest are given up");
+                crate::notice(
+                    "the app's listener is slow: it does not get all reports; they are in the recording",
+                );
             }
         }
         waiting.reports.push_back(json);
@@ -98,7 +100,7 @@ pub(crate) fn stop() {
 
 /// Reports that the listener was too slow for.
 #[cfg(test)]
-pub(crate) fn given_up() -> u64 {
+fn given_up() -> u64 {
     waiting().given_up
 }
 

@@ -23,6 +23,11 @@ fn stages(sdk: u32, exact: bool) -> Vec<Stage> {
     stages
 }
 
+/// All frames of a report.
+fn counted(report: &Value) -> u64 {
+    report["dropLevel"].as_object().unwrap().values().filter_map(Value::as_u64).sum()
+}
+
 fn order(sdk: u32, denied: bool) -> Run {
     let case = Case::new("FrameOrder").named(&format!("{sdk}-{denied}")).sdk(sdk);
     if denied { case.word("denied").run() } else { case.run() }
@@ -68,6 +73,13 @@ fn is_in_order(sdk: u32, denied: bool) {
         // 30 ms before its INPUT stage, and 3 ms of work at least.
         assert!(if input { latency >= 33 } else { latency == 0 }, "{sdk}: {line}");
     }
+
+    // The page's report, which has the parts' means where the system tells parts.
+    let reports = run.issues();
+    assert_eq!(reports.len(), 1, "{sdk}");
+    assert_eq!(counted(&reports[0]), 5, "{sdk}");
+    assert_eq!(reports[0]["TOTAL_DURATION"].is_u64(), sdk >= 24, "{sdk}");
+    assert_eq!(reports, recorded_issues(&recording), "{sdk}");
 
     let by_windows = recording.threads().iter().find(|t| t.name.as_deref() == Some("anrscope-frames"));
     let metrics = by_windows.map_or(0, |thread| {
@@ -183,10 +195,7 @@ fn item_27_own_levels_a_threshold_and_a_white_list_of_scenes() {
     assert_eq!(report["dropLevel"]["DROPPED_FROZEN"], 5);
     assert_eq!(report["dropLevel"]["DROPPED_BEST"], 1);
     let few = run("few", &["fps_threshold=24"]);
-    assert_eq!(
-        few.issues()[0]["dropLevel"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>(),
-        3
-    );
+    assert_eq!(counted(&few.issues()[0]), 3);
     assert_eq!(run("others", &["care_scenes=com.example.Other;x"]).issues(), [] as [Value; 0]);
     assert_eq!(run("named", &["care_scenes=x; com.example.Page"]).issues().len(), 1);
     assert_eq!(run("off", &["fps=0"]).issues(), [] as [Value; 0]);
@@ -213,9 +222,7 @@ fn item_28_fps_through_the_shims_is_within_one_percent_of_the_truth() {
         assert_eq!(reports.len(), 1);
         let fps = reports[0]["fps"].as_f64().unwrap();
         assert!((fps / truth - 1.0).abs() <= 0.01, "{fps} instead of {truth:.2} at {hz} Hz");
-        let counted =
-            reports[0]["dropLevel"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>();
-        assert_eq!(counted, frames);
+        assert_eq!(counted(&reports[0]), frames);
     }
 }
 
@@ -236,11 +243,7 @@ fn item_28_a_window_of_ten_seconds_is_a_report_and_the_older_ones_come_after_two
 
 #[test]
 fn item_29_the_overlay_changes_every_200_ms_at_every_rate() {
-    for (sdk, hz) in [(21, "60"), (26, "60"), (34, "90"), (34, "120")] {
-        // Below API 24 frames are counted in real time, which virtual time leaves behind.
-        if sdk < 24 {
-            continue;
-        }
+    for (sdk, hz) in [(26, "60"), (34, "90"), (34, "120")] {
         let run = Case::new("FrameOverlay").named(&format!("{sdk}-{hz}")).sdk(sdk).word(hz).word("5").run();
         let apart: Vec<u64> = run.lines("apart").map(|ms| ms.parse().unwrap()).collect();
         assert!(apart.len() >= 48, "{} changes at {hz} Hz", apart.len());
@@ -290,4 +293,16 @@ fn an_overlay_that_is_not_allowed_is_told_and_nothing_else() {
         _ => false,
     });
     assert!(told);
+}
+
+#[test]
+fn a_frame_allocates_nothing_on_main() {
+    for sdk in [21, 23, 24, 34] {
+        let run = Case::new("FrameAllocation").named(&sdk.to_string()).sdk(sdk).run();
+        let bytes: Vec<i64> = run.lines("bytes").map(|bytes| bytes.parse().unwrap()).collect();
+        // What is measured is main's: the frames with the monitor, less the frames without, a frame. A class that is loaded
+        // meanwhile is a few hundred bytes in 2,000 frames.
+        assert_eq!(bytes.len(), 1);
+        assert!(bytes[0] < 4, "{sdk}: {bytes:?} bytes a frame");
+    }
 }

@@ -225,14 +225,14 @@ impl Counting {
     }
 
     fn count(&mut self, sample: &Sample, seen: &Finished) -> Option<Told> {
-        if !is_on(Number::Fps) || !ground::is_foreground() {
+        if !super::is_wanted() || !ground::is_foreground() {
             return None;
         }
         self.follow_options();
         let end_ns = sample.intended_ns.saturating_add(sample.total_ns());
         let now_ms = end_ns / 1_000_000;
         overlay::frame(sample, now_ms);
-        if self.scene(sample.scene).cared {
+        if is_on(Number::Fps) && self.scene(sample.scene).cared {
             if let Some(report) = self.scenes.frame(sample, now_ms) {
                 self.report(&report);
             }

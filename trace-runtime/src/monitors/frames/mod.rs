@@ -88,18 +88,22 @@ pub(crate) fn by_messages(on: bool) {
 /// whether it is: then the shim posts its callbacks, which Choreographer runs in the frame that is about to begin.
 #[inline]
 pub(crate) fn begin_of_message(target: u32, what: i32) -> bool {
-    let frame =
-        target != 0 && what == DO_FRAME && target == HANDLER.load(Ordering::Relaxed) && is_on(Number::Fps);
+    let frame = target != 0 && what == DO_FRAME && target == HANDLER.load(Ordering::Relaxed) && is_wanted();
     if frame {
         frame_begin(0, true);
     }
     frame
 }
 
+/// Whether anybody wants to know of frames: for reports, or for the overlay alone.
+pub(crate) fn is_wanted() -> bool {
+    is_on(Number::Fps) || is_on(Number::Overlay)
+}
+
 /// The message that main is in is a frame's. `intended_ns` is its vsync by CLOCK_MONOTONIC, 0 if not known; `estimated` says that
 /// its stages are concluded from public calls.
 pub(crate) fn frame_begin(intended_ns: u64, estimated: bool) {
-    if !is_on(Number::Fps) {
+    if !is_wanted() {
         return;
     }
     let Some(nested) = OPEN.load(Ordering::Relaxed).checked_sub(1) else {

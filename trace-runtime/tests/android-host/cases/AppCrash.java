@@ -20,6 +20,11 @@ public final class AppCrash {
         File mark = new File(host.HostApp.folder("no_backup"), "anrscope/starting-com.example.app");
         String before = text(mark);
         AppScript script = new AppScript(false, () -> {});
+        // Whatever is decided is decided by then.
+        boolean armed = !words[0].equals("refused");
+        if (!words[0].equals("dies")) {
+            script.until("armed " + armed, () -> LooperMonitor.isRunning() == armed);
+        }
         script.then(
                 1,
                 () -> {
@@ -27,11 +32,8 @@ public final class AppCrash {
                         AppScript.await("the mark", () -> !text(mark).equals(before));
                         System.out.println("armed " + LooperMonitor.isRunning());
                         System.out.flush();
-                        Runtime.getRuntime().halt(7);
+                        AppScript.die();
                     }
-                    // Whatever is decided is decided by then.
-                    String wanted = words[0].equals("refused") ? "false" : "true";
-                    AppScript.await("armed " + wanted, () -> wanted.equals(String.valueOf(LooperMonitor.isRunning())));
                 });
         script.then(30, () -> System.out.println("armed " + LooperMonitor.isRunning()));
         script.run(20);

@@ -111,6 +111,25 @@ final class AppScript {
         return this;
     }
 
+    /** Goes on with the next step once this is so; main runs on meanwhile, for half a minute at most. */
+    AppScript until(String what, java.util.function.BooleanSupplier so) {
+        long[] end = new long[1];
+        Runnable[] look = new Runnable[1];
+        look[0] =
+                () -> {
+                    if (end[0] == 0) {
+                        end[0] = System.nanoTime() + 30_000_000_000L;
+                    }
+                    if (!so.getAsBoolean()) {
+                        if (System.nanoTime() > end[0]) {
+                            throw new AssertionError("in vain: " + what);
+                        }
+                        steps.addFirst(new Step(2, look[0]));
+                    }
+                };
+        return then(1, look[0]);
+    }
+
     private void next() {
         Step step = steps.poll();
         if (step != null) {
@@ -145,6 +164,18 @@ final class AppScript {
         then(ms, () -> Looper.myLooper().quit());
         next();
         Looper.loop();
+    }
+
+    /** SIGKILL: nothing of the process runs after it, which an exit or a halt does not show. */
+    static void die() {
+        System.out.flush();
+        try {
+            new ProcessBuilder("kill", "-9", String.valueOf(ProcessHandle.current().pid())).start();
+            Thread.sleep(30_000);
+        } catch (java.io.IOException | InterruptedException fault) {
+            throw new AssertionError(fault);
+        }
+        throw new AssertionError("still alive");
     }
 
     /** Real time: waits on main until something is so, for half a minute at most. */

@@ -218,6 +218,33 @@ public final class Choreographer {
                 ((Runnable) at.action).run();
             }
         }
+        synchronized (mLock) {
+            while (due != null) {
+                CallbackRecord done = due;
+                due = done.next;
+                recycleLocked(done);
+            }
+        }
+    }
+
+    /** Records that are used again: a callback allocates nothing. */
+    private CallbackRecord mCallbackPool;
+
+    private CallbackRecord obtainLocked() {
+        CallbackRecord record = mCallbackPool;
+        if (record == null) {
+            return new CallbackRecord();
+        }
+        mCallbackPool = record.next;
+        record.next = null;
+        return record;
+    }
+
+    private void recycleLocked(CallbackRecord record) {
+        record.action = null;
+        record.token = null;
+        record.next = mCallbackPool;
+        mCallbackPool = record;
     }
 
     private final class FrameHandler extends Handler {
@@ -309,7 +336,7 @@ public final class Choreographer {
         }
 
         public void addCallbackLocked(long dueTime, Object action, Object token) {
-            CallbackRecord added = new CallbackRecord();
+            CallbackRecord added = obtainLocked();
             added.dueTime = dueTime;
             added.action = action;
             added.token = token;
