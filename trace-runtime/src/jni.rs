@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
-use ::jni::sys::{jboolean, jint, jlong};
+use ::jni::sys::{jboolean, jint, jlong, jstring};
 use trace_format::event::{TextId, WaitKind};
 use trace_format::layout::Sizes;
 
@@ -284,7 +284,7 @@ fn lock_identity(hash: jint) -> u64 {
 ///
 /// By two calls of JNI's own table and not by `jni`'s `try_to_string`: that one brings its whole machinery of
 /// exceptions and class look-ups, a fifth of the library's size on a device.
-fn string(env: &EnvUnowned<'_>, text: &JString<'_>) -> Option<String> {
+pub(crate) fn string(env: &EnvUnowned<'_>, text: &JString<'_>) -> Option<String> {
     let (env, text) = (env.as_raw(), text.as_raw());
     if env.is_null() || text.is_null() {
         return None;
@@ -297,4 +297,19 @@ fn string(env: &EnvUnowned<'_>, text: &JString<'_>) -> Option<String> {
         ((**env).v1_2.GetStringRegion)(env, text, 0, length, units.as_mut_ptr());
         Some(String::from_utf16_lossy(&units))
     }
+}
+
+/// A new Java string; null if there is no memory for it, and an exception is pending then.
+///
+/// From UTF-16 and not by `NewStringUTF`, which takes a form of UTF-8 of its own.
+pub(crate) fn java_string(env: &EnvUnowned<'_>, text: &str) -> jstring {
+    let env = env.as_raw();
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let Ok(length) = jint::try_from(units.len()) else { return std::ptr::null_mut() };
+    if env.is_null() {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the JVM has just handed `env` to this thread's native call, which has not returned; the function is in every
+    // table since JNI 1.1, and reads `length` units.
+    unsafe { ((**env).v1_1.NewString)(env, units.as_ptr(), length) }
 }

@@ -13,5 +13,6 @@
 //! this library and wait there ([`reports::next`]), so that no thread of the library ever calls into Java.
 
 mod ground;
+mod jni_reports;
 pub mod options;
 pub mod reports;

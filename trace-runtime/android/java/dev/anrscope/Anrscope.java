@@ -1,0 +1,194 @@
+package dev.anrscope;
+
+import android.app.Application;
+import android.content.Context;
+import android.os.Handler;
+import android.os.Looper;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The app's side of anrscope. With the library's manifest it starts by itself ({@link StartProvider}); an app that wants other
+ * values calls {@link #install(Context, Config)} as early as it can, which also works beside that.
+ *
+ * <p>Nothing here throws, and everything does nothing where the library cannot be loaded. What needs files or the system's
+ * services is done on a thread of ours.
+ */
+public final class Anrscope {
+    private static volatile IssueListener listener;
+    private static volatile DynamicConfig provider;
+    private static final Set<String> SAID = new HashSet<String>();
+
+    private Anrscope() {}
+
+    /** With the defaults. */
+    public static void install(Context context) {
+        install(context, new Config.Builder().build());
+    }
+
+    /**
+     * Starts watching, or changes what is watched. On main as a rule; elsewhere it returns before main has done it.
+     *
+     * @param context any of the app's
+     */
+    public static void install(Context context, Config config) {
+        if (context == null || config == null) {
+            return;
+        }
+        try {
+            Context application = context.getApplicationContext();
+            final Context of = application == null ? context : application;
+            if (Looper.myLooper() == Looper.getMainLooper()) {
+                Install.onMain(of, config);
+                return;
+            }
+            final Config then = config;
+            new Handler(Looper.getMainLooper())
+                    .post(
+                            new Runnable() {
+                                @Override
+                                public void run() {
+                                    Install.onMain(of, then);
+                                }
+                            });
+        } catch (Throwable untraced) {
+            // The app is worth more than its trace.
+        }
+    }
+
+    /** Whether something is being recorded. */
+    public static boolean isRecording() {
+        try {
+            return MethodBeat.isRecording();
+        } catch (Throwable without) {
+            return false;
+        }
+    }
+
+    /** Starts one of the tracers. */
+    public static void start(Tracer tracer) {
+        set(tracer.key, "1");
+    }
+
+    /** Stops one of them; what it has put into the system is taken out again. */
+    public static void stop(Tracer tracer) {
+        set(tracer.key, "0");
+    }
+
+    /**
+     * Changes an option at run time.
+     *
+     * @return whether there is such an option, and the value is one
+     */
+    public static boolean set(String key, String value) {
+        if (key == null || value == null || !isRecording()) {
+            return false;
+        }
+        boolean taken = take(key, value, true);
+        Install.apply();
+        return taken;
+    }
+
+    /** Every option in force, a {@code key=value} a line. */
+    public static String options() {
+        return isRecording() ? Natives.inForce() : "";
+    }
+
+    /** Asks the provider of the configuration again. */
+    public static void refresh() {
+        Install.refresh();
+    }
+
+    /** Who gets the reports; null for nobody. They are in the recording in any case. */
+    public static void setListener(IssueListener issues) {
+        listener = issues;
+    }
+
+    /** From now on this one sees what the monitors see. */
+    public static void addObserver(Observer observer) {
+        Observers.add(observer);
+    }
+
+    /** Not any more. */
+    public static void removeObserver(Observer observer) {
+        Observers.remove(observer);
+    }
+
+    /** The name of what is shown, in place of the activity's class; null for that again. */
+    public static void setScene(String scene) {
+        if (isRecording()) {
+            Natives.setScene(scene);
+        }
+    }
+
+    /** An instant of the app's own, on the calling thread's track. */
+    public static void mark(String name) {
+        if (name != null && isRecording()) {
+            Natives.mark(name);
+        }
+    }
+
+    /** A sample of a counter of the app's own. */
+    public static void counter(String name, double value) {
+        if (name != null && isRecording()) {
+            Natives.counter(name, value);
+        }
+    }
+
+    /** Asks for a thread dump of this process; see {@link MethodBeat#dump}. */
+    public static boolean dump() {
+        return isRecording() && MethodBeat.dump();
+    }
+
+    /**
+     * Takes a value over.
+     *
+     * @param code whether the app's code says it, which the manifest then does not change
+     */
+    static boolean take(String key, String value, boolean code) {
+        synchronized (SAID) {
+            if (code) {
+                SAID.add(key);
+            } else if (SAID.contains(key)) {
+                return false;
+            }
+        }
+        return Natives.set(key, value);
+    }
+
+    static void takeAll(Map<String, String> values, boolean code) {
+        for (Map.Entry<String, String> value : values.entrySet()) {
+            take(value.getKey(), value.getValue(), code);
+        }
+    }
+
+    static void provider(DynamicConfig asked) {
+        if (asked != null) {
+            provider = asked;
+        }
+    }
+
+    static DynamicConfig provider() {
+        return provider;
+    }
+
+    /** A finished report, or something else that the library tells; on {@code anrscope-reports}. */
+    static void told(String what) {
+        if (what.startsWith("!")) {
+            Observers.foreground(what.equals("!foreground"));
+            return;
+        }
+        if (!Observers.none() && (what.contains("\"detail\":\"ANR\"") || what.contains("\"detail\":\"SIGNAL_ANR"))) {
+            Observers.anr(what);
+        }
+        IssueListener to = listener;
+        if (to != null) {
+            try {
+                to.onIssue(what);
+            } catch (Throwable theirs) {
+                // The app's listener is not ours to handle; the next report is.
+            }
+        }
+    }
+}

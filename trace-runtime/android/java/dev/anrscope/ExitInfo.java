@@ -1,0 +1,110 @@
+package dev.anrscope;
+
+import android.app.ActivityManager;
+import android.app.ApplicationExitInfo;
+import android.content.Context;
+import android.os.Build;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.List;
+
+/**
+ * API 30: what the system says of this app's processes that are gone. Each goes to the recording that it left. Loaded on such systems only,
+ * and on a thread of ours.
+ */
+final class ExitInfo {
+    /** The system keeps 16 a package. */
+    private static final int MOST = 16;
+
+    /** A trace of a large app is under 4 MiB. */
+    private static final int TRACE_BYTES = 4 << 20;
+
+    private ExitInfo() {}
+
+    static void tell(Context context, String folder) throws Exception {
+        Object manager = context.getSystemService(Context.ACTIVITY_SERVICE);
+        Method all =
+                ActivityManager.class.getMethod(
+                        "getHistoricalProcessExitReasons", String.class, int.class, int.class);
+        List<?> infos = (List<?>) all.invoke(manager, null, 0, MOST);
+        for (Object info : infos) {
+            try {
+                tell((ApplicationExitInfo) info, folder);
+            } catch (Throwable unreadable) {
+                // The others are told.
+            }
+        }
+    }
+
+    private static void tell(ApplicationExitInfo info, String folder) {
+        StringBuilder lines = new StringBuilder();
+        line(lines, "importance", info.getImportance());
+        line(lines, "status", info.getStatus());
+        line(lines, "pss_kib", info.getPss());
+        line(lines, "rss_kib", info.getRss());
+        line(lines, "description", info.getDescription());
+        if (Build.VERSION.SDK_INT >= 37) {
+            anr(lines, info);
+        }
+        Natives.exited(
+                folder,
+                info.getPid(),
+                info.getProcessName(),
+                info.getTimestamp(),
+                info.getReason(),
+                lines.toString(),
+                trace(info));
+    }
+
+    /** API 37: what kind of ANR it was, every number and text that the system has. */
+    private static void anr(StringBuilder lines, ApplicationExitInfo info) {
+        try {
+            Object anr = info.getClass().getMethod("getAnrInfo").invoke(info);
+            if (anr == null) {
+                return;
+            }
+            for (Method method : anr.getClass().getMethods()) {
+                Class<?> type = method.getReturnType();
+                boolean plain = type.isPrimitive() && type != void.class || type == String.class;
+                boolean getter = method.getName().startsWith("get") || method.getName().startsWith("is");
+                if (plain
+                        && getter
+                        && method.getParameterTypes().length == 0
+                        && !Modifier.isStatic(method.getModifiers())) {
+                    line(lines, "anr." + method.getName(), method.invoke(anr));
+                }
+            }
+        } catch (Throwable none) {
+            // The rest is told.
+        }
+    }
+
+    private static void line(StringBuilder lines, String key, Object value) {
+        if (value != null) {
+            lines.append(key).append('=').append(String.valueOf(value).replace('\n', ' ')).append('\n');
+        }
+    }
+
+    private static byte[] trace(ApplicationExitInfo info) {
+        try {
+            InputStream in = info.getTraceInputStream();
+            if (in == null) {
+                return null;
+            }
+            try {
+                ByteArrayOutputStream out = new ByteArrayOutputStream();
+                byte[] some = new byte[64 << 10];
+                for (int read; out.size() < TRACE_BYTES && (read = in.read(some)) > 0; ) {
+                    out.write(some, 0, Math.min(read, TRACE_BYTES - out.size()));
+                }
+                return out.toByteArray();
+            } finally {
+                in.close();
+            }
+        } catch (Throwable unreadable) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,202 @@
+package dev.anrscope;
+
+import android.app.Application;
+import android.content.Context;
+import android.content.pm.PackageInfo;
+import android.content.pm.PackageManager;
+import android.os.Build;
+import android.os.Bundle;
+import android.os.Handler;
+import android.os.Looper;
+import java.io.File;
+
+/**
+ * The order in which things are started.
+ *
+ * <pre>
+ * main:             one look whether the app was disarmed; options; the monitors
+ * anrscope-install: folder, the manifest's options, whether it may start at all, the recording's place, the provider's
+ *                   options, old recordings, what became of earlier processes
+ * </pre>
+ *
+ * What the thread finds comes a few milliseconds after main has begun to watch, so that the process's first message is seen.
+ */
+final class Install implements Runnable {
+    private static final String PREFIX = "anrscope.";
+
+    private static Install only;
+
+    private final Context context;
+    private boolean armed;
+    private volatile boolean refused;
+    private Thread running;
+
+    private Install(Context context) {
+        this.context = context;
+    }
+
+    /** On main. */
+    static synchronized void onMain(Context context, Config config) {
+        if (!MethodBeat.isRecording()) {
+            return;
+        }
+        Anrscope.takeAll(config.values(), true);
+        Anrscope.provider(config.provider());
+        if (config.isCoarse()) {
+            MethodBeat.resume(true);
+        }
+        if (only != null) {
+            Monitors.apply();
+            only.begin();
+            return;
+        }
+        only = new Install(context);
+        if (!Natives.isDisarmed(context.getApplicationInfo().dataDir)) {
+            only.arm();
+        }
+        only.begin();
+    }
+
+    /** Any thread: what runs is brought into line with the options. */
+    static void apply() {
+        if (Looper.myLooper() == Looper.getMainLooper() && !IdleMonitor.isRunning()) {
+            Monitors.apply();
+        } else {
+            post(
+                    new Runnable() {
+                        @Override
+                        public void run() {
+                            Monitors.apply();
+                        }
+                    });
+        }
+    }
+
+    /** Any thread: the provider is asked again. */
+    static synchronized void refresh() {
+        if (only != null) {
+            only.begin();
+        }
+    }
+
+    private static void post(Runnable what) {
+        new Handler(Looper.getMainLooper()).post(what);
+    }
+
+    private void arm() {
+        armed = true;
+        Monitors.start(context);
+        Natives.armed(Build.VERSION.SDK_INT);
+    }
+
+    /** The thread; if one runs it is on its way already, and asks the provider at its end. */
+    private synchronized void begin() {
+        if (refused || (running != null && running.isAlive())) {
+            return;
+        }
+        running = new Thread(this, "anrscope-install");
+        running.setDaemon(true);
+        running.start();
+    }
+
+    private boolean placed;
+
+    @Override
+    public void run() {
+        try {
+            if (placed || place()) {
+                ask();
+            }
+        } catch (Throwable fault) {
+            // Without a place it goes on in memory.
+        }
+    }
+
+    /** Everything that is done once. */
+    private boolean place() {
+        String folder = new File(Folders.of(context), "anrscope").getPath();
+        manifest();
+        PackageInfo info = null;
+        try {
+            info = context.getPackageManager().getPackageInfo(context.getPackageName(), 0);
+        } catch (Exception unknown) {
+            // Version 0 then.
+        }
+        long version = info == null ? 0 : info.versionCode;
+        String data = context.getApplicationInfo().dataDir;
+        if (!Natives.admit(folder, data, version)) {
+            refused = true;
+            post(
+                    new Runnable() {
+                        @Override
+                        public void run() {
+                            Monitors.stop();
+                            Natives.disarm();
+                        }
+                    });
+            return false;
+        }
+        placed = true;
+        MethodBeat.destination(folder);
+        post(
+                new Runnable() {
+                    @Override
+                    public void run() {
+                        if (armed) {
+                            Monitors.apply();
+                        } else {
+                            arm();
+                        }
+                    }
+                });
+        if (Build.VERSION.SDK_INT >= 30) {
+            ExitInfo.tell(context, folder);
+        }
+        Natives.retain(folder);
+        return true;
+    }
+
+    /** {@code <meta-data android:name="anrscope.KEY" android:value="..."/>} of the application. */
+    private void manifest() {
+        try {
+            Bundle said =
+                    context.getPackageManager()
+                            .getApplicationInfo(context.getPackageName(), PackageManager.GET_META_DATA)
+                            .metaData;
+            if (said == null) {
+                return;
+            }
+            for (String key : said.keySet()) {
+                Object value = said.get(key);
+                if (key.startsWith(PREFIX) && value != null) {
+                    Anrscope.take(key.substring(PREFIX.length()), value.toString(), false);
+                }
+            }
+        } catch (Exception none) {
+            // The defaults, then.
+        }
+    }
+
+    /** The provider, by each key and by Matrix's name. */
+    private void ask() {
+        DynamicConfig provider = Anrscope.provider();
+        if (provider == null) {
+            return;
+        }
+        for (String line : Natives.keys().split("\n")) {
+            String[] names = line.split("\t", -1);
+            try {
+                String value = provider.get(names[0]);
+                if (value == null && names.length > 1 && !names[1].isEmpty()) {
+                    value = provider.get(names[1]);
+                }
+                if (value != null) {
+                    Natives.set(names[0], value);
+                }
+            } catch (Throwable theirs) {
+                // This option stays as it is.
+            }
+        }
+        apply();
+    }
+}

@@ -1,0 +1,48 @@
+package dev.anrscope;
+
+/** What the library does for {@link Anrscope} and {@link Install}. Only called once {@link MethodBeat} has loaded it. */
+final class Natives {
+    private Natives() {}
+
+    /** Sets an option; false if there is none of this key, or the value is none. */
+    static native boolean set(String key, String value);
+
+    /** The value of a number of the table. */
+    static native long number(String key);
+
+    static native String inForce();
+
+    /** Every key and Matrix's name for it, tab between, a pair a line. */
+    static native String keys();
+
+    static native void setScene(String scene);
+
+    static native void mark(String name);
+
+    static native void counter(String name, double value);
+
+    /** Whether this app was disarmed: one look at a name, no file is opened. */
+    static native boolean isDisarmed(String dataFolder);
+
+    /**
+     * Whether it may start; with files. Notes that it is starting, and forgets that once it went well.
+     *
+     * @param folder where the recordings are
+     * @param dataFolder where the mark of a disarmed app is
+     * @param version of the app
+     */
+    static native boolean admit(String folder, String dataFolder, long version);
+
+    /** Nothing is recorded from here on, for good. */
+    static native void disarm();
+
+    /** Removes old recordings. */
+    static native void retain(String folder);
+
+    /** The monitors are on; with what the system is. */
+    static native void armed(int apiLevel);
+
+    /** What the system says of a process that is gone; see {@link ExitInfo}. */
+    static native boolean exited(
+            String folder, int pid, String process, long timeMs, int reason, String lines, byte[] trace);
+}

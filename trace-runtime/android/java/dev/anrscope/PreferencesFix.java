@@ -1,0 +1,55 @@
+package dev.anrscope;
+
+import android.os.Build;
+import java.lang.reflect.Field;
+import java.util.Collection;
+
+/**
+ * API 21 to 25: at the stop of an activity or service main waits until all SharedPreferences are written, however many there are. With the
+ * option {@code shared_preferences_fix} that waiting is left out: what {@code apply()} has put on its way is still written.
+ */
+final class PreferencesFix {
+    private static final int STOP_ACTIVITY_SHOW = 103;
+    private static final int STOP_ACTIVITY_HIDE = 104;
+    private static final int SERVICE_ARGS = 115;
+    private static final int STOP_SERVICE = 116;
+    private static final int SLEEPING = 137;
+
+    private static Collection<?> waiting;
+    private static boolean looked;
+
+    private PreferencesFix() {}
+
+    /** Before {@code ActivityThread.H} handles a message. */
+    static void before(int what) {
+        if (Build.VERSION.SDK_INT < 21 || Build.VERSION.SDK_INT > 25) {
+            return;
+        }
+        switch (what) {
+            case STOP_ACTIVITY_SHOW:
+            case STOP_ACTIVITY_HIDE:
+            case SERVICE_ARGS:
+            case STOP_SERVICE:
+            case SLEEPING:
+                break;
+            default:
+                return;
+        }
+        if (Natives.number("shared_preferences_fix") == 0) {
+            return;
+        }
+        if (!looked) {
+            looked = true;
+            try {
+                Field field = Class.forName("android.app.QueuedWork").getDeclaredField("sPendingWorkFinishers");
+                field.setAccessible(true);
+                waiting = (Collection<?>) field.get(null);
+            } catch (Throwable denied) {
+                // Then main waits as ever.
+            }
+        }
+        if (waiting != null) {
+            waiting.clear();
+        }
+    }
+}

@@ -1,0 +1,180 @@
+package dev.anrscope;
+
+import android.app.Activity;
+import android.os.Build;
+import android.os.Handler;
+import android.os.Message;
+import android.os.SystemClock;
+import android.view.View;
+import android.view.ViewTreeObserver;
+import java.lang.reflect.Field;
+import java.util.List;
+
+/**
+ * Sees the messages with which the system makes activities, services and receivers, in the callback of {@code ActivityThread.mH}, and
+ * the first draw of each page. Where the callback cannot be reached the library takes the first activity's create for the application's
+ * end, and nothing else is lost.
+ */
+final class StartMonitor implements Handler.Callback {
+    private static final int LAUNCH_ACTIVITY = 100;
+    private static final int RECEIVER = 113;
+    private static final int CREATE_SERVICE = 114;
+    private static final int RELAUNCH_OLD = 126;
+    private static final int TRANSACTION = 159;
+    private static final int RELAUNCH = 160;
+
+    private static StartMonitor only;
+
+    /** Which activities were asked for their first draw; a bounded set, since hashes are small. */
+    private static final java.util.WeakHashMap<Activity, Boolean> DRAWN =
+            new java.util.WeakHashMap<Activity, Boolean>();
+
+    private final Handler handler;
+    private final Field field;
+    private final Handler.Callback before;
+    private volatile boolean on = true;
+
+    private StartMonitor(Handler handler, Field field, Handler.Callback before) {
+        this.handler = handler;
+        this.field = field;
+        this.before = before;
+    }
+
+    /** Whether the messages are seen. */
+    static boolean start() {
+        if (only != null) {
+            only.on = true;
+            return true;
+        }
+        try {
+            Class<?> type = Class.forName("android.app.ActivityThread");
+            Object thread = type.getMethod("currentActivityThread").invoke(null);
+            Field mH = type.getDeclaredField("mH");
+            mH.setAccessible(true);
+            Handler handler = (Handler) mH.get(thread);
+            Field callback = Handler.class.getDeclaredField("mCallback");
+            callback.setAccessible(true);
+            StartMonitor monitor =
+                    new StartMonitor(handler, callback, (Handler.Callback) callback.get(handler));
+            callback.set(handler, monitor);
+            only = monitor;
+            return true;
+        } catch (Throwable denied) {
+            return false;
+        }
+    }
+
+    /** Restores what was there; if somebody has wrapped ours meanwhile it stays, and only passes on. */
+    static void stop() {
+        StartMonitor monitor = only;
+        if (monitor == null) {
+            return;
+        }
+        monitor.on = false;
+        try {
+            if (monitor.field.get(monitor.handler) == monitor) {
+                monitor.field.set(monitor.handler, monitor.before);
+                only = null;
+            }
+        } catch (Throwable denied) {
+            // It passes on.
+        }
+    }
+
+    @Override
+    public boolean handleMessage(Message message) {
+        if (on) {
+            try {
+                see(message);
+            } catch (Throwable fault) {
+                on = false;
+            }
+        }
+        return before != null && before.handleMessage(message);
+    }
+
+    private static void see(Message message) {
+        int what = message.what;
+        switch (what) {
+            case TRANSACTION:
+                if (!Transactions.launches(message.obj)) {
+                    break;
+                }
+                // Fall through.
+            case LAUNCH_ACTIVITY:
+            case RELAUNCH_OLD:
+            case RELAUNCH:
+            case RECEIVER:
+            case CREATE_SERVICE:
+                if (message(what, SystemClock.elapsedRealtimeNanos())) {
+                    Observers.applicationCreated();
+                }
+                break;
+            default:
+                PreferencesFix.before(what);
+        }
+    }
+
+    /** The page is about to be shown: its first draw is of interest. Its window's view may not be made for that. */
+    static void resumed(Activity activity) {
+        if (DRAWN.put(activity, Boolean.TRUE) != null) {
+            return;
+        }
+        View decor = activity.getWindow() == null ? null : activity.getWindow().peekDecorView();
+        if (decor != null) {
+            new FirstDraw(System.identityHashCode(activity), decor);
+        }
+    }
+
+    private static final class FirstDraw implements ViewTreeObserver.OnPreDrawListener {
+        private final int activity;
+        private final View decor;
+
+        FirstDraw(int activity, View decor) {
+            this.activity = activity;
+            this.decor = decor;
+            decor.getViewTreeObserver().addOnPreDrawListener(this);
+        }
+
+        @Override
+        public boolean onPreDraw() {
+            drawn(activity, SystemClock.elapsedRealtimeNanos());
+            // Another observer than at the start: the window's, once the view is in it.
+            decor.getViewTreeObserver().removeOnPreDrawListener(this);
+            return true;
+        }
+    }
+
+    /** What a transaction holds (API 28), under the names that it had so far. */
+    static final class Transactions {
+        private static final String[] LISTS = {"mTransactionItems", "mActivityCallbacks"};
+
+        private Transactions() {}
+
+        static boolean launches(Object transaction) {
+            if (transaction == null) {
+                return false;
+            }
+            for (String name : LISTS) {
+                try {
+                    Field field = transaction.getClass().getDeclaredField(name);
+                    field.setAccessible(true);
+                    List<?> items = (List<?>) field.get(transaction);
+                    for (int i = 0; items != null && i < items.size(); i++) {
+                        if (items.get(i).getClass().getName().endsWith(".LaunchActivityItem")) {
+                            return true;
+                        }
+                    }
+                } catch (Throwable other) {
+                    // Another version, or denied: then the activity's create tells.
+                }
+            }
+            return false;
+        }
+    }
+
+    /** Whether the application is created with it. */
+    private static native boolean message(int what, long atNs);
+
+    private static native void drawn(int activity, long atNs);
+}

@@ -1,0 +1,5 @@
+package android.util;
+
+public interface Printer {
+    void println(String x);
+}

@@ -1,0 +1,14 @@
+//! The shims of `android/java`, compiled unchanged against our stand-ins of Android's classes (`tests/android-host`), on a
+//! real JVM with the real library: what they carry is looked for in the recording and in the reports.
+
+#[path = "android_host/harness.rs"]
+mod harness;
+
+use harness::Case;
+
+#[test]
+fn the_stand_ins_run_a_life_without_events_in_virtual_time() {
+    let run = Case::new("EmptyLife").sdk(24).run();
+    assert_eq!(run.printed, "at 1250\nlogged 0 sdk 24\n");
+    assert_eq!(run.recording().header().dropped, 0);
+}

@@ -1,0 +1,223 @@
+//! Compiles the stand-ins, the shims and the cases once, and runs cases.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use trace_format::section::SectionKind;
+use trace_format::{Event, Item, Recording, Thread};
+
+/// A program of `tests/android-host/cases` to run, in package `dev.anrscope`.
+pub(crate) struct Case {
+    class: &'static str,
+    name: String,
+    properties: Vec<String>,
+    words: Vec<String>,
+    status: Option<i32>,
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// What the program printed.
+    pub printed: String,
+    folder: PathBuf,
+}
+
+impl Case {
+    pub(crate) fn new(class: &'static str) -> Self {
+        Case { class, name: class.to_owned(), properties: Vec::new(), words: Vec::new(), status: Some(0) }
+    }
+
+    /// Another folder than the class's name, for a class that several tests run: they run at once.
+    #[allow(dead_code)]
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        self.name = format!("{}-{name}", self.class);
+        self
+    }
+
+    /// The API level, 34 without it.
+    pub(crate) fn sdk(self, level: u32) -> Self {
+        self.property(&format!("android.host.sdk={level}"))
+    }
+
+    pub(crate) fn property(mut self, property: &str) -> Self {
+        self.properties.push(format!("-D{property}"));
+        self
+    }
+
+    #[allow(dead_code)]
+    pub(crate) fn word(mut self, word: &str) -> Self {
+        self.words.push(word.to_owned());
+        self
+    }
+
+    /// The program is killed or killed itself: its exit status is not looked at.
+    #[allow(dead_code)]
+    pub(crate) fn dies(mut self) -> Self {
+        self.status = None;
+        self
+    }
+
+    /// The folder of the recordings, emptied by [`Case::run`].
+    pub(crate) fn folder(&self) -> PathBuf {
+        base().join("runs").join(&self.name)
+    }
+
+    /// The command, with an empty folder for its recordings.
+    pub(crate) fn command(&self) -> Command {
+        let folder = self.folder();
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        self.command_again()
+    }
+
+    /// The command, in the folder as it is: a later process of the same app.
+    pub(crate) fn command_again(&self) -> Command {
+        // Test binaries lie in deps, examples beside that.
+        let own = std::env::current_exe().unwrap();
+        let library = own.parent().and_then(Path::parent).unwrap().join("examples/liblibrary.so");
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let path = std::env::join_paths([classes().to_owned(), here.join("java/classes")]).unwrap();
+        let mut command = Command::new("java");
+        // Small and quick to start: several run at once.
+        command.args(["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-XX:+UseSerialGC"]);
+        command.arg(format!("-Danrscope.lib={}", library.display()));
+        command.arg(format!("-Danrscope.dir={}", self.folder().display()));
+        command.arg("-Danrscope.name=com.example.app").arg("-Danrscope.mapId=1");
+        command.args(&self.properties).arg("-cp").arg(path);
+        command.arg(format!("dev.anrscope.{}", self.class)).args(&self.words);
+        command
+    }
+
+    pub(crate) fn run(self) -> Run {
+        let command = self.command();
+        self.finish(command)
+    }
+
+    /// Runs it once more in the same folder.
+    #[allow(dead_code)]
+    pub(crate) fn run_again(self) -> Run {
+        let command = self.command_again();
+        self.finish(command)
+    }
+
+    fn finish(self, mut command: Command) -> Run {
+        let Output { status, stdout, stderr } =
+            command.output().expect("java: run scripts/test, which installs a JDK");
+        let printed = String::from_utf8(stdout).unwrap();
+        let complaints = String::from_utf8_lossy(&stderr);
+        if let Some(expected) = self.status {
+            assert_eq!(status.code(), Some(expected), "{printed}\n{complaints}");
+            // What HotSpot prints of a SIGQUIT goes to stdout.
+            assert_eq!(complaints, "", "{printed}");
+        }
+        Run { printed, folder: self.folder() }
+    }
+}
+
+#[allow(dead_code)]
+impl Run {
+    /// The files of the recordings, by name, which begins with the time.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = entries.filter(|p| p.extension().is_some_and(|x| x == "anrscope")).collect();
+        files.sort();
+        files
+    }
+
+    /// The only recording.
+    pub(crate) fn recording(&self) -> Recording<Vec<u8>> {
+        let files = self.files();
+        assert_eq!(files.len(), 1, "{files:?}");
+        open(&files[0])
+    }
+
+    /// The lines printed that begin with this word, without it.
+    pub(crate) fn lines<'a>(&'a self, word: &'a str) -> impl Iterator<Item = &'a str> {
+        self.printed.lines().filter_map(move |line| line.strip_prefix(word)?.strip_prefix(' '))
+    }
+
+    /// The reports that the listener got, of a case that prints each as `issue JSON`.
+    pub(crate) fn issues(&self) -> Vec<serde_json::Value> {
+        self.lines("issue").map(|json| serde_json::from_str(json).expect(json)).collect()
+    }
+}
+
+pub(crate) fn open(file: &Path) -> Recording<Vec<u8>> {
+    let recording = Recording::open(std::fs::read(file).unwrap()).unwrap();
+    assert_eq!(recording.faults(), (&[][..], 0));
+    recording
+}
+
+/// All sections of a kind, in order.
+#[allow(dead_code)]
+pub(crate) fn sections(recording: &Recording<Vec<u8>>, kind: SectionKind) -> Vec<Vec<u8>> {
+    let known = recording.sections().iter().filter(|section| section.kind == Some(kind));
+    known.map(|section| recording.payload(section).unwrap().unwrap()).collect()
+}
+
+/// The reports in the recording.
+#[allow(dead_code)]
+pub(crate) fn recorded_issues(recording: &Recording<Vec<u8>>) -> Vec<serde_json::Value> {
+    let sections = sections(recording, SectionKind::Issue);
+    sections.iter().map(|payload| serde_json::from_slice(&payload[8..]).unwrap()).collect()
+}
+
+/// The recorded main thread.
+#[allow(dead_code)]
+pub(crate) fn main_thread(recording: &Recording<Vec<u8>>) -> &Thread {
+    recording.threads().iter().find(|thread| thread.main).expect("main")
+}
+
+/// All events of a thread, with their times.
+#[allow(dead_code)]
+pub(crate) fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> {
+    let items = recording.events(thread).map(|item| item.unwrap());
+    items
+        .map(|item| match item {
+            Item::Event { time, event } => (time, event),
+            other => panic!("{other:?} in {thread:?}"),
+        })
+        .collect()
+}
+
+fn base() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("android-host")
+}
+
+/// The folder of the compiled classes.
+fn classes() -> &'static Path {
+    static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+    CLASSES.get_or_init(|| {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut sources = Vec::new();
+        for folder in ["tests/android-host", "android/java"] {
+            collect(&here.join(folder), &mut sources);
+        }
+        let classes = base().join("classes");
+        let _ = std::fs::remove_dir_all(&classes);
+        std::fs::create_dir_all(&classes).unwrap();
+        let output = Command::new("javac")
+            .args(["-nowarn", "-Xlint:-options", "-proc:none", "-g", "-cp"])
+            .arg(here.join("java/classes"))
+            .arg("-d")
+            .arg(&classes)
+            .args(&sources)
+            .output()
+            .expect("javac: run scripts/test, which installs a JDK");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        classes
+    })
+}
+
+fn collect(folder: &Path, sources: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, sources);
+        } else if path.extension().is_some_and(|x| x == "java") {
+            sources.push(path);
+        }
+    }
+}
