@@ -1,4 +1,4 @@
-package dev.anrscope.sample;
+package com.example.sample;
 
 import android.net.Uri;
 import android.os.Bundle;
@@ -7,7 +7,7 @@ import android.os.Looper;
 import android.os.MessageQueue;
 import android.os.Process;
 import dev.anrscope.Anrscope;
-import dev.anrscope.sample.FrameView.Stage;
+import com.example.sample.FrameView.Stage;
 import java.io.IOException;
 
 /** A button for each way to stall, all of one length. */

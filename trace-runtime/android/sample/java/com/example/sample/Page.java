@@ -1,4 +1,4 @@
-package dev.anrscope.sample;
+package com.example.sample;
 
 import android.app.Activity;
 import android.os.Bundle;

@@ -1,4 +1,4 @@
-package dev.anrscope.sample;
+package com.example.sample;
 
 /** Something to compute, in calls of calls, so that a trace of it has a shape. */
 public final class Work {

@@ -1,4 +1,4 @@
-package dev.anrscope.sample;
+package com.example.sample;
 
 import java.io.File;
 import java.io.FileOutputStream;

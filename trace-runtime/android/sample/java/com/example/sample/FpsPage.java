@@ -1,6 +1,6 @@
-package dev.anrscope.sample;
+package com.example.sample;
 
-import dev.anrscope.sample.FrameView.Stage;
+import com.example.sample.FrameView.Stage;
 
 /** Frames: a view that moves, and frames that are late by each level. */
 public final class FpsPage extends Page {
