@@ -63,6 +63,15 @@ impl Default for Thresholds {
 /// What the timer thread saw. Times are those of the clock given to [`StallTimer::start`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallEvent {
+    /// The timer thread is awake and has looked; comes before all else that this look shows.
+    Look {
+        /// When the open message began; 0 if none is open.
+        since_ns: u64,
+        /// When it looked.
+        now_ns: u64,
+        /// How much later than it asked for it woke.
+        late_ns: u64,
+    },
     /// The message is suspect and still open.
     Tick {
         /// When it began.
@@ -100,6 +109,24 @@ struct Watched {
     stop: AtomicBool,
     observer_panicked: AtomicBool,
     wakeups: AtomicU64,
+    /// [`Thresholds`], in their order.
+    thresholds: [AtomicU64; 3],
+}
+
+impl Watched {
+    fn set_thresholds(&self, thresholds: Thresholds) {
+        let suspect_ns = thresholds.suspect_ns.max(10_000);
+        let ordered = [suspect_ns, thresholds.stall_ns.max(suspect_ns), thresholds.tick_ns.max(10_000)];
+        for (slot, ns) in self.thresholds.iter().zip(ordered) {
+            slot.store(ns, Ordering::Relaxed);
+        }
+    }
+
+    /// One that is just being changed may be of the old ones and another of the new: the next look has them all.
+    fn thresholds(&self) -> Thresholds {
+        let [suspect_ns, stall_ns, tick_ns] = [0, 1, 2].map(|at| self.thresholds[at].load(Ordering::Relaxed));
+        Thresholds { suspect_ns, stall_ns: stall_ns.max(suspect_ns), tick_ns }
+    }
 }
 
 impl StallTimer {
@@ -127,16 +154,11 @@ impl StallTimer {
         now: fn() -> u64,
         observer: Box<dyn FnMut(StallEvent) + Send>,
     ) -> io::Result<StallTimer> {
-        let suspect_ns = thresholds.suspect_ns.max(10_000);
-        let thresholds = Thresholds {
-            suspect_ns,
-            stall_ns: thresholds.stall_ns.max(suspect_ns),
-            tick_ns: thresholds.tick_ns.max(10_000),
-        };
         let watched = Arc::new(Watched::default());
+        watched.set_thresholds(thresholds);
         let timer = Timer {
             watched: watched.clone(),
-            thresholds,
+            thresholds: watched.thresholds(),
             park_after_ns,
             now,
             observer: Some(observer),
@@ -163,6 +185,14 @@ impl StallTimer {
     #[inline]
     pub fn message_end(&self) {
         self.watched.begin_ns.store(0, Ordering::Release);
+    }
+
+    /// Other thresholds from now on; a message that has passed one of them already is told of at once. Any thread.
+    pub fn set_thresholds(&self, thresholds: Thresholds) {
+        self.watched.set_thresholds(thresholds);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
     }
 
     #[cold]
@@ -234,6 +264,8 @@ impl Timer {
             // The clock before the message: a message that is open after it was read is at least this old.
             let now_ns = (self.now)();
             let (generation, begin_ns) = self.look();
+            self.thresholds = self.watched.thresholds();
+            self.tell(StallEvent::Look { since_ns: begin_ns, now_ns, late_ns });
             let sleep_ns = self.follow(now_ns, generation, begin_ns, late_ns);
 
             let quiet = begin_ns == 0 && generation == last_generation;

@@ -94,15 +94,20 @@ pub fn encode(kind: SectionKind, version: u16, payload: &[u8]) -> Vec<u8> {
 
 /// A section's header, checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SectionHeader {
-    pub(crate) kind: u16,
-    pub(crate) version: u16,
-    pub(crate) length: u64,
+pub struct SectionHeader {
+    /// Its type; see [`SectionKind::of_number`].
+    pub kind: u16,
+    /// The version of that type.
+    pub version: u16,
+    /// Length of the payload in bytes, without the zeros behind it. Nothing is said about whether so much is there.
+    pub length: u64,
     pub(crate) sum: u32,
 }
 
 impl SectionHeader {
-    pub(crate) fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Self> {
+    /// Reads a header; `None` if its own sum is wrong or it is none.
+    #[must_use]
+    pub fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Self> {
         let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
         if bytes[..4] != MAGIC || u32_at(20) != crc32(&bytes[..20]) {

@@ -3,7 +3,7 @@
 //! A change of pages, a rotation or a permission dialog pauses one activity before the next one resumes: only after 500 ms
 //! without a resumed activity is the app taken for gone (`ProcessUILifecycleOwner`). Times are milliseconds of uptime.
 
-/// How long no activity must be resumed.
+/// How long no activity must be resumed, unless [`Foreground::set_debounce`] says otherwise.
 pub const DEBOUNCE_MS: u64 = 500;
 
 /// What changed.
@@ -25,6 +25,7 @@ pub struct Foreground {
     foreground: bool,
     paused: bool,
     due_ms: Option<u64>,
+    debounce_ms: u64,
 }
 
 fn insert(set: &mut Vec<u64>, activity: u64) {
@@ -37,7 +38,12 @@ impl Foreground {
     /// In the background, without a scene.
     #[must_use]
     pub fn new() -> Self {
-        Foreground { paused: true, ..Foreground::default() }
+        Foreground { paused: true, debounce_ms: DEBOUNCE_MS, ..Foreground::default() }
+    }
+
+    /// How long no activity must be resumed, ms, from the next pause on.
+    pub fn set_debounce(&mut self, debounce_ms: u64) {
+        self.debounce_ms = debounce_ms;
     }
 
     /// `onActivityStarted`.
@@ -59,7 +65,7 @@ impl Foreground {
     pub fn paused(&mut self, activity: u64, now_ms: u64) {
         self.resumed.retain(|resumed| *resumed != activity);
         if self.resumed.is_empty() && !self.paused {
-            self.due_ms = Some(now_ms + DEBOUNCE_MS);
+            self.due_ms = Some(now_ms + self.debounce_ms);
         }
     }
 

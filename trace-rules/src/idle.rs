@@ -31,6 +31,12 @@ pub struct IdleCost {
 }
 
 impl IdleRun {
+    /// None runs.
+    #[must_use]
+    pub const fn new() -> Self {
+        IdleRun { begun_ns: AtomicU64::new(0), class: AtomicU64::new(0) }
+    }
+
     /// A handler of this class begins.
     pub fn begin(&self, class: u32, at_ns: u64) {
         self.class.store(u64::from(class), Ordering::Relaxed);

@@ -68,8 +68,8 @@ impl Grades {
 pub struct StartConfig {
     /// Pages that are shown before the first real one.
     pub splash: Vec<u32>,
-    /// The page at which a cold start ends, if not the first.
-    pub end_page: Option<u32>,
+    /// The pages at which a cold start ends; none: the first that is no splash page.
+    pub end_pages: Vec<u32>,
     /// Whether the process shows activities at all.
     pub has_activity: bool,
     /// A stack is attached to a cold start from here on, ms (Matrix: 10,000).
@@ -86,7 +86,7 @@ impl Default for StartConfig {
     fn default() -> Self {
         StartConfig {
             splash: Vec::new(),
-            end_page: None,
+            end_pages: Vec::new(),
             has_activity: true,
             cold_ms: 10_000,
             warm_ms: 4_000,
@@ -184,6 +184,11 @@ impl Starts {
             living: Vec::new(),
             focused: Vec::new(),
         }
+    }
+
+    /// Other limits and pages from now on.
+    pub fn set_config(&mut self, config: StartConfig) {
+        self.config = config;
     }
 
     /// A message of `ActivityThread.H` that creates something begins. The first one ends the application's part; in a
@@ -289,8 +294,8 @@ impl Starts {
             // A service or a receiver began the process; the screen came whenever the user wanted it.
             self.first_screen_ms = 0;
             self.application_ms()
-        } else if let Some(end_page) = self.config.end_page {
-            (class == end_page).then_some(since_begin_ms)?
+        } else if !self.config.end_pages.is_empty() {
+            self.config.end_pages.contains(&class).then_some(since_begin_ms)?
         } else if !self.splash_shown && self.config.splash.contains(&class) {
             self.splash_shown = true;
             return None;

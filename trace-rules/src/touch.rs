@@ -48,6 +48,11 @@ impl TouchWatch {
         TouchWatch { threshold_ms, stuck: None, told_ms: None }
     }
 
+    /// Another threshold from the next event on.
+    pub fn set_threshold(&mut self, threshold_ms: u64) {
+        self.threshold_ms = threshold_ms;
+    }
+
     /// A stack was taken because main was stuck.
     pub fn stuck(&mut self, sample: StuckSample) {
         self.stuck = Some(sample);

@@ -31,10 +31,15 @@ impl Tuning {
 
     /// As they are now.
     pub fn look(&mut self, nice: i32, slack_ns: u64) -> Tuned {
+        self.look_above(nice, slack_ns, SLACK_NS)
+    }
+
+    /// As they are now, with another limit than [`SLACK_NS`].
+    pub fn look_above(&mut self, nice: i32, slack_ns: u64, limit_ns: u64) -> Tuned {
         let was = std::mem::replace(self, Tuning { nice, slack_ns });
         Tuned {
             nice: (nice != was.nice).then_some(nice),
-            slack_ns: (slack_ns != was.slack_ns && slack_ns > SLACK_NS).then_some(slack_ns),
+            slack_ns: (slack_ns != was.slack_ns && slack_ns > limit_ns).then_some(slack_ns),
         }
     }
 }

@@ -48,7 +48,7 @@ fn item_30_cold_with_splash_ends_with_the_page_behind_it() {
 
 #[test]
 fn item_30_cold_to_a_chosen_end_page() {
-    let mut starts = starts(StartConfig { end_page: Some(HOME), ..StartConfig::default() });
+    let mut starts = starts(StartConfig { end_pages: vec![HOME], ..StartConfig::default() });
     starts.message(CreatedBy::LAUNCH, 1_300 * MS);
     starts.created(1, 1_400 * MS);
     assert_eq!(start(starts.focus(1, 99, true, 1_700 * MS)), None);

@@ -38,6 +38,11 @@ pub(crate) fn ahead() -> i64 {
     boottime().wrapping_sub(read(libc::CLOCK_MONOTONIC)) as i64
 }
 
+/// The processor time of this whole process, ns.
+pub(crate) fn process_cpu() -> Option<u64> {
+    Some(read(libc::CLOCK_PROCESS_CPUTIME_ID)).filter(|ns| *ns > 0)
+}
+
 #[inline]
 fn read(clock: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -43,13 +43,15 @@ pub(crate) fn create(
 
 fn file_name(process_name: &str, attempt: u32) -> String {
     let last = Path::new(process_name).file_name().map_or("process".into(), |n| n.to_string_lossy());
-    let plain: String = last
-        .chars()
-        .take(64)
-        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
-        .collect();
+    let plain = plain(&last);
     let pid = std::process::id();
     if attempt == 0 { format!("{plain}-{pid}.anrscope") } else { format!("{plain}-{pid}.{attempt}.anrscope") }
+}
+
+/// A name that every file system takes.
+pub(crate) fn plain(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    name.chars().take(64).map(plain).collect()
 }
 
 #[cfg(test)]

@@ -134,17 +134,18 @@ extern "system" fn Java_dev_anrscope_MethodBeat_setMethod(
     disarm_on_panic(|| crate::set_method(id as u32, on));
 }
 
-/// An activity gained or lost window focus.
+/// An activity, known by its identity hash, gained or lost window focus.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_focus(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
     class: JString<'_>,
+    activity: jint,
     gained: jboolean,
 ) {
     disarm_on_panic(|| {
-        let class = string(&env, &class).map_or(TextId(0), |name| crate::text(&name));
-        crate::focus(class, gained);
+        let class = string(&env, &class).unwrap_or_default();
+        crate::monitors::starts::focused(u64::from(activity as u32), &class, gained);
     });
 }
 
@@ -208,9 +209,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     trace_text: jboolean,
     main_only: jboolean,
 ) -> jlong {
-    let Some(process) = string(&env, &process) else {
-        return 0;
-    };
+    let process = string(&env, &process).unwrap_or_else(own_name);
     let folder = string(&env, &folder).map(PathBuf::from);
     let map_id = string(&env, &map_id).and_then(|id| id.parse().ok());
     let started = disarm_on_panic(|| {
@@ -232,6 +231,13 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
         Recorder::active().map(|recorder| crate::thread::address_here(recorder, None))
     });
     started.flatten().unwrap_or(0)
+}
+
+/// The process's name, which on Android is the first word of its command line.
+fn own_name() -> String {
+    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let end = line.iter().position(|byte| *byte == 0).unwrap_or(line.len());
+    String::from_utf8_lossy(&line[..end]).into_owned()
 }
 
 /// With a budget, methods whose calls take less than this on average may be switched off: at 40 ns an event, recording

@@ -152,6 +152,11 @@ pub fn text(text: &str) -> TextId {
     Recorder::active().map_or(TextId(0), |r| r.texts.intern(text))
 }
 
+/// The text with this id, for who writes a report. Not on a hot path.
+pub(crate) fn text_of(id: u32) -> Option<String> {
+    Recorder::active()?.texts.text_of(TextId(id))
+}
+
 /// Gives the calling thread a name in the recording, 32 bytes at most; by default it has the kernel's.
 pub fn name_thread(name: &str) {
     if let Some(recorder) = Recorder::active() {

@@ -1,56 +1,107 @@
 //! The Looper of the main thread: message begin and end, and the timer that notices when an end does not
 //! come.
+//!
+//! The order at a message's bounds is always the same, on every API level: the record first, then the rules of
+//! [`monitors::messages`], then the timer. A slice that is taken because of what the rules say has both bounds in it.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use native_signal::{StallEvent, StallTimer, Thresholds};
 use trace_format::event::{Event, Message, Stall};
+use trace_rules::looper::Tag;
 
+use crate::monitors::timers::Timers;
+use crate::monitors::{frames, messages};
 use crate::recorder::Recorder;
+use crate::ring::Ring;
 use crate::sensing::{self, WhileStuck};
 use crate::{clock, ticker, usage};
 
 static TIMER: OnceLock<StallTimer> = OnceLock::new();
-/// Messages open on main, one inside of the other: a dialog may run a nested loop.
-static DEPTH: AtomicU32 = AtomicU32::new(0);
 
-/// A message begins on the calling thread. On main it is watched from now on.
+/// A message begins on the calling thread. On main it is watched from now on. One that begins inside of another is taken
+/// for a nested loop's.
 #[inline]
 pub fn message_begin(message: &Message) {
-    on_looper(&Event::MessageBegin(*message), |recorder, now| {
-        DEPTH.fetch_add(1, Ordering::Relaxed);
-        watch(recorder, now);
-    });
+    begin(message, 0);
 }
 
-/// The calling thread's message ends.
+/// The calling thread's innermost message ends.
 #[inline]
 pub fn message_end() {
-    on_looper(&Event::MessageEnd, |recorder, now| {
-        // An end without its begin (recording began in between) leaves the depth at 0.
-        let outer = DEPTH.load(Ordering::Relaxed).saturating_sub(1);
-        DEPTH.store(outer, Ordering::Relaxed);
-        // A nested loop that goes on shows that the message around it is not stuck: its time starts anew.
-        if outer > 0 {
-            watch(recorder, now)
-        } else {
-            watch_nothing(recorder)
-        }
-        sensing::check_displaced(now);
-    });
+    end(None);
 }
 
-/// Records a message's bound, and calls `on_main` with its time if this is the main thread.
-fn on_looper(event: &Event, on_main: impl FnOnce(&'static Recorder, u64)) {
+/// A message begins. `stack` is the address of anything on the stack of the call that tells it, 0 if it is not known: it
+/// tells a nested loop from a message that never ended ([`trace_rules::looper::Pairing`]).
+#[inline]
+pub(crate) fn begin(message: &Message, stack: usize) {
     let Some(recorder) = Recorder::active() else { return };
-    let now = crate::thread::with_writer(recorder, |thread| {
-        let now = thread.put(&event.encode())?;
-        thread.is_main().then_some(now)
+    let event = Event::MessageBegin(*message).encode();
+    let begun = crate::thread::with_writer(recorder, |thread| {
+        let Some(lost) = messages::with(thread, |main| main.lost_at(stack)) else {
+            thread.put(&event);
+            return None;
+        };
+        for _ in 0..lost {
+            thread.put(&Event::MessageEnd.encode());
+        }
+        let mark = recorder.main_blocks.mark();
+        let now = thread.put(&event)?;
+        let tag = Tag { target: message.target.0, callback: message.callback.0, what: message.what };
+        let begun = messages::with(thread, |main| main.begin(now, tag, stack, mark))?;
+        Some((now, begun.nested))
     });
-    if let Some(now) = now.flatten() {
-        on_main(recorder, now);
+    if let Some((now, nested)) = begun.flatten() {
+        watch(recorder, now);
+        frames::message_begin(nested);
     }
+}
+
+/// A message ends: the one that `tag` tells, the innermost without. One that fits no open message on main changes nothing
+/// if another is open: it would end that one in the record.
+#[inline]
+pub(crate) fn end(tag: Option<Tag>) {
+    let Some(recorder) = Recorder::active() else { return };
+    let found = crate::thread::with_writer(recorder, |thread| {
+        messages::with(thread, |main| (main.ends(tag), main.open() > 0)).or_else(|| {
+            thread.put(&Event::MessageEnd.encode());
+            None
+        })
+    });
+    let Some((found, is_open)) = found.flatten() else { return };
+    if let Some((nested, _)) = found {
+        // A frame ends before its message.
+        frames::message_end(nested);
+    } else if is_open {
+        // Of a loop nested deeper than is followed, or nobody's.
+        crate::thread::with_writer(recorder, |thread| {
+            messages::with(thread, |main| main.end(clock::now(), tag))
+        });
+        return;
+    }
+    let ended = crate::thread::with_writer(recorder, |thread| {
+        let mut now = None;
+        let lost = messages::with(thread, |main| {
+            found.map_or(0, |(nested, _)| main.open() - 1 - usize::from(nested))
+        });
+        for _ in 0..=lost.unwrap_or(0) {
+            now = thread.put(&Event::MessageEnd.encode());
+        }
+        // While recording is paused nothing is written, and what is open ends nevertheless.
+        let now = now.unwrap_or_else(clock::now);
+        let tag = found.and_then(|(_, tag)| tag);
+        Some((now, messages::with(thread, |main| main.end(now, tag))?))
+    });
+    let Some((now, open)) = ended.flatten() else { return };
+    // A nested loop that goes on shows that the message around it is not stuck: its time starts anew.
+    if open > 0 {
+        watch(recorder, now)
+    } else {
+        watch_nothing(recorder)
+    }
+    sensing::check_displaced(now);
 }
 
 fn watch(recorder: &Recorder, now: u64) {
@@ -68,35 +119,59 @@ fn watch_nothing(recorder: &Recorder) {
     }
 }
 
+/// LAG and ANR from these ages of a message on, ms; 0 for never.
+pub(crate) fn set_limits(lag_ms: u64, anr_ms: u64) {
+    let Some(timer) = TIMER.get() else { return };
+    let defaults = Thresholds::default();
+    let limit_ns = |ms: u64| Some(ms.saturating_mul(1_000_000)).filter(|ns| *ns > 0);
+    let stall_ns = limit_ns(anr_ms).unwrap_or(defaults.stall_ns);
+    let suspect_ns = defaults.suspect_ns.min(stall_ns).min(limit_ns(lag_ms).unwrap_or(u64::MAX));
+    timer.set_thresholds(Thresholds { suspect_ns, stall_ns, ..defaults });
+}
+
 /// Starts the timer thread.
 pub(crate) fn start_timer(thresholds: Thresholds) -> std::io::Result<()> {
-    let (mut stuck, mut usage) = (WhileStuck::default(), usage::Watch::default());
-    let observer = Box::new(move |event| on_stall(event, &mut stuck, &mut usage));
-    let timer = StallTimer::start(thresholds, clock::boottime, observer)?;
+    let mut on_stall = OnStall::default();
+    let timer = StallTimer::start(thresholds, clock::boottime, Box::new(move |event| on_stall.on(event)))?;
     // A second start is refused before it comes here.
     let _ = TIMER.set(timer);
     Ok(())
 }
 
-/// Runs on the timer thread.
-fn on_stall(event: StallEvent, stuck: &mut WhileStuck, usage: &mut usage::Watch) {
-    let Some(recorder) = Recorder::active() else { return };
-    let now = clock::boottime();
-    recorder.alive(now);
-    match event {
-        StallEvent::Tick { since_ns } => {
-            stuck.tick(since_ns);
-            usage.late(recorder, now);
+/// What runs on the timer thread.
+#[derive(Default)]
+struct OnStall {
+    stuck: WhileStuck,
+    usage: usage::Watch,
+    timers: Timers,
+}
+
+impl OnStall {
+    fn on(&mut self, event: StallEvent) {
+        let Some(recorder) = Recorder::active() else { return };
+        if let StallEvent::Look { since_ns, now_ns, late_ns } = event {
+            self.timers.look(recorder, since_ns, now_ns, late_ns);
+            return;
         }
-        StallEvent::Stalled { since_ns, .. } => {
-            recorder.service(&Event::Clock(clock::all()));
-            recorder.service(&Event::Stall(Stall { stuck_since: since_ns }));
-            usage.look(recorder);
-        }
-        StallEvent::Recovered { since_ns, .. } => {
-            stuck.rest();
-            recorder.service(&Event::Recovered(Stall { stuck_since: since_ns }));
-            usage.look(recorder);
+        let now = clock::boottime();
+        recorder.alive(now);
+        match event {
+            StallEvent::Look { .. } => {}
+            StallEvent::Tick { since_ns } => {
+                self.stuck.tick(since_ns);
+                self.timers.stuck(since_ns, now);
+                self.usage.late(recorder, now);
+            }
+            StallEvent::Stalled { since_ns, .. } => {
+                recorder.service(&Event::Clock(clock::all()));
+                recorder.service(&Event::Stall(Stall { stuck_since: since_ns }));
+                usage::look(recorder);
+            }
+            StallEvent::Recovered { since_ns, .. } => {
+                self.stuck.rest();
+                recorder.service(&Event::Recovered(Stall { stuck_since: since_ns }));
+                usage::look(recorder);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::num::NonZeroUsize;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::ptr::NonNull;
@@ -38,6 +38,10 @@ impl Mapping {
             // Half a recording would only confuse: it never held anything.
             let _ = std::fs::remove_file(path);
         })?;
+        // Ends with the process, however that ends: a later one sees that nobody writes here any more. Where the file system
+        // has no locks it does without.
+        // SAFETY: flock takes a descriptor that is open and touches no memory.
+        unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
         Ok(Self { base, length: fixed as usize, regions, file: Some(file) })
     }
 

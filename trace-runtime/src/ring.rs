@@ -25,6 +25,11 @@ pub struct Mark {
     position: u64,
 }
 
+impl Mark {
+    /// The place before the writer's first word.
+    pub(crate) const FIRST: Self = Self { sequence: 0, position: 0 };
+}
+
 /// Words behind the mark are overwritten, or were while they were being copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Overwritten;
@@ -156,6 +161,16 @@ pub(crate) trait Ring {
 impl Mark {
     fn behind(sequence: u64, extent: &Extent) -> Self {
         Self { sequence, position: extent.base + extent.head as u64 }
+    }
+
+    /// The mark as two words, for who keeps it in atomics.
+    pub(crate) fn words(&self) -> [u64; 2] {
+        [self.sequence, self.position]
+    }
+
+    /// From [`Mark::words`].
+    pub(crate) fn of_words([sequence, position]: [u64; 2]) -> Self {
+        Self { sequence, position }
     }
 
     /// How many words the thread had written when the mark was placed.

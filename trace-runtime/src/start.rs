@@ -16,7 +16,8 @@ use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::ticker;
 use crate::{
-    Budget, Clock, budget, clock, control, looper, notice, sensing, switches, thread, verdict, worker,
+    Budget, Clock, budget, clock, control, looper, monitors, notice, sensing, switches, thread, verdict,
+    worker,
 };
 
 /// Which threads are recorded.
@@ -138,7 +139,9 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     let pool = Pool::new(sizes.pool_blocks, sizes.threads);
     let recorder = Box::new(Recorder::new(mapping, pool, main_tid, config.threads));
     let recorder = Recorder::activate(recorder).map_err(|_| StartError::Already)?;
+    crate::monitors::device::set_process(&config.process_name);
     switches::prepare();
+    monitors::device::set_process(&config.process_name);
     ticker::set_pace(config.clock.pace());
     watch_fork_and_exit();
     start_threads(recorder, config);
@@ -219,6 +222,7 @@ fn watch_fork_and_exit() {
     extern "C" fn at_exit() {
         // A program that ends at once is recorded too. In a forked child there is no worker to wait for.
         if Recorder::active().is_some() {
+            crate::monitors::settled();
             worker::drain(EXIT_WAITS);
         }
         Recorder::deactivate(Some(State::Ended));

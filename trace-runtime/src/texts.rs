@@ -75,4 +75,10 @@ impl Interner {
         mapping.store_u32(self.offset + strings::COUNT, id.0);
         id
     }
+
+    /// The text with this id. Looks through all of them: not on a hot path.
+    pub(crate) fn text_of(&self, id: TextId) -> Option<String> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.ids.iter().find(|(_, known)| **known == id).map(|(text, _)| text.to_string())
+    }
 }

@@ -22,15 +22,15 @@ impl Watch {
     pub(crate) fn late(&mut self, recorder: &Recorder, now: u64) {
         if now.saturating_sub(self.last) >= INTERVAL {
             self.last = now;
-            self.look(recorder);
+            look(recorder);
         }
     }
+}
 
-    /// Records what main has used so far.
-    pub(crate) fn look(&mut self, recorder: &Recorder) {
-        if let Some(usage) = of_thread(recorder.main_tid) {
-            recorder.service(&Event::Usage(usage));
-        }
+/// Records what main has used so far.
+pub(crate) fn look(recorder: &Recorder) {
+    if let Some(usage) = of_thread(recorder.main_tid) {
+        recorder.service(&Event::Usage(usage));
     }
 }
 

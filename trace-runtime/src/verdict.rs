@@ -17,6 +17,7 @@ use trace_format::event::Sigquit;
 use trace_format::section::SectionKind;
 use trace_format::verdict as format;
 
+use crate::monitors::snapshot;
 use crate::recorder::Recorder;
 use crate::{clock, guard, notice, worker};
 
@@ -152,6 +153,9 @@ pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters
     };
     let case = Case { sigquit, evidence, counters };
     let judgement = court.judge().judge(&evidence);
+    if matches!(judgement.verdict, Verdict::Anr | Verdict::SuspectedAnr) {
+        snapshot::sigquit(evidence.at_ns, main.stuck_since, judgement.verdict == Verdict::Anr);
+    }
     let settled = judgement.verdict == Verdict::Duplicate || evidence.asked_by_us;
     if !court.append(&case, &judgement, false) || settled {
         return;
@@ -225,6 +229,9 @@ fn run_polls() {
                 case.evidence.errors = vote;
                 let judgement = court.judge().reconsider(&case.evidence);
                 court.append(&case, &judgement, true);
+                if judgement.verdict == Verdict::Anr {
+                    snapshot::confirmed(case.evidence.at_ns);
+                }
             }
             Err(_) => notice("the source of the error state panicked and is asked no more"),
         }

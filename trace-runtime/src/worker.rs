@@ -28,6 +28,7 @@ static RUNNING: AtomicBool = AtomicBool::new(false);
 enum Request {
     Append(SectionKind, Vec<u8>),
     Then(Box<dyn FnOnce() + Send>),
+    At(Instant, Box<dyn FnOnce() + Send>),
     Destination(Destination),
 }
 
@@ -107,6 +108,12 @@ pub(crate) fn then(task: Box<dyn FnOnce() + Send>) {
     ask(Request::Then(task));
 }
 
+/// Has something done on the worker when `delay` is over, device's sleep not counted; it must be short. Main needs no timer of
+/// its own for what only has to be noticed.
+pub(crate) fn after(delay: Duration, task: Box<dyn FnOnce() + Send>) {
+    ask(Request::At(Instant::now() + delay, task));
+}
+
 fn ask(request: Request) {
     if RUNNING.load(Ordering::Acquire) {
         requests().push_back(request);
@@ -149,6 +156,7 @@ pub(crate) fn start(
             unsettled: None,
             interval: None,
             told: false,
+            timed: Vec::new(),
         };
         crate::guard::disarm_on_panic(|| worker.run());
         RUNNING.store(false, Ordering::Release);
@@ -189,18 +197,29 @@ struct Worker {
     interval: Option<Duration>,
     /// It was told that sections are missing.
     told: bool,
+    /// What is to be done later, in no order: a handful.
+    timed: Vec<(Instant, Box<dyn FnOnce() + Send>)>,
 }
 
 impl Worker {
     fn run(mut self) {
         let mut look = Instant::now();
         loop {
-            let request = next(self.interval.map(|_| look));
+            let look_at = self.interval.map(|_| look);
+            let timed_at = self.timed.iter().map(|timed| timed.0).min();
+            let request = next(look_at.into_iter().chain(timed_at).min());
             if Recorder::active().is_none() {
                 return;
             }
             match request {
-                None => self.look_again(),
+                None => {
+                    self.do_timed();
+                    if look_at.is_none_or(|at| at > Instant::now()) {
+                        continue;
+                    }
+                    self.look_again();
+                }
+                Some(Request::At(at, task)) => self.timed.push((at, task)),
                 Some(Request::Then(task)) => task(),
                 Some(Request::Append(kind, payload)) => self.append(kind, payload),
                 Some(Request::Destination(destination)) => {
@@ -212,6 +231,13 @@ impl Worker {
             if let Some(interval) = self.interval {
                 look = Instant::now() + interval;
             }
+        }
+    }
+
+    fn do_timed(&mut self) {
+        let now = Instant::now();
+        while let Some(due) = self.timed.iter().position(|(at, _)| *at <= now) {
+            self.timed.swap_remove(due).1();
         }
     }
 

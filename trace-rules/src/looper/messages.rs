@@ -1,5 +1,7 @@
 //! What happens at a message's bounds, in the order in which it has to.
 
+use std::sync::Arc;
+
 use super::{Begun, Ended, History, Pairing, SlowMessage, Tag};
 
 /// The watched thread's messages: pairing, then history, then the rule for slow ones.
@@ -9,17 +11,21 @@ use super::{Begun, Ended, History, Pairing, SlowMessage, Tag};
 /// begin from API 24 on, its issue #840).
 pub struct Messages {
     pairing: Pairing,
-    /// Readable by any thread.
-    pub history: History,
-    /// Changeable by any thread.
-    pub slow: SlowMessage,
+    /// Readable by any thread that keeps a reference of its own: one to this whole is the watched thread's alone.
+    pub history: Arc<History>,
+    /// Changeable by any thread, as well.
+    pub slow: Arc<SlowMessage>,
 }
 
 impl Messages {
     /// Keeps the last `history` messages.
     #[must_use]
     pub fn new(history: usize) -> Self {
-        Messages { pairing: Pairing::default(), history: History::new(history), slow: SlowMessage::default() }
+        Messages {
+            pairing: Pairing::default(),
+            history: Arc::new(History::new(history)),
+            slow: Arc::new(SlowMessage::default()),
+        }
     }
 
     /// A message begins; see [`Pairing::begin`]. What the watching thread is to look at is the message that began now.

@@ -90,6 +90,33 @@ impl Pairing {
         self.observers = observers;
     }
 
+    /// How many messages a begin at this place of the stack shows to be over although their end did not come:
+    /// [`Begun::lost`] before the begin, for who writes their ends down first.
+    #[inline]
+    #[must_use]
+    pub fn lost_at(&self, stack: usize) -> u8 {
+        let over = |open: &&Open| {
+            stack != 0 && open.stack != 0 && stack >= open.stack.saturating_sub(SAME_LOOP_BYTES)
+        };
+        self.open[..self.depth].iter().rev().take_while(over).count() as u8
+    }
+
+    /// How many messages are around the one that an end with this tag ends; `None` if it fits no open one, or one beyond
+    /// [`MAX_NESTED`]. Changes nothing.
+    #[inline]
+    #[must_use]
+    pub fn fits(&self, tag: Option<Tag>) -> Option<u8> {
+        let fits = |open: &Open| tag.is_none_or(|tag| open.tag.same_but_what(tag));
+        if self.beyond > 0 { None } else { Some(self.open[..self.depth].iter().rposition(fits)? as u8) }
+    }
+
+    /// What the innermost open message is for.
+    #[inline]
+    #[must_use]
+    pub fn innermost(&self) -> Option<Tag> {
+        self.depth.checked_sub(1).map(|at| self.open[at].tag)
+    }
+
     /// A message begins. `stack` is the address of anything on the stack of the call that told it, 0 if it is not known; then every
     /// begin inside of a message is taken for a nested loop's.
     #[inline]

@@ -3,16 +3,63 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `ground` | foreground and scene |
+//! | `ground`, `lifecycle` | foreground and scene, and what tells them |
+//! | `starts` | starts and pages |
+//! | `idle`, `touch`, `tuning` | idle handlers, late input, main's priority and timer slack |
+//! | `crash_loop` | whether this start may be |
+//! | `exit_info`, `retention`, `old_file` | recordings of earlier processes: what became of them, which are kept |
+//! | `device` | what reports say of the device |
+//! | `messages` | main's messages: pairing, history, which one is open |
 //! | [`options`] | every flag and threshold |
 //! | [`reports`] | finished reports: into the recording, and to the app's listener on a thread that is its own |
+//! | `sampler`, `samples` | main's Java stack, asked of a thread of the shims; samples of it while main is stuck |
+//! | `slow`, `stacks` | slow messages, and what main called in them |
+//! | `timers`, `snapshot` | LAG and ANR, and what was known when one was found |
 //!
 //! # Which thread does what
 //! Main only stores: begin and end of what it does, into the recorder's ring and the rules' fixed memory. The timer thread
 //! (`anrscope-timer`) notices what takes too long. The worker builds trees and reports. Java threads of the shims come *into*
 //! this library and wait there ([`reports::next`]), so that no thread of the library ever calls into Java.
 
+mod crash_loop;
+pub(crate) mod device;
+mod exit_info;
+pub(crate) mod frames;
 mod ground;
+mod idle;
+mod jni_app;
+mod jni_looper;
 mod jni_reports;
+mod jni_sampler;
+mod lifecycle;
+pub(crate) mod messages;
+mod old_file;
 pub mod options;
 pub mod reports;
+mod retention;
+mod sampler;
+pub(crate) mod samples;
+mod slow;
+pub(crate) mod snapshot;
+pub(crate) mod stacks;
+pub(crate) mod starts;
+pub(crate) mod timers;
+pub(crate) mod touch;
+pub(crate) mod tuning;
+
+pub(crate) use crash_loop::settled;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The system's API level; 0 until the app's side has armed the monitors.
+static API: AtomicU32 = AtomicU32::new(0);
+
+/// The app's side has armed the monitors, on a system of this API level.
+pub(crate) fn arm(api: u32) {
+    API.store(api.max(1), Ordering::Relaxed);
+}
+
+/// Whether there is an app's side.
+pub(crate) fn is_armed() -> bool {
+    API.load(Ordering::Relaxed) != 0
+}

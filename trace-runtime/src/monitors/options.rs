@@ -261,6 +261,7 @@ pub fn set(key: &str, value: &str) -> Result<(), Refused> {
             other => other.parse().map_err(|_| Refused::Value)?,
         };
         VALUES[option.number as usize].store(value.clamp(option.least, option.greatest), Ordering::Relaxed);
+        super::messages::options_changed();
         return Ok(());
     }
     let option = TEXTS.iter().find(|option| option.key == key).ok_or(Refused::Key)?;

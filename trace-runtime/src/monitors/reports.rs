@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use trace_format::section::SectionKind;
+use trace_rules::report::Issue;
 
+use super::device;
 use crate::{clock, worker};
 
 /// Reports that wait for the listener at most.
@@ -29,12 +31,32 @@ fn waiting() -> std::sync::MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A report is finished: into the recording, and to the listener. Not on main: it reads files, locks and allocates.
+pub(crate) fn tell(issue: &Issue<'_>) {
+    finished(device::wrap(issue));
+}
+
+/// A block for the app's log, written by the listener's thread. It begins with something else than a brace, which tells it
+/// from a report there.
+pub(crate) fn log(block: String) {
+    hand_over(block);
+}
+
+/// A word for the app's observers; it begins with `!`.
+pub(crate) fn notify(word: &str) {
+    hand_over(word.to_owned());
+}
+
 /// A report is finished: `json` is one object in Matrix's form ([`trace_rules::report::Issue::to_json`]). Not on main: it
 /// locks and allocates.
 pub(crate) fn finished(json: String) {
     let mut section = clock::boottime().to_le_bytes().to_vec();
     section.extend_from_slice(json.as_bytes());
     worker::append(SectionKind::Issue, section);
+    hand_over(json);
+}
+
+fn hand_over(json: String) {
     let mut waiting = waiting();
     if waiting.wanted {
         if waiting.reports.len() == MOST {

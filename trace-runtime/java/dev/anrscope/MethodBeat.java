@@ -184,7 +184,10 @@ public final class MethodBeat {
     /** An activity's window gains or loses focus: once for each time, whatever the activity overrides. */
     public static void at(android.app.Activity activity, boolean hasFocus) {
         if (ON) {
-            focus(activity == null ? null : ((Object) activity).getClass().getName(), hasFocus);
+            focus(
+                    activity == null ? null : ((Object) activity).getClass().getName(),
+                    System.identityHashCode(activity),
+                    hasFocus);
         }
     }
 
@@ -231,6 +234,11 @@ public final class MethodBeat {
         if (ON && folder != null) {
             setDestination(folder);
         }
+    }
+
+    /** Whether the library is there and recording was started. */
+    public static boolean isRecording() {
+        return ON;
     }
 
     /** Records nothing from here on, as in the background. What is open stays open. */
@@ -369,11 +377,14 @@ public final class MethodBeat {
         return "Dalvik".equals(System.getProperty("java.vm.name"));
     }
 
-    /** The main class or jar, as the launcher tells it, unless somebody knows better. */
+    /** The main class or jar, as the launcher tells it, unless somebody knows better; null on Android, where the kernel knows. */
     private static String processName() {
         String told = System.getProperty("anrscope.name");
         if (told != null) {
             return told;
+        }
+        if (android()) {
+            return null;
         }
         String command = System.getProperty("sun.java.command", "java").trim();
         int end = command.indexOf(' ');
@@ -425,7 +436,7 @@ public final class MethodBeat {
 
     private static native void waitBegin(int kind, int lock, int className);
 
-    private static native void focus(String activityClass, boolean hasFocus);
+    private static native void focus(String activityClass, int activity, boolean hasFocus);
 
     private static native void waitEnd(int kind, int lock);
 

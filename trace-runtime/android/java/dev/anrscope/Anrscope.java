@@ -1,6 +1,5 @@
 package dev.anrscope;
 
-import android.app.Application;
 import android.content.Context;
 import android.os.Handler;
 import android.os.Looper;

@@ -1,6 +1,5 @@
 package dev.anrscope;
 
-import android.app.Application;
 import android.content.Context;
 import android.content.pm.PackageInfo;
 import android.content.pm.PackageManager;
@@ -51,7 +50,7 @@ final class Install implements Runnable {
             return;
         }
         only = new Install(context);
-        if (!Natives.isDisarmed(context.getApplicationInfo().dataDir)) {
+        if (!Natives.isDisarmed(Folders.marks(context))) {
             only.arm();
         }
         only.begin();
@@ -85,8 +84,15 @@ final class Install implements Runnable {
 
     private void arm() {
         armed = true;
-        Monitors.start(context);
         Natives.armed(Build.VERSION.SDK_INT);
+        Reports.start(
+                new IssueListener() {
+                    @Override
+                    public void onIssue(String json) {
+                        Anrscope.told(json);
+                    }
+                });
+        Monitors.start(context);
     }
 
     /** The thread; if one runs it is on its way already, and asks the provider at its end. */
@@ -123,8 +129,7 @@ final class Install implements Runnable {
             // Version 0 then.
         }
         long version = info == null ? 0 : info.versionCode;
-        String data = context.getApplicationInfo().dataDir;
-        if (!Natives.admit(folder, data, version)) {
+        if (!Natives.admit(folder, Folders.marks(context), version)) {
             refused = true;
             post(
                     new Runnable() {
@@ -150,7 +155,11 @@ final class Install implements Runnable {
                     }
                 });
         if (Build.VERSION.SDK_INT >= 30) {
-            ExitInfo.tell(context, folder);
+            try {
+                ExitInfo.tell(context, folder);
+            } catch (Throwable denied) {
+                // The recordings say what they say.
+            }
         }
         Natives.retain(folder);
         return true;

@@ -22,16 +22,16 @@ final class Natives {
     static native void counter(String name, double value);
 
     /** Whether this app was disarmed: one look at a name, no file is opened. */
-    static native boolean isDisarmed(String dataFolder);
+    static native boolean isDisarmed(String markFolder);
 
     /**
      * Whether it may start; with files. Notes that it is starting, and forgets that once it went well.
      *
      * @param folder where the recordings are
-     * @param dataFolder where the mark of a disarmed app is
+     * @param markFolder where the mark of a disarmed app is
      * @param version of the app
      */
-    static native boolean admit(String folder, String dataFolder, long version);
+    static native boolean admit(String folder, String markFolder, long version);
 
     /** Nothing is recorded from here on, for good. */
     static native void disarm();

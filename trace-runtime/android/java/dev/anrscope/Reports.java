@@ -37,8 +37,10 @@ final class Reports implements Runnable {
     public void run() {
         String text;
         while ((text = next()) != null) {
-            // A report is an object; a block for the log is none.
-            if (text.charAt(0) != '{') {
+            // A report is an object; a block for the log is none, nor is a word for the observers.
+            if (text.charAt(0) == '!') {
+                Anrscope.told(text);
+            } else if (text.charAt(0) != '{') {
                 log(text);
             } else if (listener != null) {
                 try {

@@ -60,8 +60,14 @@ final class TouchMonitor {
     }
 
     static void focus(Activity activity, boolean gained) {
-        MethodBeat.at(activity, gained);
+        focused(
+                System.identityHashCode(activity),
+                activity.getClass().getName(),
+                gained,
+                SystemClock.elapsedRealtimeNanos());
     }
 
     private static native void dispatched(long eventMs, long nowMs);
+
+    private static native void focused(int activity, String activityClass, boolean gained, long atNs);
 }

@@ -1,0 +1,85 @@
+//! Idle handlers: a slice each, and a report for one that does not come back.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use native_signal::{StallEvent, StallTimer, Thresholds};
+use trace_format::event::{Event, TextId};
+use trace_rules::idle::IdleRun;
+use trace_rules::looper::{Evidence, Limits, Look, Watch};
+use trace_rules::report::{Issue, LagKind};
+
+use super::options::{self, Number};
+use super::{ground, reports};
+use crate::recorder::record;
+use crate::{clock, guard, worker};
+
+static RUN: IdleRun = IdleRun::new();
+static TIMER: OnceLock<Option<StallTimer>> = OnceLock::new();
+/// Handlers that ran, for those who want to know what they cost.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// A young handler is not looked at, ns.
+const SUSPECT_NS: u64 = 500_000_000;
+
+/// A handler of this class begins, on main.
+pub(crate) fn begin(class: TextId) {
+    let Some(now) = record(&Event::IdleBegin(class).encode()) else { return };
+    RUN.begin(class.0, now);
+    if let Some(timer) = TIMER.get_or_init(start_timer) {
+        timer.message_begin(now);
+    }
+}
+
+/// It returned or threw.
+pub(crate) fn end() {
+    let now = record(&Event::IdleEnd.encode());
+    RUN.end(now.unwrap_or(0));
+    RUNS.fetch_add(1, Ordering::Relaxed);
+    if let Some(Some(timer)) = TIMER.get() {
+        timer.message_end();
+    }
+}
+
+/// A timer of its own: main is in no message while it is idle, and what the messages' timer finds is no idle handler's. Its thread sleeps
+/// for good while no handler runs.
+fn start_timer() -> Option<StallTimer> {
+    let suspect_ns = SUSPECT_NS.min(options::number(Number::IdleMs) * 1_000_000);
+    let thresholds = Thresholds { suspect_ns, stall_ns: suspect_ns, tick_ns: suspect_ns.min(100_000_000) };
+    let mut watch = Watch::new(limits());
+    let observer = Box::new(move |event| {
+        guard::disarm_on_panic(|| {
+            if matches!(event, StallEvent::Tick { .. } | StallEvent::Stalled { .. }) {
+                look(&mut watch);
+            }
+        });
+    });
+    StallTimer::start(thresholds, clock::boottime, observer).ok()
+}
+
+fn limits() -> Limits {
+    Limits { lag_ms: options::number(Number::IdleMs), anr_ms: 0, too_late_ms: 0 }
+}
+
+/// On the timer's thread.
+fn look(watch: &mut Watch) {
+    if !options::is_on(Number::Idle) {
+        return;
+    }
+    watch.set_limits(limits());
+    let look = Look { now_ns: clock::boottime(), begun_ns: RUN.begun_ns(), ..Look::default() };
+    let seen = watch.look(look, &mut Evidence::default);
+    if seen.lag.is_none() {
+        return;
+    }
+    // Main is in it now: later its stack would be another.
+    let thread_stack = String::new();
+    worker::then(Box::new(move || {
+        reports::tell(&Issue::Lag {
+            kind: LagKind::IdleHandler,
+            scene: &ground::scene_name(),
+            thread_stack: &thread_stack,
+            foreground: ground::is_foreground(),
+        });
+    }));
+}

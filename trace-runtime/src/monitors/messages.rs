@@ -1,0 +1,290 @@
+//! The messages of main: pairing, history and density, and which one is open. Main writes; whoever else looks reads atomics.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+
+use trace_rules::looper::{
+    Begun, DENSITY, Density, Ended, HISTORY, History, MAX_NESTED, Messages, SlowMessage, Tag,
+};
+
+use super::options::{Number, is_on, number};
+use super::slow;
+use crate::ring::Mark;
+use crate::thread::ThreadWriter;
+
+/// Reports are wanted: the shim of the Looper runs, or whoever tells of messages asked for them.
+static ON: AtomicBool = AtomicBool::new(false);
+static MAIN: MainCell = MainCell(UnsafeCell::new(None));
+static SHARED: OnceLock<(Arc<History>, Arc<SlowMessage>)> = OnceLock::new();
+static OPEN: OpenWords = OpenWords::new();
+
+/// From now on messages are reported: slow ones, LAGs, ANRs.
+pub(crate) fn start() {
+    ON.store(true, Ordering::Release);
+    options_changed();
+}
+
+/// From now on they are only recorded.
+pub(crate) fn stop() {
+    ON.store(false, Ordering::Release);
+}
+
+pub(crate) fn is_started() -> bool {
+    ON.load(Ordering::Acquire)
+}
+
+/// Takes over what depends on options and is kept elsewhere. Any thread.
+pub(crate) fn options_changed() {
+    if let Some((_, slow)) = SHARED.get() {
+        slow.set_threshold_ms(number(Number::SlowMs) as u32);
+    }
+    if is_started() {
+        crate::looper::set_limits(number(Number::LagMs), number(Number::AnrMs));
+    }
+}
+
+/// The last `count` messages and the open ones, a line each: `{target callback: what -> ms}` as Matrix's history has them. Not
+/// on a hot path.
+pub(crate) fn history(count: usize, now_ns: u64) -> String {
+    let Some((history, _)) = SHARED.get() else { return String::new() };
+    let mut out = String::new();
+    for told in history.last(count, now_ns) {
+        let text = |id| crate::text_of(id).unwrap_or_default();
+        out.push('{');
+        out.push_str(&text(told.tag.target));
+        if told.tag.callback != 0 {
+            out.push(' ');
+            out.push_str(&text(told.tag.callback));
+        }
+        for part in [": ", &told.tag.what.to_string(), " -> ", &(told.took_us / 1_000).to_string()] {
+            out.push_str(part);
+        }
+        out.push_str(if told.open { " open}\n" } else { "}\n" });
+    }
+    out
+}
+
+/// How busy main was; nothing before its first message.
+pub(crate) fn density(now_ns: u64) -> Density {
+    SHARED.get().map_or_else(Density::default, |(history, _)| history.density(now_ns))
+}
+
+/// Counts anew.
+pub(crate) fn clear_density() {
+    if let Some((history, _)) = SHARED.get() {
+        history.clear_density();
+    }
+}
+
+/// The message that main is in: when it began (of a message around a nested loop that goes on: when that loop's last message
+/// ended), and the place in main's record in front of it. From any thread.
+pub(crate) fn open() -> Option<Open> {
+    OPEN.load()
+}
+
+/// What [`open`] says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Open {
+    pub(crate) since_ns: u64,
+    pub(crate) mark: Option<Mark>,
+}
+
+/// What only main touches.
+pub(crate) struct Main {
+    messages: Messages,
+    /// The place in front of each open message.
+    marks: [Option<Mark>; MAX_NESTED],
+}
+
+struct MainCell(UnsafeCell<Option<Main>>);
+// SAFETY: `with` alone looks into it, and only with the writer of main in hand, which exists once and on main.
+unsafe impl Sync for MainCell {}
+
+/// Calls `f` if `thread` is main's writer.
+#[inline]
+pub(crate) fn with<R>(thread: &mut ThreadWriter, f: impl FnOnce(&mut Main) -> R) -> Option<R> {
+    if !thread.is_main() {
+        return None;
+    }
+    // SAFETY: `thread` is the only reference to main's writer, so this is main, and nothing else is in here: `f` is handed no
+    // writer, and nobody calls this without one.
+    let main = unsafe { &mut *MAIN.0.get() };
+    Some(f(main.get_or_insert_with(Main::new)))
+}
+
+impl Main {
+    /// At the first message: what it takes, and nothing after that.
+    #[cold]
+    fn new() -> Self {
+        let messages = Messages::new(if is_on(Number::Density) { DENSITY } else { HISTORY });
+        messages.slow.set_threshold_ms(number(Number::SlowMs) as u32);
+        // Main is made once.
+        let _ = SHARED.set((messages.history.clone(), messages.slow.clone()));
+        Main { messages, marks: [None; MAX_NESTED] }
+    }
+
+    /// How many open messages a begin at this place of the stack shows to be over.
+    #[inline]
+    pub(crate) fn lost_at(&mut self, stack: usize) -> u8 {
+        self.messages.pairing().lost_at(stack)
+    }
+
+    /// A message began; its begin is in the record, behind `mark`.
+    #[inline]
+    pub(crate) fn begin(&mut self, at_ns: u64, tag: Tag, stack: usize, mark: Option<Mark>) -> Begun {
+        let begun = self.messages.begin(at_ns, tag, stack);
+        if let Some(place) = self.marks.get_mut(usize::from(begun.nested)) {
+            *place = mark;
+            OPEN.store(at_ns, mark);
+        }
+        begun
+    }
+
+    /// How many messages are open.
+    #[inline]
+    pub(crate) fn open(&mut self) -> usize {
+        self.messages.pairing().open()
+    }
+
+    /// Which message an end is that of: how many are around it, and the tag that finds it. A callback that describes itself
+    /// otherwise at the end than at the begin is known by its handler.
+    #[inline]
+    pub(crate) fn ends(&mut self, tag: Option<Tag>) -> Option<(u8, Option<Tag>)> {
+        let pairing = self.messages.pairing();
+        if let Some(nested) = pairing.fits(tag) {
+            return Some((nested, tag));
+        }
+        let same_handler =
+            pairing.innermost().is_some_and(|open| tag.is_some_and(|tag| open.target == tag.target));
+        if same_handler { pairing.fits(None).map(|nested| (nested, None)) } else { None }
+    }
+
+    /// A message ended; its end is in the record. Gives how many are still open.
+    #[inline]
+    pub(crate) fn end(&mut self, at_ns: u64, tag: Option<Tag>) -> usize {
+        if let Some((ended, slow)) = self.messages.end(at_ns, tag)
+            && let Some(cost_ms) = slow
+        {
+            self.slow(&ended, cost_ms);
+        }
+        let open = self.messages.pairing().open();
+        match open.checked_sub(1) {
+            // A loop nested in it goes on: that shows that the message around it is not stuck. Its time starts anew.
+            Some(around) => OPEN.store(at_ns, self.marks[around]),
+            None => OPEN.store(0, None),
+        }
+        open
+    }
+
+    #[cold]
+    fn slow(&self, ended: &Ended, cost_ms: u64) {
+        if is_started() && is_on(Number::Slow) {
+            slow::ended(ended, cost_ms, self.marks.get(usize::from(ended.nested)).copied().flatten());
+        }
+    }
+}
+
+/// [`Open`] in four words: a sequence lock, whose writer is main.
+struct OpenWords {
+    sequence: AtomicU32,
+    since_ns: AtomicU64,
+    mark: [AtomicU64; 2],
+}
+
+/// No mark: no ring has written that many words.
+const NO_MARK: u64 = u64::MAX;
+
+impl OpenWords {
+    const fn new() -> Self {
+        OpenWords {
+            sequence: AtomicU32::new(0),
+            since_ns: AtomicU64::new(0),
+            mark: [const { AtomicU64::new(NO_MARK) }; 2],
+        }
+    }
+
+    #[inline]
+    fn store(&self, since_ns: u64, mark: Option<Mark>) {
+        let sequence = self.sequence.load(Ordering::Relaxed);
+        self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
+        // Whoever sees one of the words below sees the odd sequence before it.
+        fence(Ordering::Release);
+        self.since_ns.store(since_ns, Ordering::Relaxed);
+        for (slot, word) in self.mark.iter().zip(mark.map_or([NO_MARK; 2], |mark| mark.words())) {
+            slot.store(word, Ordering::Relaxed);
+        }
+        self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
+    }
+
+    fn load(&self) -> Option<Open> {
+        loop {
+            let before = self.sequence.load(Ordering::Acquire);
+            let since_ns = self.since_ns.load(Ordering::Relaxed);
+            let words = [0, 1].map(|at| self.mark[at].load(Ordering::Relaxed));
+            fence(Ordering::Acquire);
+            if before.is_multiple_of(2) && before == self.sequence.load(Ordering::Relaxed) {
+                let mark = (words[1] != NO_MARK).then(|| Mark::of_words(words));
+                return (since_ns != 0).then_some(Open { since_ns, mark });
+            }
+            // Main is between two stores, or lost its processor there.
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn tag(target: u32, callback: u32) -> Tag {
+        Tag { target, callback, what: 7 }
+    }
+
+    #[test]
+    fn item_9_an_end_is_found_by_its_tag_and_else_by_its_handler() {
+        let mut main = Main::new();
+        assert_eq!(main.ends(Some(tag(1, 2))), None, "no message is open");
+        main.begin(MS, tag(1, 2), 1 << 20, None);
+        main.begin(2 * MS, tag(3, 4), 1 << 19, None);
+        assert_eq!(main.ends(Some(tag(1, 2))), Some((0, Some(tag(1, 2)))));
+        assert_eq!(main.ends(Some(tag(3, 9))), Some((1, None)), "its callback calls itself otherwise by now");
+        assert_eq!(main.ends(Some(tag(5, 4))), None, "somebody else's");
+        // The outer one ends: the inner one's end was lost.
+        assert_eq!(main.end(3 * MS, Some(tag(1, 2))), 0);
+        assert_eq!(main.lost_at(1 << 20), 0);
+    }
+
+    #[test]
+    fn item_9_a_begin_at_the_same_place_of_the_stack_ends_what_was_lost() {
+        let mut main = Main::new();
+        main.begin(MS, tag(1, 0), 1 << 20, None);
+        assert_eq!((main.lost_at(1 << 20), main.lost_at(1 << 19), main.lost_at(0)), (1, 0, 0));
+        let begun = main.begin(2 * MS, tag(2, 0), 1 << 20, None);
+        assert_eq!((begun.nested, begun.lost), (0, 1));
+        assert_eq!(main.end(3 * MS, Some(tag(2, 0))), 0);
+    }
+
+    #[test]
+    fn a_reader_of_the_open_message_never_gets_half_of_it() {
+        let open = OpenWords::new();
+        assert!(open.load().is_none());
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for n in 1..300_000 {
+                    open.store(n, Some(Mark::of_words([n, n])));
+                    open.store(n, None);
+                }
+                open.store(0, None);
+            });
+            while !writer.is_finished() {
+                if let Some(seen) = open.load() {
+                    assert!(seen.mark.is_none_or(|mark| mark.words() == [seen.since_ns; 2]), "{seen:?}");
+                }
+            }
+        });
+        assert!(open.load().is_none());
+    }
+}

@@ -1,0 +1,88 @@
+//! Which old recordings are kept.
+
+use std::path::Path;
+
+use super::old_file;
+use super::options::{self, Number};
+use crate::clock;
+
+/// What there is to decide by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Kept {
+    start_ms: u64,
+    kib: u64,
+    has_anr: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Limits {
+    count: usize,
+    kib: u64,
+    oldest_ms: u64,
+}
+
+/// Removes recordings of dead processes until the options are kept to. On a thread of ours.
+pub(crate) fn retain(folder: &Path) {
+    let old = old_file::all(folder);
+    let kept: Vec<_> = old
+        .iter()
+        .map(|old| Kept { start_ms: old.start_ms, kib: old.bytes.div_ceil(1024), has_anr: old.has_anr })
+        .collect();
+    let now_ms = clock::all().realtime / 1_000_000;
+    let limits = Limits {
+        count: usize::try_from(options::number(Number::KeepRecordings)).unwrap_or(usize::MAX),
+        kib: options::number(Number::KeepKib),
+        oldest_ms: now_ms.saturating_sub(options::number(Number::KeepDays) * 24 * 3_600_000),
+    };
+    for victim in victims(&kept, limits) {
+        // While it is locked: nobody appends to it meanwhile.
+        let _ = std::fs::remove_file(&old[victim].path);
+    }
+}
+
+/// Those that go: what is too old, and then the oldest, those without an ANR first.
+fn victims(all: &[Kept], limits: Limits) -> Vec<usize> {
+    let (mut left, mut victims): (Vec<usize>, Vec<usize>) =
+        (0..all.len()).partition(|n| all[*n].start_ms >= limits.oldest_ms);
+    left.sort_by_key(|n| (all[*n].has_anr, all[*n].start_ms));
+    let mut kib: u64 = left.iter().map(|n| all[*n].kib).fold(0, u64::saturating_add);
+    let mut count = left.len();
+    for n in left {
+        if count <= limits.count && kib <= limits.kib {
+            break;
+        }
+        count -= 1;
+        kib -= all[n].kib;
+        victims.push(n);
+    }
+    victims
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn kept(start_ms: u64, kib: u64, has_anr: bool) -> Kept {
+        Kept { start_ms, kib, has_anr }
+    }
+
+    #[test]
+    fn the_old_go_then_those_without_an_anr_then_the_oldest() {
+        let all = [
+            kept(50, 1, true),
+            kept(10, 1, true),
+            kept(70, 1, false),
+            kept(60, 1, false),
+            kept(80, 9, false),
+        ];
+        let limits = Limits { count: 9, kib: 99, oldest_ms: 0 };
+        assert_eq!(victims(&all, limits), []);
+        assert_eq!(victims(&all, Limits { oldest_ms: 20, ..limits }), [1]);
+        assert_eq!(victims(&all, Limits { count: 3, ..limits }), [3, 2]);
+        assert_eq!(victims(&all, Limits { count: 1, ..limits }), [3, 2, 4, 1]);
+        assert_eq!(victims(&all, Limits { kib: 12, ..limits }), [3]);
+        assert_eq!(victims(&all, Limits { kib: 2, oldest_ms: 20, ..limits }), [1, 3, 2, 4]);
+        assert_eq!(victims(&all, Limits { kib: 0, ..limits }), [3, 2, 4, 1, 0]);
+        assert_eq!(victims(&[], Limits { kib: 0, count: 0, oldest_ms: 9 }), []);
+    }
+}

@@ -1,0 +1,182 @@
+//! Samples of main's stack while it is stuck, so that a flame graph of the stall exists. Nothing is sampled otherwise.
+//!
+//! They go into the recording about once a second, as [`SectionKind::StackSamples`] has them, and once more when the message
+//! ends: a stall that ends in a kill has its samples up to the last second. The newest of a message is kept, for a report whose
+//! own stack came too late or not at all.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use trace_format::section::SectionKind;
+
+use super::messages;
+use super::options::{Number, number};
+use super::sampler::{self, Answer, Purpose};
+use crate::worker;
+
+/// Samples of one message at most at full rate; later ones come a second apart.
+const FULL_RATE: u32 = 300;
+/// And that many altogether: a main that is stuck for hours fills no disk.
+const MOST: u32 = 900;
+const SECOND_NS: u64 = 1_000_000_000;
+/// A section is written when it is as long as this, bytes, or as old as a second.
+const SECTION_BYTES: usize = 64 << 10;
+
+/// A debugger was attached when main was looked at last.
+static DEBUGGER: AtomicBool = AtomicBool::new(false);
+
+static COLLECTED: Mutex<Collected> =
+    Mutex::new(Collected { since_ns: 0, count: 0, first_ns: 0, section: String::new(), last: String::new() });
+
+struct Collected {
+    /// The message.
+    since_ns: u64,
+    count: u32,
+    /// Time of the first sample of the section, ns.
+    first_ns: u64,
+    /// What waits to be written.
+    section: String,
+    /// The newest sample.
+    last: String,
+}
+
+fn collected() -> MutexGuard<'static, Collected> {
+    COLLECTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// When to sample. The timer thread's own.
+#[derive(Debug, Default)]
+pub(super) struct Rate {
+    since_ns: u64,
+    last_ns: u64,
+    asked: u32,
+}
+
+impl Rate {
+    /// Main is stuck at `now_ns` in the message that began at `since_ns`: asks for a sample if it is time for one.
+    pub(super) fn stuck(&mut self, since_ns: u64, now_ns: u64) {
+        if self.is_due(since_ns, now_ns, number(Number::SampleMs)) {
+            sampler::ask(Purpose::Sample(since_ns));
+        }
+    }
+
+    fn is_due(&mut self, since_ns: u64, now_ns: u64, every_ms: u64) -> bool {
+        if self.since_ns != since_ns {
+            *self = Rate { since_ns, last_ns: 0, asked: 0 };
+        }
+        let every_ns = (every_ms * 1_000_000).max(if self.asked < FULL_RATE { 0 } else { SECOND_NS });
+        if every_ms == 0 || self.asked >= MOST || now_ns.saturating_sub(self.last_ns) < every_ns {
+            return false;
+        }
+        self.last_ns = now_ns;
+        self.asked += 1;
+        true
+    }
+}
+
+/// Whether a debugger was attached when main was looked at last.
+pub(super) fn debugger() -> bool {
+    DEBUGGER.load(Ordering::Relaxed)
+}
+
+/// A sample came. One of a main that has gone on is none of its message.
+pub(super) fn taken(since_ns: u64, answer: Answer) {
+    DEBUGGER.store(answer.debugger, Ordering::Relaxed);
+    if answer.stack.is_empty() || messages::open().is_none_or(|open| open.since_ns != since_ns) {
+        return;
+    }
+    let mut collected = collected();
+    if collected.since_ns != since_ns {
+        collected.flush();
+        *collected =
+            Collected { since_ns, count: 0, first_ns: 0, section: String::new(), last: String::new() };
+    }
+    collected.add(answer.at_ns, answer.stack);
+    if collected.section.len() >= SECTION_BYTES || answer.at_ns - collected.first_ns >= SECOND_NS {
+        collected.flush();
+    }
+}
+
+/// What was collected goes into the recording.
+pub(super) fn flush() {
+    collected().flush();
+}
+
+/// The newest sample of the message that began at `since_ns`.
+pub(crate) fn newest(since_ns: u64) -> Option<String> {
+    let collected = collected();
+    (collected.since_ns == since_ns && !collected.last.is_empty()).then(|| collected.last.clone())
+}
+
+impl Collected {
+    fn add(&mut self, at_ns: u64, stack: String) {
+        let keep = if self.section.is_empty() {
+            self.first_ns = at_ns;
+            0
+        } else {
+            outermost_in_common(&self.last, &stack)
+        };
+        for part in ["@", &at_ns.to_string(), " ", &keep.to_string(), "\n"] {
+            self.section.push_str(part);
+        }
+        let frames = stack.lines().count();
+        for frame in stack.lines().take(frames - keep) {
+            self.section.push_str(frame);
+            self.section.push('\n');
+        }
+        self.count += 1;
+        self.last = stack;
+    }
+
+    fn flush(&mut self) {
+        if !self.section.is_empty() {
+            worker::append(SectionKind::StackSamples, std::mem::take(&mut self.section).into_bytes());
+        }
+    }
+}
+
+/// How many of the last lines two texts share.
+fn outermost_in_common(one: &str, other: &str) -> usize {
+    one.lines().rev().zip(other.lines().rev()).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_says_only_what_changed_and_every_section_begins_anew() {
+        let mut collected =
+            Collected { since_ns: 1, count: 0, first_ns: 0, section: String::new(), last: String::new() };
+        collected.add(10, "a.B.c(B.java:1)\na.B.run(B.java:9)\n".into());
+        collected.add(20, "a.B.d(B.java:2)\na.B.c(B.java:1)\na.B.run(B.java:9)\n".into());
+        collected.add(30, "a.B.d(B.java:2)\na.B.c(B.java:1)\na.B.run(B.java:9)\n".into());
+        collected.add(40, "x.Y.z(Native Method)\n".into());
+        assert_eq!(
+            collected.section,
+            "@10 0\na.B.c(B.java:1)\na.B.run(B.java:9)\n@20 2\na.B.d(B.java:2)\n@30 3\n@40 0\nx.Y.z(Native Method)\n"
+        );
+        collected.flush();
+        collected.add(50, "x.Y.z(Native Method)\n".into());
+        assert_eq!(collected.section, "@50 0\nx.Y.z(Native Method)\n");
+    }
+
+    #[test]
+    fn samples_come_at_their_distance_and_thin_out_and_end() {
+        const MS: u64 = 1_000_000;
+        let mut rate = Rate::default();
+        assert!(!rate.is_due(1, 2_000 * MS, 0), "none are wanted");
+        assert!(rate.is_due(1, 2_000 * MS, 66));
+        assert!(!rate.is_due(1, 2_065 * MS, 66));
+        assert!(rate.is_due(1, 2_066 * MS, 66));
+        assert!(rate.is_due(5, 2_067 * MS, 66), "another message");
+        let due = (0..1_000_000u64).filter(|ms| rate.is_due(7, (10_000 + ms) * MS, 10)).count();
+        assert_eq!(due, MOST as usize);
+        let mut rate = Rate::default();
+        let in_time = |rate: &mut Rate, seconds: u64| {
+            (0..seconds * 1_000).filter(|ms| rate.is_due(7, (10_000 + ms) * MS, 10)).count()
+        };
+        assert_eq!(in_time(&mut rate, 3), 300);
+        assert_eq!(in_time(&mut Rate::default(), 13), 300 + 10);
+    }
+}

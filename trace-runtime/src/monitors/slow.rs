@@ -1,0 +1,29 @@
+//! Slow messages (Matrix's "evil methods"): on main the comparison alone, on the worker the slice, the tree and the report.
+
+use trace_rules::looper::Ended;
+use trace_rules::report::{Issue, slow_log};
+
+use super::options::{Number, is_on};
+use super::{ground, reports, stacks};
+use crate::ring::Mark;
+use crate::worker;
+
+/// A message was slow: `cost_ms` by its own time, without loops nested in it. On main, after the message's end is in the record.
+pub(super) fn ended(ended: &Ended, cost_ms: u64, mark: Option<Mark>) {
+    let Ended { begun_ns, ended_ns, own_ns, .. } = *ended;
+    worker::then(Box::new(move || {
+        // The scene is that of now: an activity that this very message started is in it.
+        let stack = stacks::since(mark.as_ref(), begun_ns, ended_ns);
+        let scene = ground::scene_name();
+        // With a nested loop in it, main was not busy with it all the time that the lines say.
+        let nested_loop = own_ns < ended_ns.saturating_sub(begun_ns);
+        let cost_ms = if nested_loop { i64::try_from(cost_ms).unwrap_or(i64::MAX) } else { stack.cost_ms };
+        let issue =
+            Issue::SlowMessage { cost_ms, scene: &scene, stack: &stack.text, key: &stack.key, cpu_ms: None };
+        reports::tell(&issue);
+        if is_on(Number::Log) {
+            let trace = Some((&*stack.key, &*stack.log_text()));
+            reports::log(slow_log(cost_ms, &scene, ground::is_foreground(), trace));
+        }
+    }));
+}

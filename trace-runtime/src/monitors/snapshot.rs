@@ -1,0 +1,408 @@
+//! What was known at the instant at which an ANR was found, by the timer or by SIGQUIT; and the reports of LAG and ANR, which
+//! have main's stack with them.
+//!
+//! ```text
+//! timer or signal thread   facts (words and small files of /proc) -> request
+//! anrscope-sampler         main's state and stack, memory, the messages that wait -> section AnrSnapshot
+//! anrscope-worker          the slice of the record -> tree -> report
+//! ```
+
+use std::sync::{Mutex, PoisonError};
+
+use trace_format::section::SectionKind;
+use trace_rules::Rules;
+use trace_rules::frame::{FrameCosts, OpenStage, Stage};
+use trace_rules::looper::Due;
+use trace_rules::report::{
+    AnrLog, Issue, LagKind, Memory, Priority, StackFrame, StackStyle, anr_log, thread_stack,
+};
+
+use super::options::{Number, is_on, number};
+use super::sampler::{self, Answer, Purpose};
+use super::{device, ground, messages, reports, samples, stacks};
+use crate::recorder::Recorder;
+use crate::ring::Mark;
+use crate::{usage, worker};
+
+/// A LAG that was found.
+#[derive(Debug)]
+pub(super) struct Lag {
+    since_ns: u64,
+    scene: String,
+    foreground: bool,
+}
+
+/// Who found the ANR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Detector {
+    /// The timer: the message's age, ms, how long of it the process was frozen, and whether the timer was late.
+    Looper(Due),
+    /// A SIGQUIT; whether it was an ANR for certain, or only suspected.
+    Sigquit { certain: bool },
+}
+
+/// What is known without Java.
+#[derive(Debug)]
+pub(super) struct Facts {
+    detector: Detector,
+    at_ns: u64,
+    /// Begin of main's message, 0 if it was in none.
+    since_ns: u64,
+    mark: Option<Mark>,
+    stage: Option<OpenStage>,
+    costs: Option<FrameCosts>,
+    foreground: bool,
+    scene: String,
+    priority: Priority,
+    vm_kib: u64,
+    cgroup: String,
+}
+
+impl Facts {
+    /// Some words and three small files.
+    fn now(detector: Detector, at_ns: u64, since_ns: u64) -> Self {
+        let open = messages::open().filter(|open| open.since_ns == since_ns);
+        let stages = super::frames::stages();
+        let tid = Recorder::active().map_or(0, |recorder| recorder.main_tid);
+        let mut stat = String::from("/proc/self/task/");
+        stat.push_str(&tid.to_string());
+        stat.push_str("/stat");
+        Facts {
+            detector,
+            at_ns,
+            since_ns,
+            mark: open.and_then(|open| open.mark),
+            stage: stages.open(),
+            costs: stages.running(at_ns),
+            foreground: ground::is_foreground(),
+            scene: ground::scene_name(),
+            priority: priority(&read(&stat)).unwrap_or_default(),
+            vm_kib: device::value(&read("/proc/self/status"), "VmSize:").unwrap_or(0),
+            cgroup: read("/proc/self/cgroup").trim_end().replace('\n', " "),
+        }
+    }
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// Fields 18 and 19; the name before them may hold anything.
+fn priority(stat: &str) -> Option<Priority> {
+    let mut fields = stat[stat.rfind(')')?..].split_ascii_whitespace().skip(16);
+    Some(Priority { priority: fields.next()?.parse().ok()?, nice: fields.next()?.parse().ok()? })
+}
+
+/// The message that began at `since_ns` is a LAG. On the timer thread.
+pub(super) fn lag(since_ns: u64, _due: &Due) {
+    let (scene, foreground) = (ground::scene_name(), ground::is_foreground());
+    sampler::ask(Purpose::Lag(Lag { since_ns, scene, foreground }));
+}
+
+/// Main's stack for it came, or is given up.
+pub(super) fn lag_answered(lag: &Lag, answer: &Answer) {
+    if answer.debugger || is_dying(&answer.stack) {
+        return;
+    }
+    reports::tell(&Issue::Lag {
+        kind: LagKind::Message,
+        scene: &lag.scene,
+        thread_stack: &styled(&stack_of(lag.since_ns, answer), StackStyle::Whole),
+        foreground: lag.foreground,
+    });
+}
+
+/// The message that began at `since_ns` is an ANR. On the timer thread.
+pub(super) fn anr(since_ns: u64, now_ns: u64, due: &Due) {
+    sampler::ask(Purpose::Anr(Box::new(Facts::now(Detector::Looper(*due), now_ns, since_ns))));
+}
+
+/// A SIGQUIT at `at_ns` was judged an ANR, or suspected to be one; main was in the message that began at `since_ns`, 0 for none.
+/// On the thread that learned of the signal.
+pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
+    if !messages::is_started() {
+        return;
+    }
+    let facts = Facts::now(Detector::Sigquit { certain }, at_ns, since_ns);
+    *last() = Some(Signal {
+        at_ns,
+        certain,
+        scene: facts.scene.clone(),
+        foreground: facts.foreground,
+        stack: None,
+    });
+    if let Some(recorder) = Recorder::active() {
+        usage::look(recorder);
+    }
+    sampler::ask(Purpose::Anr(Box::new(facts)));
+}
+
+/// The SIGQUIT of `at_ns` that was only suspected is an ANR for certain by now.
+pub(crate) fn confirmed(at_ns: u64) {
+    if let Some(signal) = last().as_mut().filter(|signal| signal.at_ns == at_ns) {
+        signal.certain = true;
+    }
+    tell_signal();
+}
+
+/// The newest SIGQUIT, until it is told.
+struct Signal {
+    at_ns: u64,
+    certain: bool,
+    scene: String,
+    foreground: bool,
+    stack: Option<String>,
+}
+
+static LAST: Mutex<Option<Signal>> = Mutex::new(None);
+
+fn last() -> std::sync::MutexGuard<'static, Option<Signal>> {
+    LAST.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reports the newest SIGQUIT once it is certain and main's stack is there.
+fn tell_signal() {
+    let signal = last().take_if(|signal| signal.certain && signal.stack.is_some());
+    let Some(signal) = signal.filter(|_| is_on(Number::SignalAnr)) else { return };
+    reports::tell(&Issue::SignalAnr {
+        native_backtrace: false,
+        scene: &signal.scene,
+        thread_stack: &styled(&signal.stack.unwrap_or_default(), StackStyle::Whole),
+        foreground: signal.foreground,
+    });
+}
+
+/// What only Java knows came, or is given up: into the recording at once, and then the report.
+pub(super) fn anr_answered(facts: Facts, answer: Answer) {
+    let stack = stack_of(facts.since_ns, &answer);
+    let dying = is_dying(&stack);
+    worker::append(SectionKind::AnrSnapshot, section(&facts, &answer, &stack, dying).into_bytes());
+    if answer.debugger || dying {
+        return;
+    }
+    match facts.detector {
+        Detector::Looper(due) => {
+            worker::then(Box::new(move || tell_anr(&facts, &answer, &stack, &due)));
+        }
+        Detector::Sigquit { .. } => {
+            if let Some(signal) = last().as_mut().filter(|signal| signal.at_ns == facts.at_ns) {
+                signal.stack = Some(stack);
+            }
+            tell_signal();
+        }
+    }
+}
+
+/// On the worker.
+fn tell_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
+    let calls = stacks::since(facts.mark.as_ref(), facts.at_ns.saturating_sub(due.age_ns), facts.at_ns);
+    let style = match number(Number::StackStyle) {
+        0 => StackStyle::Simple,
+        1 => StackStyle::Whole,
+        _ => StackStyle::Raw,
+    };
+    let memory =
+        Memory { dalvik_heap: answer.dalvik_kib, native_heap: answer.native_kib, vm_size: facts.vm_kib };
+    let thread_stack = styled(stack, style);
+    reports::tell(&Issue::Anr {
+        cost_ms: calls.cost_ms,
+        scene: &facts.scene,
+        stack: &calls.text,
+        key: &calls.key,
+        thread_stack: &thread_stack,
+        foreground: facts.foreground,
+        priority: facts.priority,
+        memory,
+    });
+    if is_on(Number::Log) {
+        reports::log(anr_log(&AnrLog {
+            cost_ms: calls.cost_ms,
+            scene: &facts.scene,
+            foreground: facts.foreground,
+            priority: facts.priority,
+            is_64_bit: size_of::<usize>() == 8,
+            memory,
+            stages: facts.costs.map(|costs| {
+                [Stage::Input, Stage::Animation, Stage::Traversal].map(|stage| costs.stages[stage as usize])
+            }),
+            state: &answer.state,
+            thread_stack: &thread_stack,
+            trace: Some((&calls.key, &calls.log_text())),
+        }));
+    }
+}
+
+/// The section; `docs/monitors.md` lists the keys.
+fn section(facts: &Facts, answer: &Answer, stack: &str, dying: bool) -> String {
+    let mut out = String::new();
+    let mut line = |key: &str, value: &str| {
+        for part in [key, "=", value, "\n"] {
+            out.push_str(part);
+        }
+    };
+    let number = |value: u64| value.to_string();
+    let flag = |value: bool| if value { "1" } else { "0" };
+    match facts.detector {
+        Detector::Looper(due) => {
+            line("detector", "looper");
+            line("age_ns", &number(due.age_ns));
+            line("frozen_ns", &number(due.frozen_ns));
+            line("timer_late", flag(due.timer_late));
+        }
+        Detector::Sigquit { certain } => {
+            line("detector", "sigquit");
+            line("verdict", if certain { "anr" } else { "suspected-anr" });
+        }
+    }
+    line("at", &number(facts.at_ns));
+    line("message_since", &number(facts.since_ns));
+    if let Some(open) = facts.stage {
+        line("stage", stage_name(open.stage));
+        line("stage_since", &number(open.since_ns));
+        line("stage_estimated", flag(open.estimated));
+    }
+    if let Some(costs) = facts.costs {
+        for (key, stage) in [
+            ("input_ns", Stage::Input),
+            ("animation_ns", Stage::Animation),
+            ("traversal_ns", Stage::Traversal),
+        ] {
+            line(key, &number(costs.stages[stage as usize]));
+        }
+    }
+    line("foreground", flag(facts.foreground));
+    line("scene", &facts.scene.replace('\n', " "));
+    line("state", &answer.state);
+    line("priority", &facts.priority.priority.to_string());
+    line("nice", &facts.priority.nice.to_string());
+    line("dalvik_kib", &number(answer.dalvik_kib));
+    line("native_kib", &number(answer.native_kib));
+    line("vm_kib", &number(facts.vm_kib));
+    line("cgroup", &facts.cgroup);
+    line("debugger", flag(answer.debugger));
+    line("dying", flag(dying));
+    for part in ["\n", stack.trim_end(), "\n\n", &answer.pending] {
+        out.push_str(part);
+    }
+    out
+}
+
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Input => "INPUT",
+        Stage::Animation => "ANIMATION",
+        Stage::InsetsAnimation => "INSETS_ANIMATION",
+        Stage::Traversal => "TRAVERSAL",
+        Stage::Commit => "COMMIT",
+    }
+}
+
+/// Main's stack in the message that began at `since_ns`: what was answered, if main is still in it; else the newest sample of
+/// it; else nothing, rather than the stack of another message. Without a message what was answered.
+fn stack_of(since_ns: u64, answer: &Answer) -> String {
+    let still = since_ns == 0 || messages::open().is_some_and(|open| open.since_ns == since_ns);
+    match answer.stack.as_str() {
+        stack if still && !stack.is_empty() => stack.to_owned(),
+        _ => samples::newest(since_ns).unwrap_or_default(),
+    }
+}
+
+/// Whether main is busy with an uncaught exception: its own crash handler may take as long as it likes (Matrix's issue #739).
+fn is_dying(stack: &str) -> bool {
+    stack.lines().any(|frame| frame.starts_with("java.lang.Thread.dispatchUncaughtException("))
+}
+
+fn styled(stack: &str, style: StackStyle) -> String {
+    let frames: Vec<_> = stack.lines().map(frame).collect();
+    thread_stack(&frames, style, Rules::Anrscope)
+}
+
+/// `class.method(File.java:line)`.
+fn frame(line: &str) -> StackFrame<'_> {
+    let (name, place) = line.split_once('(').unwrap_or((line, ""));
+    let place = place.strip_suffix(')').unwrap_or(place);
+    let (class, method) = name.rsplit_once('.').unwrap_or(("", name));
+    let (file, line) = match place {
+        "Native Method" => ("", -2),
+        "Unknown Source" | "" => ("", -1),
+        place => match place.rsplit_once(':').map(|(file, line)| (file, line.parse())) {
+            Some((file, Ok(line))) => (file, line),
+            _ => (place, -1),
+        },
+    };
+    StackFrame { class, method, file, line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_of_java_comes_back_as_java_writes_it() {
+        let stack = "java.lang.Thread.sleep(Native Method)\na.B$1.run(B.java:12)\na.C.<init>(C.java)\nd.e(Unknown Source)\n";
+        assert_eq!(styled(stack, StackStyle::Raw), stack);
+        assert_eq!(
+            styled(stack, StackStyle::Whole),
+            "at java.lang.Thread:sleep(-2)\nat a.B$1:run(12)\nat a.C:<init>(-1)\nat d:e(-1)\n"
+        );
+        assert_eq!(styled("", StackStyle::Whole), "");
+    }
+
+    #[test]
+    fn a_main_in_its_crash_handler_is_dying() {
+        assert!(is_dying(
+            "a.Handler.uncaughtException(H.java:1)\njava.lang.Thread.dispatchUncaughtException(Thread.java:2203)\n"
+        ));
+        assert!(!is_dying("a.b.dispatchUncaughtException(X.java:1)\n"));
+    }
+
+    #[test]
+    fn priority_and_nice_are_fields_18_and_19() {
+        let stat = "7 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 20 -10 33";
+        assert_eq!(priority(stat), Some(Priority { priority: 20, nice: -10 }));
+        assert_eq!(priority("7 (a) S 1"), None);
+        assert!(priority(&read("/proc/self/stat")).is_some());
+    }
+
+    #[test]
+    fn a_section_says_what_was_known_and_leaves_out_the_stage_of_a_message_that_is_no_frame() {
+        let due = Due { age_ns: 5_000_000_000, frozen_ns: 0, timer_late: false, suppressed: None };
+        let mut facts = Facts {
+            detector: Detector::Looper(due),
+            at_ns: 9_000_000_000,
+            since_ns: 4_000_000_000,
+            mark: None,
+            stage: None,
+            costs: None,
+            foreground: true,
+            scene: "a.Page".into(),
+            priority: Priority { priority: 20, nice: -10 },
+            vm_kib: 3,
+            cgroup: "0::/".into(),
+        };
+        let answer = Answer {
+            state: "BLOCKED".into(),
+            dalvik_kib: 1,
+            native_kib: 2,
+            pending: "Message 0".into(),
+            ..Answer::default()
+        };
+        assert_eq!(
+            section(&facts, &answer, "a.B.c(B.java:1)\n", false),
+            "detector=looper\nage_ns=5000000000\nfrozen_ns=0\ntimer_late=0\nat=9000000000\nmessage_since=4000000000\n\
+             foreground=1\nscene=a.Page\nstate=BLOCKED\npriority=20\nnice=-10\ndalvik_kib=1\nnative_kib=2\nvm_kib=3\n\
+             cgroup=0::/\ndebugger=0\ndying=0\n\na.B.c(B.java:1)\n\nMessage 0"
+        );
+        let stages = trace_rules::frame::Stages::default();
+        stages.frame_begin(4_000_000_000, 0, 0);
+        stages.stage(4_000_000_000, Stage::Input, false);
+        stages.stage(4_000_000_007, Stage::Traversal, true);
+        facts.detector = Detector::Sigquit { certain: true };
+        (facts.stage, facts.costs) = (stages.open(), stages.running(facts.at_ns));
+        let text = section(&facts, &answer, "", false);
+        assert!(text.starts_with("detector=sigquit\nverdict=anr\nat=9000000000\n"), "{text}");
+        let stage = "\nstage=TRAVERSAL\nstage_since=4000000007\nstage_estimated=1\n\
+                     input_ns=7\nanimation_ns=0\ntraversal_ns=4999999993\n";
+        assert!(text.contains(stage), "{text}");
+    }
+}

@@ -1,0 +1,312 @@
+//! Starts and pages: what the life cycle and the system's messages tell goes to [`trace_rules::startup`], and what that finds into the
+//! recording (a mark, and the section `Startup`) and into reports.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use trace_format::event::{Event, TextId};
+use trace_format::layout::header;
+use trace_format::section::SectionKind;
+use trace_rules::report::Issue;
+use trace_rules::startup::{CreatedBy, Grades, Page, Start, StartConfig, StartKind, Starts};
+
+use super::options::{self, Number, Text};
+use super::{reports, stacks};
+use crate::recorder::{Recorder, record};
+use crate::ring::Mark;
+use crate::{clock, worker};
+
+const MS: u64 = 1_000_000;
+/// Places in main's record at which something may have begun.
+const PLACES: usize = 16;
+
+/// An activity that lives.
+struct Shown {
+    activity: u64,
+    created_ns: u64,
+    drawn_ns: u64,
+}
+
+struct State {
+    rule: Starts,
+    begun_ns: u64,
+    application_end_ns: u64,
+    splash_end_ns: u64,
+    created_by: CreatedBy,
+    /// When, and the place in main's record; the newest last.
+    places: Vec<(u64, Mark)>,
+    living: Vec<Shown>,
+    focused: Vec<u64>,
+    splash: Vec<u32>,
+    /// The splash page that has the focus.
+    on_splash: bool,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+fn state() -> MutexGuard<'static, Option<State>> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `of` with the rule, if starts are wanted.
+fn with<R>(of: impl FnOnce(&mut State) -> R) -> Option<R> {
+    if !options::is_on(Number::Startup) {
+        return None;
+    }
+    let mut state = state();
+    if state.is_none() {
+        let begun_ns = Recorder::active()?.memory.start_boottime();
+        let config = config();
+        *state = Some(State {
+            splash: config.splash.clone(),
+            rule: Starts::new(config, begun_ns),
+            begun_ns,
+            application_end_ns: 0,
+            splash_end_ns: 0,
+            created_by: CreatedBy::UNKNOWN,
+            places: vec![(begun_ns, Mark::FIRST)],
+            living: Vec::new(),
+            focused: Vec::new(),
+            on_splash: false,
+        });
+    }
+    state.as_mut().map(of)
+}
+
+fn classes(text: Text) -> Vec<u32> {
+    let all = options::text(text);
+    all.split(';').map(str::trim).filter(|name| !name.is_empty()).map(|name| crate::text(name).0).collect()
+}
+
+fn config() -> StartConfig {
+    StartConfig {
+        splash: classes(Text::SplashActivities),
+        end_pages: classes(Text::EndActivities),
+        has_activity: options::is_on(Number::HasActivity),
+        cold_ms: options::number(Number::ColdMs),
+        warm_ms: options::number(Number::WarmMs),
+        drop_ms: options::number(Number::PageMs),
+        grades: Grades {
+            cold_ms: options::number(Number::GoodColdMs),
+            hot_ms: options::number(Number::GoodHotMs),
+        },
+    }
+}
+
+/// The options have changed.
+pub(crate) fn configure() {
+    if let Some(state) = state().as_mut() {
+        let config = config();
+        config.splash.clone_into(&mut state.splash);
+        state.rule.set_config(config);
+    }
+}
+
+/// A message of `ActivityThread.H` begins on main; whether the application's part ends with it.
+pub(crate) fn message(what: i32, at_ns: u64) -> bool {
+    let Some(created_by) = CreatedBy::of_message(what, true) else { return false };
+    with(|state| {
+        state.place(at_ns);
+        let first = state.application_end_ns == 0;
+        let start = state.rule.message(created_by, at_ns);
+        if first {
+            state.application_ends(created_by, at_ns);
+        }
+        if let Some(start) = start {
+            state.told(&start, "", at_ns, 0);
+        } else if first && !created_by.launches() {
+            // Nothing is shown, perhaps ever: what there is to say of this start is known.
+            state.section(kind_of(created_by), "", state.begun_ns, at_ns, 0, "unknown");
+        }
+        first
+    })
+    .unwrap_or(false)
+}
+
+/// An activity is created.
+pub(crate) fn created(activity: u64, at_ns: u64) {
+    with(|state| {
+        state.place(at_ns);
+        if state.application_end_ns == 0 {
+            state.application_ends(CreatedBy::UNKNOWN, at_ns);
+        }
+        state.rule.created(activity, at_ns);
+        state.living.retain(|shown| shown.activity != activity);
+        state.living.push(Shown { activity, created_ns: at_ns, drawn_ns: 0 });
+    });
+}
+
+/// An activity is gone.
+pub(crate) fn destroyed(activity: u64) {
+    with(|state| {
+        state.rule.destroyed(activity);
+        state.living.retain(|shown| shown.activity != activity);
+        state.focused.retain(|focused| *focused != activity);
+    });
+}
+
+/// The activity is about to be drawn for the first time.
+pub(crate) fn drawn(activity: u64, at_ns: u64) {
+    with(|state| {
+        state.rule.drawn(activity, at_ns);
+        if let Some(shown) = state.living.iter_mut().find(|shown| shown.activity == activity) {
+            shown.drawn_ns = at_ns;
+            mark(&["first draw"]);
+        }
+    });
+}
+
+/// The app went to the background.
+pub(crate) fn to_back() {
+    with(|state| state.rule.to_back());
+}
+
+/// The app comes to the foreground.
+pub(crate) fn to_front(at_ns: u64) {
+    with(|state| {
+        state.place(at_ns);
+        state.rule.to_front(at_ns);
+    });
+}
+
+/// An activity's window gained or lost the focus. Two sources may tell the same, and only what is news is recorded. Where nothing else is
+/// known of activities (on a JVM) each is.
+pub(crate) fn focused(activity: u64, class: &str, gained: bool) {
+    focused_at(activity, class, gained, clock::boottime());
+}
+
+/// The same, with the time.
+pub(crate) fn focused_at(activity: u64, class: &str, gained: bool, at_ns: u64) {
+    let known = super::is_armed();
+    if !known || with(|state| state.focus(activity, class, gained, at_ns)).unwrap_or(true) {
+        let class = if class.is_empty() { TextId(0) } else { crate::text(class) };
+        crate::focus(class, gained);
+    }
+}
+
+impl State {
+    fn place(&mut self, at_ns: u64) {
+        if let Some(mark) = crate::mark_here() {
+            if self.places.len() == PLACES {
+                // The first is the process's begin, as long as that start is open.
+                self.places.remove(1);
+            }
+            self.places.push((at_ns, mark));
+        }
+    }
+
+    fn application_ends(&mut self, created_by: CreatedBy, at_ns: u64) {
+        self.application_end_ns = at_ns.max(1);
+        self.created_by = created_by;
+        mark(&["application created"]);
+    }
+
+    fn focus(&mut self, activity: u64, class: &str, gained: bool, at_ns: u64) -> bool {
+        if self.focused.contains(&activity) == gained {
+            return false;
+        }
+        self.focused.retain(|focused| *focused != activity);
+        if gained {
+            self.focused.push(activity);
+        }
+        let id = crate::text(class).0;
+        if self.on_splash {
+            self.on_splash = false;
+            self.splash_end_ns = at_ns;
+        } else if gained && self.splash_end_ns == 0 && self.splash.contains(&id) {
+            self.on_splash = true;
+        }
+        let (page, start) = self.rule.focus(activity, id, gained, at_ns);
+        let drawn_ns = self.shown(activity).map_or(0, |shown| shown.drawn_ns);
+        if let Some(page) = page {
+            self.page(&page, activity, class, at_ns, drawn_ns);
+        }
+        if let Some(start) = start {
+            self.told(&start, class, at_ns, drawn_ns);
+        }
+        true
+    }
+
+    fn shown(&self, activity: u64) -> Option<&Shown> {
+        self.living.iter().find(|shown| shown.activity == activity)
+    }
+
+    fn page(&self, page: &Page, activity: u64, class: &str, at_ns: u64, drawn_ns: u64) {
+        let created_ns = self.shown(activity).map_or(at_ns, |shown| shown.created_ns);
+        // From the message that launched it, where that was seen.
+        let begin_ns = page.launch_ms.map_or(created_ns, |ms| created_ns.min(at_ns.saturating_sub(ms * MS)));
+        mark(&["page shown: ", class]);
+        self.section("page", class, begin_ns, at_ns, drawn_ns, "unknown");
+    }
+
+    /// A start is complete.
+    fn told(&self, start: &Start, class: &str, at_ns: u64, drawn_ns: u64) {
+        let (kind, grade) = match start.kind {
+            StartKind::Cold => (kind_of(start.created_by), if start.bad { "bad" } else { "good" }),
+            StartKind::Hot => ("hot", if start.bad { "bad" } else { "good" }),
+            StartKind::Warm => ("warm", "unknown"),
+        };
+        // A service's or a receiver's start was told when it was over.
+        if start.created_by.launches() || class.is_empty() {
+            let end_ns = if class.is_empty() { self.application_end_ns } else { at_ns };
+            self.section(kind, class, start.slice_from_ns, end_ns, drawn_ns, grade);
+        }
+        let begin = self.places.iter().rev().find(|(place_ns, _)| *place_ns <= start.slice_from_ns);
+        let begin = begin.map(|(_, mark)| *mark);
+        let start = *start;
+        worker::then(Box::new(move || report(&start, begin, at_ns)));
+    }
+
+    fn section(&self, kind: &str, class: &str, begin_ns: u64, end_ns: u64, drawn_ns: u64, grade: &str) {
+        let first = matches!(kind, "cold" | "service" | "receiver" | "relaunch");
+        let (application_end, splash_end) =
+            if first { (self.application_end_ns, self.splash_end_ns) } else { (0, 0) };
+        let mut lines = String::new();
+        let mut line = |key: &str, value: &str| {
+            for part in [key, "=", value, "\n"] {
+                lines.push_str(part);
+            }
+        };
+        line("kind", kind);
+        line("activity", &class.replace('\n', " "));
+        line("begin", &begin_ns.to_string());
+        line("application_end", &application_end.to_string());
+        line("end", &end_ns.to_string());
+        line("first_draw", &drawn_ns.to_string());
+        line("splash_end", &splash_end.to_string());
+        line("grade", grade);
+        worker::append(SectionKind::Startup, lines.into_bytes());
+    }
+}
+
+fn kind_of(created_by: CreatedBy) -> &'static str {
+    match created_by {
+        CreatedBy::SERVICE => "service",
+        CreatedBy::RECEIVER => "receiver",
+        CreatedBy(126 | 160) => "relaunch",
+        _ => "cold",
+    }
+}
+
+/// A mark in main's ring.
+fn mark(parts: &[&str]) {
+    record(&Event::Mark(crate::text(&parts.concat())).encode());
+}
+
+/// On the worker.
+fn report(start: &Start, begin: Option<Mark>, end_ns: u64) {
+    reports::tell(&Issue::Startup { start });
+    if start.with_stack {
+        let stack = stacks::since(begin.as_ref(), start.slice_from_ns, end_ns);
+        // A call may have begun before the start did.
+        let cost_ms = start.cost_ms.max(u64::try_from(stack.cost_ms).unwrap_or(0));
+        let start = Start { cost_ms, ..*start };
+        reports::tell(&Issue::StartupStack { start: &start, stack: &stack.text, key: &stack.key });
+    }
+}
+
+impl crate::mapping::Mapping {
+    /// When recording began, CLOCK_BOOTTIME ns.
+    fn start_boottime(&self) -> u64 {
+        self.u64(header::START_BOOTTIME).load(std::sync::atomic::Ordering::Relaxed)
+    }
+}

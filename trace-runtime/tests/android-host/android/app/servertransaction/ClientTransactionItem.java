@@ -1,0 +1,5 @@
+package android.app.servertransaction;
+
+public abstract class ClientTransactionItem {
+    public abstract void hostExecute();
+}

@@ -1,0 +1,30 @@
+package android.content;
+
+import android.database.Cursor;
+import android.net.Uri;
+
+public abstract class ContentProvider {
+    private Context context;
+
+    public final Context getContext() {
+        return context;
+    }
+
+    /** The system makes the providers of a process before its {@code Application.onCreate}. */
+    public void hostAttach(Context context) {
+        this.context = context;
+        onCreate();
+    }
+
+    public abstract boolean onCreate();
+
+    public abstract Cursor query(Uri uri, String[] columns, String where, String[] values, String order);
+
+    public abstract String getType(Uri uri);
+
+    public abstract Uri insert(Uri uri, ContentValues values);
+
+    public abstract int delete(Uri uri, String where, String[] values);
+
+    public abstract int update(Uri uri, ContentValues values, String where, String[] of);
+}

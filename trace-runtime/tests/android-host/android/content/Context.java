@@ -1,0 +1,42 @@
+package android.content;
+
+import android.content.pm.ApplicationInfo;
+import android.content.pm.PackageManager;
+import host.HostApp;
+import java.io.File;
+
+public abstract class Context {
+    public static final String ACTIVITY_SERVICE = "activity";
+    public static final String DISPLAY_SERVICE = "display";
+    public static final String WINDOW_SERVICE = "window";
+
+    public abstract Object getSystemService(String name);
+
+    public Context getApplicationContext() {
+        return this;
+    }
+
+    public String getPackageName() {
+        return HostApp.packageName;
+    }
+
+    public ApplicationInfo getApplicationInfo() {
+        return HostApp.info(false);
+    }
+
+    public PackageManager getPackageManager() {
+        return new PackageManager();
+    }
+
+    public File getFilesDir() {
+        return HostApp.folder("files");
+    }
+
+    /** API 21. */
+    public File getNoBackupFilesDir() {
+        if (android.os.Build.VERSION.SDK_INT < 21) {
+            throw new NoSuchMethodError("getNoBackupFilesDir");
+        }
+        return HostApp.folder("no_backup");
+    }
+}

@@ -1,0 +1,5 @@
+package android.graphics;
+
+public class DashPathEffect extends PathEffect {
+    public DashPathEffect(float[] intervals, float phase) {}
+}

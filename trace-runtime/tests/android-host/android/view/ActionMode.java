@@ -1,0 +1,5 @@
+package android.view;
+
+public abstract class ActionMode {
+    public interface Callback {}
+}

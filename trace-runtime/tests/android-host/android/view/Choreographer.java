@@ -1,0 +1,346 @@
+package android.view;
+
+import android.os.Build;
+import android.os.Handler;
+import android.os.Looper;
+import android.os.Message;
+import host.Clock;
+import host.Vsync;
+
+/**
+ * Runs callbacks at vsyncs, stage by stage. Its inner parts have AOSP's names, because who follows its queues on older systems finds
+ * them by these; {@link #hostDenied} is a system that refuses that.
+ */
+public final class Choreographer {
+    public static final int CALLBACK_INPUT = 0;
+    public static final int CALLBACK_ANIMATION = 1;
+    /** API 30; below, TRAVERSAL has this number and COMMIT (API 23) the next one. */
+    public static final int CALLBACK_INSETS_ANIMATION = 2;
+
+    private static final int MSG_DO_FRAME = 0;
+    private static final int MSG_DO_SCHEDULE_VSYNC = 1;
+    private static final int MSG_DO_SCHEDULE_CALLBACK = 2;
+
+    private static final Object FRAME_CALLBACK_TOKEN = new Object();
+
+    private static final ThreadLocal<Choreographer> INSTANCES = new ThreadLocal<Choreographer>() {
+        @Override
+        protected Choreographer initialValue() {
+            Looper looper = Looper.myLooper();
+            if (looper == null) {
+                throw new IllegalStateException("The current thread must have a looper!");
+            }
+            return new Choreographer(looper);
+        }
+    };
+
+    private final Object mLock = new Object();
+    private final Looper mLooper;
+    private final FrameHandler mHandler;
+    private final FrameDisplayEventReceiver mDisplayEventReceiver;
+    /** Nobody's but who follows it on older systems. */
+    private CallbackQueue[] mCallbackQueues;
+    private boolean mFrameScheduled;
+    private long mLastFrameTimeNanos = Long.MIN_VALUE;
+    private long mFrameIntervalNanos;
+    /** API 23. */
+    FrameInfo mFrameInfo = Build.VERSION.SDK_INT >= 23 ? new FrameInfo() : null;
+
+    /** How many vsyncs were asked for. */
+    public int hostVsyncs;
+
+    private Choreographer(Looper looper) {
+        mLooper = looper;
+        mHandler = new FrameHandler(looper);
+        mDisplayEventReceiver = new FrameDisplayEventReceiver();
+        mFrameIntervalNanos = Vsync.intervalNs();
+        mCallbackQueues = new CallbackQueue[hostStages()];
+        for (int i = 0; i < mCallbackQueues.length; i++) {
+            mCallbackQueues[i] = new CallbackQueue();
+        }
+    }
+
+    public static Choreographer getInstance() {
+        return INSTANCES.get();
+    }
+
+    /** How many queues this API level has. */
+    public static int hostStages() {
+        return Build.VERSION.SDK_INT >= 30 ? 5 : Build.VERSION.SDK_INT >= 23 ? 4 : 3;
+    }
+
+    /** The number that TRAVERSAL has on this API level. */
+    public static int hostTraversal() {
+        return Build.VERSION.SDK_INT >= 30 ? 3 : 2;
+    }
+
+    /** From now on this system keeps its queues to itself: whoever looks for them finds null. */
+    public void hostDenied() {
+        mCallbackQueues = null;
+    }
+
+    /** What {@link #hostDenied} took away is used on, in a field of another name. */
+    private CallbackQueue[] queues() {
+        if (mCallbackQueues != null) {
+            hidden = mCallbackQueues;
+        }
+        return hidden;
+    }
+
+    private CallbackQueue[] hidden;
+
+    /** Callbacks that wait in a queue. */
+    public int hostWaiting(int type) {
+        synchronized (mLock) {
+            int waiting = 0;
+            for (CallbackRecord at = queues()[type].mHead; at != null; at = at.next) {
+                waiting++;
+            }
+            return waiting;
+        }
+    }
+
+    public interface FrameCallback {
+        void doFrame(long frameTimeNanos);
+    }
+
+    public void postCallback(int type, Runnable action, Object token) {
+        post(type, action, token, 0);
+    }
+
+    public void postCallbackDelayed(int type, Runnable action, Object token, long delayMs) {
+        post(type, action, token, delayMs);
+    }
+
+    public void postFrameCallback(FrameCallback callback) {
+        postFrameCallbackDelayed(callback, 0);
+    }
+
+    public void postFrameCallbackDelayed(FrameCallback callback, long delayMs) {
+        if (callback == null) {
+            throw new IllegalArgumentException("callback must not be null");
+        }
+        post(CALLBACK_ANIMATION, callback, FRAME_CALLBACK_TOKEN, delayMs);
+    }
+
+    public void removeFrameCallback(FrameCallback callback) {
+        if (callback == null) {
+            throw new IllegalArgumentException("callback must not be null");
+        }
+        removeCallbacks(CALLBACK_ANIMATION, callback, FRAME_CALLBACK_TOKEN);
+    }
+
+    public void removeCallbacks(int type, Object action, Object token) {
+        synchronized (mLock) {
+            queues()[type].removeCallbacksLocked(action, token);
+        }
+    }
+
+    private void post(int type, Object action, Object token, long delayMs) {
+        synchronized (mLock) {
+            long now = Clock.nanos() / 1_000_000L;
+            long due = now + delayMs;
+            queues()[type].addCallbackLocked(due, action, token);
+            if (due <= now) {
+                scheduleFrameLocked();
+            } else {
+                Message message = mHandler.obtainMessage(MSG_DO_SCHEDULE_CALLBACK);
+                message.arg1 = type;
+                message.setAsynchronous(true);
+                mHandler.sendMessageAtTime(message, due);
+            }
+        }
+    }
+
+    private void scheduleFrameLocked() {
+        if (!mFrameScheduled) {
+            mFrameScheduled = true;
+            if (Looper.myLooper() == mLooper) {
+                scheduleVsyncLocked();
+            } else {
+                Message message = mHandler.obtainMessage(MSG_DO_SCHEDULE_VSYNC);
+                message.setAsynchronous(true);
+                mHandler.sendMessageAtFrontOfQueue(message);
+            }
+        }
+    }
+
+    private void scheduleVsyncLocked() {
+        hostVsyncs++;
+        mDisplayEventReceiver.scheduleVsync();
+    }
+
+    void doFrame(long frameTimeNanos) {
+        synchronized (mLock) {
+            if (!mFrameScheduled) {
+                return;
+            }
+            long intended = frameTimeNanos;
+            long start = Clock.nanos();
+            long late = start - frameTimeNanos;
+            mFrameIntervalNanos = Vsync.intervalNs();
+            if (late >= mFrameIntervalNanos) {
+                // The frame is told the newest vsync, not the one that it was asked for.
+                frameTimeNanos = start - late % mFrameIntervalNanos;
+            }
+            if (frameTimeNanos < mLastFrameTimeNanos) {
+                scheduleVsyncLocked();
+                return;
+            }
+            if (mFrameInfo != null) {
+                mFrameInfo.setVsync(intended, frameTimeNanos);
+            }
+            mFrameScheduled = false;
+            mLastFrameTimeNanos = frameTimeNanos;
+        }
+        if (mFrameInfo != null) {
+            mFrameInfo.mark(FrameInfo.HANDLE_INPUT_START);
+        }
+        doCallbacks(CALLBACK_INPUT, frameTimeNanos);
+        if (mFrameInfo != null) {
+            mFrameInfo.mark(FrameInfo.ANIMATION_START);
+        }
+        for (int type = CALLBACK_ANIMATION; type < hostStages(); type++) {
+            if (type == hostTraversal() && mFrameInfo != null) {
+                mFrameInfo.mark(FrameInfo.PERFORM_TRAVERSALS_START);
+            }
+            doCallbacks(type, frameTimeNanos);
+        }
+    }
+
+    private void doCallbacks(int type, long frameTimeNanos) {
+        CallbackRecord due;
+        synchronized (mLock) {
+            due = queues()[type].extractDueCallbacksLocked(Clock.nanos() / 1_000_000L);
+        }
+        for (CallbackRecord at = due; at != null; at = at.next) {
+            if (at.token == FRAME_CALLBACK_TOKEN) {
+                ((FrameCallback) at.action).doFrame(frameTimeNanos);
+            } else {
+                ((Runnable) at.action).run();
+            }
+        }
+    }
+
+    private final class FrameHandler extends Handler {
+        FrameHandler(Looper looper) {
+            super(looper);
+        }
+
+        @Override
+        public void handleMessage(Message message) {
+            switch (message.what) {
+                case MSG_DO_FRAME:
+                    doFrame(Clock.nanos());
+                    break;
+                case MSG_DO_SCHEDULE_VSYNC:
+                    synchronized (mLock) {
+                        if (mFrameScheduled) {
+                            scheduleVsyncLocked();
+                        }
+                    }
+                    break;
+                case MSG_DO_SCHEDULE_CALLBACK:
+                    synchronized (mLock) {
+                        if (!mFrameScheduled
+                                && queues()[message.arg1].hasDueCallbacksLocked(Clock.nanos() / 1_000_000L)) {
+                            scheduleFrameLocked();
+                        }
+                    }
+                    break;
+                default:
+            }
+        }
+    }
+
+    /** The display's vsyncs come as messages of the looper. */
+    private final class FrameDisplayEventReceiver implements Runnable {
+        private boolean mHavePendingVsync;
+        private long mTimestampNanos;
+
+        void scheduleVsync() {
+            if (mHavePendingVsync) {
+                return;
+            }
+            mHavePendingVsync = true;
+            mTimestampNanos = Vsync.after(Clock.nanos());
+            Message message = Message.obtain(mHandler, this);
+            message.setAsynchronous(true);
+            mHandler.sendMessageAtTime(message, mTimestampNanos / 1_000_000L);
+        }
+
+        @Override
+        public void run() {
+            // Messages have milliseconds, the display has not.
+            Vsync.await(mTimestampNanos);
+            mHavePendingVsync = false;
+            doFrame(mTimestampNanos);
+        }
+    }
+
+    private static final class CallbackRecord {
+        CallbackRecord next;
+        long dueTime;
+        Object action;
+        Object token;
+    }
+
+    /** In order of time; of equal ones the first that came. */
+    private final class CallbackQueue {
+        private CallbackRecord mHead;
+
+        boolean hasDueCallbacksLocked(long now) {
+            return mHead != null && mHead.dueTime <= now;
+        }
+
+        CallbackRecord extractDueCallbacksLocked(long now) {
+            CallbackRecord due = null;
+            CallbackRecord last = null;
+            while (hasDueCallbacksLocked(now)) {
+                CallbackRecord taken = mHead;
+                mHead = taken.next;
+                taken.next = null;
+                if (last == null) {
+                    due = taken;
+                } else {
+                    last.next = taken;
+                }
+                last = taken;
+            }
+            return due;
+        }
+
+        public void addCallbackLocked(long dueTime, Object action, Object token) {
+            CallbackRecord added = new CallbackRecord();
+            added.dueTime = dueTime;
+            added.action = action;
+            added.token = token;
+            if (mHead == null || dueTime < mHead.dueTime) {
+                added.next = mHead;
+                mHead = added;
+                return;
+            }
+            CallbackRecord at = mHead;
+            while (at.next != null && at.next.dueTime <= dueTime) {
+                at = at.next;
+            }
+            added.next = at.next;
+            at.next = added;
+        }
+
+        public void removeCallbacksLocked(Object action, Object token) {
+            CallbackRecord before = null;
+            for (CallbackRecord at = mHead; at != null; at = at.next) {
+                if ((action == null || at.action == action) && (token == null || at.token == token)) {
+                    if (before == null) {
+                        mHead = at.next;
+                    } else {
+                        before.next = at.next;
+                    }
+                } else {
+                    before = at;
+                }
+            }
+        }
+    }
+}

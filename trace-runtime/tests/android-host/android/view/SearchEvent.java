@@ -1,0 +1,4 @@
+package android.view;
+
+/** API 23. */
+public class SearchEvent {}

@@ -1,0 +1,9 @@
+package android.view;
+
+public interface ViewManager {
+    void addView(View view, ViewGroup.LayoutParams params);
+
+    void updateViewLayout(View view, ViewGroup.LayoutParams params);
+
+    void removeView(View view);
+}

@@ -1,0 +1,37 @@
+package host;
+
+import android.content.pm.ApplicationInfo;
+import android.os.Bundle;
+import java.io.File;
+import java.util.HashMap;
+import java.util.Map;
+
+/** What the system knows of the one app there is. */
+public final class HostApp {
+    public static String packageName = "com.example.app";
+    public static int versionCode = Integer.getInteger("android.host.version", 1).intValue();
+    /** The manifest's meta-data. */
+    public static final Bundle META = new Bundle();
+    public static final Map<String, Object> SERVICES = new HashMap<String, Object>();
+
+    private HostApp() {}
+
+    public static ApplicationInfo info(boolean metaData) {
+        ApplicationInfo info = new ApplicationInfo();
+        info.packageName = packageName;
+        info.processName = System.getProperty("anrscope.name", packageName);
+        info.dataDir = data();
+        info.metaData = metaData ? META : null;
+        return info;
+    }
+
+    private static String data() {
+        return System.getProperty("android.host.data", System.getProperty("anrscope.dir", "."));
+    }
+
+    public static File folder(String name) {
+        File folder = new File(data(), name);
+        folder.mkdirs();
+        return folder;
+    }
+}

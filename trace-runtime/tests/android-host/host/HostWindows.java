@@ -1,0 +1,62 @@
+package host;
+
+import android.os.Build;
+import android.view.Display;
+import android.view.View;
+import android.view.ViewGroup;
+import android.view.ViewRootImpl;
+import android.view.WindowManager;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Windows that are one view, as a service of the system has them. */
+public final class HostWindows implements WindowManager {
+    /** Whether the user allowed windows over other apps. */
+    public boolean allowed = true;
+
+    private final List<View> views = new ArrayList<View>();
+    private final List<ViewRootImpl> roots = new ArrayList<ViewRootImpl>();
+    public LayoutParams last;
+
+    public List<View> views() {
+        return views;
+    }
+
+    @Override
+    public void addView(View view, ViewGroup.LayoutParams params) {
+        LayoutParams asked = (LayoutParams) params;
+        int type = Build.VERSION.SDK_INT >= 26 ? LayoutParams.TYPE_APPLICATION_OVERLAY : LayoutParams.TYPE_PHONE;
+        if (!allowed || asked.type != type) {
+            throw new BadTokenException("permission denied for window type " + asked.type);
+        }
+        last = asked;
+        views.add(view);
+        roots.add(new ViewRootImpl(view, null));
+        view.invalidate();
+    }
+
+    @Override
+    public void updateViewLayout(View view, ViewGroup.LayoutParams params) {
+        view.invalidate();
+    }
+
+    @Override
+    public void removeView(View view) {
+        int at = views.indexOf(view);
+        if (at < 0) {
+            throw new IllegalArgumentException("View not attached to window manager");
+        }
+        views.remove(at);
+        roots.remove(at).hostClose();
+    }
+
+    @Override
+    public void removeViewImmediate(View view) {
+        removeView(view);
+    }
+
+    @Override
+    public Display getDefaultDisplay() {
+        return new Display();
+    }
+}
