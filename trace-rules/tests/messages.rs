@@ -51,6 +51,22 @@ fn item_9_a_lost_end_ends_with_the_next_begin_of_the_same_loop() {
 }
 
 #[test]
+fn item_9_an_end_is_that_of_the_message_whose_loop_tells_it() {
+    let mut pairing = Pairing::default();
+    pairing.begin(S, tag(1), OUTER);
+    pairing.begin(2 * S, tag(1), INNER);
+    // By its tag it could be the inner one, whose end is lost.
+    assert_eq!(pairing.fits(Some(tag(1)), OUTER - 64), Some(0));
+    // A callback that calls itself otherwise by now, and a place that is not known.
+    assert_eq!(pairing.fits(Some(tag(9)), INNER), Some(1));
+    assert_eq!((pairing.fits(Some(tag(1)), 0), pairing.fits(None, 0)), (Some(1), Some(1)));
+    assert_eq!((pairing.fits(Some(tag(9)), 0), pairing.lost_at(OUTER)), (None, 2));
+    let ended = pairing.end_of(3 * S, 0).unwrap();
+    assert_eq!((ended.begun_ns, ended.lost, pairing.open()), (S, 1, 0));
+    assert_eq!((pairing.end_of(4 * S, 0), pairing.fits(None, OUTER)), (None, None));
+}
+
+#[test]
 fn item_9_an_end_that_fits_nothing_changes_nothing() {
     let mut pairing = Pairing::default();
     assert_eq!(pairing.end(MS, None), None);

@@ -30,7 +30,7 @@ pub fn message_begin(message: &Message) {
 /// The calling thread's innermost message ends.
 #[inline]
 pub fn message_end() {
-    end(None);
+    end(None, 0);
 }
 
 /// A message begins. `stack` is the address of anything on the stack of the call that tells it, 0 if it is not known: it
@@ -59,40 +59,45 @@ pub(crate) fn begin(message: &Message, stack: usize) {
     }
 }
 
-/// A message ends: the one that `tag` tells, the innermost without. One that fits no open message on main changes nothing
-/// if another is open: it would end that one in the record.
+/// A message ends: the one that `tag` and `stack` (as of [`begin`]) tell, the innermost without. One that fits no open
+/// message on main changes nothing if another is open: it would end that one in the record.
 #[inline]
-pub(crate) fn end(tag: Option<Tag>) {
+pub(crate) fn end(tag: Option<Tag>, stack: usize) {
     let Some(recorder) = Recorder::active() else { return };
     let found = crate::thread::with_writer(recorder, |thread| {
-        messages::with(thread, |main| (main.ends(tag), main.open() > 0)).or_else(|| {
+        let found = messages::with(thread, |main| (main.ends(tag, stack), main.open()));
+        if found.is_none() {
             thread.put(&Event::MessageEnd.encode());
-            None
-        })
+        }
+        found
     });
-    let Some((found, is_open)) = found.flatten() else { return };
-    if let Some((nested, _)) = found {
+    let Some((nested, open)) = found.flatten() else { return };
+    if let Some(nested) = nested {
         // A frame ends before its message.
         frames::message_end(nested);
-    } else if is_open {
-        // Of a loop nested deeper than is followed, or nobody's.
-        crate::thread::with_writer(recorder, |thread| {
-            messages::with(thread, |main| main.end(clock::now(), tag))
-        });
-        return;
     }
     let ended = crate::thread::with_writer(recorder, |thread| {
         let mut now = None;
-        let lost = messages::with(thread, |main| {
-            found.map_or(0, |(nested, _)| main.open() - 1 - usize::from(nested))
-        });
-        for _ in 0..=lost.unwrap_or(0) {
+        // Ones inside of it whose ends were lost end with it.
+        let ends = match nested {
+            Some(nested) => open - usize::from(nested),
+            // Its begin is in the record, too, or there is none that it could end.
+            None => usize::from(open == 0 || messages::with(thread, |main| main.is_beyond()) == Some(true)),
+        };
+        for _ in 0..ends {
             now = thread.put(&Event::MessageEnd.encode());
         }
         // While recording is paused nothing is written, and what is open ends nevertheless.
         let now = now.unwrap_or_else(clock::now);
-        let tag = found.and_then(|(_, tag)| tag);
-        Some((now, messages::with(thread, |main| main.end(now, tag))?))
+        let still_open = messages::with(thread, |main| match nested {
+            Some(nested) => Some(main.end(now, nested)),
+            None => {
+                main.nobodys_end(now, tag);
+                // Without a begin: recording began in between.
+                (open == 0).then_some(0)
+            }
+        });
+        Some((now, still_open.flatten()?))
     });
     let Some((now, open)) = ended.flatten() else { return };
     // A nested loop that goes on shows that the message around it is not stuck: its time starts anew.

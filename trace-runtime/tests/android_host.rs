@@ -1,8 +1,16 @@
 //! The shims of `android/java`, compiled unchanged against our stand-ins of Android's classes (`tests/android-host`), on a
 //! real JVM with the real library: what they carry is looked for in the recording and in the reports.
 
+#[path = "android_host/app.rs"]
+mod app;
+#[path = "android_host/frames.rs"]
+mod frames;
 #[path = "android_host/harness.rs"]
 mod harness;
+#[path = "android_host/looper.rs"]
+mod looper;
+#[path = "android_host/stuck.rs"]
+mod stuck;
 
 use harness::Case;
 

@@ -114,6 +114,19 @@ pub struct Stages {
 }
 
 impl Stages {
+    /// No frame.
+    #[must_use]
+    pub const fn new() -> Self {
+        Stages {
+            open: AtomicU64::new(0),
+            stages: [const { AtomicU64::new(0) }; 5],
+            frame: [const { AtomicU64::new(0) }; 2],
+            nested: AtomicU64::new(0),
+            inner: AtomicU64::new(0),
+            estimated: AtomicU64::new(0),
+        }
+    }
+
     /// A message begins inside of `nested` others ([`crate::looper::Begun::nested`]). A frame that is still open there lost
     /// its end.
     pub fn message_begin(&self, nested: u8) {
@@ -131,13 +144,13 @@ impl Stages {
     }
 
     /// The message that began is a frame's. `intended_ns` is its vsync, 0 if not known. A frame in a loop nested in another
-    /// frame is not followed: main is in the outer one's stage.
-    pub fn frame_begin(&self, at_ns: u64, intended_ns: u64, nested: u8) {
+    /// frame is not followed: main is in the outer one's stage. Gives whether it is followed.
+    pub fn frame_begin(&self, at_ns: u64, intended_ns: u64, nested: u8) -> bool {
         if self.frame[0].load(Ordering::Relaxed) != 0
             && u64::from(nested) > self.nested.load(Ordering::Relaxed)
         {
             self.inner.store(u64::from(nested) + 1, Ordering::Relaxed);
-            return;
+            return false;
         }
         self.forget();
         self.nested.store(u64::from(nested), Ordering::Relaxed);
@@ -147,6 +160,7 @@ impl Stages {
         self.estimated.store(0, Ordering::Relaxed);
         self.frame[0].store(at_ns.max(1), Ordering::Relaxed);
         self.frame[1].store(if intended_ns == 0 { at_ns } else { intended_ns }, Ordering::Relaxed);
+        true
     }
 
     /// The vsync of the frame becomes known while it runs: a frame callback is told it (API 33), or its time field was read.
@@ -155,19 +169,21 @@ impl Stages {
     }
 
     /// The frame is in `stage` from now on. Outside of a frame, or when it is in that stage or a later one, nothing
-    /// happens: a second pre-draw listener, or a callback of an earlier stage that runs late.
-    pub fn stage(&self, at_ns: u64, stage: Stage, estimated: bool) {
+    /// happens: a second pre-draw listener, or a callback of an earlier stage that runs late. Gives whether it is there now and
+    /// was not before.
+    pub fn stage(&self, at_ns: u64, stage: Stage, estimated: bool) -> bool {
         if self.frame[0].load(Ordering::Relaxed) == 0 || self.inner.load(Ordering::Relaxed) != 0 {
-            return;
+            return false;
         }
         if let Some(open) = self.open() {
             if open.stage >= stage {
-                return;
+                return false;
             }
             self.close(open, at_ns, estimated);
         }
         let flag = if estimated { ESTIMATED } else { 0 };
         self.open.store(at_ns << 4 | flag | (stage as u64 + 1), Ordering::Release);
+        true
     }
 
     /// The costs of `open` up to now. They are near ones if its begin or its end is.

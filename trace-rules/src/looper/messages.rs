@@ -41,8 +41,20 @@ impl Messages {
     #[inline]
     pub fn end(&mut self, at_ns: u64, tag: Option<Tag>) -> Option<(Ended, Option<u64>)> {
         let ended = self.pairing.end(at_ns, tag)?;
+        Some(self.ended(ended))
+    }
+
+    /// The message ends that [`Pairing::fits`] found; as [`Messages::end`].
+    #[inline]
+    pub fn end_of(&mut self, at_ns: u64, nested: u8) -> Option<(Ended, Option<u64>)> {
+        let ended = self.pairing.end_of(at_ns, nested)?;
+        Some(self.ended(ended))
+    }
+
+    #[inline]
+    fn ended(&self, ended: Ended) -> (Ended, Option<u64>) {
         self.history.end(&ended);
-        Some((ended, self.slow.cost_ms(ended.own_ns)))
+        (ended, self.slow.cost_ms(ended.own_ns))
     }
 
     /// The pairing, to read and to set observers.

@@ -101,20 +101,29 @@ impl Pairing {
         self.open[..self.depth].iter().rev().take_while(over).count() as u8
     }
 
-    /// How many messages are around the one that an end with this tag ends; `None` if it fits no open one, or one beyond
+    /// How many messages are around the one that an end tells; `None` if it is nobody's, or that of one beyond
     /// [`MAX_NESTED`]. Changes nothing.
+    ///
+    /// A loop tells both bounds of a message from the same place, so `stack` (as of [`Pairing::begin`]) finds it, whatever
+    /// lost its end inside of it and whatever the end calls it: a callback may describe itself otherwise than at the
+    /// begin. Without a stack, or where none is as near, the tag does.
     #[inline]
     #[must_use]
-    pub fn fits(&self, tag: Option<Tag>) -> Option<u8> {
-        let fits = |open: &Open| tag.is_none_or(|tag| open.tag.same_but_what(tag));
-        if self.beyond > 0 { None } else { Some(self.open[..self.depth].iter().rposition(fits)? as u8) }
-    }
-
-    /// What the innermost open message is for.
-    #[inline]
-    #[must_use]
-    pub fn innermost(&self) -> Option<Tag> {
-        self.depth.checked_sub(1).map(|at| self.open[at].tag)
+    pub fn fits(&self, tag: Option<Tag>, stack: usize) -> Option<u8> {
+        if self.beyond > 0 {
+            return None;
+        }
+        let same_loop = |open: &Open| stack != 0 && stack.abs_diff(open.stack) < SAME_LOOP_BYTES;
+        let open = &self.open[..self.depth];
+        let place = match tag {
+            Some(tag) => {
+                let fits = |open: &Open| open.tag.same_but_what(tag);
+                let both = open.iter().rposition(|open| same_loop(open) && fits(open));
+                both.or_else(|| open.iter().rposition(same_loop)).or_else(|| open.iter().rposition(fits))
+            }
+            None => self.depth.checked_sub(1),
+        };
+        place.map(|at| at as u8)
     }
 
     /// A message begins. `stack` is the address of anything on the stack of the call that told it, 0 if it is not known; then every
@@ -161,6 +170,18 @@ impl Pairing {
             self.orphan_ends += 1;
             return None;
         };
+        Some(self.end_at(at_ns, at))
+    }
+
+    /// The message ends that [`Pairing::fits`] found. `None` if there is none with so many around it.
+    #[inline]
+    pub fn end_of(&mut self, at_ns: u64, nested: u8) -> Option<Ended> {
+        let at = usize::from(nested);
+        (at < self.depth).then(|| self.end_at(at_ns, at))
+    }
+
+    #[inline]
+    fn end_at(&mut self, at_ns: u64, at: usize) -> Ended {
         let lost = (self.depth - 1 - at) as u8;
         self.depth = at;
         let open = self.open[at];
@@ -174,7 +195,7 @@ impl Pairing {
             self.open[around].inner_to_ns = at_ns;
         }
         let took_ns = at_ns.saturating_sub(open.begun_ns);
-        Some(Ended {
+        Ended {
             tag: open.tag,
             begun_ns: open.begun_ns,
             ended_ns: at_ns,
@@ -182,7 +203,7 @@ impl Pairing {
             nested: at as u8,
             lost,
             observers: open.observers & self.observers,
-        })
+        }
     }
 
     /// When the innermost open message began, 0 if none is open.
@@ -195,6 +216,12 @@ impl Pairing {
     #[must_use]
     pub fn open(&self) -> usize {
         self.depth
+    }
+
+    /// Whether the next end is that of a message beyond [`MAX_NESTED`].
+    #[must_use]
+    pub fn is_beyond(&self) -> bool {
+        self.beyond > 0
     }
 
     /// Ends that belonged to no open message.

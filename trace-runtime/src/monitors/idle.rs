@@ -1,23 +1,21 @@
 //! Idle handlers: a slice each, and a report for one that does not come back.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use native_signal::{StallEvent, StallTimer, Thresholds};
 use trace_format::event::{Event, TextId};
 use trace_rules::idle::IdleRun;
 use trace_rules::looper::{Evidence, Limits, Look, Watch};
-use trace_rules::report::{Issue, LagKind};
+use trace_rules::report::{Issue, LagKind, StackStyle};
 
 use super::options::{self, Number};
-use super::{ground, reports};
+use super::sampler::{self, Answer, Purpose};
+use super::{ground, reports, snapshot};
 use crate::recorder::record;
-use crate::{clock, guard, worker};
+use crate::{clock, guard};
 
 static RUN: IdleRun = IdleRun::new();
 static TIMER: OnceLock<Option<StallTimer>> = OnceLock::new();
-/// Handlers that ran, for those who want to know what they cost.
-static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// A young handler is not looked at, ns.
 const SUSPECT_NS: u64 = 500_000_000;
@@ -35,7 +33,6 @@ pub(crate) fn begin(class: TextId) {
 pub(crate) fn end() {
     let now = record(&Event::IdleEnd.encode());
     RUN.end(now.unwrap_or(0));
-    RUNS.fetch_add(1, Ordering::Relaxed);
     if let Some(Some(timer)) = TIMER.get() {
         timer.message_end();
     }
@@ -73,13 +70,28 @@ fn look(watch: &mut Watch) {
         return;
     }
     // Main is in it now: later its stack would be another.
-    let thread_stack = String::new();
-    worker::then(Box::new(move || {
-        reports::tell(&Issue::Lag {
-            kind: LagKind::IdleHandler,
-            scene: &ground::scene_name(),
-            thread_stack: &thread_stack,
-            foreground: ground::is_foreground(),
-        });
-    }));
+    let (scene, foreground) = (ground::scene_name(), ground::is_foreground());
+    sampler::ask(Purpose::Idle(Lag { begun_ns: RUN.begun_ns(), scene, foreground }));
+}
+
+/// A handler that is late.
+#[derive(Debug)]
+pub(super) struct Lag {
+    begun_ns: u64,
+    scene: String,
+    foreground: bool,
+}
+
+/// Main's stack for it came, or is given up. That of a main which has gone on is left out.
+pub(super) fn answered(lag: &Lag, answer: &Answer) {
+    if answer.debugger {
+        return;
+    }
+    let still = RUN.begun_ns() == lag.begun_ns;
+    reports::tell(&Issue::Lag {
+        kind: LagKind::IdleHandler,
+        scene: &lag.scene,
+        thread_stack: &snapshot::styled(if still { &answer.stack } else { "" }, StackStyle::Whole),
+        foreground: lag.foreground,
+    });
 }

@@ -10,7 +10,7 @@ use trace_format::layout::State;
 
 use super::exit_info::{self, Exit};
 use super::lifecycle::{self, Step};
-use super::{crash_loop, device, idle, options, retention, starts, touch, tuning};
+use super::{crash_loop, device, idle, messages, options, retention, starts, touch, tuning};
 use crate::guard::disarm_on_panic;
 use crate::jni::{java_string, string};
 use crate::recorder::Recorder;
@@ -32,7 +32,10 @@ extern "system" fn Java_dev_anrscope_Natives_set(
         let (Some(key), Some(value)) = (string(&env, &key), string(&env, &value)) else { return false };
         let taken = options::set(&key, &value);
         match taken {
-            Ok(()) => starts::configure(),
+            Ok(()) => {
+                starts::configure();
+                messages::options_changed();
+            }
             Err(options::Refused::Key) => crate::notice(&["no option is called ", &key].concat()),
             Err(options::Refused::Value) => {
                 crate::notice(&["option ", &key, " cannot be set to ", &value].concat());

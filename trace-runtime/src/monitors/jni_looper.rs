@@ -6,7 +6,7 @@ use ::jni::sys::{jint, jlong, jstring};
 use trace_format::event::{Message, TextId};
 use trace_rules::looper::{Bound, Lines, Tag};
 
-use super::messages;
+use super::{frames, messages};
 use crate::guard::disarm_on_panic;
 use crate::jni::{java_string, string};
 use crate::{clock, looper};
@@ -24,7 +24,8 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_unwatch(_: EnvUnowned<'_>, _:
 }
 
 /// A line of the Looper's. `known` is what this gave for the line before, 0 for the first; `first` the line's first character, 0
-/// of an empty one; the rest is what the line says. Gives 1 where lines are understood, 2 where they are not, for good.
+/// of an empty one; the rest is what the line says. Gives 1 where lines are understood, 2 where they are not, for good, and 3 where
+/// they are and a frame's message begins ([`frames::begin_of_message`]).
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     _: EnvUnowned<'_>,
@@ -41,7 +42,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     let stack = std::ptr::from_ref(&here) as usize;
     let mut lines = match known {
         0 => Lines::Unseen,
-        1 => Lines::Known,
+        1 | FRAME => Lines::Known,
         _ => return FOREIGN,
     };
     disarm_on_panic(|| {
@@ -49,9 +50,13 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
             Some(Bound::Begin) => {
                 let (target, callback) = (TextId(target as u32), TextId(callback as u32));
                 looper::begin(&Message { target, callback, what, handler: handler as u32, due: 0 }, stack);
+                if frames::begin_of_message(target.0, what) {
+                    return FRAME;
+                }
             }
             Some(Bound::End) => {
-                looper::end(Some(Tag { target: target as u32, callback: callback as u32, what: 0 }));
+                let tag = Tag { target: target as u32, callback: callback as u32, what: 0 };
+                looper::end(Some(tag), stack);
             }
             None => {}
         }
@@ -65,6 +70,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
 }
 
 const FOREIGN: jint = 2;
+const FRAME: jint = 3;
 
 /// The id of a text.
 #[unsafe(no_mangle)]

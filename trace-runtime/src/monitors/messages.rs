@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 use trace_rules::looper::{
     Begun, DENSITY, Density, Ended, HISTORY, History, MAX_NESTED, Messages, SlowMessage, Tag,
 };
+use trace_rules::report::StackStyle;
 
 use super::options::{Number, is_on, number};
-use super::slow;
+use super::{samples, slow, snapshot, tuning};
 use crate::ring::Mark;
 use crate::thread::ThreadWriter;
 
@@ -147,28 +148,27 @@ impl Main {
         self.messages.pairing().open()
     }
 
-    /// Which message an end is that of: how many are around it, and the tag that finds it. A callback that describes itself
-    /// otherwise at the end than at the begin is known by its handler.
+    /// Whether the next end is that of a message nested deeper than is followed.
     #[inline]
-    pub(crate) fn ends(&mut self, tag: Option<Tag>) -> Option<(u8, Option<Tag>)> {
-        let pairing = self.messages.pairing();
-        if let Some(nested) = pairing.fits(tag) {
-            return Some((nested, tag));
-        }
-        let same_handler =
-            pairing.innermost().is_some_and(|open| tag.is_some_and(|tag| open.target == tag.target));
-        if same_handler { pairing.fits(None).map(|nested| (nested, None)) } else { None }
+    pub(crate) fn is_beyond(&mut self) -> bool {
+        self.messages.pairing().is_beyond()
     }
 
-    /// A message ended; its end is in the record. Gives how many are still open.
+    /// How many messages are around the one that an end tells; `None` if it fits no open one.
     #[inline]
-    pub(crate) fn end(&mut self, at_ns: u64, tag: Option<Tag>) -> usize {
-        if let Some((ended, slow)) = self.messages.end(at_ns, tag)
+    pub(crate) fn ends(&mut self, tag: Option<Tag>, stack: usize) -> Option<u8> {
+        self.messages.pairing().fits(tag, stack)
+    }
+
+    /// The message with so many around it ended; its end is in the record. Gives how many are still open.
+    #[inline]
+    pub(crate) fn end(&mut self, at_ns: u64, nested: u8) -> usize {
+        if let Some((ended, slow)) = self.messages.end_of(at_ns, nested)
             && let Some(cost_ms) = slow
         {
             self.slow(&ended, cost_ms);
         }
-        let open = self.messages.pairing().open();
+        let open = self.open();
         match open.checked_sub(1) {
             // A loop nested in it goes on: that shows that the message around it is not stuck. Its time starts anew.
             Some(around) => OPEN.store(at_ns, self.marks[around]),
@@ -177,9 +177,22 @@ impl Main {
         open
     }
 
+    /// An end that fits no open message: of a loop nested deeper than is followed, or nobody's.
+    pub(crate) fn nobodys_end(&mut self, at_ns: u64, tag: Option<Tag>) {
+        let none = self.messages.end(at_ns, tag);
+        debug_assert!(none.is_none());
+    }
+
     #[cold]
     fn slow(&self, ended: &Ended, cost_ms: u64) {
-        if is_started() && is_on(Number::Slow) {
+        if !is_started() {
+            return;
+        }
+        // What kept main for so long may also have changed how it runs.
+        tuning::look(|| {
+            snapshot::styled(&samples::newest(ended.begun_ns).unwrap_or_default(), StackStyle::Whole)
+        });
+        if is_on(Number::Slow) {
             slow::ended(ended, cost_ms, self.marks.get(usize::from(ended.nested)).copied().flatten());
         }
     }
@@ -244,17 +257,24 @@ mod tests {
     }
 
     #[test]
-    fn item_9_an_end_is_found_by_its_tag_and_else_by_its_handler() {
+    fn item_9_an_end_is_found_by_its_place_on_the_stack_and_else_by_its_tag() {
+        const OUTER: usize = 1 << 20;
+        const INNER: usize = 1 << 19;
         let mut main = Main::new();
-        assert_eq!(main.ends(Some(tag(1, 2))), None, "no message is open");
-        main.begin(MS, tag(1, 2), 1 << 20, None);
-        main.begin(2 * MS, tag(3, 4), 1 << 19, None);
-        assert_eq!(main.ends(Some(tag(1, 2))), Some((0, Some(tag(1, 2)))));
-        assert_eq!(main.ends(Some(tag(3, 9))), Some((1, None)), "its callback calls itself otherwise by now");
-        assert_eq!(main.ends(Some(tag(5, 4))), None, "somebody else's");
-        // The outer one ends: the inner one's end was lost.
-        assert_eq!(main.end(3 * MS, Some(tag(1, 2))), 0);
-        assert_eq!(main.lost_at(1 << 20), 0);
+        assert_eq!(main.ends(Some(tag(1, 2)), OUTER), None, "no message is open");
+        main.begin(MS, tag(1, 2), OUTER, None);
+        main.begin(2 * MS, tag(1, 2), INNER, None);
+        assert_eq!(
+            main.ends(Some(tag(1, 2)), OUTER),
+            Some(0),
+            "the inner one, of the same tag, lost its end"
+        );
+        assert_eq!(main.ends(Some(tag(1, 2)), INNER + 8), Some(1));
+        assert_eq!(main.ends(Some(tag(1, 9)), INNER), Some(1), "its callback calls itself otherwise by now");
+        assert_eq!(main.ends(Some(tag(1, 2)), 0), Some(1), "no place is known");
+        assert_eq!(main.ends(Some(tag(5, 4)), 0), None, "nobody's");
+        assert_eq!(main.ends(None, 0), Some(1));
+        assert_eq!(main.end(3 * MS, 0), 0);
     }
 
     #[test]
@@ -264,7 +284,7 @@ mod tests {
         assert_eq!((main.lost_at(1 << 20), main.lost_at(1 << 19), main.lost_at(0)), (1, 0, 0));
         let begun = main.begin(2 * MS, tag(2, 0), 1 << 20, None);
         assert_eq!((begun.nested, begun.lost), (0, 1));
-        assert_eq!(main.end(3 * MS, Some(tag(2, 0))), 0);
+        assert_eq!(main.end(3 * MS, 0), 0);
     }
 
     #[test]

@@ -3,17 +3,20 @@
 //!
 //! | module | what |
 //! | --- | --- |
+//! | `device` | what every report says of the device and the process |
+//! | `frames` | the stage of the frame that main is in, and the counting of frames behind it |
 //! | `ground`, `lifecycle` | foreground and scene, and what tells them |
 //! | `starts` | starts and pages |
 //! | `idle`, `touch`, `tuning` | idle handlers, late input, main's priority and timer slack |
 //! | `crash_loop` | whether this start may be |
 //! | `exit_info`, `retention`, `old_file` | recordings of earlier processes: what became of them, which are kept |
-//! | `device` | what reports say of the device |
 //! | `messages` | main's messages: pairing, history, which one is open |
+//! | `overlay` | the window that shows frames a second |
 //! | [`options`] | every flag and threshold |
 //! | [`reports`] | finished reports: into the recording, and to the app's listener on a thread that is its own |
 //! | `sampler`, `samples` | main's Java stack, asked of a thread of the shims; samples of it while main is stuck |
 //! | `slow`, `stacks` | slow messages, and what main called in them |
+//! | `errors` | the system's list of processes in error, for the judge of SIGQUITs |
 //! | `timers`, `snapshot` | LAG and ANR, and what was known when one was found |
 //!
 //! # Which thread does what
@@ -23,18 +26,23 @@
 
 mod crash_loop;
 pub(crate) mod device;
+mod errors;
 mod exit_info;
 pub(crate) mod frames;
 mod ground;
 mod idle;
 mod jni_app;
+mod jni_errors;
+mod jni_frames;
 mod jni_looper;
+mod jni_overlay;
 mod jni_reports;
 mod jni_sampler;
 mod lifecycle;
 pub(crate) mod messages;
 mod old_file;
 pub mod options;
+mod overlay;
 pub mod reports;
 mod retention;
 mod sampler;

@@ -58,6 +58,10 @@ pub enum Number {
     FpsWindowMs,
     /// `fps_threshold`
     FpsThreshold,
+    /// `older_fps`
+    OlderFps,
+    /// `tell_dropped`
+    TellDropped,
     /// `dropped_normal`
     DroppedNormal,
     /// `dropped_middle`
@@ -179,6 +183,8 @@ numbers! {
     Policy "policy" 0 0..=1 "" "Whether a SIGQUIT was an ANR: 0 by our rules, 1 by Matrix's"
     FpsWindowMs "fps_window_ms" 10_000 1_000..=600_000 "clicfg_matrix_trace_fps_time_slice" "A scene's frames are reported this often, ms"
     FpsThreshold "fps_threshold" 0 0..=600 "clicfg_matrix_trace_fps_report_threshold" "Only frames with this many dropped ones are in reports"
+    OlderFps "older_fps" 0 0..=1 "FPSTracer (0.4)" "Frames are reported as Matrix 0.4 did, too: every 2 min, in slices of 6 s"
+    TellDropped "tell_dropped" 3 0..=10_000 "DropFrameListener" "Observers are told of a frame that dropped this many at 60 Hz (at 120 Hz twice as many); 0 none"
     DroppedNormal "dropped_normal" 3 1..=10_000 "clicfg_matrix_fps_dropped_normal" "Dropped frames from which on a frame is NORMAL"
     DroppedMiddle "dropped_middle" 9 1..=10_000 "clicfg_matrix_fps_dropped_middle" "... MIDDLE"
     DroppedHigh "dropped_high" 24 1..=10_000 "clicfg_matrix_fps_dropped_high" "... HIGH"
@@ -220,6 +226,9 @@ pub const TEXTS: &[TextOption] = &[
     },
 ];
 
+/// How often anything was set.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
 static TEXT_VALUES: Mutex<[String; TEXTS.len()]> = Mutex::new([const { String::new() }; TEXTS.len()]);
 
 /// Why a line of a configuration was not taken.
@@ -243,6 +252,11 @@ pub fn is_on(flag: Number) -> bool {
     number(flag) != 0
 }
 
+/// Another number whenever an option was set: who keeps what it made of options looks at this first.
+pub(crate) fn changes() -> u64 {
+    CHANGES.load(Ordering::Acquire)
+}
+
 /// A text that is in force, empty by default.
 #[must_use]
 pub fn text(text: Text) -> String {
@@ -261,11 +275,13 @@ pub fn set(key: &str, value: &str) -> Result<(), Refused> {
             other => other.parse().map_err(|_| Refused::Value)?,
         };
         VALUES[option.number as usize].store(value.clamp(option.least, option.greatest), Ordering::Relaxed);
+        CHANGES.fetch_add(1, Ordering::Release);
         super::messages::options_changed();
         return Ok(());
     }
     let option = TEXTS.iter().find(|option| option.key == key).ok_or(Refused::Key)?;
     value.clone_into(&mut TEXT_VALUES.lock().unwrap_or_else(PoisonError::into_inner)[option.text as usize]);
+    CHANGES.fetch_add(1, Ordering::Release);
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{samples, snapshot};
+use super::{idle, samples, snapshot};
 use crate::clock;
 
 /// How long an answer is waited for: main's stack may be hard to get while the machine is busy or memory is short, ns.
@@ -24,6 +24,8 @@ pub(super) enum Purpose {
     Lag(snapshot::Lag),
     /// The snapshot of an ANR.
     Anr(Box<snapshot::Facts>),
+    /// A report of an idle handler that does not come back.
+    Idle(idle::Lag),
 }
 
 /// What the Java thread found.
@@ -160,5 +162,6 @@ fn complete(purpose: Purpose, answer: Answer) {
         Purpose::Sample(since_ns) => samples::taken(since_ns, answer),
         Purpose::Lag(lag) => snapshot::lag_answered(&lag, &answer),
         Purpose::Anr(facts) => snapshot::anr_answered(*facts, answer),
+        Purpose::Idle(lag) => idle::answered(&lag, &answer),
     }
 }

@@ -33,6 +33,11 @@ public final class Vsync {
         return at > ns ? at : anchorNs + Math.round((number + 1) * interval);
     }
 
+    /** Which vsync this is, at the rate of now. */
+    public static synchronized long number(long vsyncNs) {
+        return Math.round((vsyncNs - anchorNs) * hz / 1e9);
+    }
+
     /** Returns at this time at the earliest. */
     public static void await(long ns) {
         if (Clock.isVirtual()) {

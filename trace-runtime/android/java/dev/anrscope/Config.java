@@ -201,6 +201,16 @@ public final class Config {
             return number("fps_threshold", value);
         }
 
+        /** Frames are reported as Matrix 0.4 did, too: every 2 min, in slices of 6 s. By default off. */
+        public Builder olderFps(boolean on) {
+            return flag("older_fps", on);
+        }
+
+        /** Observers are told of a frame that dropped this many at 60 Hz (at 120 Hz twice as many); 0 none. By default 3. */
+        public Builder tellDropped(long value) {
+            return number("tell_dropped", value);
+        }
+
         /** Dropped frames from which on a frame is NORMAL. By default 3. */
         public Builder droppedNormal(long value) {
             return number("dropped_normal", value);

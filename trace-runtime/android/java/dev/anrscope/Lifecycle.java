@@ -59,11 +59,14 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
         tell(RESUMED, activity);
         StartMonitor.resumed(activity);
         TouchMonitor.resumed(activity);
+        FrameMonitor.resumed(activity.getWindow());
+        LooperMonitor.look();
     }
 
     @Override
     public void onActivityPaused(Activity activity) {
         tell(PAUSED, activity);
+        FrameMonitor.paused();
     }
 
     @Override
@@ -78,6 +81,7 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
     public void onActivityDestroyed(Activity activity) {
         tell(DESTROYED, activity);
         TouchMonitor.destroyed(activity);
+        FrameMonitor.destroyed(activity.getWindow());
     }
 
     private static native void step(int step, int activity, String activityClass, long atNs);

@@ -14,8 +14,15 @@ import java.lang.reflect.Field;
  * names that were met; a message whose classes are known allocates nothing here. All decisions are the library's.
  */
 final class LooperMonitor implements MessageQueue.IdleHandler {
-    /** While the queue is idle, and at {@link #look}, the Printer is looked after this often, ms. */
+    /**
+     * While the queue is idle, and at {@link #look}, the Printer is looked after this often, ms. Twice as long after each time
+     * that it was replaced, up to a minute, and after so many times no more: two that take it from each other would
+     * stand in front of each other without end.
+     */
     private static final long EVERY_MS = 1000;
+
+    private static final long LONGEST_MS = 60000;
+    private static final int TIMES = 16;
 
     private static LooperMonitor only;
 
@@ -25,6 +32,8 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
 
     private Lines printer;
     private long looked;
+    private long every = EVERY_MS;
+    private int taken;
     private boolean twinTold;
 
     private LooperMonitor(Looper looper) {
@@ -75,7 +84,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     }
 
     private void lookAt(long now) {
-        if (now - looked >= EVERY_MS) {
+        if (now - looked >= every && taken < TIMES) {
             looked = now;
             take();
         }
@@ -108,6 +117,8 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         if (printer != null) {
             // Whoever replaced it may call it still.
             printer.over = true;
+            every = Math.min(2 * every, LONGEST_MS);
+            taken++;
             notice("the Looper's Printer was replaced, and is ours again");
         }
         printer = new Lines(there);
@@ -162,6 +173,10 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         /** What {@link LooperMonitor#line} gave last. */
         private int known;
 
+        /** Callbacks that may still get a text although they do not describe themselves as Object does: some say another thing
+         * each time, and the recording's texts are bounded. */
+        private int describing = 500;
+
         Lines(Printer before) {
             this.before = before;
         }
@@ -197,11 +212,27 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                 callback = callback(x, brace + 2, end);
             }
             known = line(known, first, target, callback, what, handler);
-            over = known == 2;
+            if (known == 2) {
+                over = true;
+            } else if (first == '>') {
+                Observers.messageBegin(x);
+            } else {
+                Observers.messageEnd(x);
+            }
+            if (known == 3) {
+                FrameMonitor.message();
+            }
+            if (!Observers.none()) {
+                if (first == '>') {
+                    Observers.messageBegin(x);
+                } else {
+                    Observers.messageEnd(x);
+                }
+            }
         }
 
         /** The class of a callback that describes itself as Object does, or else what it begins with. 0 for none. */
-        private static int callback(String x, int from, int end) {
+        private int callback(String x, int from, int end) {
             if (end - from == 4 && x.startsWith("null", from)) {
                 return 0;
             }
@@ -211,6 +242,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                 at = from;
                 while (at < end && (Character.isJavaIdentifierPart(x.charAt(at)) || x.charAt(at) == '.')) {
                     at++;
+                }
+                if (describing == 0 || --describing == 0) {
+                    return 0;
                 }
             }
             return at > from ? Names.of(x, from, at) : 0;

@@ -23,6 +23,23 @@ final class Monitors {
         if (application == null) {
             return;
         }
+        boolean stuck = on("anr") || on("signal_anr");
+        if (stuck || on("idle") || on("touch")) {
+            StackSampler.start();
+        } else {
+            StackSampler.stop();
+        }
+        if (stuck || on("slow") || on("fps") || on("overlay") || on("touch") || on("tuning") || on("history") || on("density")) {
+            LooperMonitor.start();
+        } else {
+            LooperMonitor.stop();
+        }
+        if (on("fps") || on("overlay")) {
+            FrameMonitor.start(application);
+            FrameMonitor.overlay(application, on("overlay"));
+        } else {
+            FrameMonitor.stop();
+        }
         if (on("startup") || on("shared_preferences_fix")) {
             StartMonitor.start();
         } else {
@@ -45,6 +62,10 @@ final class Monitors {
         StartMonitor.stop();
         IdleMonitor.stop();
         TouchMonitor.enable(false);
+        FrameMonitor.stop();
+        LooperMonitor.stop();
+        StackSampler.stop();
+        Reports.stop();
     }
 
     private static boolean on(String key) {

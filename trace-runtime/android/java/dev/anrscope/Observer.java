@@ -22,10 +22,18 @@ public abstract class Observer {
      * @param inputNs its INPUT stage, or 0 where that is not known
      * @param animationNs its ANIMATION stage
      * @param traversalNs its TRAVERSAL stage
+     * @param latencyNs from the oldest input event that it handled to its end; −1 if it handled none
      */
-    public void onFrame(String scene, long beginNs, long totalNs, long inputNs, long animationNs, long traversalNs) {}
+    public void onFrame(
+            String scene,
+            long beginNs,
+            long totalNs,
+            long inputNs,
+            long animationNs,
+            long traversalNs,
+            long latencyNs) {}
 
-    /** A frame dropped others. On the thread that got to know of it. */
+    /** A frame dropped others, as many as the option {@code tell_dropped} says or more. On the thread that got to know of it. */
     public void onDroppedFrames(String scene, int dropped) {}
 
     /** An activity's window got the focus for the first time since the activity was created. On main. */

@@ -47,10 +47,16 @@ final class Observers {
     }
 
     static void frame(
-            String scene, long beginNs, long totalNs, long inputNs, long animationNs, long traversalNs) {
+            String scene,
+            long beginNs,
+            long totalNs,
+            long inputNs,
+            long animationNs,
+            long traversalNs,
+            long latencyNs) {
         for (Observer observer : all) {
             try {
-                observer.onFrame(scene, beginNs, totalNs, inputNs, animationNs, traversalNs);
+                observer.onFrame(scene, beginNs, totalNs, inputNs, animationNs, traversalNs, latencyNs);
             } catch (Throwable theirs) {
                 // As above.
             }

@@ -16,6 +16,10 @@ public abstract class Context {
         return this;
     }
 
+    public android.content.res.Resources getResources() {
+        return new android.content.res.Resources();
+    }
+
     public String getPackageName() {
         return HostApp.packageName;
     }

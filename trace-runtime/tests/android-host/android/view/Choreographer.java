@@ -76,15 +76,13 @@ public final class Choreographer {
 
     /** From now on this system keeps its queues to itself: whoever looks for them finds null. */
     public void hostDenied() {
+        hidden = mCallbackQueues;
         mCallbackQueues = null;
     }
 
     /** What {@link #hostDenied} took away is used on, in a field of another name. */
     private CallbackQueue[] queues() {
-        if (mCallbackQueues != null) {
-            hidden = mCallbackQueues;
-        }
-        return hidden;
+        return mCallbackQueues != null ? mCallbackQueues : hidden;
     }
 
     private CallbackQueue[] hidden;
@@ -220,6 +218,33 @@ public final class Choreographer {
                 ((Runnable) at.action).run();
             }
         }
+        synchronized (mLock) {
+            while (due != null) {
+                CallbackRecord done = due;
+                due = done.next;
+                recycleLocked(done);
+            }
+        }
+    }
+
+    /** Records that are used again: a callback allocates nothing. */
+    private CallbackRecord mCallbackPool;
+
+    private CallbackRecord obtainLocked() {
+        CallbackRecord record = mCallbackPool;
+        if (record == null) {
+            return new CallbackRecord();
+        }
+        mCallbackPool = record.next;
+        record.next = null;
+        return record;
+    }
+
+    private void recycleLocked(CallbackRecord record) {
+        record.action = null;
+        record.token = null;
+        record.next = mCallbackPool;
+        mCallbackPool = record;
     }
 
     private final class FrameHandler extends Handler {
@@ -311,7 +336,7 @@ public final class Choreographer {
         }
 
         public void addCallbackLocked(long dueTime, Object action, Object token) {
-            CallbackRecord added = new CallbackRecord();
+            CallbackRecord added = obtainLocked();
             added.dueTime = dueTime;
             added.action = action;
             added.token = token;

@@ -105,6 +105,11 @@ public final class ViewRootImpl {
         drawn = true;
     }
 
+    /** The vsync that the frame which main is in was asked for; from API 23 on. */
+    public static long hostIntended() {
+        return Choreographer.getInstance().mFrameInfo.mFrameInfo[FrameInfo.INTENDED_VSYNC];
+    }
+
     /** Input that the frame handles: to be told inside of its INPUT stage, by CLOCK_MONOTONIC in ns. */
     public static void hostInput(long oldest, long newest) {
         FrameInfo info = Choreographer.getInstance().mFrameInfo;

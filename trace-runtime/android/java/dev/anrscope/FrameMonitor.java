@@ -1,0 +1,303 @@
+package dev.anrscope;
+
+import android.content.Context;
+import android.hardware.display.DisplayManager;
+import android.os.Build;
+import android.os.Handler;
+import android.os.HandlerThread;
+import android.os.Message;
+import android.view.Choreographer;
+import android.view.Display;
+import android.view.View;
+import android.view.ViewTreeObserver;
+import android.view.Window;
+import java.util.WeakHashMap;
+
+/**
+ * Carries what Choreographer, the windows and the display tell of frames.
+ *
+ * <p>Stages, on main: below API 24 from Choreographer's own queues ({@link FrameQueues}); from there on, and where those are denied, from
+ * public callbacks ({@link FrameCallbacks}). What frames cost comes from API 24 on from the windows ({@link FrameMetricsShim}), below
+ * from the stages themselves; all of that is counted on the thread {@code anrscope-frames}.
+ */
+final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayListener, ViewTreeObserver.OnPreDrawListener {
+    /** The library's numbers of stages. */
+    static final int INPUT = 0;
+
+    static final int ANIMATION = 1;
+    static final int TRAVERSAL = 3;
+    static final int COMMIT = 4;
+
+    /** What main ended is counted this much later, with what came meanwhile: main wakes the thread up five times a second at most. */
+    private static final long COUNT_AFTER_MS = 200;
+
+    private static final int COUNT = 1;
+    private static final int FLUSH = 2;
+    private static final int RATE = 3;
+    private static final int QUIT = 4;
+
+    /** Numbers of a frame: 14 of FrameMetrics, and then what observers are told. */
+    private static final int NUMBERS = 23;
+
+    private static final int SCENE = 14;
+
+    private static FrameMonitor only;
+
+    private final HandlerThread thread = new HandlerThread("anrscope-frames");
+    private final Handler handler;
+    private final Choreographer choreographer = Choreographer.getInstance();
+    private final DisplayManager displays;
+    /** Null where the queues are not followed. */
+    private final FrameQueues queues;
+    /** Null where they are. */
+    private final FrameCallbacks callbacks;
+    /** Each window that is followed, with what listens to its metrics; null below API 24. */
+    private final WeakHashMap<Window, Object> windows = new WeakHashMap<Window, Object>();
+
+    private volatile boolean willCount;
+    /** The thread's own. */
+    private final long[] numbers = new long[NUMBERS];
+
+    private int lastScene;
+    private String lastName;
+
+    private FrameMonitor(Context context) {
+        thread.setDaemon(true);
+        thread.start();
+        handler = new Handler(thread.getLooper(), this);
+        displays = (DisplayManager) context.getSystemService(Context.DISPLAY_SERVICE);
+        queues = Build.VERSION.SDK_INT < 24 ? FrameQueues.of(choreographer) : null;
+        callbacks = queues == null ? new FrameCallbacks(choreographer) : null;
+    }
+
+    /** Starts; on main. */
+    static void start(Context context) {
+        if (only != null) {
+            return;
+        }
+        api(Build.VERSION.SDK_INT);
+        only = new FrameMonitor(context);
+        if (only.displays != null) {
+            only.displays.registerDisplayListener(only, only.handler);
+            only.handler.sendEmptyMessage(RATE);
+        }
+        if (only.queues != null) {
+            only.queues.start();
+        } else {
+            byMessages(true);
+        }
+    }
+
+    /** Ends; on main. What was put into Choreographer, windows and display is taken out. */
+    static void stop() {
+        FrameMonitor monitor = only;
+        if (monitor == null) {
+            return;
+        }
+        Overlay.hide();
+        only = null;
+        if (monitor.queues != null) {
+            monitor.queues.stop();
+        } else {
+            byMessages(false);
+            monitor.callbacks.stop();
+        }
+        if (monitor.displays != null) {
+            monitor.displays.unregisterDisplayListener(monitor);
+        }
+        for (Window window : monitor.windows.keySet().toArray(new Window[0])) {
+            monitor.leave(window);
+        }
+        monitor.handler.sendEmptyMessage(COUNT);
+        monitor.handler.sendEmptyMessage(FLUSH);
+        monitor.handler.sendEmptyMessage(QUIT);
+    }
+
+    /** Shows the window with frames a second, or takes it away; on main, while this runs. */
+    static void overlay(Context context, boolean on) {
+        if (on && only != null) {
+            Overlay.show(context, only.thread.getLooper());
+        } else {
+            Overlay.hide();
+        }
+    }
+
+    static boolean isRunning() {
+        return only != null;
+    }
+
+    /** An activity was resumed: its window is followed. */
+    static void resumed(Window window) {
+        if (only != null && window != null && !only.windows.containsKey(window)) {
+            only.follow(window);
+        }
+    }
+
+    /** An activity was paused: what was counted so far is told. */
+    static void paused() {
+        if (only != null) {
+            only.handler.sendEmptyMessage(COUNT);
+            only.handler.sendEmptyMessage(FLUSH);
+        }
+    }
+
+    /** An activity is destroyed, and its window with it. */
+    static void destroyed(Window window) {
+        if (only != null && window != null && only.windows.containsKey(window)) {
+            only.leave(window);
+        }
+    }
+
+    /** The message that begins on main is a frame's, and the library knows that already. */
+    static void message() {
+        FrameMonitor monitor = only;
+        if (monitor != null && monitor.callbacks != null) {
+            monitor.callbacks.frame();
+            monitor.framed();
+        }
+    }
+
+    /** A frame begins on main: it is counted later, where windows tell nothing. */
+    void framed() {
+        if (Build.VERSION.SDK_INT < 24 && !willCount) {
+            willCount = true;
+            handler.sendEmptyMessageDelayed(COUNT, COUNT_AFTER_MS);
+        }
+    }
+
+    /** As {@link #framed}, for who has no monitor in hand. */
+    static void queued() {
+        FrameMonitor monitor = only;
+        if (monitor != null) {
+            monitor.framed();
+        }
+    }
+
+    private void follow(Window window) {
+        windows.put(window, Build.VERSION.SDK_INT >= 24 ? FrameMetricsShim.add(window, handler, this) : null);
+        View decor = window.peekDecorView();
+        if (callbacks != null && decor != null) {
+            decor.getViewTreeObserver().addOnPreDrawListener(this);
+        }
+    }
+
+    private void leave(Window window) {
+        Object metrics = windows.remove(window);
+        if (metrics != null) {
+            FrameMetricsShim.remove(window, metrics);
+        }
+        View decor = window.peekDecorView();
+        if (callbacks != null && decor != null) {
+            decor.getViewTreeObserver().removeOnPreDrawListener(this);
+        }
+    }
+
+    /** Views are about to be drawn: if nothing else has told that the frame is so far, this does. */
+    @Override
+    public boolean onPreDraw() {
+        stage(TRAVERSAL, 0, true);
+        return true;
+    }
+
+    /** On the thread of frames. */
+    @Override
+    public boolean handleMessage(Message message) {
+        switch (message.what) {
+            case COUNT:
+                willCount = false;
+                count();
+                break;
+            case FLUSH:
+                flush();
+                break;
+            case RATE:
+                rate();
+                break;
+            case QUIT:
+                thread.quit();
+                break;
+            default:
+        }
+        return true;
+    }
+
+    private void count() {
+        if (Build.VERSION.SDK_INT >= 24) {
+            return;
+        }
+        int next;
+        while ((next = next(numbers)) != 0) {
+            if (next == 2) {
+                tell(numbers);
+            }
+        }
+    }
+
+    /** A window's frame; on the thread of frames. {@code numbers} has room for all. */
+    void windowFrame(long[] numbers) {
+        if (measured(numbers)) {
+            tell(numbers);
+        }
+    }
+
+    static long[] room() {
+        return new long[NUMBERS];
+    }
+
+    private void tell(long[] of) {
+        if (Observers.none()) {
+            return;
+        }
+        int scene = (int) of[SCENE];
+        if (lastName == null || scene != lastScene) {
+            lastScene = scene;
+            lastName = scene(scene);
+        }
+        Observers.frame(lastName, of[15], of[16], of[17], of[18], of[19], of[20]);
+        if (of[22] != 0) {
+            Observers.droppedFrames(lastName, (int) of[21]);
+        }
+    }
+
+    @Override
+    public void onDisplayAdded(int displayId) {}
+
+    @Override
+    public void onDisplayRemoved(int displayId) {}
+
+    /** Its rate, too, may have changed. */
+    @Override
+    public void onDisplayChanged(int displayId) {
+        if (displayId == Display.DEFAULT_DISPLAY) {
+            rate();
+        }
+    }
+
+    private void rate() {
+        Display display = displays.getDisplay(Display.DEFAULT_DISPLAY);
+        if (display != null) {
+            refresh(display.getRefreshRate());
+        }
+    }
+
+    private static native void api(int level);
+
+    private static native void byMessages(boolean on);
+
+    /** @param intendedNs the frame's vsync by {@code System.nanoTime}'s clock, 0 if not known */
+    static native void frame(long intendedNs, boolean estimated);
+
+    static native void stage(int stage, long intendedNs, boolean estimated);
+
+    static native void inputEvents(long oldestNs, long newestNs);
+
+    private static native void refresh(float hz);
+
+    private static native int next(long[] numbers);
+
+    private static native boolean measured(long[] numbers);
+
+    private static native void flush();
+
+    private static native String scene(int id);
+}

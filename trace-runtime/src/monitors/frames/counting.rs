@@ -1,0 +1,405 @@
+//! Counting frames: reports of scenes, what the observers are told, the overlay. On the shim's thread `anrscope-frames`,
+//! never on main: it locks and allocates.
+//!
+//! From API 24 on each frame comes as `FrameMetrics` of its window ([`measured`]); what main saw of it is found by its time.
+//! Below, what main saw is all there is ([`next`]).
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use trace_format::event::{Event, FrameMetrics, TextId};
+use trace_rules::Rules;
+use trace_rules::frame::{
+    DropLevels, FrameCosts, Listener, METRICS, Metric, Sample, SceneReport, Scenes, Stage,
+};
+use trace_rules::report::Issue;
+
+use super::finished::Finished;
+use super::older::Older;
+use super::{FINISHED, of_monotonic};
+use crate::monitors::options::{self, Number, Text, is_on, number};
+use crate::monitors::{ground, overlay, reports};
+use crate::{clock, recorder};
+
+/// The main thread may be a little late to notice that a message began before its frame did, ns.
+const EARLY_NS: u64 = 1_000_000;
+/// Scenes whose names are remembered at most.
+const MOST_NAMES: usize = 256;
+
+static COUNTING: Mutex<Option<Counting>> = Mutex::new(None);
+/// The system's API level.
+static API: AtomicU32 = AtomicU32::new(0);
+
+/// What `FrameMetrics` say of a frame; times by CLOCK_MONOTONIC, ns, 0 where the system does not tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Measured {
+    pub(crate) metrics: [i64; METRICS],
+    pub(crate) first_draw: bool,
+    pub(crate) intended: i64,
+    pub(crate) vsync: i64,
+    pub(crate) deadline: i64,
+}
+
+/// What the app's observers are told of a frame.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Told {
+    pub(crate) scene: TextId,
+    /// When it began, ns of CLOCK_MONOTONIC.
+    pub(crate) begun_ns: u64,
+    /// From its intended vsync until all of it was done, ns.
+    pub(crate) total_ns: u64,
+    /// INPUT, ANIMATION, TRAVERSAL, ns.
+    pub(crate) stages: [u64; 3],
+    /// From the oldest input event that it handled to its end, ns.
+    pub(crate) latency_ns: Option<u64>,
+    /// Whole frames that were dropped because of it.
+    pub(crate) dropped: u32,
+    /// Whether so many that those who wait for that are told.
+    pub(crate) tell_dropped: bool,
+}
+
+/// The system's API level; before anything else.
+pub(crate) fn set_api(level: u32) {
+    API.store(level, Ordering::Relaxed);
+}
+
+/// A window's frame, by the system's own count.
+pub(crate) fn measured(frame: &Measured) -> Option<Told> {
+    with(|counting| counting.measured(frame))
+}
+
+/// The next frame that main has ended: `Some(None)` if there was one that is not to be told. For systems without
+/// `FrameMetrics`.
+pub(crate) fn next() -> Option<Option<Told>> {
+    with(|counting| counting.front.take().or_else(|| FINISHED.pop()).map(|frame| counting.seen(&frame)))
+}
+
+/// The page was left: its report as it is.
+pub(crate) fn flush() {
+    with(|counting| {
+        let left = counting.scenes.flush();
+        left.iter().for_each(|report| counting.report(report));
+        let (lost, outside) = super::lost();
+        if !counting.told && lost + outside > 0 {
+            counting.told = true;
+            crate::notice("frames were not counted: nobody took them, or they were outside of any message");
+        }
+    });
+}
+
+fn with<R>(f: impl FnOnce(&mut Counting) -> R) -> R {
+    let mut counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
+    f(counting.get_or_insert_with(Counting::new))
+}
+
+/// The levels in force.
+pub(crate) fn levels() -> DropLevels {
+    let level = |option| u32::try_from(number(option)).unwrap_or(u32::MAX);
+    DropLevels {
+        normal: level(Number::DroppedNormal),
+        middle: level(Number::DroppedMiddle),
+        high: level(Number::DroppedHigh),
+        frozen: level(Number::DroppedFrozen),
+    }
+}
+
+/// A scene of which frames came.
+struct Scene {
+    id: u32,
+    name: String,
+    /// Whether its frames are reported.
+    cared: bool,
+}
+
+struct Counting {
+    /// [`options::changes`] when `scenes` was made.
+    changes: u64,
+    scenes: Scenes,
+    older: Older,
+    known: Vec<Scene>,
+    /// The frame of main's that the next `FrameMetrics` may belong to.
+    front: Option<Finished>,
+    /// It was told that frames are missing.
+    told: bool,
+}
+
+impl Counting {
+    fn new() -> Self {
+        Counting {
+            changes: options::changes(),
+            scenes: scenes(),
+            older: Older::new(levels()),
+            known: Vec::new(),
+            front: None,
+            told: false,
+        }
+    }
+
+    /// Options that changed begin a new window: what was counted under the old ones is reported.
+    fn follow_options(&mut self) {
+        let changes = options::changes();
+        if changes != self.changes {
+            self.changes = changes;
+            let left = self.scenes.flush();
+            left.iter().for_each(|report| self.report(report));
+            self.scenes = scenes();
+            self.older = Older::new(levels());
+            self.known.clear();
+        }
+    }
+
+    fn measured(&mut self, frame: &Measured) -> Option<Told> {
+        let mut sample = Sample {
+            scene: 0,
+            intended_ns: of_monotonic(u64::try_from(frame.intended).unwrap_or(0)),
+            refresh_hz: super::refresh_hz(),
+            metrics: frame.metrics,
+            first_draw: frame.first_draw,
+        };
+        if !sample.plausible() {
+            // Told to the rules, who count them.
+            self.scenes.frame(&sample, 0);
+            return None;
+        }
+        let main_ns = sample.main_end_ns() - sample.intended_ns;
+        let seen = if sample.intended_ns != 0 {
+            let began_ns = sample.intended_ns + sample.metric(Metric::UnknownDelay) as u64;
+            self.seen_at(began_ns)
+        } else {
+            // API 24 and 25 tell no vsync: windows' frames come in the order in which main ended them.
+            let seen = self.front.take().or_else(|| FINISHED.pop());
+            let ended_ns = seen.map_or_else(clock::now, |seen| seen.costs.ended_ns);
+            sample.intended_ns = ended_ns.saturating_sub(main_ns);
+            seen
+        };
+        sample.scene = seen.map_or(ground::scene().0, |seen| seen.scene);
+        record_metrics(&sample, frame);
+        let mut seen = seen.unwrap_or(Finished {
+            costs: FrameCosts {
+                begun_ns: sample.intended_ns.saturating_add(sample.metric(Metric::UnknownDelay) as u64),
+                ..FrameCosts::default()
+            },
+            ..Finished::default()
+        });
+        seen.costs.refine(&sample);
+        self.count(&sample, &seen)
+    }
+
+    /// What main saw of the frame that it began at `began_ns`. It stays, for another window's metrics of the same vsync.
+    fn seen_at(&mut self, began_ns: u64) -> Option<Finished> {
+        loop {
+            let front = self.front.take().or_else(|| FINISHED.pop())?;
+            if front.costs.ended_ns < began_ns {
+                // A frame of no window that is followed.
+                continue;
+            }
+            self.front = Some(front);
+            return (front.costs.begun_ns <= began_ns.saturating_add(EARLY_NS)).then_some(front);
+        }
+    }
+
+    /// A frame of which there is nothing but what main saw.
+    fn seen(&mut self, frame: &Finished) -> Option<Told> {
+        let costs = &frame.costs;
+        let stage = |stage: Stage| costs.stages[stage as usize];
+        let mut metrics = [0; METRICS];
+        let mut put = |metric: Metric, ns: u64| metrics[metric as usize] = i64::try_from(ns).unwrap_or(0);
+        let delay_ns = costs.begun_ns.saturating_sub(costs.intended_ns);
+        let animation_ns = stage(Stage::Animation) + stage(Stage::InsetsAnimation);
+        put(Metric::UnknownDelay, delay_ns);
+        put(Metric::InputHandling, stage(Stage::Input));
+        put(Metric::Animation, animation_ns);
+        // With COMMIT, and what Choreographer does around its stages.
+        let rest_ns =
+            costs.took_ns().saturating_sub(delay_ns).saturating_sub(stage(Stage::Input) + animation_ns);
+        put(Metric::LayoutMeasure, rest_ns);
+        put(Metric::Total, costs.took_ns());
+        let sample = Sample {
+            scene: frame.scene,
+            intended_ns: costs.intended_ns,
+            refresh_hz: super::refresh_hz(),
+            metrics,
+            first_draw: false,
+        };
+        self.count(&sample, frame)
+    }
+
+    fn count(&mut self, sample: &Sample, seen: &Finished) -> Option<Told> {
+        if !super::is_wanted() || !ground::is_foreground() {
+            return None;
+        }
+        self.follow_options();
+        let end_ns = sample.intended_ns.saturating_add(sample.total_ns());
+        let now_ms = end_ns / 1_000_000;
+        overlay::frame(sample, now_ms);
+        if is_on(Number::Fps) && self.scene(sample.scene).cared {
+            if let Some(report) = self.scenes.frame(sample, now_ms) {
+                self.report(&report);
+            }
+            if is_on(Number::OlderFps) {
+                for report in self.older.frame(sample, now_ms) {
+                    self.put(&report, false);
+                }
+            }
+        }
+        let costs = &seen.costs;
+        let tell_from = u32::try_from(number(Number::TellDropped)).unwrap_or(u32::MAX);
+        Some(Told {
+            scene: TextId(sample.scene),
+            begun_ns: clock::to_monotonic(costs.begun_ns),
+            total_ns: sample.total_ns(),
+            stages: [Stage::Input, Stage::Animation, Stage::Traversal]
+                .map(|stage| costs.stages[stage as usize]),
+            latency_ns: seen.input.map(|input| input.latency_ns(end_ns)),
+            dropped: sample.dropped().whole(),
+            tell_dropped: tell_from > 0 && sample.dropped().reaches(tell_from, sample.interval_ns()),
+        })
+    }
+
+    fn report(&self, report: &SceneReport) {
+        self.put(report, API.load(Ordering::Relaxed) >= 24);
+    }
+
+    fn put(&self, report: &SceneReport, means: bool) {
+        let known = self.known.iter().find(|scene| scene.id == report.scene);
+        let scene = known.map_or("", |scene| scene.name.as_str());
+        let api = API.load(Ordering::Relaxed);
+        reports::tell(&Issue::Fps { scene, report, means, api });
+    }
+
+    fn scene(&mut self, id: u32) -> &Scene {
+        let at = match self.known.iter().position(|scene| scene.id == id) {
+            Some(at) => at,
+            None => {
+                if self.known.len() == MOST_NAMES {
+                    self.known.remove(0);
+                }
+                self.known.push(new_scene(id));
+                self.known.len() - 1
+            }
+        };
+        &self.known[at]
+    }
+}
+
+fn new_scene(id: u32) -> Scene {
+    let name = ground::name_of(TextId(id));
+    let cared = options::text(Text::CareScenes);
+    let mut wanted = cared.split(';').map(str::trim).filter(|scene| !scene.is_empty()).peekable();
+    let cared = wanted.peek().is_none() || wanted.any(|scene| scene == name);
+    Scene { id, name, cared }
+}
+
+fn scenes() -> Scenes {
+    let listener = Listener {
+        interval_ms: number(Number::FpsWindowMs),
+        threshold: u32::try_from(number(Number::FpsThreshold)).unwrap_or(u32::MAX),
+        ..Listener::default()
+    };
+    Scenes::new(listener, levels(), Rules::Anrscope).expect("the table allows no window under 1,000 ms")
+}
+
+fn record_metrics(sample: &Sample, frame: &Measured) {
+    let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
+    let metrics = FrameMetrics {
+        intended: if frame.intended > 0 { sample.intended_ns } else { 0 },
+        vsync: of_monotonic(u64::try_from(frame.vsync).unwrap_or(0)),
+        delay: ns(Metric::UnknownDelay),
+        input: ns(Metric::InputHandling),
+        animation: ns(Metric::Animation),
+        layout: ns(Metric::LayoutMeasure),
+        draw: ns(Metric::Draw),
+        sync: ns(Metric::Sync),
+        command: ns(Metric::CommandIssue),
+        swap: ns(Metric::SwapBuffers),
+        total: ns(Metric::Total),
+        gpu: ns(Metric::Gpu),
+        deadline: u64::try_from(frame.deadline).unwrap_or(0),
+    };
+    recorder::record(&Event::FrameMetrics(metrics).encode());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_rules::frame::{InputEvents, interval_ns};
+
+    const MS: u64 = 1_000_000;
+
+    fn counting() -> Counting {
+        ground::set_foreground(true);
+        Counting::new()
+    }
+
+    /// What main saw of a frame that took so long from its vsync, begun 1 ms after it.
+    fn finished(intended_ns: u64, took_ns: u64) -> Finished {
+        Finished {
+            costs: FrameCosts {
+                intended_ns,
+                begun_ns: intended_ns + MS,
+                ended_ns: intended_ns + took_ns,
+                stages: [MS, 2 * MS, 0, took_ns - 5 * MS, MS],
+                estimated: 0,
+            },
+            scene: 3,
+            input: Some(InputEvents { oldest_ns: intended_ns - 4 * MS, newest_ns: intended_ns }),
+        }
+    }
+
+    #[test]
+    fn below_api_24_a_frame_is_what_main_saw_of_it() {
+        let mut counting = counting();
+        let told = counting.seen(&finished(1_000 * MS, 40 * MS)).unwrap();
+        assert_eq!((told.scene, told.total_ns, told.stages), (TextId(3), 40 * MS, [MS, 2 * MS, 35 * MS]));
+        assert_eq!((told.latency_ns, told.dropped), (Some(44 * MS), 1));
+        assert_eq!(told.begun_ns, clock::to_monotonic(1_001 * MS));
+    }
+
+    #[test]
+    fn item_27_drops_of_what_main_saw_at_2_3_8_9_23_24_41_42_at_every_rate() {
+        let mut counting = counting();
+        for hz in [60.0f32, 90.0, 120.0] {
+            super::super::set_refresh(hz);
+            let interval = interval_ns(hz);
+            for dropped in [2u32, 3, 8, 9, 23, 24, 41, 42] {
+                let exact = u64::from(dropped + 1) * interval;
+                for (took, expected) in [(exact - 1_000, dropped - 1), (exact, dropped)] {
+                    let told = counting.seen(&finished(1_000 * MS, took)).unwrap();
+                    assert_eq!(told.dropped, expected, "{took} ns at {hz} Hz");
+                }
+            }
+        }
+        super::super::set_refresh(60.0);
+    }
+
+    #[test]
+    fn the_system_s_figures_take_the_place_of_estimates_and_find_their_frame_by_its_begin() {
+        let mut counting = counting();
+        let now = 1_000 * MS;
+        // Another frame is before it, of a window that nobody follows.
+        FINISHED.push(&finished(now - 50 * MS, 10 * MS));
+        FINISHED.push(&finished(now, 12 * MS));
+        let mut metrics = [0; METRICS];
+        for (part, ms) in [(0, 1), (1, 2), (2, 3), (3, 4), (4, 1), (5, 1), (6, 6), (7, 2), (8, 20)] {
+            metrics[part] = ms * MS as i64;
+        }
+        let frame = |intended: u64| Measured {
+            metrics,
+            intended: clock::to_monotonic(intended) as i64,
+            ..Measured::default()
+        };
+        let told = counting.measured(&frame(now)).unwrap();
+        assert_eq!((told.total_ns, told.stages), (20 * MS, [2 * MS, 3 * MS, 5 * MS]));
+        // From the oldest event on, up to the end of the whole frame.
+        let latency = told.latency_ns.unwrap();
+        assert!(latency.abs_diff(24 * MS) < MS, "{latency}");
+        // A second window's part of the same vsync belongs to the same frame.
+        assert!(counting.measured(&frame(now)).unwrap().latency_ns.is_some());
+        // A later one, of which main has told nothing.
+        assert_eq!(counting.measured(&frame(now + 100 * MS)).unwrap().latency_ns, None);
+        // Figures that cannot be are told to nobody.
+        let mut bad = frame(now + 200 * MS);
+        bad.metrics[5] = -1;
+        assert_eq!(counting.measured(&bad), None);
+    }
+}

@@ -1,0 +1,59 @@
+package dev.anrscope;
+
+import java.lang.management.ManagementFactory;
+
+/** What frames allocate on main because of the monitor, in bytes a frame: with it, less without it, the Looper's lines in both. */
+public final class FrameAllocation {
+    private static final int FRAMES = 2_000;
+
+    private final FrameScript script = new FrameScript(1_000);
+    private long before;
+    private long without;
+
+    private FrameAllocation() {}
+
+    public static void main(String[] words) {
+        FrameAllocation frames = new FrameAllocation();
+        frames.without();
+        frames.script.run();
+    }
+
+    private void without() {
+        // What runs for the first time makes more.
+        warm(() -> measured(allocated -> {
+            without = allocated;
+            // Not the window: its metrics come from the system's own thread, and from main only here.
+            FrameMonitor.start(script.app);
+            FrameScript.page(FrameScript.PAGE);
+            with();
+        }));
+    }
+
+    private void with() {
+        warm(() -> measured(allocated -> {
+            System.out.println("bytes " + (allocated - without) / FRAMES);
+            FrameScript.quit();
+        }));
+    }
+
+    private void warm(Runnable then) {
+        script.then(then);
+        script.draw(FRAMES, () -> {});
+    }
+
+    private interface Told {
+        void told(long bytes);
+    }
+
+    private void measured(Told told) {
+        before = allocated();
+        script.then(() -> told.told(allocated() - before));
+        script.draw(FRAMES, () -> {});
+    }
+
+    private static long allocated() {
+        com.sun.management.ThreadMXBean threads =
+                (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        return threads.getThreadAllocatedBytes(Thread.currentThread().getId());
+    }
+}

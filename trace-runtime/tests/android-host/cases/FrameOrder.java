@@ -1,0 +1,74 @@
+package dev.anrscope;
+
+import android.view.Choreographer;
+import android.view.ViewRootImpl;
+
+/**
+ * Five frames with work in each stage, in real time: what is recorded of them, and that nothing of it stays. {@code denied}: Choreographer
+ * keeps its queues to itself.
+ */
+public final class FrameOrder {
+    private FrameOrder() {}
+
+    public static void main(String[] words) {
+        FrameScript script = new FrameScript(-1);
+        if (words.length > 0) {
+            script.choreographer.hostDenied();
+        }
+        script.start();
+        Anrscope.addObserver(
+                new Observer() {
+                    @Override
+                    public void onFrame(
+                            String scene, long begin, long total, long input, long animation, long traversal, long latency) {
+                        System.out.println("frame " + scene + " " + (begin > 0 && total > 0) + " " + latency / 1_000_000);
+                    }
+                });
+        int vsyncs = script.choreographer.hostVsyncs;
+        script.draw(5, () -> FrameScript.cost(2_000_000));
+        // Each frame has its app's own callbacks, one that handles input among them.
+        input(script, 5);
+        animation(script, 5);
+        script.then(
+                () -> {
+                    System.out.println("vsyncs " + (script.choreographer.hostVsyncs - vsyncs));
+                    script.main.postDelayed(FrameScript::quit, 100);
+                });
+        script.run();
+        for (int type = 0; type < Choreographer.hostStages(); type++) {
+            System.out.println("waiting " + script.choreographer.hostWaiting(type));
+        }
+        System.out.println(
+                "left "
+                        + script.window.hostObservers()
+                        + " "
+                        + script.window.getDecorView().getViewTreeObserver().hostListeners()
+                        + " "
+                        + script.displays.hostListeners());
+    }
+
+    private static void animation(FrameScript script, int times) {
+        if (times > 0) {
+            script.choreographer.postFrameCallback(
+                    frame -> {
+                        FrameScript.cost(1_000_000);
+                        animation(script, times - 1);
+                    });
+        }
+    }
+
+    private static void input(FrameScript script, int times) {
+        if (times > 0) {
+            script.choreographer.postCallback(
+                    Choreographer.CALLBACK_INPUT,
+                    () -> {
+                        // 30 and 10 ms old.
+                        long now = System.nanoTime();
+                        ViewRootImpl.hostInput(now - 30_000_000, now - 10_000_000);
+                        FrameScript.cost(1_000_000);
+                        input(script, times - 1);
+                    },
+                    null);
+        }
+    }
+}

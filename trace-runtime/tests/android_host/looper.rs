@@ -1,0 +1,116 @@
+//! The Looper's monitor: the Printer, messages in the recording, history.
+
+use trace_format::Event;
+use trace_format::event::Message;
+
+use super::harness::{Case, Run, events, main_thread};
+
+fn printer(scenario: &str) -> Run {
+    let run = Case::new("PrinterCases").named(scenario).word(scenario).run();
+    assert!(!run.printed.contains(" false\n"), "{}", run.printed);
+    run
+}
+
+/// Main's messages, begins with what they are for.
+fn messages(run: &Run) -> Vec<Option<Message>> {
+    let recording = run.recording();
+    let bounds =
+        events(&recording, main_thread(&recording)).into_iter().filter_map(|(_, event)| match event {
+            Event::MessageBegin(message) => Some(Some(message)),
+            Event::MessageEnd => Some(None),
+            _ => None,
+        });
+    bounds.collect()
+}
+
+fn whats(run: &Run) -> Vec<i32> {
+    messages(run).into_iter().flatten().map(|message| message.what).collect()
+}
+
+#[test]
+fn item_8_the_printer_that_was_there_goes_on_and_is_there_again() {
+    let run = printer("chained");
+    assert_eq!(run.printed.lines().count(), 4);
+    assert_eq!(whats(&run), [11], "once, though it was started twice, and not after the end");
+}
+
+#[test]
+fn item_8_a_replaced_printer_is_taken_again_when_idle_and_at_a_look() {
+    let run = printer("replaced");
+    let messages = whats(&run);
+    assert!(messages.starts_with(&[21]) && !messages.contains(&22), "{messages:?}");
+    assert!(messages.contains(&23) && messages.contains(&24), "{messages:?}");
+}
+
+#[test]
+fn item_8_a_printer_that_hands_on_to_ours_tells_no_message_twice() {
+    let run = printer("wrapped");
+    assert_eq!(whats(&run), [31, 32]);
+}
+
+#[test]
+fn item_8_a_twin_of_another_class_loader_is_left_where_it_is() {
+    let run = printer("twin");
+    assert_eq!(messages(&run), []);
+    let recording = run.recording();
+    let service = events(&recording, recording.service().unwrap());
+    let text = |event: &Event| match event {
+        Event::Notice(text) => recording.texts().get(*text).map(str::to_owned),
+        _ => None,
+    };
+    let twins =
+        service.iter().filter_map(|(_, event)| text(event)).filter(|text| text.contains("another copy"));
+    assert_eq!(twins.count(), 1);
+}
+
+#[test]
+fn item_8_a_first_line_of_another_form_disables_it() {
+    let run = printer("foreign");
+    assert_eq!(messages(&run), []);
+}
+
+#[test]
+fn item_9_nested_loops_and_swallowed_exceptions_stay_apart_in_the_recording() {
+    let run = Case::new("MessageLife").run();
+    let recording = run.recording();
+    let text = |id| recording.texts().get(id).unwrap_or("").to_owned();
+    let all = events(&recording, main_thread(&recording));
+    let mut told = String::new();
+    for (_, event) in &all {
+        match event {
+            Event::MessageBegin(message) => {
+                let class = |id| text(id).rsplit(['.', '$']).next().unwrap_or("").to_owned();
+                let callback = class(message.callback);
+                told += &format!("({}{}{callback} ", class(message.target), message.what);
+            }
+            Event::MessageEnd => told += ") ",
+            _ => {}
+        }
+    }
+    // 5's end was lost and stands before 3's, 6's before the next begin.
+    assert_eq!(
+        told,
+        "(Inbox-2 ) (Inbox0Task ) (Inbox3 (Inbox4 ) (Inbox5 ) ) (Inbox6 ) (Inbox0Waiting ) (Inbox01 ) (Inbox7 ) "
+    );
+    let handler = u32::from_str_radix(run.lines("handler").next().unwrap(), 16).unwrap();
+    let begins = all.iter().filter_map(|(_, event)| match event {
+        Event::MessageBegin(message) => Some(message),
+        _ => None,
+    });
+    assert!(begins.clone().all(|message| message.handler == handler));
+}
+
+#[test]
+fn item_10_the_history_has_the_open_message_and_the_density_counts_it() {
+    let run = Case::new("MessageLife").named("history").run();
+    let lines: Vec<_> = run.printed.lines().filter(|line| line.starts_with('{')).collect();
+    let inbox = "{dev.anrscope.MessageLife$Inbox";
+    let begins =
+        [": -2 -> ", " dev.anrscope.MessageLife$Task: 0 -> ", ": 4 -> ", ": 3 -> ", " Waiting: 0 -> "];
+    assert_eq!(lines.len(), begins.len() + 1, "{lines:#?}");
+    for (line, begin) in lines.iter().zip(begins) {
+        assert!(line.starts_with(&format!("{inbox}{begin}")), "{line}");
+    }
+    assert!(lines[5].ends_with(" open}"), "{}", lines[5]);
+    assert!(run.printed.contains("\nmessages 8\ncleared 0\n"), "{}", run.printed);
+}
