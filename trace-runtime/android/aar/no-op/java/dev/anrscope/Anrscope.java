@@ -1,0 +1,61 @@
+package dev.anrscope;
+
+import android.content.Context;
+
+/** The app's side of anrscope, doing nothing: for builds that are not to be watched. */
+public final class Anrscope {
+    private Anrscope() {}
+
+    /** Nothing. */
+    public static void install(Context context) {}
+
+    /** Nothing. */
+    public static void install(Context context, Config config) {}
+
+    /** Never. */
+    public static boolean isRecording() {
+        return false;
+    }
+
+    /** Nothing. */
+    public static void start(Tracer tracer) {}
+
+    /** Nothing. */
+    public static void stop(Tracer tracer) {}
+
+    /** Nothing. */
+    public static boolean set(String key, String value) {
+        return false;
+    }
+
+    /** None. */
+    public static String options() {
+        return "";
+    }
+
+    /** Nothing. */
+    public static void refresh() {}
+
+    /** Nothing. */
+    public static void setListener(IssueListener issues) {}
+
+    /** Nothing. */
+    public static void addObserver(Observer observer) {}
+
+    /** Nothing. */
+    public static void removeObserver(Observer observer) {}
+
+    /** Nothing. */
+    public static void setScene(String scene) {}
+
+    /** Nothing. */
+    public static void mark(String name) {}
+
+    /** Nothing. */
+    public static void counter(String name, double value) {}
+
+    /** Nothing. */
+    public static boolean dump() {
+        return false;
+    }
+}
