@@ -1,6 +1,7 @@
 //! One page that says in words what hung.
 
 mod collect;
+mod sections;
 mod text;
 
 use std::fmt;
@@ -13,6 +14,8 @@ use trace_format::{Recording, Source};
 
 use crate::model::{Anr, Capture, Off, Pause, Processor, SelfMeasurement};
 use crate::{ExportError, MethodMap, Warning};
+
+pub use sections::{AppIssue, Sections, Snapshot, StackSample, StartFact};
 
 /// What a recording tells. Times are BOOTTIME ns, durations ns.
 #[derive(Clone, PartialEq, Debug)]
