@@ -3,8 +3,10 @@
 
 mod frames;
 mod issues;
+mod read;
 mod slice;
 mod starts;
 mod thread_stack;
 
 pub use issues::{IssueOptions, issues};
+pub use read::{MAX_LENGTH, recording_of};
