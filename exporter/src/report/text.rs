@@ -5,7 +5,7 @@ use std::fmt::{self, Formatter};
 use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
-use super::{Frame, Hang, Holder, Report, WaitFact};
+use super::{Frame, Hang, Holder, Report, WaitFact, seconds};
 use crate::model::{Anr, Capture, Detector, Processor, clean, forward_name, reasons_text, verdict_name};
 
 /// Lines of a stack that are shown; the middle of a longer one is left out.
@@ -13,15 +13,6 @@ const STACK_LINES: usize = 24;
 
 /// Pauses, and methods that are off, that are listed.
 const LISTED: usize = 8;
-
-/// Seconds with the digits that matter.
-fn seconds(ns: u64) -> String {
-    match ns {
-        0..1_000_000 => format!("{:.3} ms", ns as f64 / 1e6),
-        1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
-        _ => format!("{:.3} s", ns as f64 / 1e9),
-    }
-}
 
 /// A moment, as seconds since the recording began.
 fn moment(report: &Report, at: u64) -> String {
@@ -188,7 +179,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 /// What the holder does, in a few words.
-fn doing(holder: &Holder) -> String {
+pub(super) fn doing(holder: &Holder) -> String {
     if let Some((lock, owner)) = &holder.waits_for {
         let owner = owner.as_deref().map_or_else(String::new, |o| format!(", which \"{o}\" holds"));
         return format!("which itself waits for the lock of {lock}{owner}");
