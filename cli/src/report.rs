@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use exporter::Report;
 use exporter::matrix::{IssueOptions, issues};
+use exporter::report::SCHEMA_VERSION;
+use serde_json::{Value, json};
 use trace_rules::Rules;
 
 use crate::recordings::Recordings;
@@ -66,6 +68,8 @@ enum RulesOf {
 enum ReportFormat {
     /// One page
     Text,
+    /// One document (docs/report-schema.json)
+    Json,
     /// Reports with the tags and keys of Tencent Matrix, one JSON object a line
     Matrix,
 }
@@ -83,6 +87,14 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         reports.push(Report::build(input.file, input.recording, input.map)?);
     }
     let mut stdout = io::stdout().lock();
+    if let ReportFormat::Json = options.format {
+        let files = options.recordings.iter().map(|file| file.display().to_string());
+        let documents: Vec<Value> =
+            reports.iter().zip(files).map(|(report, file)| report.to_json(&file)).collect();
+        writeln!(stdout, "{:#}", json!({"schema": SCHEMA_VERSION, "reports": documents}))?;
+        stdout.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     // The page tells them too; who reads it on a terminal need not see them twice.
     if !stdout.is_terminal() {
         let mut stderr = io::stderr().lock();

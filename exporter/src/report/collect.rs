@@ -75,14 +75,19 @@ pub(super) fn build<S: Source>(
     let mut starts = sections.starts;
     starts.sort_by_key(|start| start.begin);
     let threads = recording.threads();
+    let first = threads.iter().map(Thread::first_time).filter(|t| *t > 0).min().unwrap_or(end);
     Ok(Report {
         process: clean(&header.process_name).into_owned(),
         pid: header.pid,
         start: header.start,
-        first: threads.iter().map(Thread::first_time).filter(|t| *t > 0).min().unwrap_or(end),
+        first,
         end,
         state: header.state,
-        before: walk.history.between(until.saturating_sub(BEFORE), until, recording.texts()),
+        before: walk.history.between(
+            until.saturating_sub(BEFORE).max(first.min(until)),
+            until,
+            recording.texts(),
+        ),
         cause,
         starts,
         slowest: walk.slowest(until),

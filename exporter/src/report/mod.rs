@@ -2,7 +2,9 @@
 
 pub mod cause;
 mod collect;
+mod context;
 mod history;
+mod json;
 mod sections;
 mod text;
 
@@ -18,7 +20,9 @@ use crate::model::{Anr, Capture, Off, Pause, Processor, SelfMeasurement};
 use crate::{ExportError, MethodMap, Warning};
 
 pub use cause::{Cause, CauseKind, Evidence};
+pub use context::Answers;
 pub use history::{Before, MessageKind};
+pub use json::SCHEMA_VERSION;
 pub use sections::{AppIssue, Sections, Snapshot, StackSample, StartFact};
 
 /// What a recording tells. Times are BOOTTIME ns, durations ns.
