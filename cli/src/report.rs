@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use exporter::Report;
+use exporter::matrix::{IssueOptions, issues};
+use exporter::report::SCHEMA_VERSION;
+use serde_json::{Value, json};
+use trace_rules::Rules;
 
 use crate::recordings::Recordings;
 
@@ -21,6 +25,9 @@ Examples:
 
     # With the map of the build that ran.
     anrscope report app.anrscope --method-map build/methodMapping.txt
+
+    # What Tencent Matrix would have reported, by its own rules, for a server that takes its reports.
+    anrscope report app.anrscope --format matrix --rules matrix
 
 Exit status:
     0  done, whether something hung or not; what is missing in a recording, or does not fit, is told on stderr
@@ -41,23 +48,53 @@ pub(crate) struct Options {
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: names from before
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+    /// With --format matrix: by whose rules [default: ours, and the app's own reports as they are where it made some]
+    #[arg(long, value_enum)]
+    rules: Option<RulesOf>,
+    /// With --format matrix: from how many milliseconds on a message is slow
+    #[arg(long, value_name = "MS", default_value_t = 700)]
+    slow_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum RulesOf {
+    /// Matrix's, faults included
+    Matrix,
+    /// Ours
+    Anrscope,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum ReportFormat {
+    /// One page
     Text,
+    /// One document (docs/report-schema.json)
+    Json,
+    /// Reports with the tags and keys of Tencent Matrix, one JSON object a line
+    Matrix,
 }
 
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let recordings =
         Recordings::open(&options.recordings, options.method_map.as_deref(), options.mapping.as_deref())?;
+    if let ReportFormat::Matrix = options.format {
+        return write_issues(&recordings, &options);
+    }
     // All of them before the first line, so that an error leaves no half report.
     let mut reports = Vec::new();
     for input in recordings.inputs() {
         reports.push(Report::build(input.file, input.recording, input.map)?);
     }
     let mut stdout = io::stdout().lock();
+    if let ReportFormat::Json = options.format {
+        let files = options.recordings.iter().map(|file| file.display().to_string());
+        let documents: Vec<Value> =
+            reports.iter().zip(files).map(|(report, file)| report.to_json(&file)).collect();
+        writeln!(stdout, "{:#}", json!({"schema": SCHEMA_VERSION, "reports": documents}))?;
+        stdout.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     // The page tells them too; who reads it on a terminal need not see them twice.
     if !stdout.is_terminal() {
         let mut stderr = io::stderr().lock();
@@ -65,12 +102,29 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
             writeln!(stderr, "warning: {warning}")?;
         }
     }
-    let ReportFormat::Text = options.format;
     for (number, report) in reports.iter().enumerate() {
         if number > 0 {
             writeln!(stdout)?;
         }
         write!(stdout, "{report}")?;
+    }
+    stdout.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_issues(recordings: &Recordings, options: &Options) -> anyhow::Result<ExitCode> {
+    let rules = options.rules.map(|rules| match rules {
+        RulesOf::Matrix => Rules::Matrix,
+        RulesOf::Anrscope => Rules::Anrscope,
+    });
+    let how = IssueOptions { rules, slow_ms: options.slow_ms, ..IssueOptions::default() };
+    let mut found = Vec::new();
+    for input in recordings.inputs() {
+        found.extend(issues(input.file, input.recording, input.map, &how)?);
+    }
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    for issue in found {
+        writeln!(stdout, "{issue}")?;
     }
     stdout.flush()?;
     Ok(ExitCode::SUCCESS)

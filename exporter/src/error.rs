@@ -48,6 +48,16 @@ pub enum ExportError {
         /// The longest that is read.
         limit: u64,
     },
+    /// Data of Tencent Matrix cannot be read.
+    #[error("{}: {place}: {what}; recordings (*.anrscope), Matrix's reports as JSON and its raw long[] can be read", file.display())]
+    Matrix {
+        /// The file.
+        file: PathBuf,
+        /// Where in it.
+        place: String,
+        /// What is wrong there.
+        what: &'static str,
+    },
     /// The output cannot be written.
     #[error("writing the output failed: {0}")]
     Write(#[from] io::Error),

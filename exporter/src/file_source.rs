@@ -1,19 +1,26 @@
-//! A recording on disk as a [`Source`]: positioned reads, so that a reader needs no seek state.
+//! A recording on disk as a [`Source`]: positioned reads, so that a reader needs no seek state. Data of Tencent Matrix is
+//! turned into a recording in memory first.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use trace_format::{Recording, Source};
+use trace_format::{Recording, Source, layout};
 
-use crate::ExportError;
+use crate::{ExportError, matrix};
 
-/// An open file.
+/// An open file, or the recording that stands for what is in it.
 #[derive(Debug)]
 pub struct FileSource {
-    file: File,
+    bytes: Bytes,
     /// Taken once: a recording that grows while it is read is read up to here.
     length: u64,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    File(File),
+    Memory(Vec<u8>),
 }
 
 impl FileSource {
@@ -27,7 +34,7 @@ impl FileSource {
         if metadata.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a recording"));
         }
-        Ok(Self { file, length: metadata.len() })
+        Ok(Self { bytes: Bytes::File(file), length: metadata.len() })
     }
 }
 
@@ -36,24 +43,47 @@ impl Source for FileSource {
         self.length
     }
 
-    #[cfg(unix)]
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        std::os::unix::fs::FileExt::read_at(&self.file, buffer, offset)
-    }
-
-    #[cfg(windows)]
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset)
+        match &self.bytes {
+            Bytes::File(file) => read_file(file, offset, buffer),
+            Bytes::Memory(bytes) => bytes.read_at(offset, buffer),
+        }
     }
 }
 
-/// Opens the recording at `path`.
+#[cfg(unix)]
+fn read_file(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_file(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// Opens the recording at `path`, or data of Tencent Matrix as if it were one.
 ///
 /// # Errors
 /// If there is no such file, or it is no recording that this version reads.
 pub fn open_recording(path: &Path) -> Result<Recording<FileSource>, ExportError> {
-    let source =
-        FileSource::open(path).map_err(|source| ExportError::Open { file: path.to_owned(), source })?;
+    let failed = |source| ExportError::Open { file: path.to_owned(), source };
+    let mut source = FileSource::open(path).map_err(failed)?;
+    let mut magic = [0; layout::MAGIC.len()];
+    let begun = source.read_at(0, &mut magic).map_err(failed)?;
+    if !layout::MAGIC.starts_with(&magic[..begun]) && source.length <= matrix::MAX_LENGTH {
+        let mut bytes = vec![0; source.length as usize];
+        let mut read = 0;
+        while read < bytes.len() {
+            match source.read_at(read as u64, &mut bytes[read..]).map_err(failed)? {
+                0 => break,
+                n => read += n,
+            }
+        }
+        if let Some(made) = matrix::recording_of(path, &bytes[..read]) {
+            let made = made?;
+            source = FileSource { length: made.len() as u64, bytes: Bytes::Memory(made) };
+        }
+    }
     Recording::open(source).map_err(|source| ExportError::Recording { file: path.to_owned(), source })
 }
 

@@ -30,6 +30,7 @@ mod error;
 mod export;
 mod file_source;
 mod json;
+pub mod matrix;
 mod method_map;
 pub mod model;
 mod perfetto;

@@ -33,7 +33,7 @@ pub(crate) use names::clean;
 pub(crate) use recorder::{first_event, percent};
 pub(crate) use stack::{OpenStack, typed};
 pub(crate) use survey::last_moment;
-pub(crate) use verdicts::{reasons_text, verdict_name};
+pub(crate) use verdicts::{confidence_name, reasons_text, verdict_name};
 
 /// The deepest nesting that is shown. The engine drops deeper slices but not their ends, which would
 /// then close the wrong ones, so both are cut here.

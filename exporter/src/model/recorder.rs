@@ -247,6 +247,11 @@ impl RecorderFacts {
         spans.into_iter().filter(|span| (1..=MAX_BETWEEN).contains(&span.looked()))
     }
 
+    /// The looks at thread `tid`, by time.
+    pub(crate) fn looks(&self, tid: u32) -> Vec<(u64, Usage)> {
+        self.usage.iter().filter(|(_, usage)| usage.tid == tid).copied().collect()
+    }
+
     /// Whether main was ever looked at.
     pub(crate) fn has_usage(&self) -> bool {
         !self.usage.is_empty()

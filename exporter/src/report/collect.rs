@@ -5,13 +5,18 @@ use std::collections::BinaryHeap;
 use std::path::Path;
 
 use trace_format::event::{Message, Wait, WaitKind, types};
+use trace_format::verdict::Outcome;
 use trace_format::{Event, Item, ReadError, Recording, Source, TextId, Thread, ids};
 
-use super::{Counts, Frame, FrameKind, Hang, Holder, RecorderReport, Report, Slow, WaitFact};
+use super::cause::{Facts, WaitSum};
+use super::history::History;
+use super::{
+    Cause, Counts, Frame, FrameKind, Hang, Holder, RecorderReport, Report, Sections, Slow, WaitFact,
+};
 use crate::export::names_of;
 use crate::model::{
     Anr, Incidents, Names, OpenStack, RecorderFacts, clean, first_event, last_moment, message_name, percent,
-    stage_names, typed, wait_name,
+    reasons_text, stage_names, typed, wait_name,
 };
 use crate::{ExportError, MethodMap, Warning};
 
@@ -27,6 +32,10 @@ const SLOWEST: usize = 8;
 const KEPT: usize = 4096;
 /// Frames of a stack that are kept, from the inside.
 const MAX_STACK: usize = 512;
+/// How far back a storm of messages is looked for, ns.
+const STORM_WINDOW: u64 = 5_000_000_000;
+/// Different things that one message waits for.
+const MAX_WAIT_KINDS: usize = 256;
 /// What takes less is not called slow.
 const SLOW: u64 = 16_666_667;
 
@@ -59,15 +68,28 @@ pub(super) fn build<S: Source>(
         let until = if hang.ended { hang.until.saturating_add(LOOK_AFTER) } else { hang.until };
         hang.processor = facts.processor(main.tid, hang.since, until);
     }
+    let sections = Sections::of(recording).map_err(placed)?;
+    let cause =
+        cause(recording, &walk, &incidents, hang.as_ref(), main, &facts, &sections, end).map_err(placed)?;
     let until = hang.as_ref().map_or(end, |h| h.since);
+    let mut starts = sections.starts;
+    starts.sort_by_key(|start| start.begin);
     let threads = recording.threads();
+    let first = threads.iter().map(Thread::first_time).filter(|t| *t > 0).min().unwrap_or(end);
     Ok(Report {
         process: clean(&header.process_name).into_owned(),
         pid: header.pid,
         start: header.start,
-        first: threads.iter().map(Thread::first_time).filter(|t| *t > 0).min().unwrap_or(end),
+        first,
         end,
         state: header.state,
+        before: walk.history.between(
+            until.saturating_sub(BEFORE).max(first.min(until)),
+            until,
+            recording.texts(),
+        ),
+        cause,
+        starts,
         slowest: walk.slowest(until),
         counts: Counts {
             threads: threads.len() as u64,
@@ -87,6 +109,71 @@ pub(super) fn build<S: Source>(
         hang,
         warnings,
     })
+}
+
+/// Why main did not come back. Asked where it did not, and where the system asked.
+#[expect(clippy::too_many_arguments, reason = "all that was read")]
+fn cause<S: Source>(
+    recording: &Recording<S>,
+    walk: &Walk<'_, S>,
+    incidents: &Incidents,
+    hang: Option<&Hang>,
+    main: Option<&Thread>,
+    recorder: &RecorderFacts,
+    sections: &Sections,
+    end: u64,
+) -> Result<Option<Cause>, ReadError> {
+    let others = incidents.captures.iter().find_map(|capture| {
+        let verdict = capture.verdict.as_ref().filter(|v| v.outcome == Outcome::SomebodyElses)?;
+        Some((capture.at, reasons_text(verdict)))
+    });
+    if hang.is_none() && incidents.anrs.is_empty() && others.is_none() {
+        return Ok(None);
+    }
+    let detected = incidents.anrs.iter().map(|anr| anr.detected).next_back();
+    let asked = hang.map(|h| h.at).or(detected).or(others.as_ref().map(|(at, _)| *at)).unwrap_or(end);
+    let mut facts = Facts::new(asked, !incidents.anrs.is_empty(), others);
+    if let Some(hang) = hang {
+        facts.set_hang(hang);
+        facts.set_waits(wait_sums(recording, walk, hang));
+    }
+    facts.set_before(walk.history.between(asked.saturating_sub(STORM_WINDOW), asked, recording.texts()));
+    facts.set_events(walk.history.events, walk.history.last);
+    // What main used of the processor is told of the whole hang, whenever somebody noticed.
+    let until = hang.map_or(asked, |h| h.until).max(asked).saturating_add(LOOK_AFTER);
+    facts.set_looks(&main.map_or_else(Vec::new, |main| recorder.looks(main.tid)), until);
+    facts.set_slept(&recording.clocks()?, until);
+    facts.set_sections(sections, until, recording.header().pid);
+    Ok(Some(Cause::of(&facts)))
+}
+
+/// The waits of the message that hung, by kind and by what was waited for.
+fn wait_sums<S: Source>(recording: &Recording<S>, walk: &Walk<'_, S>, hang: &Hang) -> Vec<WaitSum> {
+    let mut sums: Vec<WaitSum> = Vec::new();
+    for waited in walk.history.waits(hang.at).filter(|w| w.end > hang.since) {
+        let what = text(recording, waited.wait.class);
+        let total = waited.end.saturating_sub(waited.since.max(hang.since));
+        if let Some(sum) = sums.iter_mut().find(|sum| sum.kind == waited.wait.kind && sum.what == what) {
+            sum.count += 1;
+            sum.total = sum.total.saturating_add(total);
+            continue;
+        }
+        let owner = recording.threads().iter().find(|t| waited.wait.owner > 0 && t.uid == waited.wait.owner);
+        let told = hang.wait.as_ref().and_then(|wait| wait.holder.as_ref());
+        let holder = match told {
+            Some(holder) if owner.is_none_or(|owner| owner.tid == holder.tid) => Some(doing(holder)),
+            _ => owner.map(|owner| format!("\"{}\"", thread_name(owner))),
+        };
+        sums.push(WaitSum { kind: waited.wait.kind, what, holder, since: waited.since, count: 1, total });
+        if sums.len() >= MAX_WAIT_KINDS {
+            break;
+        }
+    }
+    sums
+}
+
+fn doing(holder: &Holder) -> String {
+    format!("\"{}\" (tid {}), {}", holder.name, holder.tid, super::text::doing(holder))
 }
 
 /// `events`: of each thread.
@@ -266,6 +353,7 @@ struct Walk<'a, S> {
     details: Vec<(usize, Detail)>,
     now: u64,
     events: u64,
+    history: History,
     counts: Counts,
     lost: u64,
     /// The stack at the moment that was asked for, if the thread went on after it.
@@ -287,6 +375,7 @@ impl<'a, S: Source> Walk<'a, S> {
             details: Vec::new(),
             now: 0,
             events: 0,
+            history: History::default(),
             counts: Counts::default(),
             lost: 0,
             asked: None,
@@ -314,6 +403,9 @@ impl<'a, S: Source> Walk<'a, S> {
             }
             self.now = time;
             self.events += 1;
+            if self.asked.is_none() {
+                self.history.event(time, &event);
+            }
             self.event(time, event);
         }
         Ok(())

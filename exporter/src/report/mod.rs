@@ -1,6 +1,11 @@
 //! One page that says in words what hung.
 
+pub mod cause;
 mod collect;
+mod context;
+mod history;
+mod json;
+mod sections;
 mod text;
 
 use std::fmt;
@@ -13,6 +18,12 @@ use trace_format::{Recording, Source};
 
 use crate::model::{Anr, Capture, Off, Pause, Processor, SelfMeasurement};
 use crate::{ExportError, MethodMap, Warning};
+
+pub use cause::{Cause, CauseKind, Evidence};
+pub use context::Answers;
+pub use history::{Before, MessageKind};
+pub use json::SCHEMA_VERSION;
+pub use sections::{AppIssue, Sections, Snapshot, StackSample, StartFact};
 
 /// What a recording tells. Times are BOOTTIME ns, durations ns.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,6 +48,12 @@ pub struct Report {
     pub captures: Vec<Capture>,
     /// What the SIGQUIT sensor had done, where the recording says so.
     pub signals: Option<Counters>,
+    /// Why main did not come back, if it did not or the system asked.
+    pub cause: Option<Cause>,
+    /// What ran in the 10 s before the hang, or before the end.
+    pub before: Before,
+    /// Starts and pages, by time.
+    pub starts: Vec<StartFact>,
     /// The slowest messages and frames that ended in the 10 s before the hang, or before the end.
     pub slowest: Vec<Slow>,
     /// How many events of which kind there are.
@@ -205,6 +222,15 @@ impl Report {
     #[must_use]
     pub fn hung(&self) -> bool {
         self.hang.is_some()
+    }
+}
+
+/// A duration with the digits that matter.
+pub(crate) fn seconds(ns: u64) -> String {
+    match ns {
+        0..1_000_000 => format!("{:.3} ms", ns as f64 / 1e6),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        _ => format!("{:.3} s", ns as f64 / 1e9),
     }
 }
 

@@ -5,7 +5,8 @@ use std::fmt::{self, Formatter};
 use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
-use super::{Frame, Hang, Holder, Report, WaitFact};
+use super::context::{write_before, write_cause, write_starts};
+use super::{Frame, Hang, Holder, Report, WaitFact, seconds};
 use crate::model::{Anr, Capture, Detector, Processor, clean, forward_name, reasons_text, verdict_name};
 
 /// Lines of a stack that are shown; the middle of a longer one is left out.
@@ -14,23 +15,19 @@ const STACK_LINES: usize = 24;
 /// Pauses, and methods that are off, that are listed.
 const LISTED: usize = 8;
 
-/// Seconds with the digits that matter.
-fn seconds(ns: u64) -> String {
-    match ns {
-        0..1_000_000 => format!("{:.3} ms", ns as f64 / 1e6),
-        1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
-        _ => format!("{:.3} s", ns as f64 / 1e9),
-    }
-}
-
 /// A moment, as seconds since the recording began.
-fn moment(report: &Report, at: u64) -> String {
+pub(super) fn moment(report: &Report, at: u64) -> String {
     let start = report.start.boottime;
     if at >= start {
         format!("+{:.3} s", (at - start) as f64 / 1e9)
     } else {
         format!("-{:.3} s", (start - at) as f64 / 1e9)
     }
+}
+
+/// `1 message`, `2 messages`.
+pub(super) fn times(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
@@ -47,22 +44,36 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         None if r.anrs.is_empty() => {
             writeln!(f, "NOTHING HUNG\n  No ANR was recorded, and main was in no message that took long.")?
         }
-        None => writeln!(f, "MAIN DID NOT HANG\n  It was in no message that took long; see the ANRs.")?,
+        None => {
+            writeln!(f, "MAIN DID NOT HANG\n  It was in no message that took long; see the ANRs.")?;
+        }
+    }
+    if let (None, Some(cause)) = (&r.hang, &r.cause) {
+        write_cause(r, cause, f)?;
     }
     write_signals(r, f)?;
-    if !r.slowest.is_empty() {
+    if !r.slowest.is_empty() || r.before.messages > 0 {
         let before = if r.hung() { "the hang" } else { "the end" };
-        writeln!(f, "\nSLOWEST IN THE 10 S BEFORE {}", before.to_uppercase())?;
+        writeln!(f, "\nIN THE 10 S BEFORE {}", before.to_uppercase())?;
+    }
+    write_before(&r.before, f)?;
+    if !r.slowest.is_empty() {
+        writeln!(f, "  slowest:")?;
         for slow in &r.slowest {
             writeln!(f, "  {:>10}  at {}  {}", seconds(slow.duration), moment(r, slow.since), slow.name)?;
         }
     }
+    write_starts(r, f)?;
     let c = &r.counts;
     writeln!(
         f,
-        "\nRECORDED\n  {} threads, {} words ({} older ones overwritten); on main {} methods, {} messages, \
-         {} frames",
-        c.threads, c.words, c.overwritten, c.methods, c.messages, c.frames
+        "\nRECORDED\n  {}, {} ({} overwritten); on main {}, {}, {}",
+        times(c.threads, "thread"),
+        times(c.words, "word"),
+        times(c.overwritten, "older one"),
+        times(c.methods, "method"),
+        times(c.messages, "message"),
+        times(c.frames, "frame")
     )?;
     if let Some(s) = &r.signals {
         writeln!(
@@ -98,6 +109,9 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     }
     if let Some(processor) = &h.processor {
         write_processor(processor, f)?;
+    }
+    if let Some(cause) = &r.cause {
+        write_cause(r, cause, f)?;
     }
     if let Some(anr) = &h.anr {
         write_verdict(anr, h.message.as_deref(), f)?;
@@ -136,13 +150,13 @@ fn write_processor(p: &Processor, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(
         f,
         "  processor   main was {}: of {} looked at it ran {}, and waited {} for a processor\n              \
-         it gave the processor up {} times and lost it {} times",
+         it gave the processor up {} and lost it {}",
         p.mostly(),
         seconds(p.looked()),
         seconds(p.ran),
         seconds(p.waited),
-        p.voluntary,
-        p.involuntary
+        times(p.voluntary.into(), "time"),
+        times(p.involuntary.into(), "time")
     )
 }
 
@@ -188,7 +202,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 /// What the holder does, in a few words.
-fn doing(holder: &Holder) -> String {
+pub(super) fn doing(holder: &Holder) -> String {
     if let Some((lock, owner)) = &holder.waits_for {
         let owner = owner.as_deref().map_or_else(String::new, |o| format!(", which \"{o}\" holds"));
         return format!("which itself waits for the lock of {lock}{owner}");

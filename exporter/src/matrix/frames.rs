@@ -1,0 +1,211 @@
+//! Frames of a recording, as Matrix's reports of scenes.
+//!
+//! Where the system's own figures are there (FrameMetrics, API 24), they count; else what main's frame and stage events tell,
+//! and then the means of the parts are left out, as Matrix's second generation does.
+
+use trace_format::event::{Frame, FrameMetrics, Stage, TextId};
+use trace_rules::Rules;
+use trace_rules::frame::{DropLevels, Listener, METRICS, Metric, Sample, SceneReport, Scenes};
+use trace_rules::report::Issue;
+
+/// The interval where none is told, ns.
+const INTERVAL: u64 = 16_666_667;
+/// Reports that are kept.
+const MAX_REPORTS: usize = 4096;
+
+/// A scene's report and when its window ended, BOOTTIME ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub(super) at: u64,
+    pub(super) report: SceneReport,
+    /// Whether the system's own figures are in it, and whether the GPU's is.
+    pub(super) means: bool,
+    pub(super) gpu: bool,
+}
+
+impl Told {
+    pub(super) fn scene(&self) -> TextId {
+        TextId(self.report.scene)
+    }
+
+    pub(super) fn issue<'a>(&'a self, scene: &'a str) -> Issue<'a> {
+        let api = if self.gpu { 31 } else { 24 };
+        Issue::Fps { scene, report: &self.report, means: self.means, api }
+    }
+}
+
+/// A frame of main's that is open.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    frame: Frame,
+    begun: u64,
+    stage: Option<(Stage, u64)>,
+    /// By [`Metric`].
+    metrics: [i64; METRICS],
+}
+
+/// Counts the frames of one recording: first main's events, then the metrics of other threads.
+pub(super) struct FrameCounts {
+    rules: Rules,
+    own: Counter,
+    system: Counter,
+    gpu: bool,
+    open: Option<Open>,
+    /// Scenes, each with the time at which it came to be seen.
+    scenes: Vec<(u64, u32)>,
+    /// Frame intervals, each with the time from which it held.
+    intervals: Vec<(u64, u64)>,
+}
+
+struct Counter {
+    scenes: Scenes,
+    last: Option<(u32, u64)>,
+    told: Vec<(u64, SceneReport)>,
+}
+
+impl Counter {
+    fn new(rules: Rules) -> Self {
+        let listener = Listener { more_than_20: rules == Rules::Matrix, ..Listener::default() };
+        let scenes =
+            Scenes::new(listener, DropLevels::default(), rules).expect("the default window has a length");
+        Self { scenes, last: None, told: Vec::new() }
+    }
+
+    fn frame(&mut self, sample: &Sample, end: u64) {
+        if self.last.is_some_and(|(scene, _)| scene != sample.scene) {
+            self.flush();
+        }
+        self.last = Some((sample.scene, end));
+        let report = self.scenes.frame(sample, end / 1_000_000);
+        self.tell(end, report);
+    }
+
+    fn flush(&mut self) {
+        let end = self.last.map_or(0, |(_, end)| end);
+        for report in self.scenes.flush() {
+            self.tell(end, Some(report));
+        }
+    }
+
+    fn tell(&mut self, at: u64, report: Option<SceneReport>) {
+        if self.told.len() < MAX_REPORTS {
+            self.told.extend(report.map(|report| (at, report)));
+        }
+    }
+}
+
+impl FrameCounts {
+    pub(super) fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            own: Counter::new(rules),
+            system: Counter::new(rules),
+            gpu: false,
+            open: None,
+            scenes: Vec::new(),
+            intervals: Vec::new(),
+        }
+    }
+
+    /// From `at` on this scene is seen.
+    pub(super) fn scene(&mut self, at: u64, scene: TextId) {
+        if self.scenes.last().is_none_or(|(_, last)| *last != scene.0) {
+            self.scenes.push((at, scene.0));
+        }
+    }
+
+    /// The scene at `at`; no text if none was told.
+    pub(super) fn scene_at(&self, at: u64) -> TextId {
+        TextId(latest(&self.scenes, at).unwrap_or(0))
+    }
+
+    pub(super) fn begin(&mut self, at: u64, frame: Frame) {
+        let interval =
+            if (1_000_000..1_000_000_000).contains(&frame.interval) { frame.interval } else { INTERVAL };
+        if self.intervals.last().is_none_or(|(_, last)| *last != interval) {
+            self.intervals.push((at, interval));
+        }
+        self.open = Some(Open { frame, begun: at, stage: None, metrics: [0; METRICS] });
+    }
+
+    pub(super) fn stage_begin(&mut self, at: u64, stage: Stage) {
+        if let Some(open) = &mut self.open {
+            open.stage = Some((stage, at));
+        }
+    }
+
+    pub(super) fn stage_end(&mut self, at: u64, stage: Stage) {
+        let Some(open) = &mut self.open else { return };
+        let Some((_, begun)) = open.stage.take_if(|(open, _)| *open == stage) else { return };
+        let metric = match stage {
+            Stage::Input => Metric::InputHandling,
+            Stage::Animation | Stage::InsetsAnimation => Metric::Animation,
+            Stage::Traversal => Metric::LayoutMeasure,
+            Stage::Commit => return,
+        };
+        open.metrics[metric as usize] += signed(at.saturating_sub(begun));
+    }
+
+    pub(super) fn end(&mut self, at: u64) {
+        let Some(mut open) = self.open.take() else { return };
+        let intended = match open.frame.intended {
+            intended if intended > 0 && intended <= open.begun => intended,
+            _ => open.begun,
+        };
+        open.metrics[Metric::UnknownDelay as usize] = signed(open.begun - intended);
+        open.metrics[Metric::Total as usize] = signed(at.saturating_sub(intended));
+        let sample = self.sample(intended, open.metrics);
+        self.own.frame(&sample, at);
+    }
+
+    /// The system's own figures of a frame, told at `at`.
+    pub(super) fn metrics(&mut self, at: u64, m: &FrameMetrics) {
+        let metrics =
+            [m.delay, m.input, m.animation, m.layout, m.draw, m.sync, m.command, m.swap, m.total, m.gpu]
+                // Beyond what can be signed they are implausible, and stay so.
+                .map(|ns| i64::try_from(ns).unwrap_or(-1));
+        self.gpu |= m.gpu > 0;
+        let intended = if m.intended > 0 { m.intended } else { at.saturating_sub(m.total) };
+        let sample = self.sample(intended, metrics);
+        self.system.frame(&sample, at);
+    }
+
+    fn sample(&self, intended: u64, metrics: [i64; METRICS]) -> Sample {
+        let interval =
+            latest(&self.intervals, intended).or(self.intervals.first().map(|i| i.1)).unwrap_or(INTERVAL);
+        Sample {
+            scene: latest(&self.scenes, intended).unwrap_or(0),
+            intended_ns: intended,
+            refresh_hz: (1e9 / interval as f64) as f32,
+            metrics,
+            first_draw: false,
+        }
+    }
+
+    /// The reports, by time.
+    pub(super) fn finish(mut self) -> Vec<Told> {
+        self.own.flush();
+        self.system.flush();
+        let means = !self.system.told.is_empty();
+        let told = if means { self.system.told } else { self.own.told };
+        let (rules, gpu) = (self.rules, self.gpu);
+        let fps = |mut report: SceneReport| {
+            // Matrix's own figure, one over the mean latency.
+            if let (Rules::Matrix, Some(fps)) = (rules, report.head_fps) {
+                report.centi_fps = (f64::from(fps) * 100.0) as u32;
+            }
+            report
+        };
+        told.into_iter().map(|(at, report)| Told { at, report: fps(report), means, gpu }).collect()
+    }
+}
+
+fn signed(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
+/// The value that held at `at`.
+fn latest<T: Copy>(values: &[(u64, T)], at: u64) -> Option<T> {
+    let n = values.partition_point(|(since, _)| *since <= at);
+    values[..n].last().map(|(_, value)| *value)
+}

@@ -1,0 +1,417 @@
+//! Matrix's reports out of a recording: slow messages, LAG and ANR, starts, and frames, one JSON object each.
+//!
+//! Reports that the app made itself (section Issue) are given as they are, and nothing is made up beside them, unless rules
+//! are asked for by name. Else main is read once: each outermost message is a slice, as in Matrix.
+//!
+//! | report | when |
+//! | --- | --- |
+//! | `NORMAL` | a message took `slow_ms` |
+//! | `LAG`, `LAG_IDLE_HANDLER` | a message, an idle handler was 2 s old |
+//! | `ANR` | a message was 5 s old: its slice until the app's own timer said so, or until then |
+//! | `SIGNAL_ANR` | the system asked for a dump and it was an ANR |
+//! | `Trace_StartUp`, `STARTUP` | each start; those of 10 s (cold) and 4 s (warm) with their stack |
+//! | `Trace_FPS` | each scene every 10 s, and when it is left |
+//!
+//! `LAG_TOUCH` needs the age of an input event while it is handled, `PRIORITY_MODIFIED` and `TIMERSLACK_MODIFIED` who did it:
+//! no event of a recording says so, and the app reports them itself.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use trace_format::event::{Clocks, Event, types};
+use trace_format::{Item, ReadError, Recording, Source, Thread, ids};
+use trace_rules::Rules;
+use trace_rules::looper::{Limits, SLOW_MS};
+use trace_rules::report::{Device, Envelope, Issue, LagKind, Memory, Priority, StackStyle};
+use trace_rules::stack::{Call, DISPATCH, TARGET_LINES};
+use trace_rules::startup::Start;
+
+use super::frames::FrameCounts;
+use super::slice::{Slice, Stack};
+use super::starts::start_of;
+use super::thread_stack::stack_at;
+use crate::export::names_of;
+use crate::model::{Anr, Detector, Incidents, Names, OpenStack, clean, last_moment, typed};
+use crate::report::{Sections, Snapshot};
+use crate::{ExportError, MethodMap};
+
+/// Reports of one recording that are made.
+const MAX_ISSUES: usize = 16_384;
+/// Starts with a stack.
+const MAX_STACKS: usize = 16;
+/// Open methods of a Java stack that are told.
+const MAX_OPEN: usize = 256;
+
+/// How reports are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IssueOptions {
+    /// By whose rules; without one by ours, and the app's own reports are given as they are if there are any.
+    pub rules: Option<Rules>,
+    /// From how many milliseconds on a message is slow.
+    pub slow_ms: u64,
+    /// Lines of a stack.
+    pub lines: usize,
+}
+
+impl Default for IssueOptions {
+    fn default() -> Self {
+        Self { rules: None, slow_ms: SLOW_MS.into(), lines: TARGET_LINES }
+    }
+}
+
+/// The reports of a recording, by time, each one line of JSON. `file` is for errors only.
+///
+/// # Errors
+/// If the recording cannot be read any further.
+pub fn issues<S: Source>(
+    file: &Path,
+    recording: &Recording<S>,
+    map: &MethodMap,
+    options: &IssueOptions,
+) -> Result<Vec<String>, ExportError> {
+    read(file, recording, map, options)
+        .map_err(|source| ExportError::Recording { file: file.to_owned(), source })
+}
+
+fn read<S: Source>(
+    file: &Path,
+    recording: &Recording<S>,
+    map: &MethodMap,
+    options: &IssueOptions,
+) -> Result<Vec<String>, ReadError> {
+    let sections = Sections::of(recording)?;
+    if options.rules.is_none() && !sections.issues.is_empty() {
+        let mut issues = sections.issues;
+        issues.sort_by_key(|issue| issue.at);
+        return Ok(issues.into_iter().map(|issue| issue.json).collect());
+    }
+    let (names, _) = names_of(file, recording, map);
+    let mut teller = Teller::new(recording, &names, sections, options)?;
+    if let Some(main) = recording.threads().iter().find(|t| t.main) {
+        teller.main(main)?;
+        teller.other_threads(main.uid)?;
+    }
+    teller.finish()
+}
+
+/// An open message or idle handler, and what it is measured by.
+struct Open {
+    since: u64,
+    slice: Slice,
+    /// The slice up to the moment at which it is an ANR.
+    anr: Option<(u64, Slice)>,
+    lag_told: bool,
+}
+
+struct Teller<'a, S> {
+    recording: &'a Recording<S>,
+    names: &'a Names<'a>,
+    sections: Sections,
+    rules: Rules,
+    limits: Limits,
+    options: IssueOptions,
+    process: String,
+    clocks: Vec<Clocks>,
+    /// When the timer told each message's ANR, by the message's begin.
+    stalls: HashMap<u64, u64>,
+    signals: Vec<Anr>,
+    next_signal: usize,
+    starts: Vec<(Start, u64, Option<Slice>)>,
+    stack: OpenStack,
+    messages: u32,
+    open: Option<Open>,
+    idle: Option<(u64, bool)>,
+    frames: FrameCounts,
+    now: u64,
+    told: Vec<(u64, String)>,
+}
+
+impl<'a, S: Source> Teller<'a, S> {
+    fn new(
+        recording: &'a Recording<S>,
+        names: &'a Names<'a>,
+        sections: Sections,
+        options: &IssueOptions,
+    ) -> Result<Self, ReadError> {
+        let rules = options.rules.unwrap_or_default();
+        let incidents = Incidents::of(recording)?;
+        let seen = incidents.anrs.iter().filter_map(|anr| match anr.detector {
+            Detector::Watchdog => Some((anr.since, anr.detected)),
+            Detector::Sigquit(_) => anr.watchdog.map(|at| (anr.since, at)),
+        });
+        let mut stalls: HashMap<u64, u64> = seen.collect();
+        for snapshot in sections.snapshots.iter().filter(|s| s.detector == "looper") {
+            stalls.insert(snapshot.message_since, snapshot.at);
+        }
+        let mut signals = incidents.anrs;
+        signals.retain(|anr| matches!(anr.detector, Detector::Sigquit(_)) && !anr.suspected());
+        signals.sort_by_key(|anr| anr.detected);
+        let mut clocks = recording.clocks()?;
+        clocks.sort_by_key(|clock| clock.boottime);
+        let mut starts = Vec::new();
+        for fact in &sections.starts {
+            let Some(start) = start_of(fact) else { continue };
+            let slice = (start.with_stack && starts.len() < MAX_STACKS)
+                .then(|| Slice::new(rules, false, options.lines));
+            starts.push((start, fact.begin.saturating_add(start.cost_ms.saturating_mul(1_000_000)), slice));
+        }
+        Ok(Self {
+            recording,
+            names,
+            sections,
+            rules,
+            limits: if rules == Rules::Matrix { Limits::MATRIX } else { Limits::default() },
+            options: *options,
+            process: clean(&recording.header().process_name).into_owned(),
+            clocks,
+            stalls,
+            signals,
+            next_signal: 0,
+            starts,
+            stack: OpenStack::new(),
+            messages: 0,
+            open: None,
+            idle: None,
+            frames: FrameCounts::new(rules),
+            now: 0,
+            told: Vec::new(),
+        })
+    }
+
+    fn main(&mut self, main: &'a Thread) -> Result<(), ReadError> {
+        for item in self.recording.events(main) {
+            let Item::Event { time, event } = item? else { continue };
+            self.until(time);
+            self.now = time;
+            self.event(time, event);
+        }
+        let end = last_moment(self.recording, std::iter::once(self.now));
+        self.until(end);
+        Ok(())
+    }
+
+    /// Only the system's figures of frames are of interest there.
+    fn other_threads(&mut self, main: u32) -> Result<(), ReadError> {
+        for thread in self.recording.threads().iter().filter(|t| t.uid != main) {
+            for item in self.recording.events(thread) {
+                if let Item::Event { time, event: Event::FrameMetrics(metrics) } = item? {
+                    self.frames.metrics(time, &metrics);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<String>, ReadError> {
+        for (start, end, slice) in std::mem::take(&mut self.starts) {
+            self.tell(end, &Issue::Startup { start: &start });
+            if let Some(slice) = slice {
+                let cost = i64::try_from(start.cost_ms).unwrap_or(i64::MAX);
+                let Stack { text, key, .. } = slice.finish(end, cost);
+                self.tell(end, &Issue::StartupStack { start: &start, stack: &text, key: &key });
+            }
+        }
+        let frames = std::mem::replace(&mut self.frames, FrameCounts::new(self.rules));
+        for report in frames.finish() {
+            let scene = self.text(report.scene());
+            self.tell(report.at, &report.issue(&scene));
+        }
+        self.told.sort_by_key(|(at, _)| *at);
+        Ok(self.told.into_iter().map(|(_, json)| json).collect())
+    }
+
+    /// All that comes due before the next event, at `time`.
+    fn until(&mut self, time: u64) {
+        while let Some(anr) = self.signals.get(self.next_signal).filter(|anr| anr.detected < time).cloned() {
+            self.next_signal += 1;
+            self.signal_anr(&anr);
+        }
+        let lag = self.limits.lag_ms * 1_000_000;
+        if let Some((since, told)) = &mut self.idle
+            && !*told
+            && time.saturating_sub(*since) >= lag
+        {
+            *told = true;
+            let since = *since;
+            self.lag(LagKind::IdleHandler, since, since + lag);
+        }
+        let Some(open) = &mut self.open else { return };
+        let since = open.since;
+        if !open.lag_told && time.saturating_sub(since) >= lag {
+            open.lag_told = true;
+            self.lag(LagKind::Message, since, since + lag);
+        }
+        if let Some((at, slice)) = self.open.as_mut().and_then(|open| open.anr.take_if(|(at, _)| *at < time))
+        {
+            self.anr(since, at, slice);
+        }
+    }
+
+    fn event(&mut self, at: u64, event: Event) {
+        match event {
+            Event::Enter(id) if id == ids::DISPATCH => self.message_begin(at),
+            Event::Exit(id) if id == ids::DISPATCH => self.message_end(at),
+            Event::Enter(id) if ids::is_method(id) => {
+                self.stack.push(id, at);
+                self.call(Call::enter(id, at));
+            }
+            Event::Exit(id) if ids::is_method(id) => {
+                if let Some(depth) = self.stack.find(id) {
+                    self.stack.truncate(depth);
+                }
+                self.call(Call::exit(id, at));
+            }
+            Event::MessageBegin(_) => self.message_begin(at),
+            Event::MessageEnd => self.message_end(at),
+            Event::IdleBegin(_) => {
+                self.stack.push(typed(types::IDLE), at);
+                self.idle = Some((at, false));
+            }
+            Event::IdleEnd => {
+                self.close(typed(types::IDLE));
+                self.idle = None;
+            }
+            Event::FrameBegin(frame) => self.frames.begin(at, frame),
+            Event::FrameEnd => self.frames.end(at),
+            Event::StageBegin(stage) => self.frames.stage_begin(at, stage),
+            Event::StageEnd(stage) => self.frames.stage_end(at, stage),
+            Event::FrameMetrics(metrics) => self.frames.metrics(at, &metrics),
+            Event::Focus(class, true) => self.frames.scene(at, class),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, key: u32) {
+        if let Some(depth) = self.stack.find(key) {
+            self.stack.truncate(depth);
+        }
+    }
+
+    /// Into every slice that is being taken.
+    fn call(&mut self, call: Call) {
+        if let Some(open) = &mut self.open {
+            open.slice.push(call);
+            if let Some((_, slice)) = &mut open.anr {
+                slice.push(call);
+            }
+        }
+        for (start, end, slice) in &mut self.starts {
+            if let Some(slice) = slice.as_mut().filter(|_| (start.slice_from_ns..=*end).contains(&call.at_ns))
+            {
+                slice.push(call);
+            }
+        }
+    }
+
+    fn message_begin(&mut self, at: u64) {
+        self.messages += 1;
+        self.stack.push(ids::DISPATCH, at);
+        if self.messages == 1 {
+            let slice = || Slice::new(self.rules, true, self.options.lines);
+            let limit = at.saturating_add(self.limits.anr_ms * 1_000_000);
+            let due = self.stalls.get(&at).copied().unwrap_or(limit);
+            self.open = Some(Open { since: at, slice: slice(), anr: Some((due, slice())), lag_told: false });
+        }
+        self.call(Call::enter(DISPATCH, at));
+    }
+
+    fn message_end(&mut self, at: u64) {
+        if self.messages == 0 {
+            return;
+        }
+        self.call(Call::exit(DISPATCH, at));
+        self.close(ids::DISPATCH);
+        self.messages -= 1;
+        if self.messages > 0 {
+            return;
+        }
+        let Some(open) = self.open.take() else { return };
+        let ms = at.saturating_sub(open.since) / 1_000_000;
+        if ms < self.options.slow_ms {
+            return;
+        }
+        let Stack { text, key, cost_ms } = open.slice.finish(at, i64::try_from(ms).unwrap_or(i64::MAX));
+        let scene = self.scene_at(at);
+        self.tell(at, &Issue::SlowMessage { cost_ms, scene: &scene, stack: &text, key: &key, cpu_ms: None });
+    }
+
+    fn lag(&mut self, kind: LagKind, since: u64, at: u64) {
+        let stack = self.java_stack(since, at, StackStyle::Whole);
+        let (scene, foreground) = (self.scene_at(at), self.foreground(since, at));
+        self.tell(at, &Issue::Lag { kind, scene: &scene, thread_stack: &stack, foreground });
+    }
+
+    fn anr(&mut self, since: u64, at: u64, slice: Slice) {
+        let age = i64::try_from(at.saturating_sub(since) / 1_000_000).unwrap_or(i64::MAX);
+        let anr_ms = i64::try_from(self.limits.anr_ms).unwrap_or(i64::MAX);
+        let Stack { text, key, cost_ms } = slice.finish(at, age.max(anr_ms));
+        if self.limits.too_late_ms > 0
+            && cost_ms >= i64::try_from(self.limits.too_late_ms).unwrap_or(i64::MAX)
+        {
+            return;
+        }
+        let java = self.java_stack(since, at, StackStyle::Simple);
+        let (scene, foreground) = (self.scene_at(at), self.foreground(since, at));
+        let snapshot = self.sections.snapshot(since, at).cloned().unwrap_or_default();
+        let Snapshot { priority, nice, dalvik_kib, native_kib, vm_kib, .. } = snapshot;
+        let issue = Issue::Anr {
+            cost_ms,
+            scene: &scene,
+            stack: &text,
+            key: &key,
+            thread_stack: &java,
+            foreground,
+            priority: Priority { priority: priority.unwrap_or(0), nice: nice.unwrap_or(0) },
+            memory: Memory {
+                dalvik_heap: dalvik_kib.unwrap_or(0),
+                native_heap: native_kib.unwrap_or(0),
+                vm_size: vm_kib.unwrap_or(0),
+            },
+        };
+        self.tell(at, &issue);
+    }
+
+    fn signal_anr(&mut self, anr: &Anr) {
+        let stack = self.java_stack(anr.since, anr.detected, StackStyle::Whole);
+        let foreground = anr.verdict.as_ref().and_then(|verdict| verdict.foreground);
+        let foreground = foreground.unwrap_or_else(|| self.foreground(anr.since, anr.detected));
+        let scene = self.scene_at(anr.detected);
+        let issue =
+            Issue::SignalAnr { native_backtrace: false, scene: &scene, thread_stack: &stack, foreground };
+        self.tell(anr.detected, &issue);
+    }
+
+    fn java_stack(&self, since: u64, at: u64, style: StackStyle) -> String {
+        let keys = self.stack.frames().iter().map(|open| open.key);
+        let mut open: Vec<u32> = keys.filter(|key| ids::is_method(*key)).collect();
+        open.drain(..open.len().saturating_sub(MAX_OPEN));
+        stack_at(&self.sections, self.names, (since, at), &open, (style, self.rules))
+    }
+
+    fn foreground(&self, since: u64, at: u64) -> bool {
+        let said = self.sections.snapshot(since, at).and_then(|snapshot| snapshot.foreground);
+        // A window with the focus is in the foreground.
+        said.unwrap_or_else(|| self.frames.scene_at(at).0 != 0)
+    }
+
+    fn text(&self, id: trace_format::TextId) -> String {
+        self.recording.texts().get(id).map(|text| clean(text).into_owned()).unwrap_or_default()
+    }
+
+    fn scene_at(&self, at: u64) -> String {
+        let said = self.sections.snapshots.iter().find(|s| s.at == at).and_then(|s| s.scene.clone());
+        said.unwrap_or_else(|| self.text(self.frames.scene_at(at)))
+    }
+
+    fn tell(&mut self, at: u64, issue: &Issue<'_>) {
+        if self.told.len() >= MAX_ISSUES {
+            return;
+        }
+        let n = self.clocks.partition_point(|clock| clock.boottime <= at).max(1);
+        let clock = self.clocks.get(n - 1).copied().unwrap_or_default();
+        let real = i128::from(clock.realtime) + i128::from(at) - i128::from(clock.boottime);
+        let time_ms = i64::try_from(real / 1_000_000).unwrap_or(0);
+        let envelope = Envelope { process: &self.process, time_ms, device: Device::UNKNOWN };
+        self.told.push((at, issue.to_json(&envelope)));
+    }
+}

@@ -1,0 +1,316 @@
+//! What is known of a hang, in the terms of the table.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use trace_format::event::{Clocks, Usage, WaitKind};
+
+use super::dumped::Dumped;
+use super::place::{Doing, doing, is_own, parts};
+use super::{CauseKind, Evidence};
+use crate::dump::Dump;
+use crate::report::history::Before;
+use crate::report::{FrameKind, Hang, Sections, Snapshot, StackSample, seconds};
+
+/// All waits of one kind for one thing, in the message that hung.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::report) struct WaitSum {
+    /// Which kind.
+    pub kind: WaitKind,
+    /// The lock's class, or what was called.
+    pub what: Option<String>,
+    /// Who held the lock, in words, where that is known.
+    pub holder: Option<String>,
+    /// When the first one began.
+    pub since: u64,
+    /// How often.
+    pub count: u64,
+    /// How long all took, ns.
+    pub total: u64,
+}
+
+/// What samples of main's stack show.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Sampled {
+    pub(super) samples: u64,
+    /// How many were at such a place.
+    pub(super) doing: Vec<(Doing, u64)>,
+    /// The innermost method at the most frequent of these places.
+    pub(super) top: Option<String>,
+    /// The app's own method that is in most of them, the innermost of equals.
+    pub(super) own: Option<(String, u64)>,
+}
+
+/// Looks at what main used of the processor.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Looks {
+    pub(super) ran: u64,
+    pub(super) waited: u64,
+    pub(super) looked: u64,
+    /// How much of that ended with main in uninterruptible sleep.
+    pub(super) uninterruptible: u64,
+    /// The longest time between two looks in which main neither ran nor waited: when it began, and how long it was.
+    pub(super) gap: (u64, u64),
+}
+
+/// What is known.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Facts {
+    /// When somebody noticed, or the last moment.
+    pub(super) asked: u64,
+    /// Begin of the hang; `asked` if main did not hang.
+    pub(super) since: u64,
+    /// Whether there is a hang at all, and whether an ANR.
+    pub(super) hung: bool,
+    pub(super) anr: bool,
+    /// Why the process said that it was somebody else's ANR.
+    pub(super) others: Option<(u64, String)>,
+    pub(super) message: Option<String>,
+    /// The innermost recorded method that was open for half of the hang, and since when.
+    pub(super) method: Option<(String, u64)>,
+    /// Events of main's in the hang, and when the last one was.
+    pub(super) events: (u64, u64),
+    pub(super) waits: Vec<WaitSum>,
+    pub(super) looks: Looks,
+    /// How long the device slept in the hang, ns.
+    pub(super) slept: u64,
+    /// The five seconds before somebody noticed.
+    pub(super) before: Before,
+    pub(super) dump: Option<(u64, Dumped)>,
+    pub(super) sampled: Sampled,
+    pub(super) snapshot: Option<Snapshot>,
+}
+
+/// Whether `part` is at least half of `whole`, of numbers that a file may have made large.
+pub(super) fn is_half(part: u64, whole: u64) -> bool {
+    part >= whole.div_ceil(2)
+}
+
+/// A sum of looks at main.
+fn looks(usage: &[(u64, Usage)], from: u64, to: u64) -> Looks {
+    let mut sum = Looks::default();
+    let within = usage.iter().filter(|(at, _)| (from..=to).contains(at));
+    for pair in within.collect::<Vec<_>>().windows(2) {
+        let [(begin, a), (end, b)] = pair else { continue };
+        let looked = end.saturating_sub(*begin);
+        let (ran, waited) = (b.ran.saturating_sub(a.ran), b.waited.saturating_sub(a.waited));
+        sum.ran = sum.ran.saturating_add(ran);
+        sum.waited = sum.waited.saturating_add(waited);
+        sum.looked = sum.looked.saturating_add(looked);
+        if b.state == b'D' {
+            sum.uninterruptible = sum.uninterruptible.saturating_add(looked);
+        }
+        let still = looked.saturating_sub(ran).saturating_sub(waited);
+        // Whoever is frozen neither sleeps nor runs, and nobody looks either.
+        if b.state == b'R' && still > sum.gap.1 {
+            sum.gap = (*begin, still);
+        }
+    }
+    sum
+}
+
+/// How long the device slept between two moments: BOOTTIME goes on, MONOTONIC does not.
+fn slept(clocks: &[Clocks], from: u64, to: u64) -> u64 {
+    let ahead = |c: &Clocks| c.boottime.saturating_sub(c.monotonic);
+    let before = clocks.iter().filter(|c| c.boottime <= from).map(ahead).next_back();
+    let within = clocks.iter().filter(|c| (from..=to).contains(&c.boottime));
+    let (mut least, mut most) = (before, before);
+    for clock in within {
+        least = Some(least.map_or(ahead(clock), |l| l.min(ahead(clock))));
+        most = Some(most.map_or(ahead(clock), |m| m.max(ahead(clock))));
+    }
+    most.unwrap_or(0) - least.unwrap_or(0)
+}
+
+fn sampled<'a>(samples: impl Iterator<Item = &'a StackSample>) -> Sampled {
+    let mut found = Sampled::default();
+    let mut by_place: HashMap<String, (Doing, u64)> = HashMap::new();
+    let mut own: HashMap<&str, (u64, u64)> = HashMap::new();
+    for sample in samples {
+        found.samples += 1;
+        let frames = || sample.frames.iter().map(|line| line.split_once('(').unwrap_or((line, "")));
+        if let Some((name, place)) = frames().next() {
+            let (class, method) = parts(name);
+            let entry = by_place
+                .entry(name.to_owned())
+                .or_insert((doing(class, method, place.starts_with("Native")), 0));
+            entry.1 += 1;
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        for (depth, (name, _)) in frames().enumerate() {
+            if is_own(parts(name).0) && !seen.contains(&name) && seen.len() < 64 {
+                seen.push(name);
+                let entry = own.entry(name).or_insert((0, 0));
+                *entry = (entry.0 + 1, entry.1 + depth as u64);
+            }
+        }
+    }
+    for (doing, count) in by_place.values() {
+        match found.doing.iter_mut().find(|(known, _)| known == doing) {
+            Some((_, sum)) => *sum += count,
+            None => found.doing.push((*doing, *count)),
+        }
+    }
+    found.doing.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut tops: Vec<_> = by_place.into_iter().collect();
+    tops.sort_by(|(a, (_, n)), (b, (_, m))| m.cmp(n).then(a.cmp(b)));
+    found.top = tops.into_iter().next().map(|(name, _)| name);
+    // In most samples, and of those the innermost.
+    let best = own.iter().max_by_key(|(name, (count, depth))| (*count, std::cmp::Reverse((*depth, **name))));
+    found.own = best.map(|(name, (count, _))| ((*name).to_owned(), *count));
+    found
+}
+
+impl Facts {
+    /// What a thread dump alone tells of the process `pid`, or of the first one that has a main thread.
+    #[must_use]
+    pub fn of_dump(dump: &Dump, pid: Option<u32>) -> Self {
+        let dump = Dumped::of(dump, pid).map(|dumped| (0, dumped));
+        Self { hung: true, anr: true, dump, ..Self::default() }
+    }
+
+    /// Nothing but when somebody noticed, and that.
+    pub(in crate::report) fn new(asked: u64, anr: bool, others: Option<(u64, String)>) -> Self {
+        Self { asked, since: asked, anr, others, ..Self::default() }
+    }
+
+    /// With what is open on main when somebody asked.
+    pub(in crate::report) fn set_hang(&mut self, hang: &Hang) {
+        self.hung = true;
+        (self.since, self.asked) = (hang.since, hang.at);
+        self.message.clone_from(&hang.message);
+        let long = |since: u64| hang.at.saturating_sub(since) >= hang.at.saturating_sub(hang.since) / 2;
+        let methods = || hang.stack.iter().rev().filter(|f| f.kind == FrameKind::Method);
+        let method = methods().find(|f| long(f.since)).or_else(|| methods().next());
+        self.method = method.map(|f| (f.name.clone(), f.since));
+    }
+
+    /// With the waits of the message that hung.
+    pub(in crate::report) fn set_waits(&mut self, waits: Vec<WaitSum>) {
+        self.waits = waits;
+    }
+
+    /// With what ran in the seconds before.
+    pub(in crate::report) fn set_before(&mut self, before: Before) {
+        self.before = before;
+    }
+
+    /// With how many events the open message has, and when the last one was.
+    pub(in crate::report) fn set_events(&mut self, events: u64, last: u64) {
+        self.events = (events, last);
+    }
+
+    /// With the looks at main, and how long the device slept, until `until`.
+    pub(in crate::report) fn set_looks(&mut self, usage: &[(u64, Usage)], until: u64) {
+        self.looks = looks(usage, self.since, until);
+    }
+
+    /// With the clocks that were read.
+    pub(in crate::report) fn set_slept(&mut self, clocks: &[Clocks], until: u64) {
+        self.slept = slept(clocks, self.since, until);
+    }
+
+    /// With what the monitors and the system left.
+    pub(in crate::report) fn set_sections(&mut self, sections: &Sections, until: u64, pid: u32) {
+        self.sampled = sampled(sections.samples_within(self.since, until));
+        self.snapshot = sections.snapshot(self.since, until).cloned();
+        // A dump is written after it was asked for, and tells of that moment.
+        let texts = sections.dumps.iter().filter(|(at, _)| *at >= self.since && *at <= until);
+        let exits = sections.exits.iter().map(|(_, text)| (0, text)).filter(|_| self.anr);
+        for (at, text) in texts.map(|(at, text)| (*at, text)).chain(exits) {
+            let dump = Dump::read(Path::new("dump"), text.as_bytes()).ok();
+            let dumped = dump.and_then(|dump| Dumped::of(&dump, (pid > 0).then_some(pid)));
+            if let Some(dumped) = dumped {
+                self.dump = Some((at, dumped));
+                return;
+            }
+        }
+    }
+
+    pub(super) fn duration(&self) -> u64 {
+        self.asked.saturating_sub(self.since)
+    }
+
+    /// The longest sum of waits of these kinds, if it is at least half of the hang.
+    pub(super) fn mostly_waited(&self, fits: impl Fn(&WaitSum) -> bool) -> Option<&WaitSum> {
+        let longest = self.waits.iter().filter(|sum| fits(sum)).max_by_key(|sum| sum.total)?;
+        (longest.total > 0 && is_half(longest.total, self.duration())).then_some(longest)
+    }
+
+    /// What half of the samples, or the dump, show main doing.
+    pub(super) fn seen_doing(&self, what: Doing) -> Option<Evidence> {
+        let Sampled { samples, doing, top, .. } = &self.sampled;
+        if *samples > 0 {
+            let count = doing.iter().find(|(doing, _)| *doing == what).map_or(0, |(_, count)| *count);
+            let top = top.as_deref().unwrap_or("?");
+            return (is_half(count, *samples)).then(|| {
+                Evidence::new(0, format!("{count} of {samples} samples of main's stack are in {top}"))
+            });
+        }
+        let (at, dump) = self.dump.as_ref().filter(|(_, dump)| dump.doing == Some(what))?;
+        let state = if dump.state.is_empty() { "" } else { &dump.state };
+        let place = dump.top.as_deref().or(dump.native.as_deref()).unwrap_or("?");
+        Some(Evidence::new(*at, format!("the dump shows main {state} in {place}")))
+    }
+
+    /// What main was in, in words.
+    pub(super) fn was_in(&self) -> Option<Evidence> {
+        let (name, since) = self.method.as_ref()?;
+        let took = seconds(self.asked.saturating_sub(*since));
+        Some(Evidence::new(*since, format!("{name} was open for {took}")))
+    }
+
+    /// What main used of the processor, in words.
+    pub(super) fn used(&self) -> Option<Evidence> {
+        let Looks { ran, waited, looked, .. } = self.looks;
+        let text = format!(
+            "of {} looked at main ran {} and waited {} for a processor",
+            seconds(looked),
+            seconds(ran),
+            seconds(waited)
+        );
+        (looked > 0).then(|| Evidence::new(0, text))
+    }
+
+    /// What reports of this cause are grouped by.
+    pub(super) fn root(&self, cause: CauseKind) -> Option<String> {
+        let recorded = self.method.as_ref().map(|(name, _)| name.clone());
+        let sampled = self.sampled.own.as_ref().map(|(name, _)| name.clone());
+        let dumped = self.dump.as_ref().and_then(|(_, d)| d.own.clone().or_else(|| d.top.clone()));
+        let method = || recorded.or(sampled).or(dumped);
+        match cause {
+            CauseKind::MessageStorm => self.before.kinds.first().map(|kind| kind.name.clone()),
+            CauseKind::SomebodyElses => None,
+            CauseKind::FrozenProcess => self.message.clone(),
+            _ => method().or_else(|| self.message.clone()),
+        }
+    }
+
+    /// Why nothing can be said.
+    pub(super) fn what_is_missing(&self) -> Vec<Evidence> {
+        let mut told = Vec::new();
+        let mut say = |text: &str| told.push(Evidence::new(0, text.to_owned()));
+        let idle = self.dump.as_ref().is_some_and(|(_, dump)| dump.doing == Some(Doing::Idle));
+        if !self.hung && !self.anr {
+            say("nothing hung");
+        } else if idle
+            || (!self.hung && self.before.busy < self.before.to.saturating_sub(self.before.from) / 5)
+        {
+            say(
+                "main had nothing to do when the system asked: it had gone on, or it was not main that was waited for",
+            );
+        } else {
+            if self.method.is_none() {
+                say("no instrumented method was open");
+            }
+            if self.looks.looked == 0 {
+                say("nobody looked whether main ran");
+            }
+            if self.dump.is_none() && self.sampled.samples == 0 {
+                say("there is neither a dump nor a sample of main's stack");
+            }
+        }
+        told.extend(self.used());
+        told
+    }
+}

@@ -1,0 +1,165 @@
+//! The parts of the page around the hang: why, what ran before, starts, and the five answers.
+
+use std::fmt::{self, Formatter};
+
+use trace_format::event::WaitKind;
+
+use super::text::{moment, times};
+use super::{Before, Cause, Report, StartFact, seconds};
+use crate::model::{clean, confidence_name};
+
+/// Facts of a cause, kinds of messages and starts that are listed.
+const LISTED: usize = 5;
+
+/// What everybody asks of a hang, answered in a line each.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answers {
+    /// What hung: the method or wait that main was in.
+    pub what: String,
+    /// How long, and whether it ended.
+    pub how_long: String,
+    /// Under which message.
+    pub message: String,
+    /// Who held what main waited for.
+    pub holder: String,
+    /// What to look at next.
+    pub next: String,
+}
+
+impl Answers {
+    /// The five, with their questions.
+    #[must_use]
+    pub fn rows(&self) -> [(&'static str, &str); 5] {
+        [
+            ("what hung", &self.what),
+            ("how long", &self.how_long),
+            ("under which message", &self.message),
+            ("who held what", &self.holder),
+            ("what to look at next", &self.next),
+        ]
+    }
+}
+
+impl Report {
+    /// The five answers; without a hang or a cause there are none.
+    #[must_use]
+    pub fn answers(&self) -> Option<Answers> {
+        let next = self.cause.as_ref().map_or("", |cause| cause.kind.next()).to_owned();
+        let Some(hang) = &self.hang else {
+            let cause = self.cause.as_ref()?;
+            return Some(Answers {
+                what: format!("main did not hang in one message: {}", cause.kind.word()),
+                how_long: format!(
+                    "the messages of {} took {}",
+                    seconds(self.before.to - self.before.from),
+                    seconds(self.before.busy)
+                ),
+                message: self.before.kinds.first().map_or("none", |kind| &kind.name).to_owned(),
+                holder: "main waited for nobody".to_owned(),
+                next,
+            });
+        };
+        let root = self.cause.as_ref().and_then(|cause| cause.root.clone());
+        let what =
+            hang.method().map(|m| m.name.clone()).or(root).unwrap_or_else(|| "no recorded method".to_owned());
+        let holder = match &hang.wait {
+            Some(wait) => {
+                let class = wait.class.as_deref().unwrap_or("an object of unknown class");
+                match (&wait.holder, wait.kind) {
+                    (Some(holder), _) => {
+                        format!(
+                            "thread \"{}\" held the lock of {class}, and {}",
+                            holder.name,
+                            does(super::text::doing(holder))
+                        )
+                    }
+                    (None, WaitKind::Monitor) => format!("somebody unknown held the lock of {class}"),
+                    (None, WaitKind::Blocking) => format!("nobody: main was in {class}"),
+                    (None, _) => format!("nobody known: main waited on {class}"),
+                }
+            }
+            None => "main waited for nobody that was recorded".to_owned(),
+        };
+        let ended = if hang.ended { "then it went on" } else { "to the last moment recorded" };
+        Some(Answers {
+            what,
+            how_long: format!("{}, {ended}", seconds(hang.duration())),
+            message: hang.message.clone().unwrap_or_else(|| "not recorded".to_owned()),
+            holder,
+            next,
+        })
+    }
+}
+
+/// `which was in X` as a sentence's end.
+fn does(doing: String) -> String {
+    doing.strip_prefix("which ").map_or_else(|| doing.clone(), str::to_owned)
+}
+
+pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> fmt::Result {
+    let word = cause.kind.word().replace('-', " ");
+    writeln!(f, "  cause       {word} ({}): {}", confidence_name(cause.confidence), cause.rule)?;
+    for evidence in cause.evidence.iter().take(LISTED) {
+        let at = evidence.at.map_or_else(String::new, |at| format!("{}: ", moment(r, at)));
+        writeln!(f, "              {at}{}", clean(&evidence.text))?;
+    }
+    if !cause.also.is_empty() {
+        let also: Vec<String> = cause.also.iter().map(|kind| kind.word().replace('-', " ")).collect();
+        writeln!(f, "              also possible: {}", also.join(", "))?;
+    }
+    writeln!(f, "  look at     {}", cause.kind.next())
+}
+
+/// What ran in the seconds before.
+pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Result {
+    if before.messages == 0 {
+        return Ok(());
+    }
+    writeln!(f, "  {} took {} together", times(before.messages, "message"), seconds(before.busy))?;
+    for kind in before.kinds.iter().take(LISTED) {
+        writeln!(
+            f,
+            "  {:>10}  {} of {}, the longest {}",
+            seconds(kind.total),
+            kind.count,
+            kind.name,
+            seconds(kind.longest)
+        )?;
+    }
+    Ok(())
+}
+
+/// How the process and its pages started.
+pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
+    if r.starts.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "\nSTARTS")?;
+    for start in r.starts.iter().take(LISTED * 2) {
+        let StartFact { kind, activity, begin, application_end, first_draw, grade, .. } = start;
+        let took = |to: u64| seconds(to.saturating_sub(*begin));
+        let mut parts = Vec::new();
+        if *application_end > 0 {
+            parts.push(format!("application {}", took(*application_end)));
+        }
+        if *first_draw > 0 {
+            parts.push(format!("first draw {}", took(*first_draw)));
+        }
+        if let Some(grade) = grade {
+            parts.push(clean(grade).into_owned());
+        }
+        let activity = activity.as_deref().map_or_else(String::new, |a| format!("  {}", clean(a)));
+        let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        writeln!(
+            f,
+            "  {:>10}  at {}  {}{activity}{parts}",
+            seconds(start.duration()),
+            moment(r, *begin),
+            clean(kind)
+        )?;
+    }
+    if let Some(more) = r.starts.len().checked_sub(LISTED * 2).filter(|n| *n > 0) {
+        writeln!(f, "  and {more} more")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! The report as JSON. `docs/report-schema.json` says what every key means, and `docs/reports.md` what may change.
+
+use serde_json::{Value, json};
+use trace_format::event::WaitKind;
+use trace_format::layout::State;
+
+use super::{Before, Cause, Frame, FrameKind, Hang, Report, StartFact, WaitFact};
+use crate::model::{Anr, Detector};
+
+/// The version of the schema. Its first number changes when a key changes its meaning or goes.
+pub const SCHEMA_VERSION: &str = "1.0";
+
+/// Frames of a stack, and ANRs and captures, that are told.
+const MAX_FRAMES: usize = 512;
+const MAX_LISTED: usize = 1024;
+
+fn kind(kind: FrameKind) -> &'static str {
+    match kind {
+        FrameKind::Method => "method",
+        FrameKind::Message => "message",
+        FrameKind::Frame => "frame",
+        FrameKind::Wait => "wait",
+        FrameKind::Span => "span",
+    }
+}
+
+/// The word for a kind of wait.
+pub(crate) fn wait_word(kind: WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Monitor => "monitor",
+        WaitKind::ObjectWait => "object-wait",
+        WaitKind::Park => "park",
+        WaitKind::Sleep => "sleep",
+        WaitKind::Join => "join",
+        WaitKind::Blocking => "blocking",
+    }
+}
+
+fn stack(frames: &[Frame]) -> Value {
+    let told = frames.iter().rev().take(MAX_FRAMES);
+    told.map(|f| json!({"kind": kind(f.kind), "name": f.name, "since_ns": f.since})).collect()
+}
+
+fn wait(wait: &WaitFact) -> Value {
+    let holder = wait.holder.as_ref().map(|holder| {
+        json!({"name": holder.name, "tid": holder.tid, "stack": stack(&holder.stack), "last_left": holder.last_left,
+            "waits_for": holder.waits_for.as_ref().map(|(lock, owner)| json!({"lock": lock, "owner": owner}))})
+    });
+    // A number would lose bits on its way through JSON.
+    let lock = (wait.lock > 0).then(|| format!("0x{:x}", wait.lock));
+    json!({"kind": wait_word(wait.kind), "since_ns": wait.since, "class": wait.class, "lock": lock, "holder": holder})
+}
+
+fn hang(hang: &Hang) -> Value {
+    let processor = hang.processor.as_ref().map(|p| {
+        json!({"mostly": p.mostly(), "looked_ns": p.looked(), "ran_ns": p.ran, "waited_ns": p.waited,
+            "voluntary_switches": p.voluntary, "involuntary_switches": p.involuntary})
+    });
+    json!({
+        "message": hang.message,
+        "since_ns": hang.since,
+        "until_ns": hang.until,
+        "duration_ns": hang.duration(),
+        "ended": hang.ended,
+        "stack_at_ns": hang.at,
+        "method": hang.method().map(|m| &m.name),
+        "stack": stack(&hang.stack),
+        "wait": hang.wait.as_ref().map(wait),
+        "processor": processor,
+    })
+}
+
+fn cause(cause: &Cause) -> Value {
+    let evidence = cause.evidence.iter().map(|e| json!({"at_ns": e.at, "text": e.text}));
+    json!({
+        "kind": cause.kind.word(),
+        "confidence": cause.confidence.word(),
+        "rule": cause.rule,
+        "evidence": evidence.collect::<Value>(),
+        "root": cause.root,
+        "also": cause.also.iter().map(|kind| kind.word()).collect::<Value>(),
+        "next": cause.kind.next(),
+    })
+}
+
+fn anr(anr: &Anr) -> Value {
+    let verdict = anr.verdict.as_ref().map(|v| {
+        let reasons = v.reasons.iter().map(|r| json!({"code": r.code, "text": r.text}));
+        json!({"outcome": v.outcome.word(), "confidence": v.confidence.word(), "reasons": reasons.collect::<Value>()})
+    });
+    json!({
+        "since_ns": anr.since,
+        "detected_ns": anr.detected,
+        "blocked_ns": anr.blocked(),
+        "recovered_ns": anr.recovered,
+        "detector": if matches!(anr.detector, Detector::Watchdog) { "watchdog" } else { "sigquit" },
+        "suspected": anr.suspected(),
+        "more_signals": anr.more_signals,
+        "verdict": verdict,
+    })
+}
+
+fn before(before: &Before) -> Value {
+    let kinds = before.kinds.iter();
+    let kinds = kinds
+        .map(|k| json!({"name": k.name, "count": k.count, "total_ns": k.total, "longest_ns": k.longest}));
+    json!({"from_ns": before.from, "to_ns": before.to, "messages": before.messages, "busy_ns": before.busy,
+        "kinds": kinds.collect::<Value>()})
+}
+
+fn start(start: &StartFact) -> Value {
+    let known = |at: u64| (at > 0).then_some(at);
+    json!({"kind": start.kind, "activity": start.activity, "begin_ns": start.begin, "duration_ns": start.duration(),
+        "application_end_ns": known(start.application_end), "end_ns": known(start.end),
+        "first_draw_ns": known(start.first_draw), "splash_end_ns": known(start.splash_end), "grade": start.grade})
+}
+
+impl Report {
+    /// The report as JSON; `file` is what it is called there.
+    #[must_use]
+    pub fn to_json(&self, file: &str) -> Value {
+        let state = match self.state {
+            Some(State::Open) => "open",
+            Some(State::Ended) => "ended",
+            Some(State::Disarmed) => "disarmed",
+            None => "unknown",
+        };
+        let answers = self.answers().map(|answers| {
+            json!({"what": answers.what, "how_long": answers.how_long, "message": answers.message,
+                "holder": answers.holder, "next": answers.next})
+        });
+        let slowest = self.slowest.iter();
+        let slowest =
+            slowest.map(|s| json!({"name": s.name, "since_ns": s.since, "duration_ns": s.duration}));
+        let captures = self.captures.iter().take(MAX_LISTED);
+        let captures = captures.map(|c| {
+            let outcome = c.verdict.as_ref().map(|v| v.outcome.word());
+            json!({"at_ns": c.at, "by_pid": c.sigquit.si_pid, "by_uid": c.sigquit.si_uid, "outcome": outcome})
+        });
+        let notices = self.notices.iter().map(|(at, text)| json!({"at_ns": at, "text": text}));
+        let (c, r) = (&self.counts, &self.recorder);
+        json!({
+            "schema": SCHEMA_VERSION,
+            "file": file,
+            "process": self.process,
+            "pid": self.pid,
+            "start": {"boottime_ns": self.start.boottime, "realtime_ns": self.start.realtime},
+            "first_ns": self.first,
+            "end_ns": self.end,
+            "state": state,
+            "hung": self.hung(),
+            "answers": answers,
+            "hang": self.hang.as_ref().map(hang),
+            "cause": self.cause.as_ref().map(cause),
+            "anrs": self.anrs.iter().take(MAX_LISTED).map(anr).collect::<Value>(),
+            "captures": captures.collect::<Value>(),
+            "before": before(&self.before),
+            "slowest": slowest.collect::<Value>(),
+            "starts": self.starts.iter().map(start).collect::<Value>(),
+            "counts": {"threads": c.threads, "words": c.words, "overwritten": c.overwritten, "methods": c.methods,
+                "messages": c.messages, "frames": c.frames},
+            "recorder": {"main_cost_percent": r.main_cost_percent, "all_cost_percent": r.all_cost_percent,
+                "clamped": r.clamped, "pauses": r.pauses.len(), "methods_off": r.off.len()},
+            "notices": notices.collect::<Value>(),
+            "warnings": self.warnings.iter().map(ToString::to_string).collect::<Value>(),
+        })
+    }
+}

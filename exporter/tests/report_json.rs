@@ -1,0 +1,105 @@
+//! The report as JSON fits its written schema, and answers five questions of five recordings as expected.
+
+mod common;
+mod scenario;
+mod schema;
+
+use std::path::Path;
+
+use common::{stalled, verdict};
+use exporter::Report;
+use serde_json::{Value, json};
+use trace_format::Recording;
+use trace_format::section::SectionKind;
+use trace_format::verdict::Outcome;
+
+fn schema() -> Value {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/report-schema.json");
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
+fn of_case(name: &str) -> Report {
+    let (cases, _) = scenario::cases(include_str!("data/causes.txt"));
+    let case = cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("no case {name}"));
+    let (recording, map) = scenario::recording(case);
+    Report::build(Path::new(name), &recording, &map).unwrap()
+}
+
+#[test]
+fn every_report_fits_the_written_schema() {
+    let schema = schema();
+    let (cases, _) = scenario::cases(include_str!("data/causes.txt"));
+    let mut reports: Vec<Value> = cases.iter().map(|case| of_case(&case.name).to_json(&case.name)).collect();
+    let start = "kind=cold\nactivity=a.Main\nbegin=100000000000\napplication_end=100400000000\nend=101000000000\ngrade=good\n";
+    let full = stalled()
+        .section(SectionKind::Verdict, &verdict(Outcome::Anr, true).encode())
+        .section(SectionKind::Startup, start.as_bytes());
+    let recording = Recording::open(full.build()).unwrap();
+    let report = Report::build(Path::new("a"), &recording, &common::map()).unwrap();
+    assert!(
+        report
+            .to_string()
+            .contains("STARTS\n     1.000 s  at +0.000 s  cold  a.Main (application 400.0 ms, good)\n"),
+        "{report}"
+    );
+    reports.push(report.to_json("a"));
+    let document = json!({"schema": exporter::report::SCHEMA_VERSION, "reports": reports});
+    schema::check(&schema, &document).unwrap();
+    // The check can fail.
+    for (path, value) in [
+        ("/reports/0/pid", json!("x")),
+        ("/reports/0/hang/stack/0/kind", json!("x")),
+        ("/reports", json!({})),
+    ] {
+        let mut bad = document.clone();
+        *bad.pointer_mut(path).unwrap() = value;
+        assert!(schema::check(&schema, &bad).is_err(), "{path}");
+    }
+    let mut less = document.clone();
+    less["reports"][0].as_object_mut().unwrap().remove("cause");
+    assert!(schema::check(&schema, &less).is_err());
+}
+
+/// Every key that a report has is one that the schema explains.
+#[test]
+fn the_schema_knows_every_key() {
+    let mut closed = schema();
+    close(&mut closed);
+    let document = json!({"schema": "1.0", "reports": [of_case("lock-in-a-circle").to_json("x")]});
+    schema::check(&closed, &document).unwrap();
+}
+
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(additional) = map.get_mut("additionalProperties") {
+                *additional = json!(false);
+            }
+            map.values_mut().for_each(close);
+        }
+        Value::Array(values) => values.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+#[test]
+fn five_recordings_answer_five_questions() {
+    let expected = include_str!("data/answers.txt");
+    let lines: Vec<&str> = expected.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut asked = 0;
+    for block in lines.split(|line| line.is_empty()).filter(|block| !block.is_empty()) {
+        let report = of_case(block[0]);
+        let answers = report.answers().unwrap();
+        let rows: Vec<&str> = answers.rows().iter().map(|(_, answer)| *answer).collect();
+        assert_eq!(rows, block[1..], "{}", block[0]);
+        // And the page says so to whoever reads only that.
+        let page = report.to_string();
+        for part in [rows[2], rows[4], rows[1].split(',').next().unwrap()] {
+            let part = part.strip_prefix("the messages of 6.050 s took ").unwrap_or(part);
+            assert!(page.contains(part), "{part:?} is not in\n{page}");
+        }
+        assert!(page.lines().count() < 60, "one page:\n{page}");
+        asked += 1;
+    }
+    assert_eq!(asked, 5);
+}

@@ -1,0 +1,242 @@
+//! Recordings told in words: the language of `data/causes.txt`, which explains it.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use exporter::MethodMap;
+use trace_format::event::{Clocks, Forward, Message, Sigquit, Stall, Usage, Wait, WaitKind};
+use trace_format::section::SectionKind;
+use trace_format::synth::RecordingBuilder;
+use trace_format::verdict::{Confidence, Counters, Outcome, Policy, Reason, Sender, Verdict};
+use trace_format::{Event, Recording, TextId};
+
+const S: f64 = 1e9;
+const START: u64 = 100_000_000_000;
+const PID: u32 = 42;
+
+/// One case.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    /// The word behind the name.
+    pub(crate) label: String,
+    lines: Vec<String>,
+}
+
+/// The cases of a file, and its other lines, split at blanks.
+pub(crate) fn cases(text: &str) -> (Vec<Case>, Vec<Vec<String>>) {
+    let (mut cases, mut others) = (Vec::new(), Vec::new());
+    for line in text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')) {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        match words[0].as_str() {
+            "case" => cases.push(Case { name: words[1].clone(), label: words[2].clone(), lines: Vec::new() }),
+            "repo" | "real" | "recording" => others.push(words),
+            _ => cases.last_mut().expect("a case comes first").lines.push(line.to_owned()),
+        }
+    }
+    (cases, others)
+}
+
+fn at(seconds: &str) -> u64 {
+    let seconds: f64 = seconds.parse().unwrap_or_else(|_| panic!("{seconds:?} is no time"));
+    START + (seconds * S).round() as u64
+}
+
+/// Begin of a message as an event tells it: 0 is none.
+fn since(seconds: &str) -> u64 {
+    if seconds == "0" { 0 } else { at(seconds) }
+}
+
+#[derive(Default)]
+struct Thread {
+    name: String,
+    events: Vec<(u64, Event)>,
+}
+
+/// The recording of a case, and the map of its methods.
+pub(crate) fn recording(case: &Case) -> (Recording<Vec<u8>>, MethodMap) {
+    let mut b = RecordingBuilder::new(PID, "com.acme").start(clocks(START, 0));
+    let mut methods: HashMap<String, u32> = HashMap::new();
+    let mut threads = vec![Thread { name: "main".to_owned(), ..Thread::default() }];
+    for line in &case.lines {
+        if let Some(name) = line.strip_prefix("thread ") {
+            threads.push(Thread { name: name.to_owned(), ..Thread::default() });
+        }
+    }
+    let uid = |threads: &[Thread], name: Option<&&str>| match name {
+        Some(name) => {
+            1 + threads.iter().position(|t| t.name == **name).expect("the owner is a thread") as u32
+        }
+        None => 0,
+    };
+    let mut service: Vec<(u64, Event)> = Vec::new();
+    let mut sections: Vec<(SectionKind, Vec<u8>)> = Vec::new();
+    let (mut current, mut alive) = (0, 0);
+    let mut sampling = (0.0, 0.0);
+    for line in &case.lines {
+        if let Some(text) = line.strip_prefix('|') {
+            sections
+                .last_mut()
+                .expect("a section comes first")
+                .1
+                .extend(format!("{}\n", text.strip_prefix(' ').unwrap_or(text)).bytes());
+            continue;
+        }
+        let w: Vec<&str> = line.split(' ').collect();
+        let mut method = |name: &str| {
+            let next = methods.len() as u32 + 1;
+            *methods.entry(name.to_owned()).or_insert(next)
+        };
+        let message = |b: &mut RecordingBuilder, w: &[&str]| {
+            let (callback, what) = match w[1].strip_prefix('#') {
+                Some(what) => (TextId(0), what.parse().unwrap()),
+                None => (b.text(w[1]), 0),
+            };
+            Event::MessageBegin(Message { target: b.text(w[0]), callback, what, ..Message::default() })
+        };
+        match w[0] {
+            "main" => current = 0,
+            "thread" => current = threads.iter().position(|t| t.name == w[1]).unwrap(),
+            "service" => {}
+            "alive" => alive = at(w[1]),
+            "verdict" => {
+                let Some((_, Event::Sigquit(sigquit))) = service.last() else {
+                    panic!("no signal before {line}")
+                };
+                sections.push((SectionKind::Verdict, verdict(*sigquit, w[1], &w[2..].join(" ")).encode()));
+            }
+            "snapshot" => sections.push((SectionKind::AnrSnapshot, Vec::new())),
+            "samples" => {
+                sampling = (w[1].parse().unwrap(), w[2].parse().unwrap());
+                sections.push((SectionKind::StackSamples, Vec::new()));
+            }
+            "dump" => sections.push((SectionKind::DumpText, at(w[1]).to_le_bytes().to_vec())),
+            "startup" => sections.push((SectionKind::Startup, Vec::new())),
+            "exit" => sections.push((SectionKind::ExitInformation, Vec::new())),
+            _ => {
+                let time = at(w[0]);
+                let events = &mut threads[current].events;
+                match w[1] {
+                    "message" => events.push((time, message(&mut b, &w[2..]))),
+                    "end" => events.push((time, Event::MessageEnd)),
+                    "enter" => events.push((time, Event::Enter(method(w[2])))),
+                    "exit" => events.push((time, Event::Exit(method(w[2])))),
+                    "wait" => {
+                        let kinds = ["monitor", "object-wait", "park", "sleep", "join", "blocking"];
+                        let kind = WaitKind::ALL[kinds.iter().position(|k| *k == w[2]).expect(line)];
+                        let class = b.text(w[3]);
+                        let owner = uid(&threads, w.get(4));
+                        let lock = u64::from(class.0);
+                        threads[current]
+                            .events
+                            .push((time, Event::WaitBegin(Wait { kind, owner, lock, class })));
+                    }
+                    "waitend" => events.push((time, Event::WaitEnd)),
+                    "idle" => events.push((time, Event::IdleBegin(b.text(w[2])))),
+                    "idleend" => events.push((time, Event::IdleEnd)),
+                    "counter" => events.push((time, Event::Counter(b.text(w[2]), w[3].parse().unwrap()))),
+                    "storm" => {
+                        let length = (w[3].parse::<f64>().unwrap() * S) as u64;
+                        let begin = message(&mut b, &w[4..]);
+                        for i in 0..w[2].parse::<u64>().unwrap() {
+                            events.push((time + i * length, begin));
+                            events.push((time + (i + 1) * length, Event::MessageEnd));
+                        }
+                    }
+                    "calls" => {
+                        let length = (w[3].parse::<f64>().unwrap() * S) as u64;
+                        let id = method(w[4]);
+                        for i in 0..w[2].parse::<u64>().unwrap() {
+                            events.push((time + i * length, Event::Enter(id)));
+                            events.push((time + (i + 1) * length, Event::Exit(id)));
+                        }
+                    }
+                    "stall" => service.push((time, Event::Stall(Stall { stuck_since: since(w[2]) }))),
+                    "recovered" => service.push((time, Event::Recovered(Stall { stuck_since: since(w[2]) }))),
+                    "sigquit" => service.push((time, Event::Sigquit(sigquit(time, since(w[2]))))),
+                    "clock" => {
+                        let slept = (w[2].parse::<f64>().unwrap() * S) as u64;
+                        service.push((time, Event::Clock(clocks(time, slept))));
+                    }
+                    "usage" => {
+                        let ns = |text: &str| (text.parse::<f64>().unwrap() * S) as u64;
+                        let usage = Usage {
+                            tid: PID,
+                            state: w[2].as_bytes()[0],
+                            ran: ns(w[3]),
+                            waited: ns(w[4]),
+                            ..Usage::default()
+                        };
+                        service.push((time, Event::Usage(usage)));
+                    }
+                    _ => panic!("{}: cannot tell {line:?}", case.name),
+                }
+            }
+        }
+    }
+    for (i, thread) in threads.into_iter().enumerate() {
+        let fill = |t: &mut trace_format::synth::ThreadBuilder| {
+            for (time, event) in thread.events {
+                t.event(time, event);
+            }
+        };
+        b = if i == 0 { b.main("main", fill) } else { b.thread(&thread.name, PID + i as u32, fill) };
+    }
+    b = b.service(|t| {
+        for (time, event) in service {
+            t.event(time, event);
+        }
+    });
+    for (kind, mut payload) in sections {
+        if kind == SectionKind::StackSamples {
+            payload = samples(&payload, sampling);
+        }
+        b = b.section(kind, &payload);
+    }
+    let lines: Vec<String> = methods
+        .iter()
+        .map(|(name, id)| {
+            let (class, method) = name.rsplit_once('.').unwrap();
+            format!("{id},1,{class} {method} ()V")
+        })
+        .collect();
+    let map = MethodMap::parse(Path::new("map"), lines.join("\n").into_bytes()).unwrap();
+    (Recording::open(b.last_alive(alive).build()).unwrap(), map)
+}
+
+/// A new sample begins where a frame is one that began a sample before, or at the first frame of a class that the last
+/// sample's innermost frame is not below.
+fn samples(frames: &[u8], (from, step): (f64, f64)) -> Vec<u8> {
+    let text = std::str::from_utf8(frames).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    // Every sample ends with the same outermost frame.
+    let last = lines.last().unwrap();
+    let mut out = String::new();
+    for (i, sample) in lines.split_inclusive(|line| line == last).enumerate() {
+        let time = at(&format!("{}", from + step * i as f64));
+        out.push_str(&format!("@{time} 0\n{}\n", sample.join("\n")));
+    }
+    out.into_bytes()
+}
+
+fn clocks(boottime: u64, slept: u64) -> Clocks {
+    Clocks { boottime, monotonic: boottime - slept, realtime: 1_700_000_000_000_000_000 + boottime }
+}
+
+fn sigquit(sensed: u64, stuck_since: u64) -> Sigquit {
+    Sigquit { sensed, si_code: 0, si_pid: 1234, si_uid: 1000, forward: Forward::Catcher, stuck_since }
+}
+
+fn verdict(sigquit: Sigquit, outcome: &str, why: &str) -> Verdict {
+    Verdict {
+        sigquit,
+        reconsidered: true,
+        policy: Policy::Anrscope,
+        outcome: Outcome::of_word(outcome).unwrap(),
+        confidence: Confidence::High,
+        sender: Sender::System,
+        foreground: Some(true),
+        counters: Counters::default(),
+        reasons: vec![Reason { code: "made".to_owned(), text: why.to_owned() }],
+    }
+}
