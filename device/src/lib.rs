@@ -20,6 +20,7 @@ mod quote;
 mod server;
 mod shell;
 mod sync;
+mod system_trace;
 mod wire;
 
 pub use app::{App, Place, Remote, Shelf};
@@ -30,3 +31,4 @@ pub use quote::quote;
 pub use server::{Listed, Server, Source, find_adb};
 pub use shell::{LONGEST_TEXT, ShellPacket, ShellReader};
 pub use sync::{Entry, Stat, Sync};
+pub use system_trace::SystemTrace;

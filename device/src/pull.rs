@@ -78,13 +78,34 @@ pub fn pull(
         return Err(Error::link(format!("pulling {:?}", remote.name), Fault::Malformed("not a plain name")));
     }
     fs::create_dir_all(folder).map_err(|source| Error::File { path: folder.into(), source })?;
-    let original = prepare(app, remote)?;
-    let result = fetch(app, remote, &original, folder, told);
+    let original = prepare(app, remote, false)?;
+    let mut result = fetch_and_remove(app, remote, &original, folder, told);
+    if matches!(result, Err(Error::WrongSum { .. })) && !original.copied && remote.sum.is_none() {
+        // Perhaps a process writes to it that its name does not tell.
+        let again = prepare(app, remote, true)?;
+        if (again.sum, again.size) != (original.sum, original.size) {
+            result = fetch_and_remove(app, remote, &again, folder, told);
+        } else if again.copied {
+            remove(app, remote.place, &again.name);
+        }
+    }
+    result
+}
+
+fn fetch_and_remove(
+    app: &App,
+    remote: &Remote,
+    original: &Original,
+    folder: &Path,
+    told: &mut dyn FnMut(Step<'_>),
+) -> Result<Pulled, Error> {
+    let result = fetch(app, remote, original, folder, told);
     let left = if original.copied { remove(app, remote.place, &original.name) } else { None };
     result.map(|pulled| Pulled { left_behind: left, ..pulled })
 }
 
-fn prepare(app: &App, remote: &Remote) -> Result<Original, Error> {
+/// Says what is to be read. A copy is made of what a living process writes to, and if `changes`.
+fn prepare(app: &App, remote: &Remote, changes: bool) -> Result<Original, Error> {
     if let Some(sum) = remote.sum {
         // A provider gives out what does not change.
         return Ok(Original {
@@ -97,7 +118,11 @@ fn prepare(app: &App, remote: &Remote) -> Result<Original, Error> {
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
     let copy = format!(".pull-{:x}-{now:x}", std::process::id());
-    let lives = remote.pid().map_or_else(|| "false".to_owned(), |pid| format!("[ -d /proc/{pid} ]"));
+    let lives = match remote.pid() {
+        _ if changes => "true".to_owned(),
+        Some(pid) => format!("[ -d /proc/{pid} ]"),
+        None => "false".to_owned(),
+    };
     // Copies that an interrupted pull could not remove any more go now.
     let script = format!(
         "find . -name '.pull-*' -mmin +60 -exec rm -f '{{}}' ';' 2>/dev/null; \

@@ -4,6 +4,7 @@
 //! system/bin/*              the programs, scripts over the files below
 //! props                     `name=value` lines for getprop
 //! users                     user ids, one a line
+//! system.pftrace            what perfetto writes
 //! full                      if it is there the disk is full
 //! page-size                 what getconf says
 //! data/app/PACKAGE/         an installed app: `debuggable`, `users`, `component`, `lib/*.so`, `start` (run by am)
@@ -27,6 +28,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("dumpsys", include_str!("programs/dumpsys")),
     ("getconf", include_str!("programs/getconf")),
     ("getprop", include_str!("programs/getprop")),
+    ("perfetto", include_str!("programs/perfetto")),
     ("pidof", include_str!("programs/pidof")),
     ("pm", include_str!("programs/pm")),
     ("run-as", include_str!("programs/run-as")),
