@@ -28,8 +28,8 @@ Examples:
     anrscope device watch com.example.app -o anrs --once --for 3600
 
 Exit status:
-    0  ended by Ctrl-C or by --for; with --once: there was an ANR
-    1  the device could not be reached; with --once: there was no ANR
+    0  ended by Ctrl-C or by --for; with --once or --count: there were so many ANRs
+    1  the device could not be reached; with --once or --count: there were fewer
     2  the command line is wrong
 "
 )]
@@ -45,6 +45,9 @@ pub(crate) struct Options {
     /// End after the first ANR
     #[arg(long)]
     once: bool,
+    /// End after so many ANRs
+    #[arg(long, value_name = "N", conflicts_with = "once", value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
     /// End after so many seconds
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
     duration: Option<f64>,
@@ -133,7 +136,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             }
             stdout.flush()?;
             writeln!(io::stderr(), "trace: anrscope open {} --anr", trace.display())?;
-            if options.once {
+            if wanted(options).is_some_and(|wanted| found >= wanted) {
                 return Ok(ExitCode::SUCCESS);
             }
         }
@@ -143,6 +146,11 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     Ok(ended(options, found))
 }
 
+/// After how many ANRs it ends, if after any.
+fn wanted(options: &Options) -> Option<usize> {
+    if options.once { Some(1) } else { options.count.map(|count| count as usize) }
+}
+
 fn ended(options: &Options, found: usize) -> ExitCode {
-    if options.once && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS }
+    if wanted(options).is_some_and(|wanted| found < wanted) { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }

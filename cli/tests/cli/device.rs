@@ -1,6 +1,7 @@
 //! `device` on a device that is played in a folder, through the real adb server.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -228,4 +229,43 @@ fn record_brings_the_apps_trace_and_the_systems() {
 fn an_app_that_does_not_run_cannot_be_asked() {
     let bench = Bench::new(Faults::default());
     bench.run(&["trigger", PACKAGE]).failed(1, &["does not run", "start it first"]);
+}
+
+#[test]
+fn scripts_pull_report_and_export() {
+    let bench = Bench::new(Faults::default());
+    bench.record("shop-1.anrscope", &recording(1, 100));
+    bench.record("shop-2.anrscope", &recording(1, 100));
+    let out = bench.folder.name("out of there");
+    let script = |name: &str, arguments: &[&str]| -> Shown {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts").join(name);
+        let mut command = Command::new(path);
+        command.args(arguments).envs(bench.adb.environment()).env_remove("ANDROID_SERIAL");
+        command.env("ANRSCOPE", env!("CARGO_BIN_EXE_anrscope")).output().unwrap().into()
+    };
+    let shown = script("pull-anr", &[PACKAGE, &out, "--quiet"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert_eq!(shown.stdout.matches("com.example.shop (pid 4242)").count(), 2, "{shown:?}");
+    let shown = script("export", &[&out, "--level", "0"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let traces = ["shop-1.pftrace", "shop-2.pftrace"].map(|name| Path::new(&out).join(name));
+    assert!(traces.iter().all(|trace| trace.is_file()));
+    fs::write(Path::new(&out).join("broken.anrscope"), "x").unwrap();
+    assert_eq!(script("export", &[&out]).code, Some(1));
+    for name in ["pull-anr", "export", "capture-on-anr"] {
+        assert_eq!(script(name, &[]).code, Some(2), "{name}");
+        let help = script(name, &["--help"]);
+        assert!(help.code == Some(0) && help.stdout.contains("Exit status"), "{help:?}");
+    }
+}
+
+#[test]
+fn scripts_are_clean() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = Command::new("shellcheck");
+    command.args(["pull-anr", "export", "capture-on-anr"].map(|name| root.join("scripts").join(name)));
+    let programs = fs::read_dir(root.join("device/test-device/src/programs")).unwrap();
+    command.args(programs.map(|entry| entry.unwrap().path()));
+    let shown: Shown = command.output().expect("shellcheck: scripts/install-test-needs installs it").into();
+    assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
 }

@@ -101,6 +101,35 @@ fn watch_catches_an_anr_while_it_happens_and_ends_in_a_trace_that_opens() {
 }
 
 #[test]
+fn capture_on_anr_keeps_each_and_runs_a_command() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.own()).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/capture-on-anr");
+    let folder = bench.folder.name("anrs");
+    let mut capture = Command::new(script);
+    capture.args([PACKAGE, &folder, "echo", "CAUGHT"]).envs(bench.adb.environment()).stdin(Stdio::null());
+    capture.env("ANRSCOPE", env!("CARGO_BIN_EXE_anrscope")).env("COUNT", "1");
+    capture.env("OPTIONS", "--for 120 --interval 0.3").env_remove("ANDROID_SERIAL");
+    let capture = capture.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut capture = Running(capture);
+    let mut told = BufReader::new(capture.0.stderr.take().unwrap());
+    let mut line = String::new();
+    told.read_line(&mut line).unwrap();
+    assert!(line.contains("watching"), "{line}");
+    let mut demo = program::command();
+    demo.args(["demo", "--stall", "7", "--out"]).arg(bench.own());
+    let _demo = Running(demo.stdout(Stdio::null()).spawn().unwrap());
+    let mut said = String::new();
+    capture.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(capture.0.wait().unwrap().success(), "{said}");
+    assert!(said.contains("MAIN THREAD HUNG") || said.contains("ANR"), "{said}");
+    let caught =
+        said.lines().find_map(|line| line.strip_prefix("CAUGHT ")).unwrap_or_else(|| panic!("{said}"));
+    assert!(caught.ends_with("demo.pftrace") && Path::new(caught).is_file(), "{caught}");
+    assert!(Path::new(caught).with_file_name("report.txt").is_file());
+}
+
+#[test]
 fn trigger_asks_a_real_jvm_and_pulls_its_answer() {
     let bench = Bench::new();
     let own = bench.own();

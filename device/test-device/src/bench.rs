@@ -83,10 +83,16 @@ impl AdbServer {
     /// If adb says that it could not.
     pub fn connect(&self, device: &Daemon) -> String {
         let serial = format!("127.0.0.1:{}", device.port());
-        let output = self.adb(&["connect", &serial]);
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(said.contains("connected to") || said.contains("authenticate"), "{output:?}");
-        serial
+        // A busy machine may take longer than adb waits.
+        let mut said = String::new();
+        for _ in 0..5 {
+            let output = self.adb(&["connect", &serial]);
+            said = String::from_utf8_lossy(&output.stdout).into_owned();
+            if said.contains("connected to") || said.contains("authenticate") {
+                return serial;
+            }
+        }
+        panic!("adb connect {serial}: {said}");
     }
 }
 
