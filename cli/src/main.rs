@@ -10,17 +10,18 @@ use clap::{Parser, Subcommand};
 
 mod cleanup;
 mod demo;
+mod device;
 mod dump;
 #[cfg(target_os = "linux")]
 mod embedded;
 mod export;
 mod instrument;
 mod jvm;
+mod open;
 mod output;
 mod progress;
 mod recordings;
 mod report;
-#[cfg(any(target_os = "linux", test))]
 mod scratch;
 #[cfg(unix)]
 mod signals;
@@ -40,6 +41,10 @@ Examples:
 
     # A recording from a device, for https://ui.perfetto.dev.
     anrscope export app.anrscope -o app.pftrace
+
+    # From a phone: what is wrong with the set-up, and all recordings of an app.
+    anrscope device doctor com.example.app
+    anrscope device pull com.example.app
 
 Exit status:
     0  done
@@ -64,6 +69,8 @@ enum Sub {
     Export(export::Options),
     Report(report::Options),
     Dump(dump::Options),
+    Open(open::Options),
+    Device(device::Options),
 }
 
 fn main() -> ExitCode {
@@ -76,6 +83,8 @@ fn main() -> ExitCode {
         Sub::Export(options) => export::run(options),
         Sub::Report(options) => report::run(options),
         Sub::Dump(options) => dump::run(options),
+        Sub::Open(options) => open::run(&options),
+        Sub::Device(options) => device::run(options),
     };
     result.unwrap_or_else(|error| {
         // Whoever read our output has seen enough of it.

@@ -7,7 +7,7 @@ use exporter::{ExportInput, FileSource, MethodMap, open_recording};
 use trace_format::Recording;
 
 /// Name of the map that is looked for beside a recording.
-const MAP_NAME: &str = "methodMapping.txt";
+pub(crate) const MAP_NAME: &str = "methodMapping.txt";
 
 /// Opened recordings.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! The program as its users see it: exit codes, both streams, and what is on disk afterwards.
 
+#[cfg(target_os = "linux")]
+mod device;
 mod dump;
 #[cfg(target_os = "linux")]
 #[path = "../../../exporter/tests/engine/mod.rs"]
@@ -12,6 +14,7 @@ mod instrument;
 mod java;
 #[cfg(target_os = "linux")]
 mod jvm;
+mod open;
 mod program;
 mod status;
 mod wrong_input;

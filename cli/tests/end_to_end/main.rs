@@ -5,6 +5,7 @@
 
 mod closure;
 mod demo;
+mod device;
 #[path = "../../../exporter/tests/engine/mod.rs"]
 mod engine;
 mod exceptions;

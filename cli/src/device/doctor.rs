@@ -1,0 +1,107 @@
+//! `anrscope device doctor`: what is wrong with a set-up.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use device::Stop;
+use device::doctor::{Check, Outcome, Question, examine};
+use exporter::MethodMap;
+use serde_json::json;
+
+use super::{Link, environment};
+
+/// Say what is wrong with a set-up, and what cures it
+///
+/// Server, device, Android, processor, user and space; with a package also whether the app is installed, debuggable and
+/// running, has the library, and what recordings it has.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    anrscope device doctor com.example.app
+
+    # Whether the map is that of the build on the device.
+    anrscope device doctor com.example.app --method-map build/methodMapping.txt
+
+Exit status:
+    0  nothing is bad
+    1  something is; each is told with its cure
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// The app's package
+    #[arg(value_name = "PACKAGE")]
+    package: Option<String>,
+    #[command(flatten)]
+    link: Link,
+    /// The device's user whose app it is
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    user: u32,
+    /// The method map that recordings are to be read with
+    #[arg(long, value_name = "FILE")]
+    method_map: Option<PathBuf>,
+    /// Print the checks as JSON to stdout
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+    let map = options.method_map.as_deref().map(MethodMap::load).transpose()?;
+    let question = Question {
+        serial: options.link.serial.as_deref(),
+        package: options.package.as_deref(),
+        user: options.user,
+        map: map.as_ref().map(MethodMap::map_id),
+    };
+    let checks = examine(question, &environment, &options.link.patience(stop));
+    let good = checks.iter().all(|check| check.outcome != Outcome::Bad);
+    let mut stdout = io::stdout().lock();
+    if options.json {
+        let list: Vec<_> = checks
+            .iter()
+            .map(|check| {
+                json!({
+                    "name": check.name,
+                    "outcome": word(check.outcome),
+                    "found": check.found,
+                    "cure": check.cure,
+                })
+            })
+            .collect();
+        writeln!(stdout, "{:#}", json!({"ok": good, "checks": list}))?;
+    } else {
+        for check in &checks {
+            writeln!(stdout, "{}", line(check))?;
+        }
+    }
+    stdout.flush()?;
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Good => "good",
+        Outcome::Warning => "warning",
+        Outcome::Bad => "bad",
+        Outcome::Unknown => "unknown",
+    }
+}
+
+/// What a device says may hold anything: control characters do not reach the terminal.
+fn line(check: &Check) -> String {
+    let mark = match check.outcome {
+        Outcome::Good => "ok",
+        Outcome::Warning => "warn",
+        Outcome::Bad => "BAD",
+        Outcome::Unknown => "?",
+    };
+    let found: String = check.found.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut line = format!("{mark:<5}{:<13}{found}", check.name);
+    if let Some(cure) = &check.cure {
+        line.push_str(&format!("\n     {:<13}-> {cure}", ""));
+    }
+    line
+}

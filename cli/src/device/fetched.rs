@@ -1,0 +1,94 @@
+//! Pulling with progress, and what is made of what was pulled.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use device::pull::{Pulled, Step, pull};
+use device::{App, Remote};
+use exporter::Report;
+use exporter::model::Incidents;
+
+use crate::export::{self, Settings};
+use crate::progress::Progress;
+use crate::recordings::Recordings;
+
+/// Pulls one recording into `folder`, with a line of progress; what went wrong on the way is told.
+pub(super) fn fetch(app: &App, remote: &Remote, folder: &Path, quiet: bool) -> Result<Pulled, device::Error> {
+    let progress = Progress::new(!quiet);
+    let began = Instant::now();
+    // Where this connection began: what was here before says nothing about its speed.
+    let first = RefCell::new(None);
+    let pulled = pull(app, remote, folder, &mut |step| match step {
+        Step::Bytes(done, total) => progress.show(|| {
+            let (at, from) = *first.borrow_mut().get_or_insert((Instant::now(), done));
+            let rate = (done - from.min(done)) as f64 / at.elapsed().as_secs_f64().max(0.001);
+            let left = if rate > 0.0 { total.saturating_sub(done) as f64 / rate } else { 0.0 };
+            format!("{}: {} of {} KiB, {left:.0} s left", remote.name, done >> 10, total >> 10)
+        }),
+        Step::Lost(error) => {
+            *first.borrow_mut() = None;
+            if !quiet && began.elapsed() > Duration::from_secs(1) {
+                progress.show(|| format!("{}: {error}; waiting for the device", remote.name));
+            }
+        }
+    })?;
+    drop(progress);
+    if let Some(left) = &pulled.left_behind {
+        // It is out of reach now; the next pull that comes an hour later removes it.
+        let _ = writeln!(
+            io::stderr(),
+            "warning: {left} was left on the device, which went away: a later pull removes it"
+        );
+    }
+    if !pulled.checked {
+        let _ = writeln!(
+            io::stderr(),
+            "warning: {}: the app writes to it and the device has no room for a copy: it was read as it stood, and its \
+             sum could not be compared",
+            remote.name
+        );
+    }
+    Ok(pulled)
+}
+
+/// What was pulled, as a phrase.
+pub(super) fn in_words(pulled: &Pulled, remote: &Remote) -> String {
+    if pulled.already {
+        return format!("{} is here already, the same", pulled.path.display());
+    }
+    let lost = match pulled.lost {
+        0 => String::new(),
+        1 => ", the connection lost once".into(),
+        n => format!(", the connection lost {n} times"),
+    };
+    let live = if pulled.live { ", of a process that lives" } else { "" };
+    format!(
+        "{} bytes by {}, sum {}{live}{lost} -> {}",
+        pulled.bytes,
+        remote.place.name(),
+        pulled.sum,
+        pulled.path.display()
+    )
+}
+
+/// How many ANRs a recording tells of.
+pub(super) fn anrs_of(file: &Path) -> anyhow::Result<usize> {
+    let recording = exporter::open_recording(file)?;
+    let incidents = Incidents::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(incidents.anrs.len())
+}
+
+/// Exports `file` beside it and gives the trace's path and the report's text.
+pub(super) fn answer(file: &Path, map: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
+    let trace = file.with_extension("pftrace");
+    let recordings = Recordings::open(&[file.to_owned()], map, None)?;
+    export::write(&recordings, Settings::default(), &trace)?;
+    let mut text = String::new();
+    for input in recordings.inputs() {
+        text.push_str(&Report::build(input.file, input.recording, input.map)?.to_string());
+    }
+    Ok((trace, text))
+}

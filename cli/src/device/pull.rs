@@ -1,0 +1,185 @@
+//! `anrscope device pull`: recordings off devices.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use device::{App, Device, Server, Stop};
+use serde_json::json;
+
+use super::fetched::{fetch, in_words};
+use super::{Link, plural, seconds};
+
+/// Pull an app's recordings: whole, checked, and nothing left on the device
+///
+/// The app's own folder is asked through run-as, then its content provider, then its folder on the shared storage. A
+/// connection that is lost goes on where it was lost, in this run or in the next one.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    anrscope device pull com.example.app -o recordings
+
+    # The newest one only, for a script.
+    anrscope device pull com.example.app --newest --json
+
+    # Two devices, and a second user of each; each gets a folder of its own.
+    anrscope device pull com.example.app -s emulator-5554 -s 192.168.1.7:5555 --user 0 --user 10 -o recordings
+
+Exit status:
+    0  done; that there was no recording is told
+    1  a device could not be reached, or one of the recordings not be pulled
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// The app's package
+    #[arg(value_name = "PACKAGE")]
+    package: String,
+    /// The folder for the recordings
+    #[arg(long, short, value_name = "FOLDER", default_value = ".")]
+    out: PathBuf,
+    /// A device; may be given several times [default: the only one there is]
+    #[arg(long, short, value_name = "SERIAL", env = "ANDROID_SERIAL")]
+    serial: Vec<String>,
+    /// All devices that can be used
+    #[arg(long, conflicts_with = "serial")]
+    all_devices: bool,
+    /// A user of the devices; may be given several times [default: 0]
+    #[arg(long, value_name = "N")]
+    user: Vec<u32>,
+    /// The newest recording only
+    #[arg(long)]
+    newest: bool,
+    /// How many seconds a device may say nothing
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    timeout: f64,
+    /// Say nothing but errors and warnings
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print what was pulled as JSON to stdout
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+    let link = Link { serial: None, timeout: options.timeout };
+    let server = link.server(stop)?;
+    let serials: Vec<Option<String>> = if options.all_devices {
+        let usable = server.devices()?.into_iter().filter(|device| device.cure().is_none());
+        usable.map(|device| Some(device.serial)).collect()
+    } else if options.serial.is_empty() {
+        vec![None]
+    } else {
+        options.serial.iter().cloned().map(Some).collect()
+    };
+    if serials.is_empty() {
+        return Err(device::Error::NoDevice.into());
+    }
+    let users = if options.user.is_empty() { vec![0] } else { options.user.clone() };
+    let several = serials.len() * users.len() > 1;
+    let mut all = Vec::new();
+    let mut failed = false;
+    for (serial, user) in serials.iter().flat_map(|serial| users.iter().map(move |user| (serial, *user))) {
+        let mut folder = options.out.clone();
+        if serials.len() > 1 {
+            folder.push(folder_name(serial.as_deref().unwrap_or_default()));
+        }
+        if users.len() > 1 {
+            folder.push(format!("user{user}"));
+        }
+        match pull_all(options, &server, serial.as_deref(), user, &folder, &mut all) {
+            Ok(whole) => failed |= !whole,
+            // One device of several: the others go on, unless somebody pressed Ctrl-C.
+            Err(error) if several && !is_interrupt(&error) => {
+                tell(&format!("error: {error:#}"))?;
+                failed = true;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if options.json {
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{:#}", json!({ "pulled": all }))?;
+        stdout.flush()?;
+    } else if !options.quiet && all.len() > 1 {
+        tell(&format!("{} in {}", plural(all.len(), "recording"), options.out.display()))?;
+    }
+    Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn is_interrupt(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<device::Error>().is_some_and(device::Error::is_interrupt)
+}
+
+/// Pulls from one device and user; says whether each recording was pulled.
+fn pull_all(
+    options: &Options,
+    server: &Server,
+    serial: Option<&str>,
+    user: u32,
+    folder: &Path,
+    all: &mut Vec<serde_json::Value>,
+) -> anyhow::Result<bool> {
+    let quiet = options.quiet || options.json;
+    let package = &options.package;
+    let app = App::new(Device::open(server, serial)?, package, user)?;
+    let shelf = app.recordings()?;
+    for name in &shelf.strange {
+        tell(&format!("warning: a file named {name:?} is none of ours and stays there"))?;
+    }
+    let place = shelf.place.name();
+    // An Err would have been told by `recordings`.
+    let mut found = shelf.recordings.unwrap_or_default();
+    if options.newest {
+        found.truncate(1);
+    }
+    if found.is_empty() {
+        let serial = app.device().serial();
+        tell(&format!(
+            "no recording of {package} (user {user}) on {serial}, asked by {place}: see anrscope device doctor {package}"
+        ))?;
+    }
+    let mut whole = true;
+    for remote in &found {
+        match fetch(&app, remote, folder, quiet) {
+            Ok(pulled) => {
+                if !quiet {
+                    tell(&in_words(&pulled, remote))?;
+                }
+                all.push(json!({
+                    "serial": app.device().serial(),
+                    "user": user,
+                    "path": pulled.path.display().to_string(),
+                    "bytes": pulled.bytes,
+                    "cksum": pulled.sum,
+                    "place": place,
+                    "live": pulled.live,
+                    "checked": pulled.checked,
+                    "already": pulled.already,
+                    "lost": pulled.lost,
+                }));
+            }
+            // The others may be whole; a device that is away is away for all.
+            Err(error @ (device::Error::WrongSum { .. } | device::Error::Command { .. })) => {
+                tell(&format!("error: {error}"))?;
+                whole = false;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(whole)
+}
+
+fn tell(text: &str) -> anyhow::Result<()> {
+    writeln!(io::stderr(), "{text}").context("cannot write to stderr")
+}
+
+/// A serial as the name of a folder, on Windows too.
+fn folder_name(serial: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let name: String = serial.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    if name.starts_with('.') { format!("_{name}") } else { name }
+}

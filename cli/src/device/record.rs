@@ -1,0 +1,136 @@
+//! `anrscope device record`: a stretch of an app's life.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use device::launch::{component, start};
+use device::{App, Patience, Remote, Stop, SystemTrace};
+use serde_json::json;
+
+use super::fetched::{fetch, in_words};
+use super::{Target, map_for, seconds};
+use crate::export::{self, Settings};
+use crate::output::Output;
+use crate::recordings::Recordings;
+
+/// Record an app until Ctrl-C, and have the trace here
+///
+/// The app records by itself, always; this waits, pulls what its processes have in their rings, and exports it. With
+/// --system the device's own perfetto records beside it, into a second file on the same time line.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    # Use the app, then press Ctrl-C.
+    anrscope device record com.example.app -o scroll.pftrace
+
+    # Start it, for ten seconds, with the system's trace beside it.
+    anrscope device record com.example.app -o start.pftrace --launch --for 10 --system
+
+Exit status:
+    0  done
+    1  the app does not run or has no recording, or the device could not be reached
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    target: Target,
+    /// The trace; the recordings lie beside it
+    #[arg(long, short, value_name = "FILE", value_parser = export::trace_path())]
+    out: PathBuf,
+    /// The method map of the build [default: methodMapping.txt beside the trace, if there is one]
+    #[arg(long, value_name = "FILE")]
+    method_map: Option<PathBuf>,
+    /// End after so many seconds
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    duration: Option<f64>,
+    /// Start the app's activity first, in a new process
+    #[arg(long)]
+    launch: bool,
+    /// Record the system too, into NAME.system.pftrace (Android 9 and later)
+    #[arg(long)]
+    system: bool,
+    /// Print what was written as JSON to stdout
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+    let app = options.target.app(stop)?;
+    let system = options.system.then(|| SystemTrace::start(&app)).transpose()?;
+    if options.launch {
+        start(&app, &component(&app)?, true)?;
+    }
+    let before = app.pids()?;
+    if before.is_empty() {
+        bail!("{} does not run on {}: start it, or give --launch", app.package(), app.device().serial());
+    }
+    writeln!(io::stderr(), "recording {}: Ctrl-C ends it", app.package())?;
+    match options.duration {
+        Some(seconds) => drop(stop.sleep(Duration::from_secs_f64(seconds))),
+        None => while !stop.sleep(Duration::from_secs(3600)) {},
+    }
+    // That Ctrl-C meant the recording, not what follows.
+    let patience = Patience { stop: Stop::default(), ..app.device().server().patience().clone() };
+    let app = App::new(app.device().with_patience(patience), app.package(), app.user())?;
+    let mut written = Vec::new();
+    if let Some(system) = system {
+        let path = options.out.with_extension("system.pftrace");
+        let output = Output::create(&path)?;
+        let mut file = output.file();
+        system.finish(&mut |bytes| file.write_all(bytes))?;
+        output.commit()?;
+        written.push(path);
+    }
+    let folder =
+        options.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let wanted = [before, app.pids()?].concat();
+    let mut files = Vec::new();
+    for remote in recordings_of(&app, &wanted)? {
+        let pulled = fetch(&app, &remote, folder, options.json)?;
+        if !options.json {
+            writeln!(io::stderr(), "{}", in_words(&pulled, &remote))?;
+        }
+        files.push(pulled.path);
+    }
+    let map = map_for(options.method_map.as_deref(), folder);
+    let recordings = Recordings::open(&files, map.as_deref(), None)?;
+    let summary = export::write(&recordings, Settings::default(), &options.out)?;
+    for warning in &summary.warnings {
+        writeln!(io::stderr(), "warning: {warning}")?;
+    }
+    if options.json {
+        let name = |path: &PathBuf| path.display().to_string();
+        let document = json!({
+            "trace": name(&options.out),
+            "recordings": files.iter().map(name).collect::<Vec<_>>(),
+            "system": written.first().map(name),
+            "slices": summary.counts.slices,
+            "anrs": summary.counts.anrs,
+        });
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{document:#}").and_then(|()| stdout.flush()).context("cannot write to stdout")?;
+    } else {
+        writeln!(io::stderr(), "{} -> {}", export::in_words(&summary), options.out.display())?;
+        if let Some(path) = written.first() {
+            writeln!(io::stderr(), "the system's trace -> {}", path.display())?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The recordings of these processes; an app's other processes have names of their own, and pids of their own.
+fn recordings_of(app: &App, pids: &[u32]) -> anyhow::Result<Vec<Remote>> {
+    let mut found = app.recordings()?.recordings.unwrap_or_default();
+    found.retain(|remote| remote.pid().is_some_and(|pid| pids.contains(&pid)));
+    if found.is_empty() {
+        let package = app.package();
+        bail!("{package} runs and has no recording: see anrscope device doctor {package}");
+    }
+    Ok(found)
+}

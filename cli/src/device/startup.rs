@@ -1,0 +1,196 @@
+//! `anrscope device startup`: how long an app takes to start.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use device::launch::{Launch, component, start, stop as end_app};
+use device::{App, Stop};
+use serde_json::{Value, json};
+use trace_format::section::SectionKind;
+
+use super::fetched::fetch;
+use super::{Target, seconds};
+use crate::progress::Progress;
+use crate::scratch::Scratch;
+
+/// Start an app some times and say how long it took: ActivityManager's figures beside our own
+///
+/// Each start is a cold one: the process is ended before. The app's own figure is that of its recording, from the
+/// start's begin to the first frame, where the build has the start monitor.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    anrscope device startup com.example.app -n 10
+
+    # Another activity than the launcher's.
+    anrscope device startup com.example.app --activity com.example.app/.SearchActivity
+
+Exit status:
+    0  done
+    1  the app could not be started
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    target: Target,
+    /// How many starts
+    #[arg(short, long = "count", value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    n: u32,
+    /// The activity [default: the one that a launcher starts]
+    #[arg(long, value_name = "PACKAGE/CLASS")]
+    activity: Option<String>,
+    /// How many seconds the app has after each start to write what it measured
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
+    settle: f64,
+    /// Print the figures as JSON to stdout
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+    let app = options.target.app(stop)?;
+    let activity = match &options.activity {
+        Some(activity) => activity.clone(),
+        None => component(&app)?,
+    };
+    let scratch = Scratch::create()?;
+    let progress = Progress::new(!options.json);
+    let mut starts: Vec<(Launch, Option<f64>)> = Vec::new();
+    for n in 1..=options.n {
+        progress.show(|| format!("start {n} of {}", options.n));
+        let launch = start(&app, &activity, true)?;
+        if stop.sleep(Duration::from_secs_f64(options.settle)) {
+            break;
+        }
+        starts.push((launch, own_figure(&app, scratch.path())?));
+    }
+    drop(progress);
+    end_app(&app)?;
+    let mut stdout = io::stdout().lock();
+    let total: Vec<f64> = starts.iter().map(|(launch, _)| launch.total.as_secs_f64() * 1e3).collect();
+    let own: Vec<f64> = starts.iter().filter_map(|(_, own)| *own).collect();
+    if options.json {
+        let list: Vec<_> = starts
+            .iter()
+            .map(|(launch, own)| {
+                json!({
+                    "state": launch.state,
+                    "total_ms": launch.total.as_millis() as u64,
+                    "wait_ms": launch.wait.map(|wait| wait.as_millis() as u64),
+                    "own_ms": own,
+                })
+            })
+            .collect();
+        let document = json!({
+            "activity": activity, "starts": list, "total": spread(&total), "own": spread(&own),
+        });
+        writeln!(stdout, "{document:#}")?;
+    } else {
+        writeln!(stdout, "{activity}, {} cold starts, ms", starts.len())?;
+        writeln!(stdout, "{:>7}{:>8}{:>12}{:>12}  state", "", "am", "am waited", "our own")?;
+        for (n, (launch, own)) in starts.iter().enumerate() {
+            let wait = launch.wait.map_or("-".into(), |wait| wait.as_millis().to_string());
+            let own = own.map_or("-".into(), |own| format!("{own:.1}"));
+            let state = launch.state.as_deref().unwrap_or("-");
+            writeln!(stdout, "{:>7}{:>8}{wait:>12}{own:>12}  {state}", n + 1, launch.total.as_millis())?;
+        }
+        let median = |figures: &[f64]| middle(figures).map_or("-".into(), |figure| format!("{figure:.1}"));
+        writeln!(stdout, "{:>7}{:>8}{:>12}{:>12}", "median", median(&total), "", median(&own))?;
+    }
+    stdout.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the newest recording says of its process's start, ms; nothing if it has no such section.
+fn own_figure(app: &App, folder: &Path) -> anyhow::Result<Option<f64>> {
+    let found = match app.recordings() {
+        Ok(shelf) => shelf.recordings.unwrap_or_default(),
+        Err(error) if error.is_interrupt() || error.is_lost() => return Err(error.into()),
+        // An app without our library, or one that may not be looked into.
+        Err(_) => return Ok(None),
+    };
+    let pids = app.pids()?;
+    let Some(remote) = found.iter().find(|remote| remote.pid().is_some_and(|pid| pids.contains(&pid))) else {
+        return Ok(None);
+    };
+    let pulled = fetch(app, remote, folder, true)?;
+    let figure = figure_in(&pulled.path);
+    // The next start's is another file; what fails here goes with the folder.
+    let _ = std::fs::remove_file(PathBuf::from(&pulled.path));
+    figure
+}
+
+fn figure_in(path: &Path) -> anyhow::Result<Option<f64>> {
+    let recording = exporter::open_recording(path)?;
+    for section in recording.sections().iter().filter(|section| section.kind == Some(SectionKind::Startup)) {
+        let Some(payload) = recording.payload(section)? else { continue };
+        if let Some(figure) = figure_of(&String::from_utf8_lossy(&payload)) {
+            return Ok(Some(figure));
+        }
+    }
+    Ok(None)
+}
+
+/// From `begin` to `first_draw`, both BOOTTIME ns, or else to `end`, of a cold start.
+fn figure_of(text: &str) -> Option<f64> {
+    let value = |key: &str| {
+        text.lines()
+            .find_map(|line| line.split_once('=').filter(|(of, _)| *of == key))
+            .map(|(_, value)| value)
+    };
+    let time = |key: &str| value(key)?.parse::<u64>().ok().filter(|time| *time > 0);
+    if value("kind")? != "cold" {
+        return None;
+    }
+    let end = time("first_draw").or_else(|| time("end"))?;
+    Some(end.checked_sub(time("begin")?)? as f64 / 1e6)
+}
+
+fn middle(figures: &[f64]) -> Option<f64> {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[half]),
+        _ => Some((sorted[half - 1] + sorted[half]) / 2.0),
+    }
+}
+
+fn spread(figures: &[f64]) -> Value {
+    let fold = |by: fn(f64, f64) -> f64| figures.iter().copied().reduce(by);
+    json!({"median_ms": middle(figures), "min_ms": fold(f64::min), "max_ms": fold(f64::max)})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_few_and_of_many() {
+        assert_eq!(middle(&[]), None);
+        assert_eq!(middle(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(middle(&[4.0, 1.0]), Some(2.5));
+    }
+
+    #[test]
+    fn only_a_cold_start_that_was_drawn_has_a_figure() {
+        assert_eq!(figure_of("kind=cold\nbegin=1000000\nend=9000000\nfirst_draw=5000000\n"), Some(4.0));
+        assert_eq!(figure_of("kind=cold\nbegin=1000000\nend=9000000\n"), Some(8.0));
+        for none in [
+            "",
+            "kind=page\nbegin=1\nend=2",
+            "kind=cold\nbegin=2\nend=1",
+            "kind=cold\nend=1",
+            "kind=cold\nbegin=x\nend=1",
+        ] {
+            assert_eq!(figure_of(none), None, "{none}");
+        }
+    }
+}

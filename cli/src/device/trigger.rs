@@ -1,0 +1,122 @@
+//! `anrscope device trigger`: asks a running app for a dump, now.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use device::{App, Remote, Stop};
+use serde_json::json;
+
+use super::fetched::{answer, fetch, in_words};
+use super::{Target, map_for, seconds};
+
+/// Ask a running app what it does, now: SIGQUIT, and the recording with what came of it
+///
+/// The signal is sent by run-as, which Android allows for apps that can be debugged; on devices whose shell is root, by
+/// the shell. The app goes on; ART writes its thread dump as ever.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    anrscope device trigger com.example.app -o now
+
+    # Only the signal.
+    anrscope device trigger com.example.app --no-pull
+
+Exit status:
+    0  done
+    1  the app does not run or may not be sent a signal, or nothing came of it in time
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    target: Target,
+    /// The folder for recording and trace
+    #[arg(long, short, value_name = "FOLDER", default_value = "anrscope-out")]
+    out: PathBuf,
+    /// The method map of the build [default: methodMapping.txt in the folder, if there is one]
+    #[arg(long, value_name = "FILE")]
+    method_map: Option<PathBuf>,
+    /// Send the signal and end
+    #[arg(long)]
+    no_pull: bool,
+    /// How many seconds the app may take to write what it has to say
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
+    wait: f64,
+    /// Print what was done as JSON to stdout, instead of the report
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+    let app = options.target.app(stop)?;
+    let package = app.package().to_owned();
+    let Some(pid) = app.pids()?.first().copied() else {
+        bail!("{package} does not run on {}: start it first", app.device().serial());
+    };
+    let before = if options.no_pull { None } else { recording_of(&app, pid)? };
+    if !options.no_pull && before.is_none() {
+        bail!("pid {pid} of {package} has no recording: see anrscope device doctor {package}");
+    }
+    send(&app, pid)?;
+    writeln!(io::stderr(), "SIGQUIT sent to pid {pid} of {package}")?;
+    let mut stdout = io::stdout().lock();
+    let Some(before) = before else {
+        if options.json {
+            writeln!(stdout, "{:#}", json!({"pid": pid}))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let end = Instant::now() + Duration::from_secs_f64(options.wait);
+    let remote = loop {
+        // What the app made of a signal is appended.
+        match recording_of(&app, pid)? {
+            Some(now) if now.size > before.size => break now,
+            _ if Instant::now() >= end => bail!(
+                "pid {pid} wrote nothing about the signal within {} s: it may be stopped or its sensor not installed; \
+                 `anrscope device pull` gets what is there",
+                options.wait
+            ),
+            _ => drop(stop.sleep(Duration::from_millis(200))),
+        }
+    };
+    let pulled = fetch(&app, &remote, &options.out, options.json)?;
+    let map = map_for(options.method_map.as_deref(), &options.out);
+    let (trace, text) = answer(&pulled.path, map.as_deref())?;
+    if options.json {
+        let (recording, trace) = (pulled.path.display().to_string(), trace.display().to_string());
+        writeln!(stdout, "{:#}", json!({"pid": pid, "recording": recording, "trace": trace}))?;
+    } else {
+        writeln!(io::stderr(), "{}", in_words(&pulled, &remote))?;
+        write!(stdout, "{text}")?;
+        writeln!(io::stderr(), "trace: anrscope open {}", trace.display())?;
+    }
+    stdout.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn send(app: &App, pid: u32) -> anyhow::Result<()> {
+    let own = app.device().shell(&app.run_as(&format!("kill -3 {pid}")))?;
+    if own.code == 0 {
+        return Ok(());
+    }
+    // Only a root shell may do this.
+    let by_shell = app.device().shell(&format!("kill -3 {pid}"))?;
+    if by_shell.code == 0 {
+        return Ok(());
+    }
+    bail!(
+        "pid {pid} may not be sent a signal ({}; {}): install a debuggable build, or use a device whose shell is root",
+        own.said(),
+        by_shell.said()
+    );
+}
+
+fn recording_of(app: &App, pid: u32) -> Result<Option<Remote>, device::Error> {
+    let found = app.recordings()?.recordings.unwrap_or_default();
+    Ok(found.into_iter().find(|remote| remote.pid() == Some(pid)))
+}

@@ -1,0 +1,156 @@
+//! `anrscope device watch`: waits for ANRs.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use device::Stop;
+use serde_json::json;
+
+use super::fetched::{anrs_of, answer, fetch};
+use super::{Target, map_for, seconds};
+
+/// Wait for an app's ANRs: pull each, export it, say in words what it was
+///
+/// It looks at the app's recordings every few seconds; one that has become longer is pulled. ANRs from before it was
+/// started are not told.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    # Until Ctrl-C.
+    anrscope device watch com.example.app -o anrs
+
+    # Until the first one, at most an hour; exit status 1 if there was none.
+    anrscope device watch com.example.app -o anrs --once --for 3600
+
+Exit status:
+    0  ended by Ctrl-C or by --for; with --once or --count: there were so many ANRs
+    1  the device could not be reached; with --once or --count: there were fewer
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    target: Target,
+    /// The folder for recordings and traces
+    #[arg(long, short, value_name = "FOLDER", default_value = "anrscope-out")]
+    out: PathBuf,
+    /// The method map of the build [default: methodMapping.txt in the folder, if there is one]
+    #[arg(long, value_name = "FILE")]
+    method_map: Option<PathBuf>,
+    /// End after the first ANR
+    #[arg(long)]
+    once: bool,
+    /// End after so many ANRs
+    #[arg(long, value_name = "N", conflicts_with = "once", value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
+    /// End after so many seconds
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    duration: Option<f64>,
+    /// How often it looks, seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
+    interval: f64,
+    /// Print a line of JSON for each ANR to stdout, instead of the report
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    size: u64,
+    modified: u64,
+    anrs: usize,
+}
+
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+    let end = options.duration.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+    let app = options.target.app(stop)?;
+    let map = map_for(options.method_map.as_deref(), &options.out);
+    let mut seen: HashMap<String, Seen> = HashMap::new();
+    let mut found = 0;
+    let mut first = true;
+    writeln!(
+        io::stderr(),
+        "watching {} on {}: Ctrl-C ends it",
+        options.target.package,
+        app.device().serial()
+    )?;
+    while !stop.is_set() && end.is_none_or(|end| Instant::now() < end) {
+        let shelf = match app.recordings() {
+            Ok(shelf) => shelf,
+            Err(error) if error.is_interrupt() => break,
+            // A device that is unplugged for a while, or an app that is installed anew.
+            Err(error) if !first => {
+                writeln!(io::stderr(), "warning: {error}")?;
+                stop.sleep(Duration::from_secs_f64(options.interval));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for remote in shelf.recordings.unwrap_or_default() {
+            let before = seen.get(&remote.name).copied();
+            let now = Seen { size: remote.size, modified: remote.modified, ..before.unwrap_or_default() };
+            if before.is_some_and(|before| (before.size, before.modified) == (now.size, now.modified)) {
+                continue;
+            }
+            let pulled = match fetch(&app, &remote, &options.out, options.json) {
+                Ok(pulled) => pulled,
+                Err(error) if error.is_interrupt() => return Ok(ended(options, found)),
+                Err(error) => {
+                    writeln!(io::stderr(), "warning: {error}")?;
+                    continue;
+                }
+            };
+            // One that is torn is whole the next time it is looked at.
+            let anrs = match anrs_of(&pulled.path) {
+                Ok(anrs) => anrs,
+                Err(error) => {
+                    writeln!(io::stderr(), "warning: {error:#}")?;
+                    continue;
+                }
+            };
+            seen.insert(remote.name.clone(), Seen { anrs, ..now });
+            if first || anrs <= now.anrs {
+                continue;
+            }
+            found += anrs - now.anrs;
+            let (trace, text) = answer(&pulled.path, map.as_deref())?;
+            let mut stdout = io::stdout().lock();
+            if options.json {
+                writeln!(
+                    stdout,
+                    "{}",
+                    json!({
+                        "recording": pulled.path.display().to_string(),
+                        "trace": trace.display().to_string(),
+                        "anrs": anrs,
+                        "new": anrs - now.anrs,
+                    })
+                )?;
+            } else {
+                writeln!(stdout, "{text}")?;
+            }
+            stdout.flush()?;
+            writeln!(io::stderr(), "trace: anrscope open {} --anr", trace.display())?;
+            if wanted(options).is_some_and(|wanted| found >= wanted) {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+        first = false;
+        stop.sleep(Duration::from_secs_f64(options.interval));
+    }
+    Ok(ended(options, found))
+}
+
+/// After how many ANRs it ends, if after any.
+fn wanted(options: &Options) -> Option<usize> {
+    if options.once { Some(1) } else { options.count.map(|count| count as usize) }
+}
+
+fn ended(options: &Options, found: usize) -> ExitCode {
+    if wanted(options).is_some_and(|wanted| found < wanted) { ExitCode::from(1) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,174 @@
+//! `anrscope open`: a trace in ui.perfetto.dev.
+//!
+//! The page fetches the trace from 127.0.0.1:9001, the one plain address that its security policy allows. The file is
+//! given to that page alone: by its origin, and only under our own name, so that no other page can have it, not even
+//! one whose name was made to lead to 127.0.0.1.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use exporter::model::{Anr, Incidents};
+
+use crate::cleanup;
+use crate::export::{self, Settings};
+use crate::recordings::Recordings;
+use crate::scratch::Scratch;
+
+mod http;
+mod link;
+mod port_owner;
+
+/// The one port that the page may fetch from.
+const PORT: u16 = 9001;
+
+/// Open a trace in ui.perfetto.dev, with the tracks pinned that matter
+///
+/// The trace goes from this machine into the browser and nowhere else: it is given to that page alone, once, and then
+/// the program ends. A recording is exported first.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    anrscope open app.pftrace
+
+    # A recording, at its last ANR.
+    anrscope open app.anrscope --anr
+
+    # On a machine without a browser: open the address where there is one, with
+    # ssh -L 9001:127.0.0.1:9001 MACHINE running.
+    anrscope open app.pftrace --print-url
+
+Exit status:
+    0  the trace was fetched
+    1  there is no such trace, the port is taken, or nobody came in time
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// A trace (.pftrace, .json, .json.gz) or a recording (.anrscope)
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Show the last ANR: zoom there and select it
+    #[arg(long)]
+    anr: bool,
+    /// Print the address instead of opening a browser
+    #[arg(long)]
+    print_url: bool,
+    /// Another port, for a page of one's own that may fetch from there
+    #[arg(long, hide = true, default_value_t = PORT)]
+    port: u16,
+    /// How many seconds to wait for the page
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    wait: u64,
+    /// The method map of the build, for a recording [default: methodMapping.txt beside it, if there is one]
+    #[arg(long, value_name = "FILE")]
+    method_map: Option<PathBuf>,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    cleanup::on_interrupts().context("cannot catch interrupts")?;
+    // The port first: exporting for a minute and failing then is no service.
+    let listener = listen(options.port)?;
+    let is_recording = options.file.extension().is_some_and(|end| end == "anrscope");
+    let mut scratch = None;
+    let (path, anr) = if is_recording {
+        let recordings =
+            Recordings::open(std::slice::from_ref(&options.file), options.method_map.as_deref(), None)?;
+        let folder = Scratch::create().context("cannot make a folder for temporary files")?;
+        let path = folder.path().join("trace.pftrace");
+        let summary = export::write(&recordings, Settings::default(), &path)?;
+        for warning in &summary.warnings {
+            writeln!(io::stderr(), "warning: {warning}")?;
+        }
+        scratch = Some(folder);
+        (path, last_anr(&options.file)?)
+    } else {
+        (options.file.clone(), None)
+    };
+    if options.anr && is_recording && anr.is_none() {
+        writeln!(io::stderr(), "warning: there is no ANR in {}", options.file.display())?;
+    }
+    let file = File::open(&path)
+        .with_context(|| format!("cannot read {}: name a trace that is there", path.display()))?;
+    let metadata = file.metadata().with_context(|| format!("cannot read {}", path.display()))?;
+    if !metadata.is_file() {
+        bail!("{} is no file: name a trace", path.display());
+    }
+    let name = served_name(&options.file, is_recording);
+    let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, anr.as_ref());
+    if options.print_url {
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{url}").and_then(|()| stdout.flush())?;
+    } else if let Err(error) = browse(&url) {
+        writeln!(io::stderr(), "no browser could be started ({error}); open this:\n{url}")?;
+    }
+    let end = Instant::now() + Duration::from_secs(options.wait);
+    let served = http::serve(&listener, &name, &file, metadata.len(), end)?;
+    drop(scratch);
+    if !served {
+        bail!(
+            "nobody fetched the trace within {} s: open the address while this runs, or give --wait",
+            options.wait
+        );
+    }
+    writeln!(io::stderr(), "{} was fetched", options.file.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn listen(port: u16) -> anyhow::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+        if error.kind() != io::ErrorKind::AddrInUse {
+            return anyhow::Error::new(error).context(format!("cannot listen on 127.0.0.1:{port}"));
+        }
+        let owner = port_owner::of(port);
+        let who = owner.map_or_else(
+            || format!("another program (see who: {})", port_owner::COMMAND),
+            |(pid, name)| format!("{name} (pid {pid})"),
+        );
+        anyhow::anyhow!(
+            "127.0.0.1:{port} is taken by {who}: end it; ui.perfetto.dev fetches from no other port. Or drop the file on \
+             the page by hand"
+        )
+    })
+}
+
+fn last_anr(file: &Path) -> anyhow::Result<Option<Anr>> {
+    let recording = exporter::open_recording(file)?;
+    let incidents = Incidents::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(incidents.anrs.into_iter().next_back())
+}
+
+/// The file's own name, as far as it needs no escapes: the page shows it.
+fn served_name(file: &Path, is_recording: bool) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let mut name: String = name.chars().map(plain).collect();
+    if is_recording {
+        name.push_str(".pftrace");
+    }
+    name
+}
+
+/// Opens `url` as the system opens one.
+fn browse(url: &str) -> io::Result<()> {
+    let mut command = if cfg!(target_os = "macos") {
+        Command::new("open")
+    } else if cfg!(windows) {
+        // `start` would read the & in it.
+        let mut command = Command::new("rundll32");
+        command.arg("url.dll,FileProtocolHandler");
+        command
+    } else {
+        Command::new("xdg-open")
+    };
+    let status =
+        command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("it ended with {status}"))) }
+}

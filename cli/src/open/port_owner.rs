@@ -1,0 +1,54 @@
+//! Which process listens on a port of this machine.
+
+/// How a user finds out where this program cannot.
+pub(super) const COMMAND: &str = if cfg!(windows) { "netstat -ano" } else { "lsof -i :9001" };
+
+/// Pid and name of whoever listens on `port`, as far as this user may know.
+#[cfg(target_os = "linux")]
+pub(super) fn of(port: u16) -> Option<(u32, String)> {
+    let tables =
+        ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| std::fs::read_to_string(table).unwrap_or_default());
+    let inode = tables.iter().find_map(|table| listener_in(table, port))?;
+    let wanted = format!("socket:[{inode}]");
+    for entry in std::fs::read_dir("/proc").ok()?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let files = std::fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
+        for file in files {
+            if std::fs::read_link(file.path()).is_ok_and(|link| link.as_os_str() == wanted.as_str()) {
+                let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+                return Some((pid, name.trim().to_owned()));
+            }
+        }
+    }
+    None
+}
+
+/// The inode of the socket that listens on `port`, in the kernel's table.
+#[cfg(target_os = "linux")]
+fn listener_in(table: &str, port: u16) -> Option<u64> {
+    const LISTEN: &str = "0A";
+    table.lines().skip(1).find_map(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        let (local, _remote, state) = (fields.next()?, fields.next()?, fields.next()?);
+        let at = u16::from_str_radix(local.rsplit_once(':')?.1, 16).ok()?;
+        // Queues, timer, retransmits, uid, timeout stand before the inode.
+        (at == port && state == LISTEN).then(|| fields.nth(5)?.parse().ok())?
+    })
+}
+
+/// Elsewhere the system tells by its own program.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn of(_: u16) -> Option<(u32, String)> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #[test]
+    fn we_find_ourselves() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(super::of(port).map(|(pid, _)| pid), Some(std::process::id()));
+        assert_eq!(super::listener_in("head\n garbage\n 1: x y 0A\n", 1), None);
+    }
+}

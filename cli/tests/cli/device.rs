@@ -1,0 +1,271 @@
+//! `device` on a device that is played in a folder, through the real adb server.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use test_device::{AdbServer, App, Daemon, Faults};
+use trace_format::MapId;
+use trace_format::synth::RecordingBuilder;
+
+use crate::folder::Folder;
+use crate::program::{Shown, command};
+
+const PACKAGE: &str = "com.example.shop";
+const OWN: &str = "data/user/0/com.example.shop/no_backup/anrscope";
+
+/// Fields are dropped in this order: the server before what it keeps.
+struct Bench {
+    adb: AdbServer,
+    phone: Daemon,
+    serial: String,
+    folder: Folder,
+}
+
+impl Bench {
+    fn new(faults: Faults) -> Self {
+        let folder = Folder::new();
+        let phone = phone(&folder, "phone", faults);
+        let adb = AdbServer::start(&folder.path().join("adb"));
+        let serial = adb.connect(&phone);
+        Self { adb, phone, serial, folder }
+    }
+
+    fn record(&self, name: &str, bytes: &[u8]) {
+        self.phone.folder().write(&format!("{OWN}/{name}"), bytes).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = command();
+        command.arg("device").args(arguments).envs(self.adb.environment()).env_remove("ANDROID_SERIAL");
+        command.env_remove("ADB_SERVER_SOCKET").env_remove("ANDROID_ADB_SERVER_ADDRESS");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Shown {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let shown = self.run(arguments);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        serde_json::from_str(&shown.stdout).unwrap_or_else(|error| panic!("{error}: {shown:?}"))
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.phone.folder().path(folder)).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn phone(folder: &Folder, name: &str, faults: Faults) -> Daemon {
+    let files = test_device::Folder::create(&folder.path().join(name)).unwrap();
+    files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
+    Daemon::start(files, faults, 0).unwrap()
+}
+
+fn recording(map: u64, calls: u64) -> Vec<u8> {
+    let builder = RecordingBuilder::new(4242, PACKAGE).map_id(MapId(map));
+    let builder = builder.main("main", |t| {
+        for n in 0..calls {
+            t.enter(1_000 + n * 10, 1).exit(1_005 + n * 10, 1);
+        }
+    });
+    builder.build()
+}
+
+/// A process that lives as long as the test wants.
+struct Living(Child);
+
+impl Living {
+    fn start() -> Self {
+        Self(Command::new("sleep").arg("1000").spawn().unwrap())
+    }
+}
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn doctor_says_what_is_bad_and_its_exit_code_too() {
+    let bench = Bench::new(Faults::default());
+    let shown = bench.run(&["doctor", PACKAGE]);
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+    assert!(shown.stdout.contains("BAD  recordings   there is none"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("-> start the app"), "{}", shown.stdout);
+    bench.record("shop-999999999.anrscope", &recording(0, 10));
+    let checks = bench.json(&["doctor", PACKAGE, "--json"]);
+    assert_eq!(checks["ok"], true);
+    let names: Vec<_> =
+        checks["checks"].as_array().unwrap().iter().map(|check| check["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"adb server") && names.contains(&"map"), "{names:?}");
+}
+
+#[test]
+fn pull_takes_two_devices_and_two_users_apart() {
+    let bench = Bench::new(Faults::default());
+    let tablet = phone(&bench.folder, "tablet", Faults::default());
+    let second = bench.adb.connect(&tablet);
+    bench.record("shop-1.anrscope", &recording(1, 100));
+    tablet.folder().write(&format!("{OWN}/shop-1.anrscope"), recording(2, 100)).unwrap();
+    let other = format!("data/user/10/{PACKAGE}/no_backup/anrscope/shop-2.anrscope");
+    tablet.folder().write(&other, recording(3, 100)).unwrap();
+    fs::create_dir_all(bench.phone.folder().path(&format!("data/user/10/{PACKAGE}"))).unwrap();
+    let out = bench.folder.name("out");
+    let shown = bench.run(&["pull", PACKAGE, "-o", &out]);
+    shown.failed(1, &["several devices", "-s"]);
+    let pulled = bench.json(&[
+        "pull",
+        PACKAGE,
+        "-o",
+        &out,
+        "-s",
+        &bench.serial,
+        "-s",
+        &second,
+        "--user",
+        "0",
+        "--user",
+        "10",
+        "--json",
+    ]);
+    let pulled = pulled["pulled"].as_array().unwrap();
+    assert_eq!(pulled.len(), 3, "{pulled:#?}");
+    let expected = [recording(1, 100), recording(2, 100), recording(3, 100)];
+    for (one, bytes) in pulled.iter().zip(expected) {
+        assert_eq!(fs::read(one["path"].as_str().unwrap()).unwrap(), bytes, "{one}");
+        assert_eq!(one["checked"], true);
+    }
+    let all = bench.json(&["pull", PACKAGE, "-o", &out, "--all-devices", "--json"]);
+    assert_eq!(all["pulled"].as_array().unwrap().len(), 2, "{all}");
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_goes_on() {
+    let bench = Bench::new(Faults { slow: Duration::from_millis(20), ..Faults::default() });
+    let living = Living::start();
+    let name = format!("shop-{}.anrscope", living.0.id());
+    let bytes = recording(1, 40_000);
+    bench.record(&name, &bytes);
+    let out = bench.folder.name("out");
+    let mut child = bench.command(&["pull", PACKAGE, "-o", &out]).spawn().unwrap();
+    let part = bench.folder.path().join(format!("out/.{name}.part"));
+    let end = Instant::now() + Duration::from_secs(30);
+    while !fs::metadata(&part).is_ok_and(|meta| meta.len() > 20_000) {
+        assert!(Instant::now() < end && child.try_wait().unwrap().is_none(), "it never came so far");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // SAFETY: the child was not waited for, so the pid is its own.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let status = child.wait().unwrap();
+    use std::os::unix::process::ExitStatusExt;
+    assert_eq!(status.signal(), Some(libc::SIGINT), "{status}");
+    assert_eq!(bench.names(OWN), [name.as_str()]);
+    assert!(part.exists());
+    let pulled = bench.json(&["pull", PACKAGE, "-o", &out, "--json"]);
+    assert_eq!(pulled["pulled"][0]["live"], true);
+    assert_eq!(fs::read(bench.folder.path().join("out").join(&name)).unwrap(), bytes);
+    assert!(!part.exists());
+    assert_eq!(bench.names(OWN), [name.as_str()]);
+}
+
+#[test]
+fn nothing_to_pull_is_told_and_a_stranger_is_an_error() {
+    let bench = Bench::new(Faults::default());
+    let out = bench.folder.name("out");
+    let shown = bench.run(&["pull", PACKAGE, "-o", &out]);
+    assert!(shown.code == Some(0) && shown.stderr.contains("no recording of com.example.shop"), "{shown:?}");
+    bench.run(&["pull", "com.example.other", "-o", &out, "-s", "nobody"]).failed(1, &["no device nobody"]);
+    bench.run(&["pull", "no/package", "-o", &out]).failed(1, &["a package is letters"]);
+}
+
+#[test]
+fn startup_sets_ams_figures_beside_each_other() {
+    let bench = Bench::new(Faults::default());
+    let times = format!("data/app/{PACKAGE}/times");
+    bench.phone.folder().write(&times, "300\n500\n400\n").unwrap();
+    let figures = bench.json(&["startup", PACKAGE, "-n", "3", "--settle", "0.01", "--json"]);
+    assert_eq!(figures["activity"], "com.example.shop/.MainActivity");
+    let total: Vec<_> =
+        figures["starts"].as_array().unwrap().iter().map(|s| s["total_ms"].as_u64().unwrap()).collect();
+    assert_eq!(total, [300, 500, 400]);
+    assert_eq!(figures["total"]["median_ms"], 400.0);
+    assert_eq!(figures["own"]["median_ms"], Value::Null);
+    bench
+        .run(&["startup", PACKAGE, "--activity", "com.example.shop/.Nothing"])
+        .failed(1, &["Activity class", "does not exist"]);
+    bench.run(&["startup", "com.example.none"]).failed(1, &["com.example.none", "--activity"]);
+}
+
+#[test]
+fn record_brings_the_apps_trace_and_the_systems() {
+    let bench = Bench::new(Faults::default());
+    let living = Living::start();
+    let pid = living.0.id();
+    bench.record(&format!("shop-{pid}.anrscope"), &recording(1, 1_000));
+    bench.record("shop-1.anrscope", &recording(1, 1_000));
+    bench.phone.folder().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
+    let system: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
+    bench.phone.folder().write("system.pftrace", &system).unwrap();
+    let out = bench.folder.name("out/scroll.pftrace");
+    let shown = bench.json(&["record", PACKAGE, "-o", &out, "--for", "0.5", "--system", "--json"]);
+    assert_eq!(shown["slices"], 1_000, "one process's: {shown}");
+    assert!(fs::metadata(&out).unwrap().len() > 100);
+    assert_eq!(fs::read(shown["system"].as_str().unwrap()).unwrap(), system);
+    assert!(bench.names("data/misc/perfetto-traces").is_empty(), "nothing is left there");
+    fs::remove_file(bench.phone.folder().path(&format!("proc/{PACKAGE}"))).unwrap();
+    bench.run(&["record", PACKAGE, "-o", &out, "--for", "1"]).failed(1, &["does not run", "--launch"]);
+}
+
+#[test]
+fn an_app_that_does_not_run_cannot_be_asked() {
+    let bench = Bench::new(Faults::default());
+    bench.run(&["trigger", PACKAGE]).failed(1, &["does not run", "start it first"]);
+}
+
+#[test]
+fn scripts_pull_report_and_export() {
+    let bench = Bench::new(Faults::default());
+    bench.record("shop-1.anrscope", &recording(1, 100));
+    bench.record("shop-2.anrscope", &recording(1, 100));
+    let out = bench.folder.name("out of there");
+    let script = |name: &str, arguments: &[&str]| -> Shown {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts").join(name);
+        let mut command = Command::new(path);
+        command.args(arguments).envs(bench.adb.environment()).env_remove("ANDROID_SERIAL");
+        command.env("ANRSCOPE", env!("CARGO_BIN_EXE_anrscope")).output().unwrap().into()
+    };
+    let shown = script("pull-anr", &[PACKAGE, &out, "--quiet"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert_eq!(shown.stdout.matches("com.example.shop (pid 4242)").count(), 2, "{shown:?}");
+    let shown = script("export", &[&out, "--level", "0"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let traces = ["shop-1.pftrace", "shop-2.pftrace"].map(|name| Path::new(&out).join(name));
+    assert!(traces.iter().all(|trace| trace.is_file()));
+    fs::write(Path::new(&out).join("broken.anrscope"), "x").unwrap();
+    assert_eq!(script("export", &[&out]).code, Some(1));
+    for name in ["pull-anr", "export", "capture-on-anr"] {
+        assert_eq!(script(name, &[]).code, Some(2), "{name}");
+        let help = script(name, &["--help"]);
+        assert!(help.code == Some(0) && help.stdout.contains("Exit status"), "{help:?}");
+    }
+}
+
+#[test]
+fn scripts_are_clean() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = Command::new("shellcheck");
+    command.args(["pull-anr", "export", "capture-on-anr"].map(|name| root.join("scripts").join(name)));
+    let programs = fs::read_dir(root.join("device/test-device/src/programs")).unwrap();
+    command.args(programs.map(|entry| entry.unwrap().path()));
+    let shown: Shown = command.output().expect("shellcheck: scripts/install-test-needs installs it").into();
+    assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
+}

@@ -1,0 +1,171 @@
+//! A phone is played in a folder; what runs on it is real: a process that hangs, and a JVM.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use test_device::{AdbServer, App, Daemon, Faults};
+
+use crate::folder::Folder;
+use crate::{compile, engine, number, program, recordings};
+
+const PACKAGE: &str = "com.example.shop";
+
+struct Bench {
+    adb: AdbServer,
+    phone: Daemon,
+    folder: Folder,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = Folder::new();
+        let files = test_device::Folder::create(&folder.path().join("phone")).unwrap();
+        files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
+        let phone = Daemon::start(files, Faults::default(), 0).unwrap();
+        let adb = AdbServer::start(&folder.path().join("adb"));
+        adb.connect(&phone);
+        Self { adb, phone, folder }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = program::command();
+        command.arg("device").args(arguments).envs(self.adb.environment()).env_remove("ANDROID_SERIAL");
+        command.env_remove("ADB_SERVER_SOCKET").env_remove("ANDROID_ADB_SERVER_ADDRESS");
+        command
+    }
+
+    /// Where the app's recordings lie.
+    fn own(&self) -> PathBuf {
+        self.phone.folder().path(&format!("data/user/0/{PACKAGE}/no_backup/anrscope"))
+    }
+}
+
+/// A process that is ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn watch_catches_an_anr_while_it_happens_and_ends_in_a_trace_that_opens() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.own()).unwrap();
+    let out = bench.folder.name("anrs");
+    let watch = bench
+        .command(&["watch", PACKAGE, "-o", &out, "--once", "--for", "120", "--interval", "0.3", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut watch = Running(watch);
+    let mut told = BufReader::new(watch.0.stderr.take().unwrap());
+    let mut line = String::new();
+    told.read_line(&mut line).unwrap();
+    assert!(line.contains("watching com.example.shop"), "{line}");
+    // The app: its main thread hangs, it gets SIGQUIT and is listed as not responding, then it is killed.
+    let demo = program::command()
+        .args(["demo", "--stall", "7", "--out"])
+        .arg(bench.own())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let _demo = Running(demo);
+    let mut said = String::new();
+    BufReader::new(watch.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let status = watch.0.wait().unwrap();
+    let mut rest = String::new();
+    told.read_to_string(&mut rest).unwrap();
+    assert!(status.success(), "{said} {rest}");
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["new"], 1, "{said}");
+    let trace = said["trace"].as_str().unwrap();
+    let query = "include perfetto module android.anrs; select count(*) as n from android_anrs";
+    let anrs = engine::rows(Path::new(trace), query);
+    assert_eq!(number(&anrs[0], "n"), 1);
+}
+
+#[test]
+fn capture_on_anr_keeps_each_and_runs_a_command() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.own()).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/capture-on-anr");
+    let folder = bench.folder.name("anrs");
+    let mut capture = Command::new(script);
+    capture.args([PACKAGE, &folder, "echo", "CAUGHT"]).envs(bench.adb.environment()).stdin(Stdio::null());
+    capture.env("ANRSCOPE", env!("CARGO_BIN_EXE_anrscope")).env("COUNT", "1");
+    capture.env("OPTIONS", "--for 120 --interval 0.3").env_remove("ANDROID_SERIAL");
+    let capture = capture.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut capture = Running(capture);
+    let mut told = BufReader::new(capture.0.stderr.take().unwrap());
+    let mut line = String::new();
+    told.read_line(&mut line).unwrap();
+    assert!(line.contains("watching"), "{line}");
+    let mut demo = program::command();
+    demo.args(["demo", "--stall", "7", "--out"]).arg(bench.own());
+    let _demo = Running(demo.stdout(Stdio::null()).spawn().unwrap());
+    let mut said = String::new();
+    capture.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(capture.0.wait().unwrap().success(), "{said}");
+    assert!(said.contains("MAIN THREAD HUNG") || said.contains("ANR"), "{said}");
+    let caught =
+        said.lines().find_map(|line| line.strip_prefix("CAUGHT ")).unwrap_or_else(|| panic!("{said}"));
+    assert!(caught.ends_with("demo.pftrace") && Path::new(caught).is_file(), "{caught}");
+    assert!(Path::new(caught).with_file_name("report.txt").is_file());
+}
+
+#[test]
+fn trigger_asks_a_real_jvm_and_pulls_its_answer() {
+    let bench = Bench::new();
+    let own = bench.own();
+    compile("Sleeper", bench.folder.path());
+    let jvm = program::command()
+        .args(["jvm", "--quiet", "--keep"])
+        .arg(&own)
+        .args(["--", "-cp", &bench.folder.name(""), "Sleeper"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut jvm = Running(jvm);
+    let mut said = BufReader::new(jvm.0.stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert_eq!(line, "running\n");
+    // It prints its dump there; a full pipe would stop it.
+    let drain = std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+    wait_for("a recording", || recordings(&own).len() == 1);
+    let name = recordings(&own)[0].file_stem().unwrap().to_str().unwrap().to_owned();
+    let pid = name.rsplit_once('-').unwrap().1.to_owned();
+    bench.phone.folder().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
+    let out = bench.folder.name("now");
+    let map = own.join("methodMapping.txt");
+    let output = bench.command(&["trigger", PACKAGE, "-o", &out, "--method-map"]).arg(map).output().unwrap();
+    let shown = program::Shown::from(output);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert!(shown.stdout.contains("THREAD DUMPS ASKED FOR"), "{shown:?}");
+    assert!(shown.stdout.contains("dump requested"), "{shown:?}");
+    assert!(shown.stderr.contains(&format!("SIGQUIT sent to pid {pid}")), "{shown:?}");
+    // It goes on, and ends by itself when its input does.
+    drop(jvm.0.stdin.take());
+    assert!(jvm.0.wait().unwrap().success());
+    drain.join().unwrap().unwrap();
+    let left: Vec<_> = fs::read_dir(&own).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_str().unwrap().starts_with('.')), "{left:?}");
+}

@@ -1,0 +1,131 @@
+//! Starting an app, and what ActivityManager says how long it took.
+
+use std::time::Duration;
+
+use crate::app::App;
+use crate::error::{Error, Fault};
+
+/// One start, by `am start -W`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// `COLD`, `WARM` or `HOT`; nothing before Android 10.
+    pub state: Option<String>,
+    /// The activity that came up.
+    pub activity: String,
+    /// From the intent to the first frame of it.
+    pub total: Duration,
+    /// What am itself waited.
+    pub wait: Option<Duration>,
+}
+
+/// The activity that the launcher would start, as `PACKAGE/CLASS`.
+///
+/// # Errors
+/// If the app has none or the connection breaks.
+pub fn component(app: &App) -> Result<String, Error> {
+    let command = format!("cmd package resolve-activity --brief {}{}", app.user_option(), app.package());
+    let output = app.device().shell_again(&command)?;
+    let found = output.stdout.lines().map(str::trim).rev().find(|line| is_component(line, app.package()));
+    found.map(str::to_owned).ok_or_else(|| Error::Command {
+        doing: format!("looking for the activity of {} that a launcher starts", app.package()),
+        code: output.code,
+        said: format!("{}; name one with --activity", output.said()),
+    })
+}
+
+fn is_component(line: &str, package: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._$".contains(c);
+    line.split_once('/')
+        .is_some_and(|(of, class)| of == package && !class.is_empty() && class.chars().all(plain))
+}
+
+/// Starts `component` and waits until it is there; with `afresh` its process is ended before.
+///
+/// # Errors
+/// If am refuses, or the connection breaks.
+pub fn start(app: &App, component: &str, afresh: bool) -> Result<Launch, Error> {
+    if !is_component(component, app.package()) {
+        let what = Fault::Malformed("an activity is PACKAGE/CLASS, of the same package");
+        return Err(Error::link(format!("starting {component:?}"), what));
+    }
+    let afresh = if afresh { "-S " } else { "" };
+    // A class may have a $ in its name.
+    let command = format!("am start -W {afresh}{}-n {}", app.user_option(), crate::quote(component));
+    let output = app.device().shell(&command)?;
+    parse(&output.stdout).filter(|_| output.code == 0).ok_or_else(|| Error::Command {
+        doing: format!("starting {component}"),
+        code: output.code,
+        said: error_line(&output.stdout).unwrap_or_else(|| output.said()),
+    })
+}
+
+/// Ends all processes of the app.
+///
+/// # Errors
+/// If the connection breaks or am refuses.
+pub fn stop(app: &App) -> Result<(), Error> {
+    let output =
+        app.device().shell_again(&format!("am force-stop {}{}", app.user_option(), app.package()))?;
+    if output.code == 0 {
+        return Ok(());
+    }
+    Err(Error::Command {
+        doing: format!("stopping {}", app.package()),
+        code: output.code,
+        said: output.said(),
+    })
+}
+
+fn error_line(text: &str) -> Option<String> {
+    text.lines().rfind(|line| line.starts_with("Error")).map(str::to_owned)
+}
+
+fn parse(text: &str) -> Option<Launch> {
+    let field = |name: &str| {
+        text.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+    };
+    let ms =
+        |name| field(name).and_then(|text| text.parse::<u32>().ok()).map(|n| Duration::from_millis(n.into()));
+    if field("Status")? != "ok" {
+        return None;
+    }
+    Some(Launch {
+        state: field("LaunchState").map(str::to_owned),
+        activity: field("Activity").unwrap_or_default().to_owned(),
+        total: ms("TotalTime")?,
+        wait: ms("WaitTime"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_am_prints_from_5_to_14_is_read() {
+        let new = "Starting: Intent { cmp=a/.B }\nStatus: ok\nLaunchState: COLD\nActivity: a/.B\nTotalTime: 412\nWaitTime: 415\nComplete\n";
+        let launch = parse(new).unwrap();
+        assert_eq!((launch.state.as_deref(), launch.total.as_millis()), (Some("COLD"), 412));
+        let old = "Starting: Intent { cmp=a/.B }\nStatus: ok\nActivity: a/.B\nThisTime: 300\nTotalTime: 301\nWaitTime: 310\nComplete\n";
+        let launch = parse(old).unwrap();
+        assert_eq!((launch.state, launch.total.as_millis()), (None, 301));
+        for none in ["", "Status: timeout\nTotalTime: 1", "Status: ok\nTotalTime: -1", "Status: ok\n"] {
+            assert!(parse(none).is_none(), "{none}");
+        }
+    }
+
+    #[test]
+    fn activities_are_of_the_package() {
+        assert!(is_component("com.a/.Main", "com.a") && is_component("com.a/com.b.C$D", "com.a"));
+        for wrong in ["com.b/.Main", "com.a", "com.a/", "com.a/.M;reboot", "No activity found"] {
+            assert!(!is_component(wrong, "com.a"), "{wrong}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_not(text in "(Status: ok\n)?.{0,100}(\nTotalTime: [0-9]{0,25})?") {
+            let _ = parse(&text);
+        }
+    }
+}

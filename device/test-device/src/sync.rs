@@ -1,0 +1,123 @@
+//! The file service, version 1: STAT, LIST, RECV, SEND, QUIT.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, PoisonError};
+
+use crate::folder::Folder;
+use crate::stream::{Input, Output};
+
+const LONGEST_PATH: u32 = 1024;
+const LONGEST_DATA: u32 = 64 << 10;
+
+pub(crate) fn serve(folder: &Folder, mut input: Input, output: &Mutex<Output>) -> io::Result<()> {
+    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let mut head = [0; 8];
+        match input.read_exact(&mut head) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            other => other?,
+        }
+        let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
+        if length > LONGEST_PATH {
+            return fail(&mut output, "path too long");
+        }
+        let mut path = vec![0; length as usize];
+        input.read_exact(&mut path)?;
+        let path = String::from_utf8_lossy(&path).into_owned();
+        match &head[..4] {
+            b"STAT" => stat(folder, &path, &mut output)?,
+            b"LIST" => list(folder, &path, &mut output)?,
+            b"RECV" => receive(folder, &path, &mut output)?,
+            b"SEND" => send(folder, &path, &mut input, &mut output)?,
+            b"QUIT" => return Ok(()),
+            _ => return fail(&mut output, "unknown command"),
+        }
+    }
+}
+
+fn words(id: &[u8; 4], words: &[u32]) -> Vec<u8> {
+    let mut bytes = id.to_vec();
+    for word in words {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}
+
+fn fail(output: &mut Output, message: &str) -> io::Result<()> {
+    let mut bytes = words(b"FAIL", &[message.len() as u32]);
+    bytes.extend_from_slice(message.as_bytes());
+    output.write_all(&bytes)
+}
+
+fn facts(meta: &fs::Metadata) -> [u32; 3] {
+    [meta.mode(), meta.size() as u32, meta.mtime() as u32]
+}
+
+fn stat(folder: &Folder, path: &str, output: &mut Output) -> io::Result<()> {
+    // A file that is not there has no mode.
+    let facts = fs::symlink_metadata(folder.path(path)).map_or([0; 3], |meta| facts(&meta));
+    output.write_all(&words(b"STAT", &facts))
+}
+
+fn list(folder: &Folder, path: &str, output: &mut Output) -> io::Result<()> {
+    for entry in fs::read_dir(folder.path(path)).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let [mode, size, time] = entry.metadata().map_or([0; 3], |meta| facts(&meta));
+        let mut bytes = words(b"DENT", &[mode, size, time, name.len() as u32]);
+        bytes.extend_from_slice(name);
+        output.write_all(&bytes)?;
+    }
+    output.write_all(&words(b"DONE", &[0; 4]))
+}
+
+fn receive(folder: &Folder, path: &str, output: &mut Output) -> io::Result<()> {
+    let mut file = match fs::File::open(folder.path(path)) {
+        Ok(file) => file,
+        Err(error) => return fail(output, &format!("open failed: {error}")),
+    };
+    let mut buffer = vec![0; 8 << 10];
+    loop {
+        let n = file.read(&mut buffer)?;
+        if n == 0 {
+            return output.write_all(&words(b"DONE", &[0]));
+        }
+        let mut bytes = words(b"DATA", &[n as u32]);
+        bytes.extend_from_slice(&buffer[..n]);
+        output.write_all(&bytes)?;
+    }
+}
+
+fn send(folder: &Folder, spec: &str, input: &mut Input, output: &mut Output) -> io::Result<()> {
+    let (path, _mode) = spec.rsplit_once(',').unwrap_or((spec, "420"));
+    let target = folder.path(path);
+    let mut file = if folder.is_full() {
+        Err(io::Error::from(io::ErrorKind::StorageFull))
+    } else {
+        target.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::File::create(&target))
+    };
+    loop {
+        let mut head = [0; 8];
+        input.read_exact(&mut head)?;
+        let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
+        match &head[..4] {
+            b"DONE" => break,
+            b"DATA" if length <= LONGEST_DATA => {}
+            _ => return fail(output, "not DATA and not DONE"),
+        }
+        let mut bytes = vec![0; length as usize];
+        input.read_exact(&mut bytes)?;
+        // What fails is told at the end, when the other side listens.
+        if let Ok(open) = &mut file
+            && let Err(error) = open.write_all(&bytes)
+        {
+            file = Err(error);
+        }
+    }
+    match file {
+        Ok(_) => output.write_all(&words(b"OKAY", &[0])),
+        Err(error) => fail(output, &format!("couldn't create file: {error}")),
+    }
+}
