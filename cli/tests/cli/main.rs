@@ -12,5 +12,7 @@ mod instrument;
 mod java;
 #[cfg(target_os = "linux")]
 mod jvm;
+#[cfg(target_os = "linux")]
+mod merge;
 mod program;
 mod wrong_input;
