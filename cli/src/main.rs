@@ -17,6 +17,7 @@ mod embedded;
 mod export;
 mod instrument;
 mod jvm;
+mod merge;
 mod open;
 mod output;
 mod progress;
@@ -71,6 +72,7 @@ enum Sub {
     Dump(dump::Options),
     Open(open::Options),
     Device(device::Options),
+    Merge(merge::Options),
 }
 
 fn main() -> ExitCode {
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Sub::Dump(options) => dump::run(options),
         Sub::Open(options) => open::run(&options),
         Sub::Device(options) => device::run(options),
+        Sub::Merge(options) => merge::run(options),
     };
     result.unwrap_or_else(|error| {
         // Whoever read our output has seen enough of it.

@@ -14,6 +14,8 @@ mod instrument;
 mod java;
 #[cfg(target_os = "linux")]
 mod jvm;
+#[cfg(target_os = "linux")]
+mod merge;
 mod open;
 mod program;
 mod status;
