@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 mod cleanup;
 mod demo;
+mod diff;
 mod dump;
 #[cfg(target_os = "linux")]
 mod embedded;
@@ -63,6 +64,7 @@ enum Sub {
     Instrument(instrument::Options),
     Export(export::Options),
     Report(report::Options),
+    Diff(diff::Options),
     Dump(dump::Options),
 }
 
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Sub::Instrument(options) => instrument::run(options),
         Sub::Export(options) => export::run(options),
         Sub::Report(options) => report::run(options),
+        Sub::Diff(options) => diff::run(options),
         Sub::Dump(options) => dump::run(options),
     };
     result.unwrap_or_else(|error| {

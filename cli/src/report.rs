@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use exporter::Report;
+use anyhow::bail;
 use exporter::matrix::{IssueOptions, issues};
 use exporter::report::SCHEMA_VERSION;
+use exporter::{ExportOptions, Report, export};
 use serde_json::{Value, json};
 use trace_rules::Rules;
 
@@ -25,6 +26,9 @@ Examples:
 
     # With the map of the build that ran.
     anrscope report app.anrscope --method-map build/methodMapping.txt
+
+    # A page to send along, that a phone can read.
+    anrscope report app.anrscope --format html > hang.html
 
     # What Tencent Matrix would have reported, by its own rules, for a server that takes its reports.
     anrscope report app.anrscope --format matrix --rules matrix
@@ -70,6 +74,8 @@ enum ReportFormat {
     Text,
     /// One document (docs/report-schema.json)
     Json,
+    /// One self-contained page for a browser: flame chart of the stall, message history, and the trace for Perfetto
+    Html,
     /// Reports with the tags and keys of Tencent Matrix, one JSON object a line
     Matrix,
 }
@@ -87,6 +93,20 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         reports.push(Report::build(input.file, input.recording, input.map)?);
     }
     let mut stdout = io::stdout().lock();
+    if let ReportFormat::Html = options.format {
+        let [report] = &reports[..] else {
+            bail!("one page is of one recording: name one, or choose another format")
+        };
+        let input = recordings.inputs()[0];
+        let chart = report.chart(input.file, input.recording, input.map)?;
+        let mut trace = Vec::new();
+        export(&[input], &ExportOptions::default(), &mut trace)?;
+        let name = options.recordings[0].with_extension("pftrace");
+        let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        stdout.write_all(report.to_html(&name, &chart, Some(&trace)).as_bytes())?;
+        stdout.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if let ReportFormat::Json = options.format {
         let files = options.recordings.iter().map(|file| file.display().to_string());
         let documents: Vec<Value> =

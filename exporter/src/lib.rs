@@ -25,6 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod diff;
 pub mod dump;
 mod error;
 mod export;
