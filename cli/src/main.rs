@@ -21,6 +21,7 @@ mod output;
 mod progress;
 mod recordings;
 mod report;
+mod retrace;
 #[cfg(any(target_os = "linux", test))]
 mod scratch;
 #[cfg(unix)]
@@ -66,6 +67,7 @@ enum Sub {
     Report(report::Options),
     Diff(diff::Options),
     Dump(dump::Options),
+    Retrace(retrace::Options),
 }
 
 fn main() -> ExitCode {
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         Sub::Report(options) => report::run(options),
         Sub::Diff(options) => diff::run(options),
         Sub::Dump(options) => dump::run(options),
+        Sub::Retrace(options) => retrace::run(options),
     };
     result.unwrap_or_else(|error| {
         // Whoever read our output has seen enough of it.

@@ -30,6 +30,7 @@ pub mod dump;
 mod error;
 mod export;
 mod file_source;
+pub mod fleet;
 mod json;
 pub mod matrix;
 mod method_map;

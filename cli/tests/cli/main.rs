@@ -13,4 +13,5 @@ mod java;
 #[cfg(target_os = "linux")]
 mod jvm;
 mod program;
+mod reports;
 mod wrong_input;
