@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand};
 mod cleanup;
 mod demo;
 mod device;
+mod diff;
 mod dump;
 #[cfg(target_os = "linux")]
 mod embedded;
@@ -23,6 +24,7 @@ mod output;
 mod progress;
 mod recordings;
 mod report;
+mod retrace;
 mod scratch;
 #[cfg(unix)]
 mod signals;
@@ -69,10 +71,12 @@ enum Sub {
     Instrument(instrument::Options),
     Export(export::Options),
     Report(report::Options),
+    Diff(diff::Options),
     Dump(dump::Options),
     Open(open::Options),
     Device(device::Options),
     Merge(merge::Options),
+    Retrace(retrace::Options),
 }
 
 fn main() -> ExitCode {
@@ -84,10 +88,12 @@ fn main() -> ExitCode {
         Sub::Instrument(options) => instrument::run(options),
         Sub::Export(options) => export::run(options),
         Sub::Report(options) => report::run(options),
+        Sub::Diff(options) => diff::run(options),
         Sub::Dump(options) => dump::run(options),
         Sub::Open(options) => open::run(&options),
         Sub::Device(options) => device::run(options),
         Sub::Merge(options) => merge::run(options),
+        Sub::Retrace(options) => retrace::run(options),
     };
     result.unwrap_or_else(|error| {
         // Whoever read our output has seen enough of it.

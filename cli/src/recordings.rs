@@ -2,12 +2,48 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, bail};
 use exporter::retrace::Mapping;
 use exporter::{ExportInput, FileSource, MethodMap, open_recording};
 use trace_format::Recording;
 
 /// Name of the map that is looked for beside a recording.
 pub(crate) const MAP_NAME: &str = "methodMapping.txt";
+
+/// How deep folders of recordings are looked into.
+const MAX_DEPTH: usize = 8;
+
+/// The recordings that `path` names: itself, or all `*.anrscope` in that folder and its folders, in order of their names.
+///
+/// # Errors
+/// If it cannot be read, or holds none.
+pub(crate) fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    let mut folders = vec![(path.to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let entries =
+            std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            // Links are not followed: they may lead in a circle.
+            if entry.file_type()?.is_dir() {
+                if depth < MAX_DEPTH {
+                    folders.push((entry.path(), depth + 1));
+                }
+            } else if entry.path().extension().is_some_and(|extension| extension == "anrscope") {
+                found.push(entry.path());
+            }
+        }
+    }
+    if found.is_empty() {
+        bail!("{}: there is no recording (*.anrscope) in this folder", path.display());
+    }
+    found.sort();
+    Ok(found)
+}
 
 /// Opened recordings.
 #[derive(Debug)]

@@ -1,12 +1,15 @@
 //! `anrscope report`: what hung, in words.
 
+mod fleet;
+
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use exporter::Report;
+use anyhow::bail;
 use exporter::matrix::{IssueOptions, issues};
 use exporter::report::SCHEMA_VERSION;
+use exporter::{ExportOptions, Report, export};
 use serde_json::{Value, json};
 use trace_rules::Rules;
 
@@ -26,6 +29,12 @@ Examples:
     # With the map of the build that ran.
     anrscope report app.anrscope --method-map build/methodMapping.txt
 
+    # A page to send along, that a phone can read.
+    anrscope report app.anrscope --format html > hang.html
+
+    # What hangs most in the field, of thousands of recordings; and a row each for DuckDB or Spark.
+    anrscope report --group recordings/ --parquet fleet.parquet
+
     # What Tencent Matrix would have reported, by its own rules, for a server that takes its reports.
     anrscope report app.anrscope --format matrix --rules matrix
 
@@ -36,7 +45,7 @@ Exit status:
 "
 )]
 pub(crate) struct Options {
-    /// Recordings (*.anrscope)
+    /// Recordings (*.anrscope), or Matrix's reports and rings; with --group and --parquet also folders
     #[arg(required = true, value_name = "RECORDING")]
     recordings: Vec<PathBuf>,
     /// The form of the report
@@ -48,6 +57,12 @@ pub(crate) struct Options {
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: names from before
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+    /// Group the recordings, or all in these folders, by cause and by the method or message at its root
+    #[arg(long)]
+    group: bool,
+    /// Write a row for each recording to this Parquet file (docs/fleet.md)
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
     /// With --format matrix: by whose rules [default: ours, and the app's own reports as they are where it made some]
     #[arg(long, value_enum)]
     rules: Option<RulesOf>,
@@ -70,12 +85,17 @@ enum ReportFormat {
     Text,
     /// One document (docs/report-schema.json)
     Json,
+    /// One self-contained page for a browser: flame chart of the stall, message history, and the trace for Perfetto
+    Html,
     /// Reports with the tags and keys of Tencent Matrix, one JSON object a line
     Matrix,
 }
 
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+    if options.group || options.parquet.is_some() {
+        return fleet::run(&options);
+    }
     let recordings =
         Recordings::open(&options.recordings, options.method_map.as_deref(), options.mapping.as_deref())?;
     if let ReportFormat::Matrix = options.format {
@@ -87,6 +107,20 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         reports.push(Report::build(input.file, input.recording, input.map)?);
     }
     let mut stdout = io::stdout().lock();
+    if let ReportFormat::Html = options.format {
+        let [report] = &reports[..] else {
+            bail!("one page is of one recording: name one, or choose another format")
+        };
+        let input = recordings.inputs()[0];
+        let chart = report.chart(input.file, input.recording, input.map)?;
+        let mut trace = Vec::new();
+        export(&[input], &ExportOptions::default(), &mut trace)?;
+        let name = options.recordings[0].with_extension("pftrace");
+        let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        stdout.write_all(report.to_html(&name, &chart, Some(&trace)).as_bytes())?;
+        stdout.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if let ReportFormat::Json = options.format {
         let files = options.recordings.iter().map(|file| file.display().to_string());
         let documents: Vec<Value> =

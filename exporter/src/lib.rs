@@ -25,10 +25,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod diff;
 pub mod dump;
 mod error;
 mod export;
 mod file_source;
+pub mod fleet;
 mod json;
 mod json_sort;
 pub mod matrix;

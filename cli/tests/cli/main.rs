@@ -18,5 +18,6 @@ mod jvm;
 mod merge;
 mod open;
 mod program;
+mod reports;
 mod status;
 mod wrong_input;

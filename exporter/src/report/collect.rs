@@ -9,6 +9,7 @@ use trace_format::verdict::Outcome;
 use trace_format::{Event, Item, ReadError, Recording, Source, TextId, Thread, ids};
 
 use super::cause::{Facts, WaitSum};
+use super::chart::{Chart, ChartBuilder};
 use super::history::History;
 use super::{
     Cause, Counts, Frame, FrameKind, Hang, Holder, RecorderReport, Report, Sections, Slow, WaitFact,
@@ -109,6 +110,29 @@ pub(super) fn build<S: Source>(
         hang,
         warnings,
     })
+}
+
+/// Main's slices in the hang and before it.
+pub(super) fn chart<S: Source>(
+    file: &Path,
+    recording: &Recording<S>,
+    map: &MethodMap,
+    report: &Report,
+) -> Result<Chart, ExportError> {
+    let (names, _) = names_of(file, recording, map);
+    let (since, to) = report.hang.as_ref().map_or((report.end, report.end), |h| (h.since, h.until));
+    let from = since.saturating_sub(BEFORE).max(report.first.min(since));
+    let mut walk = Walk::new(recording, &names);
+    walk.chart = Some(ChartBuilder::new(from, to));
+    if let Some(main) = recording.threads().iter().find(|t| t.main) {
+        walk.run(main, None).map_err(|source| ExportError::Recording { file: file.to_owned(), source })?;
+    }
+    let mut chart = walk.chart.take().expect("it was set");
+    for depth in 0..walk.stack.depth() {
+        let begun = walk.stack.frames()[depth].begun;
+        chart.add(depth, (begun, u64::MAX), true, || walk.kind_and_name(depth));
+    }
+    Ok(chart.finish())
 }
 
 /// Why main did not come back. Asked where it did not, and where the system asked.
@@ -354,6 +378,7 @@ struct Walk<'a, S> {
     now: u64,
     events: u64,
     history: History,
+    chart: Option<ChartBuilder>,
     counts: Counts,
     lost: u64,
     /// The stack at the moment that was asked for, if the thread went on after it.
@@ -376,6 +401,7 @@ impl<'a, S: Source> Walk<'a, S> {
             now: 0,
             events: 0,
             history: History::default(),
+            chart: None,
             counts: Counts::default(),
             lost: 0,
             asked: None,
@@ -475,10 +501,22 @@ impl<'a, S: Source> Walk<'a, S> {
                 }
             }
         }
+        if let Some(mut chart) = self.chart.take() {
+            for depth in depth..self.stack.depth() {
+                let begun = self.stack.frames()[depth].begun;
+                chart.add(depth, (begun, at), false, || self.kind_and_name(depth));
+            }
+            self.chart = Some(chart);
+        }
         self.stack.truncate(depth);
         while self.details.last().is_some_and(|(d, _)| *d >= depth) {
             self.details.pop();
         }
+    }
+
+    fn kind_and_name(&self, depth: usize) -> (FrameKind, String) {
+        let frame = self.frame(depth).frame;
+        (frame.kind, frame.name)
     }
 
     fn frame(&self, depth: usize) -> OpenFrame {

@@ -1,9 +1,11 @@
 //! One page that says in words what hung.
 
 pub mod cause;
+mod chart;
 mod collect;
 mod context;
 mod history;
+mod html;
 mod json;
 mod sections;
 mod text;
@@ -20,8 +22,10 @@ use crate::model::{Anr, Capture, Off, Pause, Processor, SelfMeasurement};
 use crate::{ExportError, MethodMap, Warning};
 
 pub use cause::{Cause, CauseKind, Evidence};
+pub use chart::{Chart, Slice};
 pub use context::Answers;
 pub use history::{Before, MessageKind};
+pub use html::MAX_EMBEDDED;
 pub use json::SCHEMA_VERSION;
 pub use sections::{AppIssue, Sections, Snapshot, StackSample, StartFact};
 
@@ -216,6 +220,19 @@ impl Report {
         map: &MethodMap,
     ) -> Result<Self, ExportError> {
         collect::build(file, recording, map)
+    }
+
+    /// What main did in the hang and in the 10 s before, or in the last 10 s, to be drawn.
+    ///
+    /// # Errors
+    /// If the recording cannot be read any further.
+    pub fn chart<S: Source>(
+        &self,
+        file: &Path,
+        recording: &Recording<S>,
+        map: &MethodMap,
+    ) -> Result<Chart, ExportError> {
+        collect::chart(file, recording, map, self)
     }
 
     /// Whether the main thread hung.

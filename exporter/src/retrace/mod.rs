@@ -18,6 +18,9 @@
 
 mod lookup;
 mod parse;
+mod text;
+
+pub use text::MappedText;
 
 use std::collections::HashMap;
 use std::fs::File;

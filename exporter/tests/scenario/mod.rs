@@ -55,6 +55,13 @@ struct Thread {
 
 /// The recording of a case, and the map of its methods.
 pub(crate) fn recording(case: &Case) -> (Recording<Vec<u8>>, MethodMap) {
+    let (bytes, lines) = built(case);
+    let map = MethodMap::parse(Path::new("map"), lines.into_bytes()).unwrap();
+    (Recording::open(bytes).unwrap(), map)
+}
+
+/// The bytes of a case's recording, and the lines of its map.
+pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
     let mut b = RecordingBuilder::new(PID, "com.acme").start(clocks(START, 0));
     let mut methods: HashMap<String, u32> = HashMap::new();
     let mut threads = vec![Thread { name: "main".to_owned(), ..Thread::default() }];
@@ -200,8 +207,7 @@ pub(crate) fn recording(case: &Case) -> (Recording<Vec<u8>>, MethodMap) {
             format!("{id},1,{class} {method} ()V")
         })
         .collect();
-    let map = MethodMap::parse(Path::new("map"), lines.join("\n").into_bytes()).unwrap();
-    (Recording::open(b.last_alive(alive).build()).unwrap(), map)
+    (b.last_alive(alive).build(), lines.join("\n"))
 }
 
 /// A new sample begins where a frame is one that began a sample before, or at the first frame of a class that the last

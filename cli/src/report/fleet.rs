@@ -1,0 +1,100 @@
+//! `anrscope report --group` and `--parquet`: many recordings.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::bail;
+use exporter::Report;
+use exporter::fleet::{Group, Row, groups, write_parquet};
+use serde_json::json;
+
+use super::{Options, ReportFormat};
+use crate::output::Output;
+use crate::recordings::{Recordings, files_of};
+
+/// Files that could not be read that are named.
+const NAMED: usize = 10;
+
+pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    if !matches!(options.format, ReportFormat::Text | ReportFormat::Json) {
+        bail!("groups are told as text or as JSON: choose --format text or json");
+    }
+    let mut files = Vec::new();
+    for path in &options.recordings {
+        files.extend(files_of(path)?);
+    }
+    let (mut rows, mut unread) = (Vec::with_capacity(files.len()), 0_usize);
+    let mut stderr = io::stderr().lock();
+    for file in &files {
+        // One at a time, and one that is broken does not spoil the others.
+        match row(file, options) {
+            Ok(row) => rows.push(row),
+            Err(error) => {
+                unread += 1;
+                if unread <= NAMED {
+                    writeln!(stderr, "warning: {error:#}")?;
+                }
+            }
+        }
+    }
+    if unread > NAMED {
+        writeln!(stderr, "warning: and {} more that could not be read", unread - NAMED)?;
+    }
+    if rows.is_empty() {
+        bail!("none of {} recordings could be read", files.len());
+    }
+    if let Some(target) = &options.parquet {
+        let output = Output::create(target)?;
+        write_parquet(&rows, output.file())?;
+        output.commit()?;
+        writeln!(stderr, "{} rows -> {}", rows.len(), target.display())?;
+    }
+    if options.group {
+        let found = groups(&rows);
+        let mut stdout = io::BufWriter::new(io::stdout().lock());
+        if let ReportFormat::Json = options.format {
+            let found: Vec<_> = found.iter().map(Group::to_json).collect();
+            let document =
+                json!({"schema": "1.0", "recordings": rows.len(), "unread": unread, "groups": found});
+            writeln!(stdout, "{document:#}")?;
+        } else {
+            write_table(&mut stdout, &rows, &found)?;
+        }
+        stdout.flush()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(file: &std::path::PathBuf, options: &Options) -> anyhow::Result<Row> {
+    let recordings = Recordings::open(
+        std::slice::from_ref(file),
+        options.method_map.as_deref(),
+        options.mapping.as_deref(),
+    )?;
+    let input = recordings.inputs()[0];
+    let report = Report::build(input.file, input.recording, input.map)?;
+    Ok(Row::of(&file.display().to_string(), input.recording, &report))
+}
+
+fn write_table(out: &mut impl Write, rows: &[Row], groups: &[Group]) -> io::Result<()> {
+    let hung = rows.iter().filter(|row| row.hung).count();
+    writeln!(out, "{} recordings, in {hung} of them main hung\n", rows.len())?;
+    writeln!(
+        out,
+        "{:>7} {:>7} {:>10} {:>10}  {:<16} root",
+        "count", "share", "median s", "longest s", "cause"
+    )?;
+    for group in groups {
+        writeln!(
+            out,
+            "{:>7} {:>5.1} % {:>10.3} {:>10.3}  {:<16} {}",
+            group.count,
+            group.count as f64 * 100.0 / rows.len() as f64,
+            group.median_ns as f64 / 1e9,
+            group.longest_ns as f64 / 1e9,
+            group.cause,
+            group.root.as_deref().unwrap_or("-")
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! `anrscope retrace`: names from before ProGuard or R8, and from before the instrumenter.
+
+use std::fs;
+use std::io::{self, Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use exporter::MethodMap;
+use exporter::retrace::{MappedText, Mapping};
+
+/// The longest text that is read.
+const MAX_LENGTH: u64 = 256 << 20;
+
+/// Put the source's names into a text: stack traces, thread dumps, logs, and Matrix's stacks of method ids
+///
+/// Frames (`at a.b.c(SourceFile:12)`) are looked up by class, method and line, inlined ones become several; classes elsewhere in
+/// a line are renamed. With --method-map, lines `depth,methodId,count,costMs` get the method's name behind them.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    # A crash log, or any text. With - it reads stdin.
+    adb logcat -d | anrscope retrace - --mapping app/build/outputs/mapping/release/mapping.txt
+
+    # The stack of one of Matrix's reports.
+    echo 0,243,1,1000 | anrscope retrace - --method-map methodMapping.txt
+
+    # Which method has this id?
+    anrscope retrace --id 243 --method-map methodMapping.txt
+
+Exit status:
+    0  done
+    1  a file cannot be read, or no method has the id that was asked for
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// Texts; - is stdin
+    #[arg(value_name = "FILE", required_unless_present = "id")]
+    files: Vec<PathBuf>,
+    /// The mapping.txt of ProGuard or R8
+    #[arg(long, value_name = "FILE", required_unless_present = "method_map")]
+    mapping: Option<PathBuf>,
+    /// The methodMapping.txt of the instrumenter
+    #[arg(long, value_name = "FILE")]
+    method_map: Option<PathBuf>,
+    /// Print the method with this id
+    #[arg(long, value_name = "ID", requires = "method_map")]
+    id: Vec<u32>,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+    let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
+    let map = options.method_map.as_deref().map(MethodMap::load).transpose()?;
+    let map = map.map(|map| mapping.as_ref().map(|mapping| map.retraced(mapping)).unwrap_or(map));
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    for id in &options.id {
+        let Some(method) = map.as_ref().and_then(|map| map.get(*id)) else {
+            bail!("no method of this map has the id {id}: is it the map of that build?");
+        };
+        let blank = if method.descriptor.is_empty() { "" } else { " " };
+        writeln!(stdout, "{}.{}{blank}{}", method.class, method.method, method.descriptor)?;
+    }
+    let text = MappedText { mapping: mapping.as_ref(), methods: map.as_ref() };
+    for file in &options.files {
+        for line in read(file)?.lines() {
+            for line in text.line(line) {
+                writeln!(stdout, "{line}")?;
+            }
+        }
+    }
+    stdout.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let input: Box<dyn io::Read> = if file == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(
+            fs::File::open(file)
+                .with_context(|| format!("cannot read {}: name a text that is there", file.display()))?,
+        )
+    };
+    let length = input
+        .take(MAX_LENGTH + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read {}", file.display()))?;
+    if length as u64 > MAX_LENGTH {
+        bail!("{}: more than {MAX_LENGTH} bytes: split it", file.display());
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,151 @@
+//! The forms of a report, `diff`, `retrace`, groups and their Parquet file.
+
+use std::fs;
+
+use serde_json::Value;
+use trace_format::event::{Event, Message};
+use trace_format::synth::RecordingBuilder;
+
+use super::folder::Folder;
+use super::program::run;
+
+const S: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+const MAP: &str = "1,1,a.Shop load ()V\n2,1,a.Shop draw ()V\n";
+
+/// Thirty messages of `took` ms in `a.Shop.load`, then a hang of `hang` s in `a.Shop.draw`.
+fn recording(took: u64, hang: u64) -> Vec<u8> {
+    let mut b = RecordingBuilder::new(42, "com.example");
+    let (target, callback) = (b.text("android.os.Handler"), b.text("a.Shop$Load"));
+    b.main("main", |t| {
+        for i in 0..30 {
+            let at = S + i * 300 * MS;
+            t.event(at, Event::MessageBegin(Message { target, callback, ..Message::default() }));
+            t.enter(at, 1).exit(at + took * MS + i * 1_000, 1);
+            t.event(at + took * MS + i * 1_000, Event::MessageEnd);
+        }
+        t.event(11 * S, Event::MessageBegin(Message { target, what: 7, ..Message::default() }))
+            .enter(11 * S, 2);
+    })
+    .last_alive((11 + hang) * S)
+    .build()
+}
+
+fn of(folder: &Folder, name: &str, took: u64, hang: u64) -> String {
+    folder.file("methodMapping.txt", MAP);
+    folder.file(name, recording(took, hang))
+}
+
+#[test]
+fn a_hang_is_told_in_each_form() {
+    let folder = Folder::new();
+    let input = of(&folder, "app.anrscope", 50, 6);
+    let form = |form: &str| {
+        let shown = run(["report", &input, "--format", form]);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        shown.stdout
+    };
+    let json: Value = serde_json::from_str(&form("json")).unwrap();
+    let report = &json["reports"][0];
+    assert_eq!(
+        (&report["hung"], report["answers"]["what"].as_str()),
+        (&Value::Bool(true), Some("a.Shop.draw"))
+    );
+    let issues = form("matrix");
+    let details: Vec<Value> =
+        issues.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["detail"].clone()).collect();
+    assert_eq!(details, ["LAG", "ANR"]);
+    let page = form("html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("a.Shop.draw") && !page.contains("@DATA@"));
+    // Nothing is fetched: the only address is the one that the button opens.
+    for part in page.split("https://").skip(1) {
+        assert!(part.starts_with("ui.perfetto.dev"), "{}", &part[..40]);
+    }
+    assert!(!page.contains("http://") && !page.contains("src="));
+    run(["report", &input, &input, "--format", "html"]).failed(1, &["one page is of one recording"]);
+}
+
+#[test]
+fn a_name_from_a_recording_cannot_break_out_of_the_page() {
+    let folder = Folder::new();
+    let bytes = RecordingBuilder::new(42, "</script><script>alert(1)//<!--").main("main", |t| {
+        t.enter(S, 1);
+    });
+    let input = folder.file("app.anrscope", bytes.build());
+    let page = run(["report", &input, "--format", "html"]).stdout;
+    assert_eq!(page.matches("<script").count(), 2, "ours");
+    assert!(!page.contains("alert(1)//<!--"));
+}
+
+#[test]
+fn matrix_s_data_are_read_as_recordings() {
+    let folder = Folder::new();
+    folder.file("methodMapping.txt", MAP);
+    let issue = r#"{"tag":"Trace_EvilMethod","detail":"NORMAL","cost":1006,"stack":"0,1048574,1,1006\n1,1,1,1000\n","time":1700000000000}"#;
+    let input = folder.file("issue.json", issue);
+    let shown = run(["export", &input, "-o", &folder.name("t.json"), "--json"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert!(fs::read_to_string(folder.name("t.json")).unwrap().contains("a.Shop.load"));
+    assert_eq!(run(["report", &input, "--format", "matrix"]).stdout.trim(), issue);
+    let word = |entered: u64, id: u64, ms: u64| ((entered << 63) | (id << 43) | ms).to_be_bytes();
+    let ring = [word(1, 1, 5), word(0, 1, 905)].concat();
+    let ring = folder.file("ring.bin", ring);
+    let shown = run(["report", &ring]);
+    assert!(shown.stdout.contains("made of 2 words of Matrix's ring, big-endian"), "{shown:?}");
+    let bad = folder.file("bad.json", r#"{"tag":"Trace_EvilMethod","stack":"0,1\n"}"#);
+    run(["report", &bad]).failed(1, &["bad.json: report 1, line 1 of its stack"]);
+}
+
+#[test]
+fn a_build_that_became_slower_fails_the_check_and_one_that_did_not_passes() {
+    let folder = Folder::new();
+    let (fast, slow) = (of(&folder, "fast.anrscope", 50, 1), of(&folder, "slow.anrscope", 80, 1));
+    let shown = run(["diff", &fast, &slow, "--fail-above", "20", "--json"]);
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+    assert!(
+        shown.stderr.contains("slower: method a.Shop.load: median 50.014 -> 80.014 ms (+60 %)"),
+        "{shown:?}"
+    );
+    let json: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(json["rows"][0]["count"], serde_json::json!([30, 30]));
+    assert_eq!(run(["diff", &fast, &slow, "--fail-above", "70"]).code, Some(0));
+    assert_eq!(run(["diff", &slow, &fast, "--fail-above", "20"]).code, Some(0), "faster is no failure");
+    let same = run(["diff", &fast, &fast, "--fail-above", "0"]);
+    assert!(
+        same.code == Some(0) && same.stdout.contains("message android.os.Handler: a.Shop$Load"),
+        "{same:?}"
+    );
+}
+
+#[test]
+fn folders_are_grouped_and_what_is_broken_is_told_and_passed_over() {
+    let folder = Folder::new();
+    for i in 0..3 {
+        of(&folder, &format!("{i}.anrscope"), 50, 6 + i);
+    }
+    folder.file("broken.anrscope", b"ANRSCOPE".repeat(9));
+    let (root, target) = (folder.path().display().to_string(), folder.name("fleet.parquet"));
+    let shown = run(["report", "--group", &root, "--parquet", &target, "--format", "json"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert!(shown.stderr.contains("broken.anrscope") && shown.stderr.contains("3 rows ->"), "{shown:?}");
+    let json: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let group = &json["groups"][0];
+    assert_eq!((json["unread"].as_u64(), group["count"].as_u64()), (Some(1), Some(3)), "{json}");
+    assert_eq!((group["root"].as_str(), group["median_ns"].as_u64()), (Some("a.Shop.draw"), Some(7 * S)));
+    let file = fs::read(&target).unwrap();
+    assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"));
+    assert!(run(["report", "--group", &root]).stdout.contains("3 recordings, in 3 of them main hung"));
+}
+
+#[test]
+fn names_are_put_back_into_any_text() {
+    let folder = Folder::new();
+    let map = folder.file("methodMapping.txt", MAP);
+    let mapping = folder.file("mapping.txt", "com.acme.Cart -> a.b:\n    1:1:void add(int):20:20 -> c\n");
+    let text = folder.file("text", "boom a.b\n  at a.b.c(SourceFile:1)\n0,1,1,30\n");
+    let shown = run(["retrace", &text, "--mapping", &mapping, "--method-map", &map]);
+    let expected = "boom com.acme.Cart\n  at com.acme.Cart.add(Cart.java:20)\n0,1,1,30  a.Shop.load\n";
+    assert_eq!(shown.ok(&[]), expected);
+    assert_eq!(run(["retrace", "--id", "2", "--method-map", &map]).ok(&[]), "a.Shop.draw ()V\n");
+    run(["retrace", "--id", "9", "--method-map", &map]).failed(1, &["no method of this map has the id 9"]);
+}

@@ -1,0 +1,219 @@
+//! What each method and message of the main thread took, in a set of recordings.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use trace_format::event::{Event, Message, types};
+use trace_format::{Item, Recording, Source, TextId, ids};
+
+use crate::export::names_of;
+use crate::model::{Names, OpenStack, message_name, typed};
+use crate::{ExportError, MethodMap, Warning};
+
+/// Durations of one name that are kept.
+pub const MAX_SAMPLES: usize = 8192;
+
+/// What a row is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// A Looper message.
+    Message,
+    /// A method.
+    Method,
+}
+
+impl Kind {
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Method => "method",
+        }
+    }
+}
+
+/// The durations of one name, ns.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Samples {
+    /// How many there were.
+    pub count: u64,
+    /// Their sum.
+    pub total: u64,
+    kept: Vec<u64>,
+}
+
+impl Samples {
+    fn add(&mut self, ns: u64, draw: &mut u64) {
+        self.count += 1;
+        self.total = self.total.saturating_add(ns);
+        if self.kept.len() < MAX_SAMPLES {
+            self.kept.push(ns);
+            return;
+        }
+        // Algorithm R (Vitter 1985); the same recordings always draw the same (xorshift64).
+        *draw ^= *draw << 13;
+        *draw ^= *draw >> 7;
+        *draw ^= *draw << 17;
+        let place = (*draw % self.count) as usize;
+        if let Some(slot) = self.kept.get_mut(place) {
+            *slot = ns;
+        }
+    }
+
+    /// Those that are kept, in order once [`Tallies::finish`] was called.
+    #[must_use]
+    pub fn sorted(&self) -> &[u64] {
+        &self.kept
+    }
+
+    /// The lower of the two in the middle.
+    #[must_use]
+    pub fn median(&self) -> Option<u64> {
+        self.kept.get(self.kept.len().checked_sub(1)? / 2).copied()
+    }
+}
+
+/// The durations of all names.
+#[derive(Clone, Debug)]
+pub struct Tallies {
+    by_name: BTreeMap<(Kind, String), Samples>,
+    draw: u64,
+    /// Recordings that were read.
+    pub recordings: u64,
+}
+
+impl Default for Tallies {
+    fn default() -> Self {
+        Self { by_name: BTreeMap::new(), draw: 0x9E37_79B9_7F4A_7C15, recordings: 0 }
+    }
+}
+
+/// What is open, as far as it has a name of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Method(u32),
+    /// Target, callback, `what`.
+    Message(TextId, TextId, i32),
+}
+
+impl Tallies {
+    /// Reads a recording's main thread. Calls that did not end, and those whose begin was overwritten, do not count. `file` is
+    /// for messages only.
+    ///
+    /// # Errors
+    /// If the recording cannot be read any further.
+    pub fn add<S: Source>(
+        &mut self,
+        file: &Path,
+        recording: &Recording<S>,
+        map: &MethodMap,
+    ) -> Result<Vec<Warning>, ExportError> {
+        let (names, warning) = names_of(file, recording, map);
+        let mut warnings: Vec<Warning> = warning.into_iter().collect();
+        warnings.extend(Warning::of_recording(file, recording));
+        self.recordings += 1;
+        let Some(main) = recording.threads().iter().find(|t| t.main) else { return Ok(warnings) };
+        let mut found: HashMap<Key, Samples> = HashMap::new();
+        let mut stack = OpenStack::new();
+        let mut messages: Vec<Message> = Vec::new();
+        for item in recording.events(main) {
+            let item = item.map_err(|source| ExportError::Recording { file: file.to_owned(), source })?;
+            let Item::Event { time, event } = item else { continue };
+            let ends = match event {
+                Event::Enter(ids::DISPATCH) => {
+                    open(&mut stack, &mut messages, time, Message::default());
+                    continue;
+                }
+                Event::MessageBegin(message) => {
+                    open(&mut stack, &mut messages, time, message);
+                    continue;
+                }
+                Event::Enter(id) if ids::is_method(id) => {
+                    stack.push(id, time);
+                    continue;
+                }
+                Event::Exit(id) if ids::is_method(id) => id,
+                Event::Exit(ids::DISPATCH) | Event::MessageEnd => typed(types::MESSAGE),
+                _ => continue,
+            };
+            let Some(depth) = stack.find(ends) else { continue };
+            while stack.depth() > depth {
+                let Some(ended) = stack.pop() else { break };
+                let key = if ended.key == typed(types::MESSAGE) {
+                    key_of(&messages.pop().unwrap_or_default())
+                } else {
+                    Key::Method(ended.key)
+                };
+                found.entry(key).or_default().add(time.saturating_sub(ended.begun), &mut self.draw);
+            }
+        }
+        self.merge(found, &names, recording);
+        Ok(warnings)
+    }
+
+    fn merge<S: Source>(
+        &mut self,
+        found: HashMap<Key, Samples>,
+        names: &Names<'_>,
+        recording: &Recording<S>,
+    ) {
+        let mut named: Vec<((Kind, String), Samples)> = found
+            .into_iter()
+            .map(|(key, samples)| match key {
+                Key::Method(id) => ((Kind::Method, names.method(id).into_owned()), samples),
+                Key::Message(TextId(0), TextId(0), 0) => {
+                    ((Kind::Message, names.method(ids::DISPATCH).into_owned()), samples)
+                }
+                Key::Message(target, callback, what) => {
+                    let message = Message { target, callback, what, ..Message::default() };
+                    ((Kind::Message, message_name(recording.texts(), &message)), samples)
+                }
+            })
+            .collect();
+        // The order of a hash table must not decide what is drawn.
+        named.sort_by(|a, b| a.0.cmp(&b.0));
+        for (name, samples) in named {
+            let into = self.by_name.entry(name).or_default();
+            let Samples { count, total, kept } = samples;
+            let whole = (into.count + count, into.total.saturating_add(total));
+            for ns in kept {
+                into.add(ns, &mut self.draw);
+            }
+            // What was not kept was there too.
+            (into.count, into.total) = whole;
+        }
+    }
+
+    /// To be called when all recordings are read.
+    #[must_use]
+    pub fn finish(mut self) -> Self {
+        for samples in self.by_name.values_mut() {
+            samples.kept.sort_unstable();
+        }
+        self
+    }
+
+    /// All names.
+    pub fn keys(&self) -> impl Iterator<Item = &(Kind, String)> {
+        self.by_name.keys()
+    }
+
+    /// The durations of a name.
+    #[must_use]
+    pub fn get(&self, kind: Kind, name: &str) -> Option<&Samples> {
+        self.by_name.get(&(kind, name.to_owned()))
+    }
+}
+
+fn open(stack: &mut OpenStack, messages: &mut Vec<Message>, at: u64, message: Message) {
+    if stack.push(typed(types::MESSAGE), at) {
+        messages.push(message);
+    }
+}
+
+/// When it was due and which handler's it was makes it no other message.
+fn key_of(message: &Message) -> Key {
+    let what = if message.callback.0 > 0 { 0 } else { message.what };
+    Key::Message(message.target, message.callback, what)
+}

@@ -1,0 +1,126 @@
+//! Thousands of recordings: a row each, grouped by cause and root, and as a Parquet file for DuckDB, Spark and the like.
+
+mod table;
+
+pub use table::write_parquet;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use trace_format::{Recording, Source};
+
+use crate::report::Report;
+
+/// What is kept of a recording. `docs/fleet.md` explains the columns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The recording.
+    pub file: String,
+    /// Its process.
+    pub process: String,
+    /// Its pid.
+    pub pid: u32,
+    /// When recording began, microseconds since 1970.
+    pub start_us: i64,
+    /// The map id of its build.
+    pub map_id: String,
+    /// Whether main hung.
+    pub hung: bool,
+    /// How long, ns.
+    pub hang_ns: u64,
+    /// ANRs, suspicions of one among them.
+    pub anrs: u32,
+    /// The cause's word; `none` where nothing hung and nobody asked.
+    pub cause: &'static str,
+    /// How sure: `low`, `medium`, `high`; `none` without a cause.
+    pub confidence: &'static str,
+    /// What equal reports are grouped by.
+    pub root: Option<String>,
+    /// The message that main was in.
+    pub message: Option<String>,
+    /// The innermost method.
+    pub method: Option<String>,
+    /// Who held the lock.
+    pub holder: Option<String>,
+    /// How long the cold start took, ns.
+    pub cold_start_ns: Option<u64>,
+}
+
+impl Row {
+    /// Of a recording and its report.
+    #[must_use]
+    pub fn of<S: Source>(file: &str, recording: &Recording<S>, report: &Report) -> Self {
+        let hang = report.hang.as_ref();
+        let wait = hang.and_then(|hang| hang.wait.as_ref());
+        let cold = report.starts.iter().find(|start| start.kind == "cold");
+        Self {
+            file: file.to_owned(),
+            process: report.process.clone(),
+            pid: report.pid,
+            start_us: i64::try_from(report.start.realtime / 1_000).unwrap_or(i64::MAX),
+            map_id: recording.header().map_id.to_string(),
+            hung: hang.is_some(),
+            hang_ns: hang.map_or(0, |hang| hang.duration()),
+            anrs: u32::try_from(report.anrs.len()).unwrap_or(u32::MAX),
+            cause: report.cause.as_ref().map_or("none", |cause| cause.kind.word()),
+            confidence: report.cause.as_ref().map_or("none", |cause| cause.confidence.word()),
+            root: report.cause.as_ref().and_then(|cause| cause.root.clone()),
+            message: hang.and_then(|hang| hang.message.clone()),
+            method: hang.and_then(|hang| hang.method()).map(|method| method.name.clone()),
+            holder: wait.and_then(|wait| wait.holder.as_ref()).map(|holder| holder.name.clone()),
+            cold_start_ns: cold.map(|start| start.duration()),
+        }
+    }
+}
+
+/// Recordings with the same cause and root.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// The cause's word.
+    pub cause: &'static str,
+    /// What they share.
+    pub root: Option<String>,
+    /// How many.
+    pub count: u64,
+    /// The lower of the middle two hangs, ns.
+    pub median_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// The recording of the longest.
+    pub example: String,
+}
+
+impl Group {
+    /// As JSON.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({"cause": self.cause, "root": self.root, "count": self.count, "median_ns": self.median_ns,
+            "longest_ns": self.longest_ns, "example": self.example})
+    }
+}
+
+/// The groups, the largest first.
+#[must_use]
+pub fn groups(rows: &[Row]) -> Vec<Group> {
+    let mut by: BTreeMap<(&'static str, Option<&str>), Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        by.entry((row.cause, row.root.as_deref())).or_default().push(row);
+    }
+    let mut groups: Vec<Group> = by
+        .into_iter()
+        .map(|((cause, root), mut rows)| {
+            rows.sort_by(|a, b| a.hang_ns.cmp(&b.hang_ns).then_with(|| b.file.cmp(&a.file)));
+            let longest = rows[rows.len() - 1];
+            Group {
+                cause,
+                root: root.map(str::to_owned),
+                count: rows.len() as u64,
+                median_ns: rows[(rows.len() - 1) / 2].hang_ns,
+                longest_ns: longest.hang_ns,
+                example: longest.file.clone(),
+            }
+        })
+        .collect();
+    groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| (a.cause, &a.root).cmp(&(b.cause, &b.root))));
+    groups
+}

@@ -1,0 +1,141 @@
+//! Slices of main's for a chart: those of the stall, and of the seconds before it.
+
+use std::collections::{BinaryHeap, HashMap};
+
+use super::FrameKind;
+
+/// Slices of one chart.
+const MAX_SLICES: usize = 6_000;
+/// Rows of one chart. What is deeper is left out.
+const MAX_DEPTH: usize = 64;
+
+/// A slice.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Slice {
+    /// Its row, 0 being the outermost.
+    pub depth: usize,
+    /// When it began.
+    pub begin: u64,
+    /// When it ended, or the chart's end.
+    pub end: u64,
+    /// What it is.
+    pub kind: FrameKind,
+    /// Its name, in [`Chart::names`].
+    pub name: usize,
+    /// Whether it never ended.
+    pub open: bool,
+}
+
+/// Slices between two moments.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Chart {
+    /// When it begins, BOOTTIME ns.
+    pub from: u64,
+    /// When it ends.
+    pub to: u64,
+    /// Names, each once.
+    pub names: Vec<String>,
+    /// By begin, outer ones first.
+    pub slices: Vec<Slice>,
+    /// How many slices were too many or too deep: the shortest.
+    pub left_out: u64,
+}
+
+/// A slice by its length, the shortest on top.
+#[derive(Debug, PartialEq, Eq)]
+struct Kept(Slice);
+
+impl Kept {
+    fn order(&self) -> (std::cmp::Reverse<u64>, u64, usize) {
+        (std::cmp::Reverse(self.0.end - self.0.begin), self.0.begin, self.0.depth)
+    }
+}
+
+impl PartialOrd for Kept {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Kept {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+/// Takes slices and keeps the longest.
+#[derive(Debug)]
+pub(super) struct ChartBuilder {
+    chart: Chart,
+    index: HashMap<String, usize>,
+    kept: BinaryHeap<Kept>,
+}
+
+impl ChartBuilder {
+    pub(super) fn new(from: u64, to: u64) -> Self {
+        let chart = Chart { from, to: to.max(from), ..Chart::default() };
+        Self { chart, index: HashMap::new(), kept: BinaryHeap::new() }
+    }
+
+    /// A slice, whose name is made only if it is kept.
+    pub(super) fn add(
+        &mut self,
+        depth: usize,
+        (begin, end): (u64, u64),
+        open: bool,
+        named: impl FnOnce() -> (FrameKind, String),
+    ) {
+        let Chart { from, to, .. } = self.chart;
+        if end < from || begin > to {
+            return;
+        }
+        let (begin, end) = (begin.max(from), end.min(to));
+        let full = self.kept.len() >= MAX_SLICES;
+        if depth >= MAX_DEPTH || full && self.kept.peek().is_some_and(|k| k.0.end - k.0.begin >= end - begin)
+        {
+            self.chart.left_out += 1;
+            return;
+        }
+        if full {
+            self.kept.pop();
+            self.chart.left_out += 1;
+        }
+        let (kind, name) = named();
+        let next = self.chart.names.len();
+        let name = *self.index.entry(name).or_insert_with_key(|name| {
+            self.chart.names.push(name.clone());
+            next
+        });
+        self.kept.push(Kept(Slice { depth, begin, end, kind, name, open }));
+    }
+
+    pub(super) fn finish(mut self) -> Chart {
+        self.chart.slices = self.kept.into_iter().map(|kept| kept.0).collect();
+        self.chart.slices.sort_by_key(|s| (s.begin, s.depth));
+        self.chart
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_slices_stay_and_the_rest_is_counted() {
+        let mut builder = ChartBuilder::new(100, 1_000_000);
+        for i in 0..2 * MAX_SLICES as u64 {
+            builder.add(1, (200, 201 + i), false, || (FrameKind::Method, format!("m{}", i % 3)));
+        }
+        builder.add(0, (0, 2_000_000), true, || (FrameKind::Message, "outer".to_owned()));
+        builder.add(MAX_DEPTH, (200, 300), false, || unreachable!("it is not kept"));
+        builder.add(0, (2, 3), false, || unreachable!("it is before"));
+        let chart = builder.finish();
+        assert_eq!((chart.slices.len(), chart.left_out), (MAX_SLICES, MAX_SLICES as u64 + 2));
+        let first = &chart.slices[0];
+        assert_eq!(
+            (first.begin, first.end, first.open, &*chart.names[first.name]),
+            (100, 1_000_000, true, "outer")
+        );
+        assert!(chart.slices[1..].iter().all(|s| s.end - s.begin >= MAX_SLICES as u64));
+    }
+}

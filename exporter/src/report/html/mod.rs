@@ -1,0 +1,72 @@
+//! The report as one page for a browser: self-contained, without network, light and dark.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::{Chart, FrameKind, Report};
+
+const PAGE: &str = include_str!("page.html");
+/// A trace up to this length is put into the page, so that its button can hand it to Perfetto; a longer one is picked.
+pub const MAX_EMBEDDED: usize = 8 << 20;
+
+impl Report {
+    /// The page. `name` is what the trace is called, `trace` the trace itself if it is to be in the page.
+    #[must_use]
+    pub fn to_html(&self, name: &str, chart: &Chart, trace: Option<&[u8]>) -> String {
+        let kinds =
+            [FrameKind::Method, FrameKind::Message, FrameKind::Frame, FrameKind::Wait, FrameKind::Span];
+        let slices = chart.slices.iter().map(|s| {
+            let kind = kinds.iter().position(|kind| *kind == s.kind).unwrap_or(0);
+            json!([s.depth, s.begin - chart.from, s.end - chart.from, kind, s.name, u8::from(s.open)])
+        });
+        let data = json!({
+            "report": self.to_json(name),
+            "chart": {
+                "from_ns": chart.from,
+                "to_ns": chart.to,
+                "names": chart.names,
+                "left_out": chart.left_out,
+                "slices": slices.collect::<serde_json::Value>(),
+            },
+            "trace": trace.filter(|trace| trace.len() <= MAX_EMBEDDED).map(base64),
+            "name": name,
+        });
+        // Nothing in a text may end the element that the data are in, or begin a comment there.
+        PAGE.replacen("@DATA@", &data.to_string().replace('<', "\\u003c"), 1)
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group =
+            chunk.iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for i in 0..4 {
+            let digit = if i <= chunk.len() { DIGITS[(group >> (18 - 6 * i)) as usize & 63] } else { b'=' };
+            let _ = out.write_char(char::from(digit));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        for (text, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(text.as_bytes()), coded);
+        }
+    }
+}
