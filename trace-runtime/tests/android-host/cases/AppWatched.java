@@ -1,5 +1,6 @@
 package dev.anrscope;
 
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Counts what it is told. */
@@ -10,11 +11,16 @@ final class AppWatched extends Observer {
     static volatile String focused = "";
     static volatile int ended;
     static final AtomicInteger CHANGES = new AtomicInteger();
+    /** It was in the background. */
+    static final AtomicBoolean GONE = new AtomicBoolean();
 
     @Override
     public void onForeground(boolean now) {
         foreground = now;
         CHANGES.incrementAndGet();
+        if (!now) {
+            GONE.set(true);
+        }
     }
 
     @Override
