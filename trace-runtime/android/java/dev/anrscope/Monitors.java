@@ -55,7 +55,7 @@ final class Monitors {
         } else {
             IdleMonitor.stop();
         }
-        TouchMonitor.enable(on("touch"));
+        TouchMonitor.enable(on("touch"), on("startup"));
     }
 
     /** Stops everything, and takes out what was put into the system. */
@@ -66,7 +66,7 @@ final class Monitors {
         }
         StartMonitor.stop();
         IdleMonitor.stop();
-        TouchMonitor.enable(false);
+        TouchMonitor.enable(false, false);
         FrameMonitor.stop();
         LooperMonitor.stop();
         StackSampler.stop();
