@@ -5,16 +5,18 @@ import android.view.ViewRootImpl;
 
 /**
  * Five frames with work in each stage, in real time: what is recorded of them, and that nothing of it stays. {@code denied}: Choreographer
- * keeps its queues to itself.
+ * keeps its queues to itself. {@code strict}: it
+ * takes no callback for a time that is over.
  */
 public final class FrameOrder {
     private FrameOrder() {}
 
     public static void main(String[] words) {
         FrameScript script = new FrameScript(-1);
-        if (words.length > 0) {
+        if (words[0].equals("denied")) {
             script.choreographer.hostDenied();
         }
+        script.choreographer.hostStrict = words[0].equals("strict");
         script.start();
         Anrscope.addObserver(
                 new Observer() {

@@ -198,7 +198,11 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
         View decor = window.peekDecorView();
         if (callbacks != null && decor != null) {
-            decor.getViewTreeObserver().removeOnPreDrawListener(this);
+            try {
+                decor.getViewTreeObserver().removeOnPreDrawListener(this);
+            } catch (IllegalStateException gone) {
+                // With the views.
+            }
         }
     }
 
@@ -212,6 +216,15 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     /** On the thread of frames. */
     @Override
     public boolean handleMessage(Message message) {
+        try {
+            handle(message);
+        } catch (RuntimeException theirs) {
+            // A system service that is gone: no reason to end the app.
+        }
+        return true;
+    }
+
+    private void handle(Message message) {
         switch (message.what) {
             case COUNT:
                 willCount = false;
@@ -221,14 +234,13 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
                 flush();
                 break;
             case QUIT:
+                thread.quit();
                 if (displays != null) {
                     displays.unregisterDisplayListener(this);
                 }
-                thread.quit();
                 break;
             default:
         }
-        return true;
     }
 
     private void count() {
@@ -279,12 +291,24 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     @Override
     public void onDisplayChanged(int displayId) {
         if (displayId == Display.DEFAULT_DISPLAY) {
-            rate();
+            try {
+                rate();
+            } catch (RuntimeException theirs) {
+                // The rate stays what it was.
+            }
         }
     }
 
     /** The thread begins: what asks the system is not main's. */
     private void display() {
+        try {
+            listen();
+        } catch (RuntimeException theirs) {
+            // Then the rate is taken for 60.
+        }
+    }
+
+    private void listen() {
         displays = (DisplayManager) context.getSystemService(Context.DISPLAY_SERVICE);
         if (displays != null) {
             displays.registerDisplayListener(this, new Handler(Looper.myLooper()));
