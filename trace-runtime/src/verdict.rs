@@ -17,6 +17,7 @@ use trace_format::event::Sigquit;
 use trace_format::section::SectionKind;
 use trace_format::verdict as format;
 
+use crate::monitors::options::{self, Number};
 use crate::monitors::snapshot;
 use crate::recorder::Recorder;
 use crate::{clock, guard, notice, worker};
@@ -40,7 +41,9 @@ static SOURCE: Mutex<ErrorSource> = Mutex::new(ErrorSource { source: None, asked
 static POLLS: Mutex<Polls> = Mutex::new(Polls { waiting: Vec::new(), running: false });
 
 struct Court {
-    judge: Mutex<Judge>,
+    /// By which policy it judges, and itself.
+    judge: Mutex<(Policy, Judge)>,
+    /// As the start has it; the monitors' options may say otherwise.
     policy: Policy,
     own: Identity,
     no_anrs: AtomicU32,
@@ -122,7 +125,7 @@ fn polls() -> MutexGuard<'static, Polls> {
 /// From here on signals are judged.
 pub(crate) fn start(policy: Policy) {
     let own = Identity { pid: std::process::id() as i32, uid: nix::unistd::getuid().as_raw() };
-    let judge = Mutex::new(Judge::new(policy, own));
+    let judge = Mutex::new((policy, Judge::new(policy, own)));
     let _ = COURT.set(Court { judge, policy, own, no_anrs: AtomicU32::new(0) });
 }
 
@@ -152,7 +155,7 @@ pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters
         ..evidence
     };
     let case = Case { sigquit, evidence, counters };
-    let judgement = court.judge().judge(&evidence);
+    let judgement = court.judge().1.judge(&evidence);
     if matches!(judgement.verdict, Verdict::Anr | Verdict::SuspectedAnr) {
         snapshot::sigquit(evidence.at_ns, main.stuck_since, judgement.verdict == Verdict::Anr);
     }
@@ -213,7 +216,7 @@ fn run_polls() {
             thread::sleep(interval);
             Recorder::active().is_some()
         };
-        let polls = ErrorPolls::new(court.policy, court.own);
+        let polls = ErrorPolls::new(court.policy(), court.own);
         // What the embedder gave us may fail without taking the recording along.
         let vote = catch_unwind(AssertUnwindSafe(|| polls.run(source.as_mut(), pause)));
         {
@@ -227,10 +230,10 @@ fn run_polls() {
             Ok(ErrorVote::NotAsked) => {}
             Ok(vote) => {
                 case.evidence.errors = vote;
-                let judgement = court.judge().reconsider(&case.evidence);
+                let judgement = court.judge().1.reconsider(&case.evidence);
                 court.append(&case, &judgement, true);
                 if judgement.verdict == Verdict::Anr {
-                    snapshot::confirmed(case.evidence.at_ns);
+                    snapshot::confirmed(case.evidence.at_ns, case.sigquit.stuck_since);
                 }
             }
             Err(_) => notice("the source of the error state panicked and is asked no more"),
@@ -239,8 +242,21 @@ fn run_polls() {
 }
 
 impl Court {
-    fn judge(&self) -> MutexGuard<'_, Judge> {
-        self.judge.lock().unwrap_or_else(PoisonError::into_inner)
+    fn policy(&self) -> Policy {
+        match options::number(Number::Policy) {
+            0 => self.policy,
+            _ => Policy::Matrix,
+        }
+    }
+
+    /// A judge of another policy knows nothing of earlier signals.
+    fn judge(&self) -> MutexGuard<'_, (Policy, Judge)> {
+        let mut judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
+        let policy = self.policy();
+        if judge.0 != policy {
+            *judge = (policy, Judge::new(policy, self.own));
+        }
+        judge
     }
 
     /// Has the worker append a verdict; false if there were too many.
@@ -259,7 +275,7 @@ impl Court {
         let verdict = format::Verdict {
             sigquit,
             reconsidered,
-            policy: match self.policy {
+            policy: match self.policy() {
                 Policy::Anrscope => format::Policy::Anrscope,
                 Policy::Matrix => format::Policy::Matrix,
             },

@@ -9,6 +9,8 @@ mod frames;
 mod harness;
 #[path = "android_host/looper.rs"]
 mod looper;
+#[path = "android_host/stuck.rs"]
+mod stuck;
 
 use harness::Case;
 

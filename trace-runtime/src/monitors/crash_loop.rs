@@ -42,10 +42,8 @@ pub(crate) fn is_disarmed(mark_folder: &Path) -> bool {
 pub(crate) fn admit(folder: &Path, mark_folder: &Path, process: &str, version: u64) -> bool {
     let _ = fs::create_dir_all(folder);
     let disarmed = mark_folder.join("disarmed");
-    if let Some((of, _)) = numbers(&disarmed) {
-        if of == version {
-            return false;
-        }
+    if numbers(&disarmed).is_some_and(|(of, _)| of == version) {
+        return false;
     }
     // Another version's, or none that can be read.
     let _ = fs::remove_file(&disarmed);

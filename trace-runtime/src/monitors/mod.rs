@@ -16,6 +16,7 @@
 //! | [`reports`] | finished reports: into the recording, and to the app's listener on a thread that is its own |
 //! | `sampler`, `samples` | main's Java stack, asked of a thread of the shims; samples of it while main is stuck |
 //! | `slow`, `stacks` | slow messages, and what main called in them |
+//! | `errors` | the system's list of processes in error, for the judge of SIGQUITs |
 //! | `timers`, `snapshot` | LAG and ANR, and what was known when one was found |
 //!
 //! # Which thread does what
@@ -25,11 +26,13 @@
 
 mod crash_loop;
 pub(crate) mod device;
+mod errors;
 mod exit_info;
 pub(crate) mod frames;
 mod ground;
 mod idle;
 mod jni_app;
+mod jni_errors;
 mod jni_frames;
 mod jni_looper;
 mod jni_overlay;

@@ -62,6 +62,11 @@ fn hand_over(json: String) {
         if waiting.reports.len() == MOST {
             waiting.reports.pop_front();
             waiting.given_up += 1;
+            if waiting.given_up == 1 {
+                crate::notice(
+                    "the app's listener is slow: it does not get all reports; they are in the recording",
+                );
+            }
         }
         waiting.reports.push_back(json);
         CAME.notify_one();
@@ -94,7 +99,8 @@ pub(crate) fn stop() {
 }
 
 /// Reports that the listener was too slow for.
-pub(crate) fn given_up() -> u64 {
+#[cfg(test)]
+fn given_up() -> u64 {
     waiting().given_up
 }
 

@@ -7,6 +7,7 @@
 //! anrscope-worker          the slice of the record -> tree -> report
 //! ```
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use trace_format::section::SectionKind;
@@ -23,6 +24,9 @@ use super::{device, ground, messages, reports, samples, stacks, touch};
 use crate::recorder::Recorder;
 use crate::ring::Mark;
 use crate::{clock, usage, worker};
+
+/// Messages before an ANR that the log tells.
+const IN_LOG: usize = 20;
 
 /// A LAG that was found.
 #[derive(Debug)]
@@ -140,12 +144,21 @@ pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
     sampler::ask(Purpose::Anr(Box::new(facts)));
 }
 
-/// The SIGQUIT of `at_ns` that was only suspected is an ANR for certain by now.
-pub(crate) fn confirmed(at_ns: u64) {
-    if let Some(signal) = last().as_mut().filter(|signal| signal.at_ns == at_ns) {
-        signal.certain = true;
+/// The SIGQUIT of `at_ns` is an ANR for certain by now: the system says so. If it was not even suspected to be one, what is
+/// known now is what is known of it.
+pub(crate) fn confirmed(at_ns: u64, since_ns: u64) {
+    let known = match last().as_mut().filter(|signal| signal.at_ns == at_ns) {
+        Some(signal) => {
+            signal.certain = true;
+            true
+        }
+        None => TOLD.load(Ordering::Relaxed) == at_ns,
+    };
+    if known {
+        tell_signal();
+    } else {
+        sigquit(at_ns, since_ns, true);
     }
-    tell_signal();
 }
 
 /// The newest SIGQUIT, until it is told.
@@ -158,6 +171,8 @@ struct Signal {
 }
 
 static LAST: Mutex<Option<Signal>> = Mutex::new(None);
+/// Time of the one that was told last.
+static TOLD: AtomicU64 = AtomicU64::new(0);
 
 fn last() -> std::sync::MutexGuard<'static, Option<Signal>> {
     LAST.lock().unwrap_or_else(PoisonError::into_inner)
@@ -166,7 +181,11 @@ fn last() -> std::sync::MutexGuard<'static, Option<Signal>> {
 /// Reports the newest SIGQUIT once it is certain and main's stack is there.
 fn tell_signal() {
     let signal = last().take_if(|signal| signal.certain && signal.stack.is_some());
-    let Some(signal) = signal.filter(|_| is_on(Number::SignalAnr)) else { return };
+    let Some(signal) = signal else { return };
+    TOLD.store(signal.at_ns, Ordering::Relaxed);
+    if !is_on(Number::SignalAnr) {
+        return;
+    }
     reports::tell(&Issue::SignalAnr {
         native_backtrace: false,
         scene: &signal.scene,
@@ -232,6 +251,10 @@ fn tell_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
             thread_stack: &thread_stack,
             trace: Some((&calls.key, &calls.log_text())),
         }));
+        let history = messages::history(IN_LOG, facts.at_ns);
+        if !history.is_empty() {
+            reports::log(["|* [Messages]\n", &history].concat());
+        }
     }
 }
 

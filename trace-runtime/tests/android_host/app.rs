@@ -1,12 +1,17 @@
 //! The app's side: starts, pages, foreground, idle handlers, touch, options, and the life of an app.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use trace_format::Recording;
 use trace_format::section::{SectionKind, key_values};
+use trace_format::{Event, Recording};
+use trace_runtime::monitors::options::{self, NumberOption};
 
-use crate::harness::{Case, Run, recorded_issues, sections};
+use crate::harness::{Case, Run, events, main_thread, open, recorded_issues, sections};
 
 type Lines = BTreeMap<String, String>;
 
@@ -153,4 +158,275 @@ fn item_30_a_slow_cold_start_has_a_stack_and_one_that_the_user_was_away_from_is_
     let recording = start("away", 28).recording();
     assert_eq!(told(&starts(&recording)), ["page Home unknown"]);
     assert!(issues(&recording, "Trace_StartUp").is_empty());
+}
+
+#[test]
+fn item_25_idle_handlers_are_told_and_none_is_lost() {
+    for sdk in [21, 34] {
+        let run = Case::new("AppIdle").named(&sdk.to_string()).sdk(sdk).run();
+        assert_eq!(
+            run.printed,
+            "found 1 of 2\nadded 5 has true true\nagain 5\nonce 1 threw 1 left 3\nremoved 1\n\
+             late true left 1\nrestored true true 0\nran true\n",
+            "{sdk}"
+        );
+        let recording = run.recording();
+        let reports = issues(&recording, "Trace_EvilMethod");
+        let late: Vec<_> = reports.iter().filter(|issue| issue["detail"] == "LAG_IDLE_HANDLER").collect();
+        assert_eq!(late.len(), 1, "once a run");
+        assert!(
+            late[0]["threadStack"].as_str().unwrap().contains("dev.anrscope.AppIdle$Slow:queueIdle("),
+            "{}",
+            late[0]
+        );
+        let mut open = Vec::new();
+        let mut slices = BTreeMap::new();
+        for (_, event) in events(&recording, main_thread(&recording)) {
+            match event {
+                Event::IdleBegin(class) => open.push(recording.texts().get(class).unwrap().to_owned()),
+                Event::IdleEnd => *slices.entry(open.pop().expect("a begin")).or_insert(0) += 1,
+                _ => {}
+            }
+        }
+        assert!(open.is_empty());
+        let names: Vec<_> = slices.keys().map(String::as_str).collect();
+        let own = |name: &str| format!("dev.anrscope.AppIdle${name}");
+        assert_eq!(names, [own("Counting"), own("Slow"), own("Throwing")], "ours are not told");
+        assert_eq!((slices[&own("Slow")], slices[&own("Throwing")]), (1, 1));
+    }
+}
+
+#[test]
+fn item_26_touch_that_waits_has_the_stack_of_the_stall_and_is_told_once() {
+    let run = Case::new("AppTouch").sdk(34).run();
+    assert_eq!(
+        run.printed,
+        "wrapped true\npasses true true false null true\nkept true\nrestored true true\ntold 1\n"
+    );
+    let reports = issues(&run.recording(), "Trace_EvilMethod");
+    let late: Vec<_> = reports.iter().filter(|issue| issue["detail"] == "LAG_TOUCH").collect();
+    assert_eq!(late.len(), 1, "a gesture is told once in four seconds");
+    assert!(late[0]["threadStack"].as_str().unwrap().contains("AppTouch:stuckHere("), "{}", late[0]);
+    assert_eq!(late[0]["isProcessForeground"], true);
+    assert_eq!(late[0]["scene"], "dev.anrscope.AppScript$Home");
+}
+
+#[test]
+fn item_32_a_pause_within_the_debounce_is_no_change_and_leaving_is_one() {
+    let run = Case::new("AppGround").sdk(34).run();
+    assert_eq!(run.printed, "changes 1\nchanges 2\nfocused Home Detail \nmessages true\n");
+    // By the activity itself and by its window's callback: once each. The page that came back had not lost it by then.
+    let recording = run.recording();
+    let of_main = events(&recording, main_thread(&recording));
+    let focus: Vec<_> = of_main
+        .iter()
+        .filter_map(|(_, e)| if let Event::Focus(_, gained) = e { Some(*gained) } else { None })
+        .collect();
+    assert_eq!(focus, [true, false, true, false]);
+}
+
+#[test]
+fn every_option_has_a_setter_and_reaches_the_library() {
+    // Both ends of each range: the flags off, then on.
+    for end in ["least", "greatest"] {
+        let value = |option: &NumberOption| if end == "least" { option.least } else { option.greatest };
+        let mut case = Case::new("AppOptions").named(end);
+        let mut expected = String::new();
+        for option in options::NUMBERS {
+            // With 0 of 1,000 installations nothing would start.
+            let value = if option.key == "installs_per_mille" { 1_000 } else { value(option) };
+            case = case.word(&format!("{}={value}", option.key));
+            expected += &format!("{}={value}\n", option.key);
+        }
+        for option in options::TEXTS {
+            case = case.word(&format!("{}=a.B;c.D", option.key));
+            expected += &format!("{}=a.B;c.D\n", option.key);
+        }
+        let setters = format!("setters {}\n", options::NUMBERS.len() + options::TEXTS.len());
+        assert_eq!(case.run().printed, setters + &expected);
+    }
+}
+
+#[test]
+fn the_manifest_the_code_and_the_provider_each_have_their_say() {
+    let run = Case::new("AppOptions").named("said").run();
+    let printed: Vec<_> = run.printed.lines().skip(1).collect();
+    // What the code says stays whatever the manifest says; the provider's word is the last, if it is one.
+    let expected = ["slow 900 anr 7000 lag 1234 idle 2000", "set true false false 6000", "asked on main 0"];
+    assert_eq!(printed, expected);
+    let recording = run.recording();
+    let bytes = std::fs::read(&run.files()[0]).unwrap();
+    for notice in
+        ["no option is called no_such", "no option is called quick", "option idle_ms cannot be set to soon"]
+    {
+        assert!(bytes.windows(notice.len()).any(|text| text == notice.as_bytes()), "{notice}");
+    }
+    let of_main = events(&recording, main_thread(&recording));
+    let text = |id| recording.texts().get(id).unwrap_or_default();
+    assert!(of_main.iter().any(|(_, e)| matches!(e, Event::Mark(id) if text(*id) == "basket opened")));
+    assert!(of_main.iter().any(|(_, e)| matches!(e, Event::Counter(id, 2.5) if text(*id) == "basket")));
+}
+
+#[test]
+fn two_bad_starts_in_a_row_and_it_stays_disarmed_until_the_next_version() {
+    let case = |word: &str, version: &str| {
+        Case::new("AppCrash").word(word).property(&format!("android.host.version={version}"))
+    };
+    let printed = |run: Run| run.printed;
+    assert_eq!(printed(case("dies", "1").dies().run()), "armed true\n");
+    // One that lives is in between: nothing is held against the next.
+    assert_eq!(printed(case("lives", "1").run_again()), "armed true\n");
+    assert_eq!(printed(case("dies", "1").dies().run_again()), "armed true\n");
+    assert_eq!(printed(case("dies", "1").dies().run_again()), "armed true\n");
+    for _ in 0..2 {
+        assert_eq!(printed(case("refused", "1").run_again()), "armed false\n");
+    }
+    assert_eq!(printed(case("lives", "2").run_again()), "armed true\n");
+    assert_eq!(printed(case("lives", "2").run_again()), "armed true\n");
+}
+
+/// The recordings in the folder that an app on Android would have them in.
+fn app_recordings(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder.join("no_backup/anrscope")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "anrscope")).collect();
+    files.sort();
+    files
+}
+
+/// Waits until something is so, for half a minute at most.
+fn wait_for(what: &str, so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !so() {
+        assert!(Instant::now() < end, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// How often these bytes are in the file.
+fn count(file: &Path, part: &str) -> usize {
+    let bytes = std::fs::read(file).unwrap();
+    bytes.windows(part.len()).filter(|window| *window == part.as_bytes()).count()
+}
+
+/// The life of an app, in a folder of this name: three processes, one after the other. Gives the first one's pid, and the folder.
+fn live() -> (u32, PathBuf) {
+    let case = Case::new("AppLife").sdk(37).word("life");
+    let folder = case.folder();
+    let mut first = case.command().stdout(Stdio::piped()).spawn().unwrap();
+    let pid = first.id();
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
+    let hangs = lines.by_ref().map_while(Result::ok).any(|line| line == "hangs");
+    if !hangs {
+        let _ = first.kill();
+        panic!("{:?}", first.wait());
+    }
+    // HotSpot's own answer goes there, too.
+    let reader = std::thread::spawn(move || lines.map_while(Result::ok).count());
+    let file = app_recordings(&folder).remove(0);
+    signal(pid, libc::SIGQUIT);
+    wait_for("the snapshot of the SIGQUIT", || count(&file, "detector=sigquit\n") == 1);
+    wait_for("its verdict", || count(&file, "verdict=anr\n") >= 1);
+    wait_for("its report", || count(&file, "\"detail\":\"SIGNAL_ANR\"") == 1);
+    signal(pid, libc::SIGKILL);
+    first.wait().unwrap();
+    reader.join().unwrap();
+
+    let second = Case::new("AppLife").sdk(37).property("anrscope.name=com.example.app:push").word("push");
+    second.run_again();
+    let trace = folder.join("trace.txt");
+    let text = format!(
+        "----- pid {pid} at 2026-01-01 00:00:00 -----\nCmd line: com.example.app\n\nDALVIK THREADS (1):\n\
+         \"main\" prio=5 tid=1 Sleeping\n  | sysTid={pid} nice=-10\n  at java.lang.Thread.sleep(Native method)\n\n----- end {pid} -----\n"
+    );
+    std::fs::write(&trace, text).unwrap();
+    let next = Case::new("AppLife").sdk(37).word("next").word(&pid.to_string()).word(trace.to_str().unwrap());
+    next.run_again();
+    (pid, folder)
+}
+
+fn signal(pid: u32, signal: i32) {
+    // SAFETY: kill takes two numbers.
+    assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0);
+}
+
+#[test]
+fn the_life_of_an_app_is_in_one_recording_a_process() {
+    let (pid, folder) = live();
+    let files = app_recordings(&folder);
+    assert_eq!(files.len(), 3, "{files:?}");
+    let recording = |named: &str| {
+        let file = files.iter().find(|file| file.to_string_lossy().contains(named)).unwrap();
+        open(file)
+    };
+    let killed = recording(&format!("com.example.app-{pid}."));
+    assert_eq!(killed.header().process_name, "com.example.app");
+
+    // Starts: cold, its page, and hot after the app was away.
+    let kinds: Vec<_> = starts(&killed).iter().map(|start| start["kind"].clone()).collect();
+    assert_eq!(kinds, ["page", "cold", "hot"]);
+    // Each monitor has told.
+    let reports = recorded_issues(&killed);
+    let has = |detail: &str| reports.iter().filter(|issue| issue["detail"] == detail).count();
+    for detail in ["NORMAL", "LAG", "ANR", "SIGNAL_ANR", "LAG_IDLE_HANDLER", "LAG_TOUCH"] {
+        assert!(has(detail) > 0, "{detail}: {reports:?}");
+    }
+    let of_method = |detail: &str, id: u32| {
+        let stack = format!(",{id},1,");
+        reports.iter().any(|i| i["detail"] == detail && i["stack"].as_str().unwrap().contains(&stack))
+    };
+    assert!(of_method("NORMAL", 40) && of_method("ANR", 42), "{reports:?}");
+    let fps: Vec<_> = reports.iter().filter(|issue| issue["tag"] == "Trace_FPS").collect();
+    let dropped = |level: &str| -> u64 { fps.iter().map(|i| i["dropLevel"][level].as_u64().unwrap()).sum() };
+    assert!(dropped("DROPPED_FROZEN") >= 1 && dropped("DROPPED_BEST") >= 1, "{fps:?}");
+
+    // The frame that hangs: the stage that is open, by both detectors.
+    let snapshots: Vec<String> = sections(&killed, SectionKind::AnrSnapshot)
+        .into_iter()
+        .map(|s| String::from_utf8(s).unwrap())
+        .collect();
+    for detector in ["detector=looper\n", "detector=sigquit\n"] {
+        let hangs = |text: &&String| {
+            text.starts_with(detector) && text.contains("\nstage=TRAVERSAL\n") && text.contains("AppLife")
+        };
+        assert!(snapshots.iter().any(|text| hangs(&text)), "{detector} {snapshots:?}");
+    }
+    let verdicts = sections(&killed, SectionKind::Verdict);
+    assert!(verdicts.iter().any(|verdict| {
+        let verdict = String::from_utf8_lossy(verdict);
+        verdict.contains("verdict=anr\n") && verdict.contains("error-state-ours")
+    }));
+    assert!(!sections(&killed, SectionKind::StackSamples).is_empty());
+    // The method that hung has begun and not ended.
+    let of_main = events(&killed, main_thread(&killed));
+    assert!(
+        of_main.iter().any(|(_, e)| *e == Event::Enter(43))
+            && !of_main.iter().any(|(_, e)| *e == Event::Exit(43))
+    );
+
+    // What the system said of its death came with the next start, once.
+    let exits = sections(&killed, SectionKind::ExitInformation);
+    assert_eq!(exits.len(), 1);
+    let exit = String::from_utf8(exits[0].clone()).unwrap();
+    for line in [
+        "reason=anr",
+        "trace=ours",
+        "anr.getTimeoutMillis=5000",
+        "anr.getType=2",
+        "\"main\" prio=5 tid=1 Sleeping",
+    ] {
+        assert!(exit.lines().any(|own| own == line), "{line}: {exit}");
+    }
+    let push = recording("com.example.app_push-");
+    assert_eq!(push.header().process_name, "com.example.app:push");
+    assert_eq!(told(&starts(&push)), ["service  unknown"]);
+    assert!(sections(&push, SectionKind::ExitInformation).is_empty());
+}
+
+#[test]
+fn the_fix_for_shared_preferences_is_an_option_of_the_systems_that_need_it() {
+    for (sdk, on, waited) in [(21, "on", 0), (25, "on", 0), (25, "off", 5), (20, "on", 5)] {
+        let run = Case::new("AppFix").named(&format!("{sdk}-{on}")).sdk(sdk).word(on).run();
+        assert_eq!(run.printed, format!("waited {waited}\nours true\nrestored true\n"), "{sdk} {on}");
+    }
 }

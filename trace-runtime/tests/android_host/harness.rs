@@ -41,8 +41,13 @@ impl Case {
         self.property(&format!("android.host.sdk={level}"))
     }
 
-    pub(crate) fn property(mut self, property: &str) -> Self {
-        self.properties.push(format!("-D{property}"));
+    pub(crate) fn property(self, property: &str) -> Self {
+        self.jvm(&format!("-D{property}"))
+    }
+
+    /// An option of the JVM's.
+    pub(crate) fn jvm(mut self, option: &str) -> Self {
+        self.properties.push(option.to_owned());
         self
     }
 

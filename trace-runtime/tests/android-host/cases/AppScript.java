@@ -80,7 +80,17 @@ final class AppScript {
     final ActivityThread thread;
     final App app;
     private final Handler main;
-    private long atMs;
+    private final java.util.ArrayDeque<Step> steps = new java.util.ArrayDeque<>();
+
+    private static final class Step {
+        final long afterMs;
+        final Runnable work;
+
+        Step(long afterMs, Runnable work) {
+            this.afterMs = afterMs;
+            this.work = work;
+        }
+    }
 
     /** Main's looper is made, and the application is on its way; {@code create} is its {@code onCreate}. */
     AppScript(boolean virtual, Runnable create) {
@@ -93,14 +103,43 @@ final class AppScript {
         app = new App(create);
         thread = ActivityThread.hostMain(app, new StartProvider());
         main = new Handler();
-        atMs = SystemClock.uptimeMillis();
     }
 
-    /** So much later than the step before. */
-    AppScript then(long ms, Runnable step) {
-        atMs += ms;
-        main.postAtTime(step, atMs);
+    /** So much later than the end of the step before; what that one posted comes first. */
+    AppScript then(long ms, Runnable work) {
+        steps.add(new Step(ms, work));
         return this;
+    }
+
+    /** Goes on with the next step once this is so; main runs on meanwhile, for half a minute at most. */
+    AppScript until(String what, java.util.function.BooleanSupplier so) {
+        long[] end = new long[1];
+        Runnable[] look = new Runnable[1];
+        look[0] =
+                () -> {
+                    if (end[0] == 0) {
+                        end[0] = System.nanoTime() + 30_000_000_000L;
+                    }
+                    if (!so.getAsBoolean()) {
+                        if (System.nanoTime() > end[0]) {
+                            throw new AssertionError("in vain: " + what);
+                        }
+                        steps.addFirst(new Step(2, look[0]));
+                    }
+                };
+        return then(1, look[0]);
+    }
+
+    private void next() {
+        Step step = steps.poll();
+        if (step != null) {
+            main.postDelayed(
+                    () -> {
+                        step.work.run();
+                        next();
+                    },
+                    step.afterMs);
+        }
     }
 
     /** It is launched, and gets the focus 100 ms later. */
@@ -123,7 +162,20 @@ final class AppScript {
     /** Main runs all steps. */
     void run(long ms) {
         then(ms, () -> Looper.myLooper().quit());
+        next();
         Looper.loop();
+    }
+
+    /** SIGKILL: nothing of the process runs after it, which an exit or a halt does not show. */
+    static void die() {
+        System.out.flush();
+        try {
+            new ProcessBuilder("kill", "-9", String.valueOf(ProcessHandle.current().pid())).start();
+            Thread.sleep(30_000);
+        } catch (java.io.IOException | InterruptedException fault) {
+            throw new AssertionError(fault);
+        }
+        throw new AssertionError("still alive");
     }
 
     /** Real time: waits on main until something is so, for half a minute at most. */

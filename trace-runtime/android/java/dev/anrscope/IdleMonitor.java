@@ -11,8 +11,6 @@ import java.util.ArrayList;
  * are left alone, and whoever removes a handler need not know of its wrapper. Where the list cannot be reached nothing is told.
  */
 final class IdleMonitor {
-    private static final String OURS = "dev.anrscope.";
-
     private static MessageQueue queue;
     private static Field field;
     private static ArrayList<IdleHandler> before;
@@ -130,8 +128,7 @@ final class IdleMonitor {
         }
 
         private static IdleHandler wrap(IdleHandler handler) {
-            boolean leave =
-                    handler == null || handler instanceof Told || handler.getClass().getName().startsWith(OURS);
+            boolean leave = handler == null || handler instanceof Told || handler instanceof LooperMonitor;
             return leave ? handler : new Told(handler);
         }
     }

@@ -212,7 +212,13 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                 callback = callback(x, brace + 2, end);
             }
             known = line(known, first, target, callback, what, handler);
-            over = known == 2;
+            if (known == 2) {
+                over = true;
+            } else if (first == '>') {
+                Observers.messageBegin(x);
+            } else {
+                Observers.messageEnd(x);
+            }
             if (known == 3) {
                 FrameMonitor.message();
             }

@@ -8,6 +8,47 @@ public class ActivityManager {
     /** What the system would say. */
     public final List<ApplicationExitInfo> hostExits = new ArrayList<ApplicationExitInfo>();
 
+    /** What is wrong with a process. */
+    public static class ProcessErrorStateInfo {
+        public static final int NO_ERROR = 0;
+        public static final int CRASHED = 1;
+        public static final int NOT_RESPONDING = 2;
+
+        public int condition;
+        public String processName;
+        public int pid;
+        public int uid;
+        public String tag;
+        public String shortMsg;
+        public String longMsg;
+        public String stackTrace;
+    }
+
+    private static volatile ProcessErrorStateInfo hostInError;
+
+    /** From now on the system lists this process with this condition. */
+    public static void hostInError(int condition) {
+        ProcessErrorStateInfo info = new ProcessErrorStateInfo();
+        info.condition = condition;
+        info.processName = android.os.Process.myProcessName();
+        info.pid = android.os.Process.myPid();
+        // What the library sees of itself is the truth.
+        info.uid = (int) new com.sun.security.auth.module.UnixSystem().getUid();
+        info.shortMsg = "ANR Inputdispatcher";
+        hostInError = info;
+    }
+
+    /** Null where none is in error, as the system's. */
+    public List<ProcessErrorStateInfo> getProcessesInErrorState() {
+        ProcessErrorStateInfo info = hostInError;
+        if (info == null) {
+            return null;
+        }
+        List<ProcessErrorStateInfo> all = new ArrayList<ProcessErrorStateInfo>();
+        all.add(info);
+        return all;
+    }
+
     /** API 30. */
     public List<ApplicationExitInfo> getHistoricalProcessExitReasons(String packageName, int pid, int max) {
         if (Build.VERSION.SDK_INT < 30) {

@@ -1,0 +1,64 @@
+package dev.anrscope;
+
+import android.app.ActivityManager;
+import android.content.Context;
+import java.util.List;
+
+/** The thread that asks the system which processes are in error, when the library judges a SIGQUIT. */
+final class ErrorStates implements Runnable {
+    private static Thread thread;
+
+    private final ActivityManager manager;
+
+    private ErrorStates(ActivityManager manager) {
+        this.manager = manager;
+    }
+
+    static synchronized void start(Context context) {
+        ActivityManager manager = (ActivityManager) context.getSystemService(Context.ACTIVITY_SERVICE);
+        if (thread == null && manager != null) {
+            begin();
+            thread = new Thread(new ErrorStates(manager), "anrscope-errors");
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    static synchronized void stop() {
+        if (thread != null) {
+            thread = null;
+            end();
+        }
+    }
+
+    @Override
+    public void run() {
+        while (next()) {
+            try {
+                // Null as well as empty where there is none.
+                List<ActivityManager.ProcessErrorStateInfo> all = manager.getProcessesInErrorState();
+                for (int at = 0; all != null && at < all.size(); at++) {
+                    ActivityManager.ProcessErrorStateInfo one = all.get(at);
+                    entry(
+                            one.pid,
+                            one.uid,
+                            one.condition == ActivityManager.ProcessErrorStateInfo.NOT_RESPONDING);
+                }
+            } catch (Throwable denied) {
+                // None, then.
+            }
+            whole();
+        }
+    }
+
+    private static native void begin();
+
+    /** Waits until a list is wanted; false after {@link #end}. */
+    private static native boolean next();
+
+    private static native void entry(int pid, int uid, boolean notResponding);
+
+    private static native void whole();
+
+    private static native void end();
+}

@@ -1,0 +1,168 @@
+package dev.anrscope;
+
+import android.app.ActivityManager;
+import android.app.Application;
+import android.content.Context;
+import android.os.Debug;
+import android.os.Handler;
+import android.os.Looper;
+import android.util.Log;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** A main thread that gets stuck, in one way a run; prints every report. */
+public final class StuckLife {
+    private static final Object LOCK = new Object();
+
+    /** Reports that come while main hangs: it hangs until they did. */
+    private static CountDownLatch during;
+
+    private StuckLife() {}
+
+    /** What main hangs in. */
+    private static void priceOf(final long ms) throws Exception {
+        MethodBeat.i(201);
+        final CountDownLatch held = new CountDownLatch(1);
+        Thread holder =
+                new Thread("SyncWorker") {
+                    @Override
+                    public void run() {
+                        synchronized (LOCK) {
+                            held.countDown();
+                            try {
+                                during.await(30, TimeUnit.SECONDS);
+                                Thread.sleep(ms);
+                            } catch (InterruptedException never) {
+                                throw new AssertionError(never);
+                            }
+                        }
+                    }
+                };
+        holder.start();
+        held.await();
+        synchronized (LOCK) {
+            MethodBeat.o(201);
+        }
+        holder.join();
+    }
+
+    private static final class Pay implements Runnable {
+        private final long ms;
+        private final String how;
+
+        Pay(long ms, String how) {
+            this.ms = ms;
+            this.how = how;
+        }
+
+        @Override
+        public void run() {
+            MethodBeat.i(200);
+            try {
+                if (how.equals("dying")) {
+                    dispatchUncaughtException();
+                } else {
+                    priceOf(ms);
+                }
+            } catch (Exception thrown) {
+                throw new AssertionError(thrown);
+            }
+            MethodBeat.o(200);
+        }
+
+        /** Through the real one: a handler that keeps main busy. */
+        private void dispatchUncaughtException() throws Exception {
+            Thread.currentThread()
+                    .setUncaughtExceptionHandler(
+                            new Thread.UncaughtExceptionHandler() {
+                                @Override
+                                public void uncaughtException(Thread thread, Throwable thrown) {
+                                    try {
+                                        priceOf(ms);
+                                    } catch (Exception never) {
+                                        throw new AssertionError(never);
+                                    }
+                                }
+                            });
+            java.lang.reflect.Method dispatch =
+                    Thread.class.getDeclaredMethod("dispatchUncaughtException", Throwable.class);
+            dispatch.setAccessible(true);
+            dispatch.invoke(Thread.currentThread(), new RuntimeException("of the app"));
+        }
+    }
+
+    /**
+     * Words: how; how many reports come while main hangs, for how many ms it hangs after them, and how many come after that;
+     * options as KEY=VALUE.
+     */
+    public static void main(String[] words) throws Exception {
+        MethodBeat.i(1);
+        Looper.prepareMainLooper();
+        final String how = words[0];
+        during = new CountDownLatch(Integer.parseInt(words[1]));
+        long ms = Long.parseLong(words[2]);
+        final CountDownLatch after = new CountDownLatch(Integer.parseInt(words[3]));
+        for (int at = 4; at < words.length; at++) {
+            String[] option = words[at].split("=");
+            if (!Natives.set(option[0], option[1])) {
+                throw new IllegalArgumentException(words[at]);
+            }
+        }
+        Reports.start(
+                new IssueListener() {
+                    @Override
+                    public void onIssue(String json) {
+                        System.out.println("issue " + json);
+                        (during.getCount() > 0 ? during : after).countDown();
+                        throw new IllegalStateException("a listener that throws");
+                    }
+                });
+        Debug.hostDebugger = how.equals("debugger");
+        LooperMonitor.start();
+        if (!how.equals("without")) {
+            StackSampler.start();
+        }
+        Natives.setScene("com.example.CheckoutActivity");
+        Handler handler = new Handler();
+        handler.post(new Pay(ms, how));
+        handler.sendEmptyMessageDelayed(77, 600000);
+        if (how.equals("sigquit")) {
+            host.HostApp.SERVICES.put(Context.ACTIVITY_SERVICE, new ActivityManager());
+            ErrorStates.start(new Application());
+            sigquitSoon();
+        }
+        Looper.hostRunDue();
+        boolean all = during.getCount() == 0 && after.await(30, TimeUnit.SECONDS);
+        System.out.println("all " + all);
+        LooperMonitor.stop();
+        StackSampler.stop();
+        Reports.stop();
+        for (String line : Log.hostLines()) {
+            System.out.println("log " + line);
+        }
+        MethodBeat.o(1);
+    }
+
+    /** Once main hangs; from another process, as the system does. */
+    private static void sigquitSoon() {
+        Thread sender =
+                new Thread("sender") {
+                    @Override
+                    public void run() {
+                        try {
+                            Thread main = Looper.getMainLooper().getThread();
+                            while (main.getState() != Thread.State.BLOCKED) {
+                                Thread.sleep(1);
+                            }
+                            ActivityManager.hostInError(ActivityManager.ProcessErrorStateInfo.NOT_RESPONDING);
+                            String pid = Long.toString(ProcessHandle.current().pid());
+                            new ProcessBuilder("kill", "-QUIT", pid).start().waitFor();
+                        } catch (Exception thrown) {
+                            throw new AssertionError(thrown);
+                        }
+                    }
+                };
+        sender.setDaemon(true);
+        sender.start();
+    }
+}

@@ -1,0 +1,231 @@
+//! A main thread that is stuck: slow messages, LAG, ANR, samples, snapshots, reports.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use trace_format::section::{SectionKind, key_values};
+use trace_format::{Event, Recording};
+
+use super::harness::{Case, Run, events, main_thread, recorded_issues, sections};
+
+/// Limits that are reached soon.
+const SOON: [&str; 3] = ["slow_ms=200", "lag_ms=300", "anr_ms=800"];
+
+/// Main hangs until `during` reports came, and then for `ms`; `after` more come when it goes on.
+fn stuck(how: &str, name: &str, (during, ms, after): (u32, u32, u32), options: &[&str]) -> Run {
+    // What reflection needs on a JVM with modules.
+    let case =
+        Case::new("StuckLife").named(name).jvm("--add-opens=java.base/java.lang=ALL-UNNAMED").word(how);
+    let case = [during, ms, after].iter().fold(case, |case, number| case.word(&number.to_string()));
+    let run = options.iter().fold(case, |case, option| case.word(option)).run();
+    assert!(run.printed.contains("all true\n"), "{}", run.printed);
+    run
+}
+
+fn detail(issue: &Value) -> &str {
+    issue["detail"].as_str().unwrap()
+}
+
+fn keys(issue: &Value) -> Vec<&str> {
+    issue.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+/// The report of this detail, of which there is one.
+#[track_caller]
+fn only<'a>(issues: &'a [Value], wanted: &str) -> &'a Value {
+    let mut found = issues.iter().filter(|issue| detail(issue) == wanted);
+    let issue = found.next().unwrap_or_else(|| panic!("no {wanted} in {issues:#?}"));
+    assert_eq!(found.count(), 0, "two of {wanted} in {issues:#?}");
+    issue
+}
+
+/// Begin and end of the message that hung.
+fn hung(recording: &Recording<Vec<u8>>) -> (u64, u64) {
+    let mut bounds = events(recording, main_thread(recording)).into_iter().filter_map(|(time, event)| {
+        matches!(event, Event::MessageBegin(_) | Event::MessageEnd).then_some(time)
+    });
+    (bounds.next().unwrap(), bounds.next().unwrap())
+}
+
+/// Keys and values, main's stack, and the messages that waited.
+fn snapshot(payload: &[u8]) -> (BTreeMap<String, String>, String, String) {
+    let text = String::from_utf8(payload.to_vec()).unwrap();
+    let mut parts = text.splitn(3, "\n\n");
+    let values = key_values(parts.next().unwrap()).map(|(key, value)| (key.to_owned(), value.to_owned()));
+    (values.collect(), parts.next().unwrap().to_owned(), parts.next().unwrap_or("").to_owned())
+}
+
+const ENVELOPE: [&str; 7] = ["cpu_app", "machine", "mem", "mem_free", "process", "tag", "time"];
+
+#[track_caller]
+fn has_keys(issue: &Value, more: &[&str]) {
+    let mut expected: Vec<_> = ENVELOPE.iter().chain(more).copied().collect();
+    expected.sort_unstable();
+    assert_eq!(keys(issue), expected);
+}
+
+#[test]
+fn item_18_a_message_that_hangs_is_a_lag_and_an_anr_and_was_slow() {
+    let run = stuck("lock", "anr", (2, 0, 1), &SOON);
+    let recording = run.recording();
+    let issues = run.issues();
+    assert_eq!(recorded_issues(&recording), issues, "the recording has what the listener got");
+    assert_eq!(issues.iter().map(detail).collect::<Vec<_>>(), ["LAG", "ANR", "NORMAL"]);
+    for issue in &issues {
+        assert_eq!(issue["tag"], "Trace_EvilMethod");
+        assert_eq!(issue["process"], "com.example.app");
+        assert_eq!(issue["scene"], "com.example.CheckoutActivity");
+    }
+
+    let lag = only(&issues, "LAG");
+    has_keys(lag, &["detail", "isProcessForeground", "scene", "threadStack"]);
+    let stack = lag["threadStack"].as_str().unwrap();
+    assert!(stack.starts_with("at dev.anrscope.StuckLife:priceOf("), "{stack}");
+    assert!(stack.contains("\nat android.os.Looper:loopOnce("), "{stack}");
+
+    let anr = only(&issues, "ANR");
+    let more = [
+        "cost",
+        "detail",
+        "isProcessForeground",
+        "memory",
+        "processNice",
+        "processPriority",
+        "scene",
+        "stack",
+        "stackKey",
+        "threadStack",
+    ];
+    has_keys(anr, &more);
+    assert!(anr["cost"].as_u64().unwrap() >= 800, "{anr}");
+    assert_eq!(keys(&anr["memory"]), ["dalvik_heap", "native_heap", "vm_size"]);
+    assert_eq!(anr["memory"]["native_heap"], 12 << 10);
+    assert!(anr["memory"]["dalvik_heap"].as_u64() > Some(0) && anr["memory"]["vm_size"].as_u64() > Some(0));
+    // The message, and in it what is open: the slice ends in the middle of both calls.
+    let ids: Vec<_> =
+        anr["stack"].as_str().unwrap().lines().map(|l| l.split(',').collect::<Vec<_>>()).collect();
+    let ids: Vec<_> = ids.iter().map(|line| (line[0], line[1])).collect();
+    assert_eq!(ids, [("0", "1048574"), ("1", "200"), ("2", "201")]);
+    assert_eq!(anr["stackKey"], "201|");
+
+    let slow = only(&issues, "NORMAL");
+    has_keys(slow, &["cost", "detail", "scene", "stack", "stackKey"]);
+    assert!(slow["cost"].as_u64() >= anr["cost"].as_u64(), "{slow}");
+    assert!(slow["stack"].as_str().unwrap().starts_with("0,1048574,1,"), "{slow}");
+    let (begun, ended) = hung(&recording);
+    let took_ms = (ended - begun) / 1_000_000;
+    assert_eq!(slow["cost"].as_u64().unwrap(), took_ms, "the message's own length");
+}
+
+#[test]
+fn item_18_the_snapshot_says_what_was_known_when_the_anr_was_found() {
+    let run = stuck("lock", "snapshot", (2, 0, 0), &[&SOON[1..], &["slow_ms=60000", "log=1"]].concat());
+    let recording = run.recording();
+    let (begun, ended) = hung(&recording);
+    let snapshots = sections(&recording, SectionKind::AnrSnapshot);
+    assert_eq!(snapshots.len(), 1);
+    let (values, stack, pending) = snapshot(&snapshots[0]);
+    let number = |key: &str| values[key].parse::<u64>().unwrap_or_else(|_| panic!("{key} in {values:?}"));
+    assert_eq!(values["detector"], "looper");
+    assert_eq!(number("message_since"), begun);
+    assert!(number("at") - begun >= 800_000_000 && number("at") < ended, "{values:?}");
+    assert!(number("age_ns") >= 800_000_000, "{values:?}");
+    assert_eq!(
+        (values["state"].as_str(), values["scene"].as_str()),
+        ("BLOCKED", "com.example.CheckoutActivity")
+    );
+    assert!(number("vm_kib") > 0 && number("dalvik_kib") > 0 && number("native_kib") == 12 << 10);
+    assert!(!values.contains_key("stage"), "no frame was open: {values:?}");
+    assert!(stack.starts_with("dev.anrscope.StuckLife.priceOf(StuckLife.java:"), "{stack}");
+    assert!(pending.contains("what=77") && pending.contains("(Total messages: 1,"), "{pending}");
+    // How main used the processor was looked at, too.
+    let service = events(&recording, recording.service().unwrap());
+    assert!(service.iter().any(|(_, event)| matches!(event, Event::Usage(_))));
+    // And the log has the block.
+    let log: Vec<_> = run.lines("log").collect();
+    let at = log.iter().position(|line| line.contains("maybe happens ANR(")).expect("the block");
+    assert!(log[at..].contains(&"W/anrscope: |*\t\tState: BLOCKED"), "{log:#?}");
+    let messages = log.iter().position(|line| *line == "W/anrscope: |* [Messages]").expect("the history");
+    assert!(log[messages + 1].ends_with(" open}"), "the message that hangs: {log:#?}");
+    assert!(log.iter().any(|line| line.starts_with("E/anrscope: the listener threw")), "{log:#?}");
+}
+
+#[test]
+fn main_is_sampled_while_it_is_stuck_and_only_then() {
+    let run = stuck(
+        "lock",
+        "samples",
+        (2, 2_000, 0),
+        &["slow_ms=60000", "lag_ms=300", "anr_ms=900", "sample_ms=50"],
+    );
+    let recording = run.recording();
+    let (begun, ended) = hung(&recording);
+    let mut times = Vec::new();
+    for section in sections(&recording, SectionKind::StackSamples) {
+        let text = String::from_utf8(section).unwrap();
+        let mut first = true;
+        for line in text.lines() {
+            if let Some(head) = line.strip_prefix('@') {
+                let (time, keep) = head.split_once(' ').unwrap();
+                times.push(time.parse::<u64>().unwrap());
+                assert!(!first || keep == "0", "{text}");
+                first = false;
+            } else {
+                assert!(line.ends_with(')') && line.contains('('), "{line}");
+            }
+        }
+        assert!(text.contains("dev.anrscope.StuckLife.priceOf(StuckLife.java:"), "{text}");
+    }
+    assert!(times.len() >= 2, "{times:?}");
+    assert!(times.is_sorted() && times.iter().all(|time| (begun..ended).contains(time)), "{times:?}");
+    assert!(times[0] - begun >= 300_000_000, "not before it is suspect");
+}
+
+#[test]
+fn item_18_a_debugger_and_a_dying_process_are_no_lags() {
+    for how in ["debugger", "dying"] {
+        // Only the slow message is told.
+        let run = stuck(how, how, (0, 1_500, 1), &SOON);
+        assert_eq!(run.issues().iter().map(detail).collect::<Vec<_>>(), ["NORMAL"], "{how}");
+        assert_eq!(recorded_issues(&run.recording()).len(), 1);
+    }
+}
+
+#[test]
+fn without_a_sampler_reports_have_no_stack_and_come_nevertheless() {
+    let run = stuck("without", "without", (2, 0, 1), &SOON);
+    let issues = run.issues();
+    assert_eq!(only(&issues, "LAG")["threadStack"], "");
+    assert_eq!(only(&issues, "ANR")["stackKey"], "201|");
+    assert!(sections(&run.recording(), SectionKind::StackSamples).is_empty());
+}
+
+#[test]
+fn item_17_a_threshold_that_is_not_reached_and_a_monitor_that_is_off_tell_nothing() {
+    let run = stuck("lock", "off", (0, 1_000, 0), &["slow_ms=60000", "lag_ms=0", "anr_ms=0", "sample_ms=0"]);
+    assert_eq!(recorded_issues(&run.recording()), [Value::Null; 0]);
+    let run =
+        stuck("lock", "flags", (0, 1_000, 0), &["slow=0", "anr=0", "slow_ms=1", "lag_ms=100", "anr_ms=200"]);
+    let recording = run.recording();
+    assert_eq!(recorded_issues(&recording), [Value::Null; 0]);
+    assert!(sections(&recording, SectionKind::AnrSnapshot).is_empty());
+    assert!(sections(&recording, SectionKind::StackSamples).is_empty());
+}
+
+#[test]
+fn an_anr_by_its_signal_has_a_snapshot_and_a_report() {
+    // Sent by root: what the system says of us makes it certain.
+    let options = ["slow_ms=60000", "lag_ms=0", "anr_ms=0"];
+    let run = stuck("sigquit", "sigquit", (1, 0, 0), &options);
+    let issues = run.issues();
+    let signal = only(&issues, "SIGNAL_ANR");
+    has_keys(signal, &["detail", "isProcessForeground", "scene", "threadStack"]);
+    assert!(signal["threadStack"].as_str().unwrap().starts_with("at dev.anrscope.StuckLife:priceOf("));
+    let recording = run.recording();
+    let snapshots = sections(&recording, SectionKind::AnrSnapshot);
+    assert_eq!(snapshots.len(), 1);
+    let (values, _, _) = snapshot(&snapshots[0]);
+    assert_eq!((values["detector"].as_str(), values["verdict"].as_str()), ("sigquit", "anr"));
+    assert_eq!(values["message_since"].parse::<u64>().unwrap(), hung(&recording).0);
+    assert_eq!(values["state"], "BLOCKED");
+}
