@@ -46,12 +46,14 @@ fn is_in_order(sdk: u32, system: &str) {
     for stage in stages(sdk, exact).into_iter().filter(|s| system != "strict" || *s != Stage::Animation) {
         expected.extend([Event::StageBegin(stage), Event::StageEnd(stage)]);
     }
-    let input = sdk == 23 && exact;
+    // FrameInfo's events, or from API 24 on those that the window was given.
+    let input = sdk >= 23;
     let (told, rest) = frame[2..].split_at(expected.len());
     assert_eq!(told, expected, "{sdk}");
     match rest {
         [Event::InputEvents(events), Event::FrameEnd, Event::MessageEnd] if input => {
-            assert_eq!((events.newest - events.oldest, events.intended), (20_000_000, begin.intended));
+            assert_eq!(events.newest - events.oldest, 20_000_000, "{sdk}");
+            assert!(if exact { events.intended == begin.intended } else { events.intended > 0 });
         }
         [Event::FrameEnd, Event::MessageEnd] if !input => {}
         other => panic!("{sdk}: {other:?}"),

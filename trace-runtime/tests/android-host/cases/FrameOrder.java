@@ -1,6 +1,8 @@
 package dev.anrscope;
 
+import android.os.Build;
 import android.view.Choreographer;
+import android.view.MotionEvent;
 import android.view.ViewRootImpl;
 
 /**
@@ -18,6 +20,7 @@ public final class FrameOrder {
         }
         script.choreographer.hostStrict = words[0].equals("strict");
         script.start();
+        TouchMonitor.enable(true);
         Anrscope.addObserver(
                 new Observer() {
                     @Override
@@ -59,6 +62,10 @@ public final class FrameOrder {
         }
     }
 
+    private static void touched(long ms) {
+        TouchMonitor.dispatched(MotionEvent.obtain(ms, ms, MotionEvent.ACTION_MOVE, 1, 2, 0));
+    }
+
     private static void input(FrameScript script, int times) {
         if (times > 0) {
             script.choreographer.postCallback(
@@ -67,6 +74,10 @@ public final class FrameOrder {
                         // 30 and 10 ms old.
                         long now = System.nanoTime();
                         ViewRootImpl.hostInput(now - 30_000_000, now - 10_000_000);
+                        if (Build.VERSION.SDK_INT >= 24) {
+                            touched(now / 1_000_000 - 30);
+                            touched(now / 1_000_000 - 10);
+                        }
                         FrameScript.cost(1_000_000);
                         input(script, times - 1);
                     },

@@ -48,11 +48,14 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
             new HandlerThread("anrscope-frames") {
                 @Override
                 protected void onLooperPrepared() {
+                    own = new Handler(Looper.myLooper(), FrameMonitor.this);
                     display();
                 }
             };
     /** Main's; see {@link #handler}. */
     private Handler handler;
+    /** The thread's. */
+    private Handler own;
 
     private final Choreographer choreographer = Choreographer.getInstance();
     /** The thread's. */
@@ -244,22 +247,34 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     }
 
     private void count() {
-        if (Build.VERSION.SDK_INT >= 24) {
-            return;
-        }
-        int next;
-        while ((next = next(numbers)) != 0) {
-            if (next == 2) {
-                tell(numbers);
+        while (true) {
+            switch (next(numbers)) {
+                case 0:
+                    return;
+                case 2:
+                    tell(numbers);
+                    break;
+                case 3:
+                    // Main is in it still.
+                    later();
+                    return;
+                default:
             }
         }
     }
 
-    /** A window's frame; on the thread of frames. {@code numbers} has room for all. */
-    void windowFrame(long[] numbers) {
-        if (measured(numbers)) {
-            tell(numbers);
+    /** On the thread of frames. */
+    private void later() {
+        if (!willCount) {
+            willCount = true;
+            own.sendEmptyMessageDelayed(COUNT, COUNT_AFTER_MS);
         }
+    }
+
+    /** A window's frame; on the thread of frames. {@code of} has room for all numbers. */
+    void windowFrame(long[] of) {
+        measured(of);
+        count();
     }
 
     static long[] room() {
@@ -311,7 +326,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     private void listen() {
         displays = (DisplayManager) context.getSystemService(Context.DISPLAY_SERVICE);
         if (displays != null) {
-            displays.registerDisplayListener(this, new Handler(Looper.myLooper()));
+            displays.registerDisplayListener(this, own);
             rate();
         }
     }
@@ -338,7 +353,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     private static native int next(long[] numbers);
 
-    private static native boolean measured(long[] numbers);
+    private static native void measured(long[] numbers);
 
     private static native void flush();
 
