@@ -104,8 +104,8 @@ fn told(changed: Option<Ground>, at_ns: u64) {
             reports::notify("!foreground");
         }
         Some(Ground::Background) => {
-            ground::set_foreground(false);
             starts::to_back();
+            ground::set_foreground(false);
             reports::notify("!background");
             // Whoever leaves an app has seen it work.
             worker::then(Box::new(crash_loop::settled));

@@ -5,7 +5,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** Counts what it is told. */
 final class AppWatched extends Observer {
-    static volatile boolean foreground;
     static volatile int created;
     static volatile int begun;
     static volatile String focused = "";
@@ -16,7 +15,6 @@ final class AppWatched extends Observer {
 
     @Override
     public void onForeground(boolean now) {
-        foreground = now;
         CHANGES.incrementAndGet();
         if (!now) {
             GONE.set(true);
