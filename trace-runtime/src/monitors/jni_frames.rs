@@ -6,7 +6,8 @@ use ::jni::sys::{jboolean, jfloat, jint, jlong, jstring};
 use trace_format::event::TextId;
 use trace_rules::frame::Stage;
 
-use super::frames::counting::{self, Measured, Told};
+use super::frames::counting::{self, Next, Told};
+use super::frames::measured::Measured;
 use super::{frames, ground};
 use crate::guard::disarm_on_panic;
 use crate::jni::java_string;
@@ -78,32 +79,32 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_refresh(_: EnvUnowned<'_>, _: 
     frames::set_refresh(hz);
 }
 
-/// The next frame that main has ended: 0 there is none, 1 it is not to be told, 2 it is, and the numbers are there.
+/// Counts the next frame: 0 there is none, 1 it is not to be told, 2 it is, and the numbers are there, 3 a little later.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_next(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
     numbers: JLongArray<'_>,
 ) -> jint {
-    let told = disarm_on_panic(counting::next).flatten();
-    match told {
-        None => 0,
-        Some(None) => 1,
-        Some(Some(told)) => {
+    match disarm_on_panic(counting::next) {
+        None | Some(Next::Nothing) => 0,
+        Some(Next::Later) => 3,
+        Some(Next::Counted(None)) => 1,
+        Some(Next::Counted(Some(told))) => {
             put(&env, &numbers, &told);
             2
         }
     }
 }
 
-/// A window's frame; gives whether it is to be told, and the numbers are there then.
+/// A window's frame: it is counted when its turn comes.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
     numbers: JLongArray<'_>,
-) -> jboolean {
-    let Some(values) = taken(&env, &numbers) else { return false };
+) {
+    let Some(values) = taken(&env, &numbers) else { return };
     let mut frame = Measured {
         metrics: std::array::from_fn(|part| values[part]),
         first_draw: values[FIRST_DRAW] == 1,
@@ -112,11 +113,7 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
         deadline: values[DEADLINE],
     };
     frame.metrics[trace_rules::frame::Metric::Gpu as usize] = values[GPU];
-    let told = disarm_on_panic(|| counting::measured(&frame)).flatten();
-    if let Some(told) = told {
-        put(&env, &numbers, &told);
-    }
-    told.is_some()
+    disarm_on_panic(|| counting::measured(&frame));
 }
 
 /// The page was left.

@@ -326,7 +326,7 @@ fn live() -> (u32, PathBuf) {
     let file = app_recordings(&folder).remove(0);
     signal(pid, libc::SIGQUIT);
     wait_for("the snapshot of the SIGQUIT", || count(&file, "detector=sigquit\n") == 1);
-    wait_for("its verdict", || count(&file, "verdict=anr\n") >= 1);
+    wait_for("its verdict", || count(&file, "error-state-ours") >= 1);
     wait_for("its report", || count(&file, "\"detail\":\"SIGNAL_ANR\"") == 1);
     signal(pid, libc::SIGKILL);
     first.wait().unwrap();
@@ -378,7 +378,9 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     assert!(of_method("NORMAL", 40) && of_method("ANR", 42), "{reports:?}");
     let fps: Vec<_> = reports.iter().filter(|issue| issue["tag"] == "Trace_FPS").collect();
     let dropped = |level: &str| -> u64 { fps.iter().map(|i| i["dropLevel"][level].as_u64().unwrap()).sum() };
-    assert!(dropped("DROPPED_FROZEN") >= 1 && dropped("DROPPED_BEST") >= 1, "{fps:?}");
+    let levels = ["DROPPED_BEST", "DROPPED_NORMAL", "DROPPED_MIDDLE", "DROPPED_HIGH", "DROPPED_FROZEN"];
+    // Which level the quick ones are of depends on how busy the machine is.
+    assert!(dropped("DROPPED_FROZEN") >= 1 && levels.map(dropped).iter().sum::<u64>() >= 10, "{fps:?}");
 
     // The frame that hangs: the stage that is open, by both detectors.
     let snapshots: Vec<String> = sections(&killed, SectionKind::AnrSnapshot)

@@ -2,41 +2,35 @@
 //! never on main: it locks and allocates.
 //!
 //! From API 24 on each frame comes as `FrameMetrics` of its window ([`measured`]); what main saw of it is found by its time.
-//! Below, what main saw is all there is ([`next`]).
+//! Below, what main saw is all there is.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use trace_format::event::{Event, FrameMetrics, TextId};
+use trace_format::event::TextId;
 use trace_rules::frame::{FrameCosts, METRICS, Metric, Sample, SceneReport, Scenes, Stage};
 use trace_rules::report::Issue;
 
 use super::finished::Finished;
+use super::measured::Measured;
+use super::of_monotonic;
 use super::older::Older;
 use super::rule::Rule;
-use super::{FINISHED, of_monotonic};
+use super::seen::{Found, Seen};
+use crate::clock;
 use crate::monitors::options::{self, Number, is_on, number};
 use crate::monitors::{ground, overlay, reports};
-use crate::{clock, recorder};
 
-/// The main thread may be a little late to notice that a message began before its frame did, ns.
-const EARLY_NS: u64 = 1_000_000;
+/// A frame's metrics wait for main to end it this long at most, ns, and so many at most.
+const PATIENCE_NS: u64 = 500_000_000;
+const MOST_WAITING: usize = 16;
 /// Scenes whose names are remembered at most.
 const MOST_NAMES: usize = 256;
 
 static COUNTING: Mutex<Option<Counting>> = Mutex::new(None);
 /// The system's API level.
 static API: AtomicU32 = AtomicU32::new(0);
-
-/// What `FrameMetrics` say of a frame; times by CLOCK_MONOTONIC, ns, 0 where the system does not tell.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Measured {
-    pub(crate) metrics: [i64; METRICS],
-    pub(crate) first_draw: bool,
-    pub(crate) intended: i64,
-    pub(crate) vsync: i64,
-    pub(crate) deadline: i64,
-}
 
 /// What the app's observers are told of a frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -61,15 +55,30 @@ pub(crate) fn set_api(level: u32) {
     API.store(level, Ordering::Relaxed);
 }
 
-/// A window's frame, by the system's own count.
-pub(crate) fn measured(frame: &Measured) -> Option<Told> {
-    with(|counting| counting.measured(frame))
+/// What is next.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Next {
+    /// There is none.
+    Nothing,
+    /// There is one that main has not ended yet: ask again a little later.
+    Later,
+    /// One was counted; what observers are told of it, if anything.
+    Counted(Option<Told>),
 }
 
-/// The next frame that main has ended: `Some(None)` if there was one that is not to be told. For systems without
-/// `FrameMetrics`.
-pub(crate) fn next() -> Option<Option<Told>> {
-    with(|counting| counting.front.take().or_else(|| FINISHED.pop()).map(|frame| counting.seen(&frame)))
+/// A window's frame came, by the system's own count. To be counted by [`next`].
+pub(crate) fn measured(frame: &Measured) {
+    with(|counting| counting.waiting.push_back((*frame, clock::now())));
+}
+
+/// Counts the next frame: from API 24 on one that was [`measured`], below one that main has ended.
+pub(crate) fn next() -> Next {
+    with(|counting| {
+        if API.load(Ordering::Relaxed) >= 24 {
+            return counting.next_measured();
+        }
+        counting.seen.next().map_or(Next::Nothing, |frame| Next::Counted(counting.of_main(&frame)))
+    })
 }
 
 /// The page was left: its report as it is.
@@ -105,8 +114,9 @@ struct Counting {
     scenes: Scenes,
     older: Older,
     known: Vec<Scene>,
-    /// The frame of main's that the next `FrameMetrics` may belong to.
-    front: Option<Finished>,
+    seen: Seen,
+    /// Frames of windows that were not counted yet, and when they came, ns.
+    waiting: VecDeque<(Measured, u64)>,
     /// It was told that frames are missing.
     told: bool,
 }
@@ -121,7 +131,8 @@ impl Counting {
             older: Older::new(rule.levels),
             rule,
             known: Vec::new(),
-            front: None,
+            seen: Seen::default(),
+            waiting: VecDeque::new(),
             told: false,
         }
     }
@@ -144,7 +155,21 @@ impl Counting {
         }
     }
 
-    fn measured(&mut self, frame: &Measured) -> Option<Told> {
+    fn next_measured(&mut self) -> Next {
+        let Some(&(frame, came_ns)) = self.waiting.front() else { return Next::Nothing };
+        let patient =
+            self.waiting.len() <= MOST_WAITING && clock::now().saturating_sub(came_ns) < PATIENCE_NS;
+        match self.measured(&frame, patient) {
+            None => Next::Later,
+            Some(told) => {
+                self.waiting.pop_front();
+                Next::Counted(told)
+            }
+        }
+    }
+
+    /// Counts it; `None` if main has not ended it and there is patience left.
+    fn measured(&mut self, frame: &Measured, patient: bool) -> Option<Option<Told>> {
         let mut sample = Sample {
             scene: 0,
             intended_ns: of_monotonic(u64::try_from(frame.intended).unwrap_or(0)),
@@ -155,21 +180,26 @@ impl Counting {
         if !sample.plausible() {
             // Told to the rules, who count them.
             self.scenes.frame(&sample, 0);
-            return None;
+            return Some(None);
         }
         let main_ns = sample.main_end_ns() - sample.intended_ns;
-        let seen = if sample.intended_ns != 0 {
-            let began_ns = sample.intended_ns + sample.metric(Metric::UnknownDelay) as u64;
-            self.seen_at(began_ns)
+        let tells_vsync = sample.intended_ns != 0;
+        let found = if tells_vsync {
+            self.seen.at(sample.intended_ns + sample.metric(Metric::UnknownDelay) as u64)
         } else {
-            // API 24 and 25 tell no vsync: windows' frames come in the order in which main ended them.
-            let seen = self.front.take().or_else(|| FINISHED.pop());
+            self.seen.in_order()
+        };
+        let seen = match found {
+            Found::NotYet if patient => return None,
+            Found::NotYet | Found::Nothing => None,
+            Found::Frame(seen) => Some(seen),
+        };
+        if !tells_vsync {
             let ended_ns = seen.map_or_else(clock::now, |seen| seen.costs.ended_ns);
             sample.intended_ns = ended_ns.saturating_sub(main_ns);
-            seen
-        };
+        }
         sample.scene = seen.map_or(ground::scene().0, |seen| seen.scene);
-        record_metrics(&sample, frame);
+        frame.record(&sample);
         let mut seen = seen.unwrap_or(Finished {
             costs: FrameCosts {
                 begun_ns: sample.intended_ns.saturating_add(sample.metric(Metric::UnknownDelay) as u64),
@@ -178,24 +208,11 @@ impl Counting {
             ..Finished::default()
         });
         seen.costs.refine(&sample);
-        self.count(&sample, &seen)
-    }
-
-    /// What main saw of the frame that it began at `began_ns`. It stays, for another window's metrics of the same vsync.
-    fn seen_at(&mut self, began_ns: u64) -> Option<Finished> {
-        loop {
-            let front = self.front.take().or_else(|| FINISHED.pop())?;
-            if front.costs.ended_ns < began_ns {
-                // A frame of no window that is followed.
-                continue;
-            }
-            self.front = Some(front);
-            return (front.costs.begun_ns <= began_ns.saturating_add(EARLY_NS)).then_some(front);
-        }
+        Some(self.count(&sample, &seen))
     }
 
     /// A frame of which there is nothing but what main saw.
-    fn seen(&mut self, frame: &Finished) -> Option<Told> {
+    fn of_main(&mut self, frame: &Finished) -> Option<Told> {
         let costs = &frame.costs;
         let stage = |stage: Stage| costs.stages[stage as usize];
         let mut metrics = [0; METRICS];
@@ -280,29 +297,10 @@ impl Counting {
     }
 }
 
-fn record_metrics(sample: &Sample, frame: &Measured) {
-    let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
-    let metrics = FrameMetrics {
-        intended: if frame.intended > 0 { sample.intended_ns } else { 0 },
-        vsync: of_monotonic(u64::try_from(frame.vsync).unwrap_or(0)),
-        delay: ns(Metric::UnknownDelay),
-        input: ns(Metric::InputHandling),
-        animation: ns(Metric::Animation),
-        layout: ns(Metric::LayoutMeasure),
-        draw: ns(Metric::Draw),
-        sync: ns(Metric::Sync),
-        command: ns(Metric::CommandIssue),
-        swap: ns(Metric::SwapBuffers),
-        total: ns(Metric::Total),
-        gpu: ns(Metric::Gpu),
-        deadline: u64::try_from(frame.deadline).unwrap_or(0),
-    };
-    recorder::record(&Event::FrameMetrics(metrics).encode());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::monitors::frames::FINISHED;
     use trace_rules::frame::{InputEvents, interval_ns};
 
     const MS: u64 = 1_000_000;
@@ -330,7 +328,7 @@ mod tests {
     #[test]
     fn below_api_24_a_frame_is_what_main_saw_of_it() {
         let mut counting = counting();
-        let told = counting.seen(&finished(1_000 * MS, 40 * MS)).unwrap();
+        let told = counting.of_main(&finished(1_000 * MS, 40 * MS)).unwrap();
         assert_eq!((told.scene, told.total_ns, told.stages), (TextId(3), 40 * MS, [MS, 2 * MS, 35 * MS]));
         assert_eq!((told.latency_ns, told.dropped), (Some(44 * MS), 1));
         assert_eq!(told.begun_ns, clock::to_monotonic(1_001 * MS));
@@ -345,7 +343,7 @@ mod tests {
             for dropped in [2u32, 3, 8, 9, 23, 24, 41, 42] {
                 let exact = u64::from(dropped + 1) * interval;
                 for (took, expected) in [(exact - 1_000, dropped - 1), (exact, dropped)] {
-                    let told = counting.seen(&finished(1_000 * MS, took)).unwrap();
+                    let told = counting.of_main(&finished(1_000 * MS, took)).unwrap();
                     assert_eq!(told.dropped, expected, "{took} ns at {hz} Hz");
                 }
             }
@@ -369,18 +367,18 @@ mod tests {
             intended: clock::to_monotonic(intended) as i64,
             ..Measured::default()
         };
-        let told = counting.measured(&frame(now)).unwrap();
+        let told = counting.measured(&frame(now), true).flatten().unwrap();
         assert_eq!((told.total_ns, told.stages), (20 * MS, [2 * MS, 3 * MS, 5 * MS]));
         // From the oldest event on, up to the end of the whole frame.
         let latency = told.latency_ns.unwrap();
         assert!(latency.abs_diff(24 * MS) < MS, "{latency}");
         // A second window's part of the same vsync belongs to the same frame.
-        assert!(counting.measured(&frame(now)).unwrap().latency_ns.is_some());
+        assert!(counting.measured(&frame(now), true).flatten().unwrap().latency_ns.is_some());
         // A later one, of which main has told nothing.
-        assert_eq!(counting.measured(&frame(now + 100 * MS)).unwrap().latency_ns, None);
+        assert_eq!(counting.measured(&frame(now + 100 * MS), true).flatten().unwrap().latency_ns, None);
         // Figures that cannot be are told to nobody.
         let mut bad = frame(now + 200 * MS);
         bad.metrics[5] = -1;
-        assert_eq!(counting.measured(&bad), None);
+        assert_eq!(counting.measured(&bad, true), Some(None));
     }
 }

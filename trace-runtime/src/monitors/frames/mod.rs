@@ -11,8 +11,10 @@
 
 pub(crate) mod counting;
 mod finished;
+pub(crate) mod measured;
 mod older;
 pub(crate) mod rule;
+mod seen;
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -29,6 +31,8 @@ static STAGES: Stages = Stages::new();
 static FINISHED: Queue = Queue::new();
 /// Messages that are open on main, one inside of the other; 0 where nobody tells of messages.
 static OPEN: AtomicU8 = AtomicU8::new(0);
+/// When the frame began that main has not handed on yet, ns; 0 if there is none.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
 /// The number of the next frame.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 /// Frames that begin outside of any message: then nobody would tell their end, and they are left out.
@@ -71,6 +75,13 @@ pub(crate) fn message_end(nested: u8) {
     }
     record(&Event::FrameEnd.encode());
     FINISHED.push(&Finished { costs, scene: ground::scene().0, input });
+    // Release: it is in the queue before it is over.
+    BEGUN.store(0, Ordering::Release);
+}
+
+/// When the frame began that main is in, ns; 0 if it is in none. One whose end was lost stays until the next.
+pub(crate) fn begun_ns() -> u64 {
+    BEGUN.load(Ordering::Acquire)
 }
 
 /// The text of the handler whose messages are frames; 0 where stages come from the queues, which tell frames themselves.
@@ -112,7 +123,9 @@ pub(crate) fn frame_begin(intended_ns: u64, estimated: bool) {
         return;
     };
     let intended = of_monotonic(intended_ns);
-    if STAGES.frame_begin(clock::now(), intended, nested) {
+    let now = clock::now();
+    if STAGES.frame_begin(now, intended, nested) {
+        BEGUN.store(now, Ordering::Relaxed);
         let frame = event::Frame {
             vsync: NUMBER.fetch_add(1, Ordering::Relaxed),
             intended,

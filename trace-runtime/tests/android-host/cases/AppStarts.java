@@ -45,7 +45,7 @@ public final class AppStarts {
                 AppScript.Home second = new AppScript.Home(1_500);
                 script.show(5_000, second).leave(3_000, second);
                 // The worker looks after the background's half second of real time, whatever virtual time says.
-                script.then(1_000, () -> AppScript.await("background", () -> !AppWatched.foreground));
+                script.then(1_000, () -> AppScript.await("background", () -> !Anrscope.isForeground()));
                 script.then(1, () -> script.thread.hostRestart(second)).focus(600, second, true);
                 break;
             default:

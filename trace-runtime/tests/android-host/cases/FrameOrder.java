@@ -1,21 +1,26 @@
 package dev.anrscope;
 
+import android.os.Build;
 import android.view.Choreographer;
+import android.view.MotionEvent;
 import android.view.ViewRootImpl;
 
 /**
  * Five frames with work in each stage, in real time: what is recorded of them, and that nothing of it stays. {@code denied}: Choreographer
- * keeps its queues to itself.
+ * keeps its queues to itself. {@code strict}: it
+ * takes no callback for a time that is over.
  */
 public final class FrameOrder {
     private FrameOrder() {}
 
     public static void main(String[] words) {
         FrameScript script = new FrameScript(-1);
-        if (words.length > 0) {
+        if (words[0].equals("denied")) {
             script.choreographer.hostDenied();
         }
+        script.choreographer.hostStrict = words[0].equals("strict");
         script.start();
+        TouchMonitor.enable(true, false);
         Anrscope.addObserver(
                 new Observer() {
                     @Override
@@ -57,6 +62,10 @@ public final class FrameOrder {
         }
     }
 
+    private static void touched(long ms) {
+        TouchMonitor.dispatched(MotionEvent.obtain(ms, ms, MotionEvent.ACTION_MOVE, 1, 2, 0));
+    }
+
     private static void input(FrameScript script, int times) {
         if (times > 0) {
             script.choreographer.postCallback(
@@ -65,6 +74,10 @@ public final class FrameOrder {
                         // 30 and 10 ms old.
                         long now = System.nanoTime();
                         ViewRootImpl.hostInput(now - 30_000_000, now - 10_000_000);
+                        if (Build.VERSION.SDK_INT >= 24) {
+                            touched(now / 1_000_000 - 30);
+                            touched(now / 1_000_000 - 10);
+                        }
                         FrameScript.cost(1_000_000);
                         input(script, times - 1);
                     },

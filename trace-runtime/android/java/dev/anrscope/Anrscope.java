@@ -121,6 +121,11 @@ public final class Anrscope {
         }
     }
 
+    /** Whether the app is in the foreground; half a second after its last page was left it is not. */
+    public static boolean isForeground() {
+        return isRecording() && Natives.isForeground();
+    }
+
     /** An instant of the app's own, on the calling thread's track. */
     public static void mark(String name) {
         if (name != null && isRecording()) {

@@ -10,7 +10,6 @@ import android.view.Choreographer;
  */
 final class FrameCallbacks {
     private final Choreographer choreographer;
-    private boolean over;
 
     /** ANIMATION begins. */
     private final Mark first = new Mark(FrameMonitor.ANIMATION);
@@ -24,13 +23,14 @@ final class FrameCallbacks {
 
     /** A frame's message begins. */
     void frame() {
-        if (over) {
-            return;
-        }
         // One of a frame that Choreographer skipped waits still.
         if (!first.waits) {
             first.waits = true;
-            choreographer.postFrameCallbackDelayed(first, -SystemClock.uptimeMillis());
+            try {
+                choreographer.postFrameCallbackDelayed(first, -SystemClock.uptimeMillis());
+            } catch (RuntimeException refused) {
+                // A system that minds a time in the past: it waits for good, and ANIMATION is part of INPUT.
+            }
         }
         if (!last.waits) {
             last.waits = true;
@@ -39,7 +39,6 @@ final class FrameCallbacks {
     }
 
     void stop() {
-        over = true;
         choreographer.removeFrameCallback(first);
         choreographer.removeFrameCallback(last);
     }

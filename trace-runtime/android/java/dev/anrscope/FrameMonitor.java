@@ -48,11 +48,14 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
             new HandlerThread("anrscope-frames") {
                 @Override
                 protected void onLooperPrepared() {
+                    own = new Handler(Looper.myLooper(), FrameMonitor.this);
                     display();
                 }
             };
     /** Main's; see {@link #handler}. */
     private Handler handler;
+    /** The thread's. */
+    private Handler own;
 
     private final Choreographer choreographer = Choreographer.getInstance();
     /** The thread's. */
@@ -161,6 +164,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     /** A frame begins on main: it is counted later, where windows tell nothing. */
     void framed() {
+        LooperMonitor.look();
         if (Build.VERSION.SDK_INT < 24 && !willCount) {
             willCount = true;
             handler().sendEmptyMessageDelayed(COUNT, COUNT_AFTER_MS);
@@ -198,7 +202,11 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
         View decor = window.peekDecorView();
         if (callbacks != null && decor != null) {
-            decor.getViewTreeObserver().removeOnPreDrawListener(this);
+            try {
+                decor.getViewTreeObserver().removeOnPreDrawListener(this);
+            } catch (IllegalStateException gone) {
+                // With the views.
+            }
         }
     }
 
@@ -206,12 +214,22 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     @Override
     public boolean onPreDraw() {
         stage(TRAVERSAL, 0, true);
+        LooperMonitor.look();
         return true;
     }
 
     /** On the thread of frames. */
     @Override
     public boolean handleMessage(Message message) {
+        try {
+            handle(message);
+        } catch (RuntimeException theirs) {
+            // A system service that is gone: no reason to end the app.
+        }
+        return true;
+    }
+
+    private void handle(Message message) {
         switch (message.what) {
             case COUNT:
                 willCount = false;
@@ -221,33 +239,44 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
                 flush();
                 break;
             case QUIT:
+                thread.quit();
                 if (displays != null) {
                     displays.unregisterDisplayListener(this);
                 }
-                thread.quit();
                 break;
             default:
         }
-        return true;
     }
 
     private void count() {
-        if (Build.VERSION.SDK_INT >= 24) {
-            return;
-        }
-        int next;
-        while ((next = next(numbers)) != 0) {
-            if (next == 2) {
-                tell(numbers);
+        while (true) {
+            switch (next(numbers)) {
+                case 0:
+                    return;
+                case 2:
+                    tell(numbers);
+                    break;
+                case 3:
+                    // Main is in it still.
+                    later();
+                    return;
+                default:
             }
         }
     }
 
-    /** A window's frame; on the thread of frames. {@code numbers} has room for all. */
-    void windowFrame(long[] numbers) {
-        if (measured(numbers)) {
-            tell(numbers);
+    /** On the thread of frames. */
+    private void later() {
+        if (!willCount) {
+            willCount = true;
+            own.sendEmptyMessageDelayed(COUNT, COUNT_AFTER_MS);
         }
+    }
+
+    /** A window's frame; on the thread of frames. {@code of} has room for all numbers. */
+    void windowFrame(long[] of) {
+        measured(of);
+        count();
     }
 
     static long[] room() {
@@ -279,15 +308,27 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     @Override
     public void onDisplayChanged(int displayId) {
         if (displayId == Display.DEFAULT_DISPLAY) {
-            rate();
+            try {
+                rate();
+            } catch (RuntimeException theirs) {
+                // The rate stays what it was.
+            }
         }
     }
 
     /** The thread begins: what asks the system is not main's. */
     private void display() {
+        try {
+            listen();
+        } catch (RuntimeException theirs) {
+            // Then the rate is taken for 60.
+        }
+    }
+
+    private void listen() {
         displays = (DisplayManager) context.getSystemService(Context.DISPLAY_SERVICE);
         if (displays != null) {
-            displays.registerDisplayListener(this, new Handler(Looper.myLooper()));
+            displays.registerDisplayListener(this, own);
             rate();
         }
     }
@@ -314,7 +355,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     private static native int next(long[] numbers);
 
-    private static native boolean measured(long[] numbers);
+    private static native void measured(long[] numbers);
 
     private static native void flush();
 

@@ -46,6 +46,9 @@ public final class Choreographer {
     /** API 23. */
     FrameInfo mFrameInfo = Build.VERSION.SDK_INT >= 23 ? new FrameInfo() : null;
 
+    /** A system that takes no time in the past. */
+    public boolean hostStrict;
+
     /** How many vsyncs were asked for. */
     public int hostVsyncs;
 
@@ -117,6 +120,9 @@ public final class Choreographer {
     public void postFrameCallbackDelayed(FrameCallback callback, long delayMs) {
         if (callback == null) {
             throw new IllegalArgumentException("callback must not be null");
+        }
+        if (hostStrict && delayMs < 0) {
+            throw new IllegalArgumentException("delay must not be negative");
         }
         post(CALLBACK_ANIMATION, callback, FRAME_CALLBACK_TOKEN, delayMs);
     }

@@ -1,0 +1,40 @@
+//! What `FrameMetrics` say of a frame, and its event.
+
+use trace_format::event::{Event, FrameMetrics};
+use trace_rules::frame::{METRICS, Metric, Sample};
+
+use super::of_monotonic;
+use crate::recorder;
+
+/// What `FrameMetrics` say of a frame; times by CLOCK_MONOTONIC, ns, 0 where the system does not tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Measured {
+    pub(crate) metrics: [i64; METRICS],
+    pub(crate) first_draw: bool,
+    pub(crate) intended: i64,
+    pub(crate) vsync: i64,
+    pub(crate) deadline: i64,
+}
+
+impl Measured {
+    /// Into the recording; `sample` is made of this.
+    pub(super) fn record(&self, sample: &Sample) {
+        let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
+        let metrics = FrameMetrics {
+            intended: if self.intended > 0 { sample.intended_ns } else { 0 },
+            vsync: of_monotonic(u64::try_from(self.vsync).unwrap_or(0)),
+            delay: ns(Metric::UnknownDelay),
+            input: ns(Metric::InputHandling),
+            animation: ns(Metric::Animation),
+            layout: ns(Metric::LayoutMeasure),
+            draw: ns(Metric::Draw),
+            sync: ns(Metric::Sync),
+            command: ns(Metric::CommandIssue),
+            swap: ns(Metric::SwapBuffers),
+            total: ns(Metric::Total),
+            gpu: ns(Metric::Gpu),
+            deadline: u64::try_from(self.deadline).unwrap_or(0),
+        };
+        recorder::record(&Event::FrameMetrics(metrics).encode());
+    }
+}
