@@ -20,7 +20,7 @@ public final class FrameOrder {
         }
         script.choreographer.hostStrict = words[0].equals("strict");
         script.start();
-        TouchMonitor.enable(true);
+        TouchMonitor.enable(true, false);
         Anrscope.addObserver(
                 new Observer() {
                     @Override
