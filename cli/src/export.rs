@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use exporter::{ExportError, ExportOptions, ExportSummary, Format, export};
+use exporter::{ExportError, ExportOptions, ExportSummary, Format, Selection, export};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
@@ -34,6 +34,15 @@ Examples:
     # Chrome's JSON, compressed.
     anrscope export app.anrscope -o app.json.gz
 
+    # A part of a large one: two seconds of main, and what took a millisecond or more.
+    anrscope export app.anrscope -o part.pftrace --from 3.5s --to 5.5s --threads main --min-duration 1ms
+
+    # The processes of an app, or its restarts, on one time line.
+    anrscope export app-1.anrscope app-2.anrscope -o app.pftrace
+
+Chrome's JSON is the portable form and the smaller truth: it has no log, frame timeline, stacks, flows and units, its ANR is
+found by Perfetto as well, and slices without length may lose their depth. Times keep their nanoseconds as decimals.
+
 Exit status:
     0  done; what is missing in a recording, or does not fit, is told on stderr
     1  a recording or map cannot be read, or the trace not be written; then there is no trace
@@ -59,21 +68,62 @@ pub(crate) struct Options {
     /// Leave out the made-up system_server process, by which Perfetto's android.anrs knows of an ANR
     #[arg(long)]
     no_stdlib_anr: bool,
+    /// Leave out what ended before this moment: seconds since the begin of the trace, or with a unit (2.5s, 300ms)
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "A part of it")]
+    from: Option<u64>,
+    /// Leave out what began after this moment
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "A part of it")]
+    to: Option<u64>,
+    /// Leave out slices of threads that are shorter, with all that is in them: seconds, or with a unit (1ms, 50us)
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", help_heading = "A part of it")]
+    min_duration: u64,
+    /// Only these threads, by name or tid: main,worker-1,4711
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "A part of it")]
+    threads: Vec<String>,
+    /// Number tracks so that the trace can be joined with others, byte by byte or by anrscope merge; it is a bit larger
+    #[arg(long)]
+    merge_safe: bool,
+    /// Sort the events of a JSON trace by time, for programs that cannot; what does not fit into memory waits on disk
+    #[arg(long)]
+    sorted: bool,
     /// Print what was written as JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
+/// Seconds, or a number with a unit, as nanoseconds.
+fn duration(text: &str) -> Result<u64, String> {
+    let text = text.trim_start_matches('+');
+    let units = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9)];
+    let (number, digits) = units
+        .into_iter()
+        .find_map(|(unit, digits)| Some((text.strip_suffix(unit)?, digits)))
+        .unwrap_or((text, 9));
+    let (whole, rest) = number.split_once('.').unwrap_or((number, ""));
+    // By digits: a double would lose some of a time since boot.
+    let digit = |b: u8| b.is_ascii_digit();
+    let shape = !whole.is_empty() && whole.bytes().chain(rest.bytes()).all(digit) && rest.len() <= digits;
+    let padded = format!("{whole}{rest:0<digits$}");
+    shape
+        .then(|| padded.parse().ok())
+        .flatten()
+        .ok_or_else(|| "a time is a number of seconds, or has a unit: 2.5s, 300ms, 50us, 7ns".to_owned())
+}
+
 /// How a trace is written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     level: u8,
     stdlib_anr: bool,
+    merge_safe: bool,
+    sorted: bool,
+    selection: Selection,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { level: 6, stdlib_anr: true }
+        let selection = Selection::default();
+        Self { level: 6, stdlib_anr: true, merge_safe: false, sorted: false, selection }
     }
 }
 
@@ -82,7 +132,19 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let recordings =
         Recordings::open(&options.recordings, options.method_map.as_deref(), options.mapping.as_deref())?;
-    let settings = Settings { level: options.level, stdlib_anr: !options.no_stdlib_anr };
+    let selection = Selection {
+        from: options.from,
+        to: options.to,
+        min_duration: options.min_duration,
+        threads: options.threads,
+    };
+    let settings = Settings {
+        level: options.level,
+        stdlib_anr: !options.no_stdlib_anr,
+        merge_safe: options.merge_safe,
+        sorted: options.sorted,
+        selection,
+    };
     let summary = write(&recordings, settings, &options.out)?;
     let mut stderr = io::stderr().lock();
     for warning in &summary.warnings {
@@ -113,6 +175,9 @@ pub(crate) fn write(
         format: if form == Form::Perfetto { Format::Perfetto } else { Format::ChromeJson },
         level: u32::from(settings.level),
         stdlib_anr: settings.stdlib_anr,
+        merge_safe: settings.merge_safe,
+        sorted: settings.sorted,
+        selection: settings.selection,
     };
     let output = Output::create(out)?;
     let cannot_write = || format!("cannot write {}: choose another output", out.display());
@@ -141,6 +206,9 @@ pub(crate) fn in_words(summary: &ExportSummary) -> String {
     if counts.anrs > 0 {
         text.push_str(&format!(", {}", plural(counts.anrs, "ANR")));
     }
+    if counts.filtered > 0 {
+        text.push_str(&format!(", {} left out as asked", plural(counts.filtered, "slice")));
+    }
     if counts.paused > 0 {
         text.push_str(&format!(", paused for {:.3} s", counts.paused as f64 / 1e9));
     }
@@ -163,6 +231,9 @@ fn to_json(summary: &ExportSummary) -> serde_json::Value {
         "instants": counts.instants,
         "counters": counts.counters,
         "anrs": counts.anrs,
+        "frames": counts.frames,
+        "stacks": counts.stacks,
+        "filtered": counts.filtered,
         "orphan_exits": counts.orphan_exits,
         "unbalanced": counts.unbalanced,
         "cut_depth": counts.cut_depth,
@@ -209,4 +280,23 @@ pub(crate) fn trace_path() -> impl TypedValueParser<Value = PathBuf> {
             Err("the name of a trace ends with .pftrace, .json or .json.gz")
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_unit_or_is_in_seconds() {
+        let read = |text| duration(text).ok();
+        assert_eq!(
+            (read("2.5s"), read("2.5"), read("+3")),
+            (Some(2_500_000_000), Some(2_500_000_000), Some(3_000_000_000))
+        );
+        assert_eq!((read("300ms"), read("50us"), read("7ns")), (Some(300_000_000), Some(50_000), Some(7)));
+        assert_eq!((read("0.000000001"), read("0.0000000001")), (Some(1), None));
+        for bad in ["", "s", "-1", "1h", "1.2ns", "99999999999999999999", "1e3", "½"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
 }

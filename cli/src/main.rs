@@ -16,6 +16,7 @@ mod embedded;
 mod export;
 mod instrument;
 mod jvm;
+mod merge;
 mod output;
 mod progress;
 mod recordings;
@@ -64,6 +65,7 @@ enum Sub {
     Export(export::Options),
     Report(report::Options),
     Dump(dump::Options),
+    Merge(merge::Options),
 }
 
 fn main() -> ExitCode {
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Sub::Export(options) => export::run(options),
         Sub::Report(options) => report::run(options),
         Sub::Dump(options) => dump::run(options),
+        Sub::Merge(options) => merge::run(options),
     };
     result.unwrap_or_else(|error| {
         // Whoever read our output has seen enough of it.

@@ -6,10 +6,23 @@ use std::path::Path;
 use trace_format::{Recording, Source};
 
 use crate::json::JsonWriter;
+use crate::json_sort::SortedLines;
 use crate::method_map::{Fit, MethodMap};
-use crate::model::{Input, Level, LogLine, Names, Sink, Tally, clean, stream};
+use crate::model::{
+    Filter, Incidents, Input, Level, LogLine, Names, Selection, Sink, Tally, clean, first_moment,
+    last_moment, stream,
+};
 use crate::perfetto::PerfettoWriter;
 use crate::{ExportError, Warning};
+
+/// More slices make the viewer slow.
+const MANY_SLICES: u64 = 3_000_000;
+/// Of an ANR the 10 s before it are worth seeing, ns.
+const BEFORE_ANR: u64 = 10_000_000_000;
+/// And what follows its detection.
+const AROUND: u64 = 1_000_000_000;
+/// Without an ANR, the end, ns.
+const LAST: u64 = 10_000_000_000;
 
 /// What to write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -31,7 +44,7 @@ impl Format {
 }
 
 /// How to write it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExportOptions {
     /// The format.
     pub format: Format,
@@ -40,11 +53,28 @@ pub struct ExportOptions {
     /// Whether an ANR is also told in the form that Perfetto's `android.anrs` reads, which takes a
     /// made-up process named `system_server`.
     pub stdlib_anr: bool,
+    /// Whether the numbers of tracks and sequences are made out of what was recorded and do not begin at 1, so that a Perfetto
+    /// trace can be joined with others. It is larger.
+    pub merge_safe: bool,
+    /// Whether a JSON trace has its events by time; what does not fit into memory waits on disk meanwhile. Without it, spans
+    /// come when they end, one thread after the other.
+    pub sorted: bool,
+    /// The part to write.
+    pub selection: Selection,
+}
+
+impl ExportOptions {
+    /// All of a recording in this format, as small as this level makes it.
+    #[must_use]
+    pub const fn new(format: Format, level: u32) -> Self {
+        let selection = Selection { from: None, to: None, min_duration: 0, threads: Vec::new() };
+        Self { format, level, stdlib_anr: true, merge_safe: false, sorted: false, selection }
+    }
 }
 
 impl Default for ExportOptions {
     fn default() -> Self {
-        Self { format: Format::Perfetto, level: 6, stdlib_anr: true }
+        Self::new(Format::Perfetto, 6)
     }
 }
 
@@ -117,26 +147,79 @@ pub fn export<S: Source, W: Write>(
         .collect();
     let (counts, bytes) = match options.format {
         Format::Perfetto => {
-            let mut writer = PerfettoWriter::new(out, options.level, options.stdlib_anr);
-            let counts = run(&streams, &mut writer, &mut warnings)?;
+            let base = if options.merge_safe { base(inputs) } else { 0 };
+            let mut writer = PerfettoWriter::new(out, options.level, options.stdlib_anr, base);
+            let counts = selected(&streams, &options.selection, &mut writer, &mut warnings)?;
+            (counts, writer.bytes())
+        }
+        Format::ChromeJson if options.sorted => {
+            let mut writer = JsonWriter::new(SortedLines::new(out), options.stdlib_anr);
+            let counts = selected(&streams, &options.selection, &mut writer, &mut warnings)?;
             (counts, writer.bytes())
         }
         Format::ChromeJson => {
             let mut writer = JsonWriter::new(out, options.stdlib_anr);
-            let counts = run(&streams, &mut writer, &mut warnings)?;
+            let counts = selected(&streams, &options.selection, &mut writer, &mut warnings)?;
             (counts, writer.bytes())
         }
     };
     Ok(ExportSummary { counts, bytes, warnings })
 }
 
-fn run<S: Source, K: Sink>(
+/// A number that other recordings do not have: an FNV hash of what tells them apart, cut so that what is counted from it stays
+/// positive.
+fn base<S: Source>(inputs: &[ExportInput<'_, S>]) -> u64 {
+    let facts = inputs.iter().map(|input| input.recording.header());
+    let words = facts.flat_map(|h| [u64::from(h.pid), h.start.boottime, h.start.realtime]);
+    let bytes = words.flat_map(u64::to_le_bytes);
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    hash >> 2 | 1 << 61
+}
+
+/// The stretch around the first ANR, or else the end, in ns since the first moment.
+fn worth_seeing<S: Source>(inputs: &[Input<'_, S>]) -> Result<(u64, u64), ExportError> {
+    let start = first_moment(inputs);
+    let mut last = start;
+    for input in inputs {
+        let placed = |source| ExportError::Recording { file: input.file.to_owned(), source };
+        if let Some(anr) = Incidents::of(input.recording).map_err(placed)?.anrs.first() {
+            let from = anr.since.max(start).saturating_sub(BEFORE_ANR).max(start);
+            return Ok((from - start, anr.detected.saturating_add(AROUND).max(from) - start));
+        }
+        last = last_moment(input.recording, [last].into_iter()).max(last);
+    }
+    Ok(((last - start).saturating_sub(LAST), last - start))
+}
+
+fn selected<S: Source, K: Sink>(
     inputs: &[Input<'_, S>],
+    selection: &Selection,
     sink: &mut K,
     warnings: &mut Vec<Warning>,
 ) -> Result<Tally, ExportError> {
-    let counts = stream(inputs, sink)?;
+    if selection.is_all() {
+        let counts = stream(inputs, sink)?;
+        return finish(inputs, counts, sink, warnings);
+    }
+    let mut filter = Filter::new(sink, selection.clone());
+    let mut counts = stream(inputs, &mut filter)?;
+    counts.leave_out(filter.left_out());
+    finish(inputs, counts, sink, warnings)
+}
+
+fn finish<S: Source, K: Sink>(
+    inputs: &[Input<'_, S>],
+    counts: Tally,
+    sink: &mut K,
+    warnings: &mut Vec<Warning>,
+) -> Result<Tally, ExportError> {
     warnings.extend(Warning::of_counts(&counts));
+    if counts.slices > MANY_SLICES {
+        let (from, to) = worth_seeing(inputs)?;
+        warnings.push(Warning::ManySlices { slices: counts.slices, from, to });
+    }
     // In the trace too: it is passed on without what was printed when it was made.
     let start = inputs.iter().map(|i| i.recording.header().start.boottime).min().unwrap_or(0);
     for warning in warnings.iter() {
@@ -153,6 +236,7 @@ fn run<S: Source, K: Sink>(
         ("clamped", counts.clamped.to_string()),
         ("overwritten", counts.overwritten.to_string()),
         ("dropped", counts.dropped.to_string()),
+        ("filtered", counts.filtered.to_string()),
         ("paused_ns", counts.paused.to_string()),
         ("methods_off", counts.methods_off.to_string()),
     ];

@@ -1,4 +1,5 @@
-//! Chrome's JSON trace: the portable form, and the lossy one (no log, and ANRs on a thread of their own).
+//! Chrome's JSON trace: the portable form, and the lossy one (no log, no frame timeline, no stacks, no arrows, and tracks that are
+//! no thread's as threads of their own).
 //!
 //! One event a line, all spans as `X`: a single one anywhere makes the engine sort ends before begins
 //! of the same time, which would tear spans without length apart if they were `B` and `E`. A span is
@@ -12,7 +13,7 @@ use std::io::{self, Write};
 use trace_format::event::Clocks;
 
 use crate::ExportError;
-use crate::model::{AnrRow, Arg, LogLine, Name, ProcessInfo, Sink, Track, Value};
+use crate::model::{AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit, Value};
 
 /// A pid for the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
@@ -172,7 +173,7 @@ fn escaped(text: &str) -> String {
 
 /// Adds arguments to those in `out`.
 fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
-    for arg in args {
+    for arg in args.iter().filter(|arg| arg.is_argument()) {
         if !out.is_empty() {
             out.push(b',');
         }
@@ -184,7 +185,9 @@ fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
             Value::Uint(value) => value.to_string(),
             Value::Millis(ns) => format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000),
             Value::Number(value) => value.to_string(),
-            Value::Text(text) => format!("\"{}\"", escaped(text)),
+            Value::Text(text) | Value::Group(text) => format!("\"{}\"", escaped(text)),
+            // Arrows between tracks are left to the other format.
+            Value::Flow(number) => number.to_string(),
         };
         out.extend_from_slice(format!("\"{}\":{value}", arg.key).as_bytes());
     }
@@ -284,9 +287,17 @@ impl<W: Write> Sink for JsonWriter<W> {
         Ok(self.hand_on()?)
     }
 
-    fn counter(&mut self, at: u64, name: &str, value: f64) -> Result<(), ExportError> {
+    fn counter(&mut self, at: u64, name: &str, _unit: Unit, value: f64) -> Result<(), ExportError> {
         let pid = self.pid();
         Ok(self.counter_line(pid, at, name, "value", &value.to_string())?)
+    }
+
+    fn frame(&mut self, _row: &FrameRow) -> Result<(), ExportError> {
+        Ok(())
+    }
+
+    fn stack(&mut self, _row: &StackRow<'_>) -> Result<(), ExportError> {
+        Ok(())
     }
 
     fn log(&mut self, _line: &LogLine<'_>) -> Result<(), ExportError> {

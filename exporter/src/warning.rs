@@ -57,6 +57,15 @@ pub enum Warning {
         /// How many.
         words: u64,
     },
+    /// The trace is larger than a browser likes.
+    ManySlices {
+        /// How many slices it has.
+        slices: u64,
+        /// Begin of the stretch that is most worth seeing, ns since the trace's first moment.
+        from: u64,
+        /// Its end.
+        to: u64,
+    },
 }
 
 impl Warning {
@@ -117,6 +126,13 @@ impl fmt::Display for Warning {
                 write!(f, "{events} events found no room while recording: raise the size of the rings")
             }
             Self::Lost { words } => write!(f, "{words} words are missing in the middle of the recording"),
+            Self::ManySlices { slices, from, to } => write!(
+                f,
+                "{slices} slices are more than ui.perfetto.dev shows smoothly: take a part with --from {:.3}s --to {:.3}s, \
+                 --min-duration 1ms or --threads main, or open it with trace_processor",
+                *from as f64 / 1e9,
+                *to as f64 / 1e9
+            ),
         }
     }
 }

@@ -5,25 +5,58 @@ mod engine;
 #[path = "engine_rows/recorder.rs"]
 mod recorder;
 
-use common::collect::{Slice, collect};
+use std::collections::HashMap;
+use std::path::Path;
+
+use common::app::app;
+use common::collect::{Slice, collect, collect_part, number};
 use common::{FORMS, MS, S, TempFile, export_to_file, map, sigquit, stalled, verdict};
-use exporter::{ExportOptions, Format};
-use trace_format::event::{Frame, Message, Stage};
+use exporter::model::Track;
+use exporter::{ExportOptions, Format, Selection};
+use trace_format::event::{Clocks, Frame, Message, Stage};
 use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::verdict::{Outcome, Verdict};
 use trace_format::{Event, Recording};
 
+/// The tracks that are no thread's; a JSON trace has threads of these names.
+fn plain_names() -> String {
+    let names = Track::PLAIN.map(|track| format!("'{}'", track.described().expect("it has a name").0));
+    names.join(",")
+}
+
 /// All slices (instants, which are slices without length there, left out by their category of track).
 const SLICES: &str = "
-  select coalesce(iif(t.name in ('ANR', 'anrscope recorder', 'main: processor while late'), t.name, t.tid), tr.name)
-    place, s.ts, s.dur, s.depth, s.name,
+  select iif(tr.name in (PLAIN), tr.name, coalesce(iif(t.name in (PLAIN), t.name, t.tid), tr.name))
+    place, s.ts, s.dur, s.depth, s.name, s.arg_set_id,
     coalesce(extract_arg(s.arg_set_id, 'debug.incomplete'), extract_arg(s.arg_set_id, 'args.incomplete'), 0)
       incomplete
   from slice s join track tr on s.track_id = tr.id left join thread_track tt on s.track_id = tt.id
-    left join thread t using (utid)";
+    left join thread t using (utid)
+  where tr.name is null or tr.name not in ('Actual Timeline', 'Expected Timeline')";
 
-fn slices(rows: &[serde_json::Value]) -> Vec<Slice> {
+/// All arguments of all slices.
+const ARGS: &str = "
+  select arg_set_id, key, coalesce(string_value, int_value, real_value) value from args
+  where arg_set_id in (select arg_set_id from slice) and (key glob 'debug.*' or key glob 'args.*')";
+
+type ArgSets = HashMap<u64, Vec<(String, String)>>;
+
+fn arg_sets(rows: &[serde_json::Value]) -> ArgSets {
+    let mut sets = ArgSets::new();
+    for row in rows {
+        let key = row["key"].as_str().unwrap().split_once('.').unwrap().1.to_owned();
+        let value = match &row["value"] {
+            serde_json::Value::String(text) => text.clone(),
+            n => n.as_u64().map(|n| n.to_string()).unwrap_or_else(|| number(n.as_f64().unwrap())),
+        };
+        sets.entry(row["arg_set_id"].as_u64().unwrap()).or_default().push((key, value));
+    }
+    sets.values_mut().for_each(|set| set.sort());
+    sets
+}
+
+fn slices(rows: &[serde_json::Value], sets: &ArgSets) -> Vec<Slice> {
     let mut slices: Vec<Slice> = rows
         .iter()
         .map(|row| {
@@ -36,6 +69,7 @@ fn slices(rows: &[serde_json::Value]) -> Vec<Slice> {
                 depth: number("depth"),
                 name: row["name"].as_str().unwrap_or_else(|| panic!("no name: {row}")).to_owned(),
                 incomplete: number("incomplete") == 1,
+                args: row["arg_set_id"].as_u64().and_then(|id| sets.get(&id)).cloned().unwrap_or_default(),
             }
         })
         .collect();
@@ -43,21 +77,30 @@ fn slices(rows: &[serde_json::Value]) -> Vec<Slice> {
     slices
 }
 
+/// All slices of a trace, which must be without a problem.
+fn rows_of(trace: &Path) -> Vec<Slice> {
+    let answer = engine::ask(trace, &[&SLICES.replace("PLAIN", &plain_names()), ARGS]);
+    assert!(answer.problems.is_empty(), "{}: {:?}", trace.display(), answer.problems);
+    slices(&answer.queries[0], &arg_sets(&answer.queries[1]))
+}
+
 /// Exports in one form, lets the engine check it, and compares all slices.
 fn same_as_model(bytes: &[u8], options: &ExportOptions) -> TempFile {
     let (file, summary) = export_to_file(bytes, options);
-    let (model, tally) = collect(bytes, &map());
+    let (model, tally) = collect_part(bytes, &map(), &options.selection);
     assert_eq!(summary.counts, tally);
     let mut wanted = model.slices;
-    wanted.extend(model.instants.into_iter().map(|(place, ts, name)| Slice {
+    let instants = model.instants.into_iter().zip(model.instant_args);
+    wanted.extend(instants.map(|((place, ts, name), args)| Slice {
         place,
         ts,
         dur: 0,
         depth: u64::MAX,
         name,
         incomplete: false,
+        args,
     }));
-    let mut found = slices(&engine::rows(&file.0, SLICES));
+    let mut found = rows_of(&file.0);
     // An instant's depth is not ours to say.
     let instants: Vec<_> = wanted.iter().filter(|s| s.depth == u64::MAX).cloned().collect();
     for slice in &mut found {
@@ -362,7 +405,7 @@ fn without_length_json_may_lose_the_depth_and_nothing_else() {
         slices.sort();
         slices
     };
-    assert_eq!(flat(slices(&engine::rows(&file.0, SLICES))), flat(collect(&bytes, &map()).0.slices));
+    assert_eq!(flat(rows_of(&file.0)), flat(collect(&bytes, &map()).0.slices));
 }
 
 #[test]
@@ -408,7 +451,9 @@ fn several_recordings_are_several_processes_of_one_trace() {
             &file.0,
             "select p.name, p.pid, count() n, sum(t.is_main_thread) main from slice s
                join thread_track tt on s.track_id = tt.id join thread t using (utid) join process p using (upid)
-               where t.name is not 'ANR' group by upid order by p.pid",
+               where t.name not in ('ANR', 'main: messages before an ANR')
+                 and s.name not in ('screen shown', 'another thread waits for this one''s lock')
+               group by upid order by p.pid",
         );
         let found: Vec<_> =
             rows.iter().map(|r| (r["name"].as_str().unwrap(), r["n"].as_u64().unwrap())).collect();
@@ -416,8 +461,8 @@ fn several_recordings_are_several_processes_of_one_trace() {
             panic!("{rows:?}")
         };
         assert_eq!(rows[2]["main"].as_u64(), Some(2), "{rows:?}");
-        // The first one's mark is an instant; its ANR is on a track that is not counted here.
-        assert_eq!(summary.counts.slices, first - 1 + 2 + 3 + 1);
+        // The first one's ANR and the two lines of its messages before that are on tracks that are not counted here.
+        assert_eq!(summary.counts.slices, first + 2 + 3 + 1 + 2);
     }
 }
 
@@ -441,23 +486,123 @@ fn a_map_of_another_build_is_told_in_the_trace_and_gives_no_name() {
 }
 
 #[test]
-fn a_large_trace_has_as_many_slices_as_the_recording() {
-    let bytes = RecordingBuilder::new(7, "large").main("main", |t| {
-        for i in 0..150_000 {
-            let at = S + i * 5_000;
+fn every_row_of_a_large_trace_is_the_models() {
+    let mut b = RecordingBuilder::new(7, "large").start(common::clocks(10 * S));
+    let (target, callback) = (b.text("android.os.Handler"), b.text("com.example.Task"));
+    let bytes = b.main("main", |t| {
+        for i in 0..40_000 {
+            let at = 10 * S + i * 50_000;
             let id = 1 + (i % 700) as u32;
-            t.enter(at, id).enter(at + 100, id + 1).exit(at + 900, id + 1).exit(at + 4_000, id);
+            let message = Message { target, callback, what: i as i32 % 9, due: at - 9, ..Message::default() };
+            t.event(at, Event::MessageBegin(message))
+                .enter(at, id)
+                .enter(at + 100, id + 1)
+                .exit(at + 900, id + 1)
+                .exit(at + 4_000, id)
+                .event(at + 4_000, Event::MessageEnd);
         }
     });
     let bytes = bytes.build();
     for options in &FORMS {
-        let (file, summary) = export_to_file(&bytes, options);
-        let sums = "select count() n, sum(dur) dur, max(depth) depth, count(distinct name) names from slice";
+        let file = same_as_model(&bytes, options);
+        let sums = "select count() n, max(depth) depth from slice";
         let rows = engine::rows(&file.0, sums);
-        let number = |key: &str| rows[0][key].as_u64().unwrap();
-        assert_eq!((number("n"), number("depth"), number("names")), (300_000, 1, 701));
-        assert_eq!(number("dur"), 150_000 * 4_800);
-        assert_eq!((summary.counts.slices, summary.counts.events), (300_000, 600_000));
+        assert_eq!((&rows[0]["n"], &rows[0]["depth"]), (&120_000.into(), &2.into()));
+    }
+}
+
+/// Numbers that look random and are always the same.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// Threads that do whatever they like, with begins without ends and ends without begins.
+fn restless(seed: u64) -> Vec<u8> {
+    let mut dice = Dice(seed);
+    let mut b = RecordingBuilder::new(900 + seed as u32, "restless").start(common::clocks(50 * S));
+    let texts = [b.text("a \"quoted\" one"), b.text("com.example.Übung"), b.text("tab\tand \u{1F600}")];
+    for thread in 0..3 {
+        let fill = |t: &mut ThreadBuilder| {
+            let mut now = 50 * S + 1;
+            for _ in 0..400 {
+                now += 1 + dice.below(2_000_000);
+                let text = texts[dice.below(3) as usize];
+                let id = 1 + dice.below(6) as u32;
+                let message = Message {
+                    target: text,
+                    callback: text,
+                    what: 5,
+                    due: now - dice.below(300 * MS),
+                    ..Message::default()
+                };
+                let (intended, interval) = (now - dice.below(60 * MS), 16_666_667);
+                let frame = Frame { vsync: dice.below(9), intended, interval, estimated: id == 3 };
+                let stage = Stage::ALL[dice.below(5) as usize];
+                t.event(
+                    now,
+                    match dice.below(16) {
+                        0..=4 => Event::Enter(id),
+                        5..=8 => Event::Exit(id),
+                        9 => Event::MessageBegin(message),
+                        10 => Event::MessageEnd,
+                        11 => Event::FrameBegin(frame),
+                        12 => Event::FrameEnd,
+                        13 => Event::StageBegin(stage),
+                        14 => Event::StageEnd(stage),
+                        _ => Event::Mark(text),
+                    },
+                );
+            }
+            // What is open has a length: without one JSON loses the depth.
+            t.event(now + MS, Event::Mark(texts[0]));
+        };
+        let name = format!("thread {thread}");
+        b = if thread == 0 { b.main("main", fill) } else { b.thread(&name, 7000 + thread, fill) };
+    }
+    b.build()
+}
+
+#[test]
+fn every_row_of_ten_small_traces_is_the_models() {
+    let mut recordings = vec![stalled().build(), app().build()];
+    recordings.extend((0..8).map(restless));
+    let sorted = ExportOptions { sorted: true, ..ExportOptions::new(Format::ChromeJson, 0) };
+    let joinable = ExportOptions { merge_safe: true, ..ExportOptions::default() };
+    for bytes in &recordings {
+        for options in FORMS.iter().chain([&sorted, &joinable]) {
+            same_as_model(bytes, options);
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_trace_is_the_models_part() {
+    let part = |from, to, min_duration, threads: &[&str]| {
+        let threads = threads.iter().map(|t| (*t).to_owned()).collect();
+        Selection { from, to, min_duration, threads }
+    };
+    let parts = [
+        part(Some(3 * S), Some(7 * S), 0, &[]),
+        part(None, None, 5 * MS, &["main"]),
+        part(Some(100 * MS), Some(500 * MS), MS, &["4250", "thread 1"]),
+    ];
+    for bytes in [app().build(), stalled().build(), restless(99)] {
+        let whole = export_to_file(&bytes, &FORMS[0]).1.counts;
+        for selection in &parts {
+            for form in &FORMS {
+                let options = ExportOptions { selection: selection.clone(), ..form.clone() };
+                same_as_model(&bytes, &options);
+            }
+            let counts = collect_part(&bytes, &map(), selection).1;
+            assert!(counts.slices < whole.slices, "{selection:?}");
+            let threads_only = selection.threads.is_empty();
+            assert!(!threads_only || counts.slices + counts.filtered == whole.slices, "{counts:?}");
+        }
     }
 }
 
@@ -480,4 +625,40 @@ fn an_output_that_cannot_be_written_is_told() {
         let error = exporter::export(&[input], options, Full).unwrap_err();
         assert_eq!(error.to_string(), "writing the output failed: no space left");
     }
+}
+
+#[test]
+fn more_slices_than_a_browser_likes_are_told_with_a_part_that_is_worth_seeing() {
+    let many = |b: RecordingBuilder| {
+        b.map_id(map().map_id()).main("main", |t| {
+            for i in 0..3_000_001 {
+                t.enter(S + i * 1_000, 1).exit(S + i * 1_000 + 1, 1);
+            }
+        })
+    };
+    let told = |bytes: &[u8], selection: Selection| {
+        let recording = Recording::open(bytes).unwrap();
+        let map = map();
+        let input = exporter::ExportInput { file: Path::new("a"), recording: &recording, map: &map };
+        let options = ExportOptions { selection, ..ExportOptions::new(Format::Perfetto, 0) };
+        exporter::export(&[input], &options, std::io::sink()).unwrap().warnings
+    };
+    let start = Clocks { boottime: S, monotonic: S, realtime: 1_700_000_000 * S };
+    let calm = many(RecordingBuilder::new(7, "many").start(start)).last_alive(31 * S).build();
+    let warnings = told(&calm, Selection::default());
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    // The trace begins at the first slice; the end is worth seeing.
+    assert_eq!(*warning, exporter::Warning::ManySlices { slices: 3_000_001, from: 20 * S, to: 30 * S });
+    let text = warning.to_string();
+    assert!(text.contains("--from 20.000s --to 30.000s"), "{text}");
+    let half = Selection { to: Some(S), ..Selection::default() };
+    assert_eq!(told(&calm, half), []);
+    let anr = many(RecordingBuilder::new(7, "many").start(start)).service(|t| {
+        t.event(9 * S, Event::Sigquit(sigquit(9 * S, 4 * S)));
+    });
+    let warnings = told(&anr.build(), Selection::default());
+    assert!(
+        matches!(warnings[..], [exporter::Warning::ManySlices { from: 0, to, .. }] if to == 9 * S),
+        "{warnings:?}"
+    );
 }

@@ -50,6 +50,25 @@ fn each_form_is_written_by_its_name() {
 }
 
 #[test]
+fn a_part_is_written_if_it_is_asked_for() {
+    let folder = Folder::new();
+    let input = folder.file("app.anrscope", recording(42));
+    let out = folder.name("t.json");
+    let slices = |options: &[&str]| {
+        let shown = run([&["export", &input, "-o", &out, "--json"], options].concat());
+        let json: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|e| panic!("{e}: {shown:?}"));
+        (json["slices"].as_u64().unwrap(), json["filtered"].as_u64().unwrap())
+    };
+    assert_eq!(slices(&[]), (3, 0));
+    assert_eq!(slices(&["--threads", "worker"]), (1, 0), "what is not read is not counted");
+    assert_eq!(slices(&["--min-duration", "5us"]), (2, 1));
+    // The trace begins at the first event.
+    assert_eq!(slices(&["--to", "600ns"]), (2, 1));
+    assert_eq!(slices(&["--from", "0.000005", "--to", "1s", "--sorted"]), (2, 1));
+    run(["export", &input, "-o", &out, "--from", "soon"]).failed(2, &["a time is a number of seconds"]);
+}
+
+#[test]
 fn several_recordings_come_into_one_trace() {
     let folder = Folder::new();
     let inputs = [folder.file("a.anrscope", recording(42)), folder.file("b.anrscope", recording(50))];

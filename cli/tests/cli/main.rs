@@ -12,6 +12,8 @@ mod instrument;
 mod java;
 #[cfg(target_os = "linux")]
 mod jvm;
+#[cfg(target_os = "linux")]
+mod merge;
 mod program;
 mod status;
 mod wrong_input;

@@ -12,7 +12,8 @@ const SLICES: &str = "
         parent.name as parent
     from slice join thread_track on slice.track_id = thread_track.id join thread using (utid)
         left join slice parent on slice.parent_id = parent.id
-    where thread.name not in ('anrscope recorder', 'main: processor while late')
+    where thread.name not in ('anrscope recorder', 'main: processor while late', 'main: messages before an ANR',
+        'MessageQueue', 'VSYNC') and slice.name != 'another thread waits for this one''s lock'
     order by thread.tid, slice.ts, slice.depth";
 
 /// A slice of the log: its name and the bounds of its begin and end.

@@ -7,7 +7,18 @@ use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
 
 use super::names::clean;
 use super::recorder::Processor;
-use super::sink::{Arg, Value};
+use super::sink::{Arg, Unit, Value};
+
+/// The counter of frames a second.
+pub(crate) const FPS: &str = "FPS";
+
+/// What a counter of this name counts. Only names that the app's monitors write are known.
+pub(crate) fn unit_of(counter: &str) -> Unit {
+    match counter {
+        "Java heap" | "Native heap" | "PSS" | "RSS" | "VmSize" => Unit::Bytes,
+        _ => Unit::Count,
+    }
+}
 
 /// An interned text, or a stand-in that says that it is missing.
 pub(crate) fn text<'a>(texts: &'a Texts, id: TextId, stand_in: &'static str) -> Cow<'a, str> {

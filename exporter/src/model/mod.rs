@@ -6,25 +6,42 @@
 //! first pass (`survey`, `owners`). Nothing here grows with the number of events.
 
 mod anr;
+mod filter;
+mod flows;
+mod frames;
+mod history;
 mod identity;
+mod incident_track;
 mod labels;
+mod late_tracks;
 mod names;
 mod owners;
 mod rate;
 mod recorder;
 mod recorder_track;
+mod samples;
 mod sink;
+mod snapshot;
 mod stack;
+mod startup;
 mod stream;
 mod survey;
 mod tally;
 mod thread;
+mod typed;
 mod verdicts;
 
 pub use anr::{Anr, Capture, Detector, Incidents};
+pub use filter::{Filter, Selection};
 pub use names::Names;
 pub use recorder::{Off, Pause, Processor, RecorderFacts, SelfMeasurement};
-pub use sink::{AnrRow, Arg, Level, LogLine, Name, ProcessInfo, Sink, ThreadInfo, Track, Value};
+pub use sink::{
+    AnrRow, Arg, FrameRow, Jank, Level, LogLine, Name, ProcessInfo, Sink, StackFrame, StackRow, ThreadInfo,
+    Track, Unit, Value,
+};
+pub use snapshot::Snapshot;
+pub use startup::{Start, StartKind};
+pub(crate) use stream::first_moment;
 pub use stream::{Input, stream};
 pub use tally::Tally;
 

@@ -4,16 +4,47 @@ use std::collections::{BTreeMap, HashMap};
 
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
+use super::flows::Flows;
 use super::stack::OpenStack;
-use super::survey::LockWait;
+use super::survey::{LockWait, MAX_TIME};
 
-/// The owner's innermost method by (waiting thread, ordinal of its wait).
+/// What is known of a wait's other side.
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    /// Its innermost method.
+    method: Option<u32>,
+    /// The arrow from the wait to it.
+    flow: u64,
+}
+
+/// Somebody began to wait for what this thread holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Awaited {
+    /// When.
+    pub(crate) at: u64,
+    /// Which thread of the recording waits.
+    pub(crate) by: usize,
+    /// How long it waited; to the end of time if it did not get it.
+    pub(crate) duration: u64,
+    /// The arrow from there.
+    pub(crate) flow: u64,
+}
+
+/// Owners by (waiting thread, ordinal of its wait), and each owner's side of it.
 #[derive(Debug, Default)]
-pub(crate) struct Owners(HashMap<(usize, u64), Option<u32>>);
+pub(crate) struct Owners {
+    owners: HashMap<(usize, u64), Owner>,
+    /// By thread, each by time.
+    awaited: HashMap<usize, Vec<Awaited>>,
+}
 
 impl Owners {
     /// Reads the threads that own something once more.
-    pub(crate) fn of<S: Source>(recording: &Recording<S>, waits: &[LockWait]) -> Result<Self, ReadError> {
+    pub(crate) fn of<S: Source>(
+        recording: &Recording<S>,
+        waits: &[LockWait],
+        flows: &Flows,
+    ) -> Result<Self, ReadError> {
         let mut by_owner: BTreeMap<u32, Vec<&LockWait>> = BTreeMap::new();
         for wait in waits {
             by_owner.entry(wait.owner).or_default().push(wait);
@@ -21,11 +52,21 @@ impl Owners {
         let mut owners = Self::default();
         let mut stack = OpenStack::new();
         for (owner, mut waits) in by_owner {
-            let Some(thread) = recording.threads().iter().find(|t| t.uid == owner) else { continue };
+            let Some(place) = recording.threads().iter().position(|t| t.uid == owner) else { continue };
+            let thread = &recording.threads()[place];
             waits.sort_by_key(|wait| wait.begun);
+            let awaited = waits.iter().map(|wait| Awaited {
+                at: wait.begun.min(MAX_TIME),
+                by: wait.thread,
+                duration: wait.duration,
+                flow: flows.next(),
+            });
+            let awaited: Vec<Awaited> = awaited.collect();
+            let mut arrows = awaited.iter().map(|awaited| awaited.flow);
             let mut next = waits.into_iter().peekable();
             let mut note = |wait: &LockWait, stack: &OpenStack| {
-                owners.0.insert((wait.thread, wait.ordinal), stack.innermost_method());
+                let (method, flow) = (stack.innermost_method(), arrows.next().unwrap_or_default());
+                owners.owners.insert((wait.thread, wait.ordinal), Owner { method, flow });
             };
             stack.clear();
             for item in recording.events(thread) {
@@ -49,12 +90,23 @@ impl Owners {
                 }
             }
             next.for_each(|wait| note(wait, &stack));
+            owners.awaited.insert(place, awaited);
         }
         Ok(owners)
     }
 
     /// The owner's method at this wait, if it is known.
     pub(crate) fn method(&self, thread: usize, ordinal: u64) -> Option<u32> {
-        self.0.get(&(thread, ordinal)).copied().flatten()
+        self.owners.get(&(thread, ordinal))?.method
+    }
+
+    /// The arrow from this wait to its owner, if it is known.
+    pub(crate) fn flow(&self, thread: usize, ordinal: u64) -> Option<u64> {
+        self.owners.get(&(thread, ordinal)).map(|owner| owner.flow)
+    }
+
+    /// When others began to wait for what this thread holds, by time.
+    pub(crate) fn awaited(&self, thread: usize) -> &[Awaited] {
+        self.awaited.get(&thread).map_or(&[], Vec::as_slice)
     }
 }

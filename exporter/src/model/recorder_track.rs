@@ -10,7 +10,7 @@ use trace_format::layout::State;
 use super::Tally;
 use super::labels::processor_args;
 use super::recorder::{first_event, percent};
-use super::sink::{Arg, Level, LogLine, Name, Sink, Track, Value};
+use super::sink::{Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
 use super::survey::Survey;
 use super::thread::Shared;
 use crate::ExportError;
@@ -19,6 +19,8 @@ use crate::ExportError;
 const MAX_THREADS: usize = 64;
 /// The counter of what recording costs main.
 const COST: &str = "recording's cost to main, estimated (%)";
+/// The counter of main's share of a processor.
+const CPU: &str = "main: processor while late (%)";
 /// The counter of methods that are not recorded.
 const METHODS_OFF: &str = "methods switched off";
 
@@ -96,7 +98,7 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
                     _ => continue,
                 };
                 tally.counters += 1;
-                sink.counter(now, METHODS_OFF, off as f64)?;
+                sink.counter(now, METHODS_OFF, Unit::Count, off as f64)?;
             }
             Mark::Thread(i) => {
                 tally.instants += 1;
@@ -105,7 +107,7 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
             }
             Mark::Cost(cost) => {
                 tally.counters += 1;
-                sink.counter(now, COST, cost)?;
+                sink.counter(now, COST, Unit::Sign("%"), cost)?;
             }
         }
     }
@@ -287,10 +289,18 @@ pub(super) fn processor_track<S: Source, K: Sink>(
     let mut now = shared.start;
     for span in spans {
         let (begin, end) = (span.begin.max(now), span.end.max(now));
+        if begin > now && now > shared.start {
+            // It is looked at only while it is late: in between nothing is known.
+            tally.counters += 1;
+            sink.counter(now, CPU, Unit::Sign("%"), 0.0)?;
+        }
+        tally.counters += 1;
+        sink.counter(begin, CPU, Unit::Sign("%"), percent(span.ran as f64, span.looked()))?;
         tally.slices += 1;
         sink.begin(begin, Name::Text(span.mostly()), &processor_args(&span))?;
         sink.end(end, &[])?;
         now = end;
     }
-    Ok(())
+    tally.counters += 1;
+    sink.counter(now, CPU, Unit::Sign("%"), 0.0)
 }

@@ -44,6 +44,10 @@ pub enum Value<'a> {
     Bool(bool),
     /// A text.
     Text(&'a str),
+    /// No argument but a link: an arrow of this number passes here. It runs by time through all events with its number.
+    Flow(u64),
+    /// No argument but a group: viewers give events of one group one colour.
+    Group(&'a str),
 }
 
 /// One argument of an event.
@@ -60,6 +64,24 @@ impl<'a> Arg<'a> {
     #[must_use]
     pub fn new(key: &'static str, value: Value<'a>) -> Self {
         Self { key, value }
+    }
+
+    /// The arrow of this number passes here.
+    #[must_use]
+    pub fn flow(number: u64) -> Self {
+        Self { key: "", value: Value::Flow(number) }
+    }
+
+    /// The event belongs to this group.
+    #[must_use]
+    pub fn group(name: &'a str) -> Self {
+        Self { key: "", value: Value::Group(name) }
+    }
+
+    /// Whether it is an argument, and not a link or a group.
+    #[must_use]
+    pub fn is_argument(&self) -> bool {
+        !matches!(self.value, Value::Flow(_) | Value::Group(_))
     }
 }
 
@@ -80,6 +102,14 @@ pub struct ProcessInfo {
     pub plain_tids: [u32; Track::PLAIN.len()],
     /// Its threads, main first.
     pub threads: Vec<ThreadInfo>,
+}
+
+impl ProcessInfo {
+    /// Whether a thread of it has this tid in the trace, or one of its tracks does.
+    #[must_use]
+    pub fn has_tid(&self, tid: u32) -> bool {
+        self.pid == tid || self.plain_tids.contains(&tid) || self.threads.iter().any(|t| t.tid == tid)
+    }
 }
 
 /// A thread of the trace.
@@ -106,11 +136,36 @@ pub enum Track {
     Recorder,
     /// What main used of the processor while its message was late.
     Processor,
+    /// Main's messages before an ANR, one after the other.
+    History,
+    /// Messages that were late, when they were due, and those that were waiting at an ANR.
+    Queue,
+    /// The vsyncs that late frames were for.
+    Vsync,
+    /// Starts of the app and of its pages.
+    Startup,
+    /// What main did of a start, in the system's words.
+    StartupPhases,
 }
 
 impl Track {
     /// The tracks that are none of a thread. Each comes at most once a process.
-    pub const PLAIN: [Self; 3] = [Self::Anr, Self::Recorder, Self::Processor];
+    pub const PLAIN: [Self; 8] = [
+        Self::Anr,
+        Self::Recorder,
+        Self::Processor,
+        Self::History,
+        Self::Queue,
+        Self::Vsync,
+        Self::Startup,
+        Self::StartupPhases,
+    ];
+
+    /// Whether it tells of the main thread, and so hangs below it: readers that ask for main's slices find it.
+    #[must_use]
+    pub fn of_main(self) -> bool {
+        self == Self::StartupPhases
+    }
 
     /// Its place in [`Track::PLAIN`]; `None` for a thread's.
     #[must_use]
@@ -136,6 +191,23 @@ impl Track {
                 "main: processor while late",
                 "What the main thread did from one look at it to the next; it is looked at while its message is late",
             )),
+            Self::History => Some((
+                "main: messages before an ANR",
+                "Main's messages in the 10 s before an ANR was detected; those shorter than a frame are told together",
+            )),
+            Self::Queue => Some((
+                "MessageQueue",
+                "Messages that main took 100 ms and more after they were due, at the time at which they were; and what was \
+                 waiting when an ANR was detected",
+            )),
+            Self::Vsync => Some(("VSYNC", "The vsyncs whose frames began later than an interval after them")),
+            Self::Startup => Some((
+                "Startup",
+                "Starts of the app and its pages, from their begin to the focus, with what they were graded",
+            )),
+            Self::StartupPhases => {
+                Some(("main: startup", "What main did of a start, under the system's names for it"))
+            }
         }
     }
 }
@@ -173,9 +245,72 @@ pub struct AnrRow<'a> {
     pub subject: &'a str,
 }
 
+/// What a counter counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Whatever it is.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Something with this sign.
+    Sign(&'static str),
+}
+
+/// A frame as Perfetto's frame timeline shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameRow {
+    /// The number of its vsync, or one that is made up.
+    pub token: u64,
+    /// When it was expected to begin and end, BOOTTIME ns, if that is known.
+    pub expected: Option<(u64, u64)>,
+    /// When it began and ended.
+    pub actual: (u64, u64),
+    /// How bad it was.
+    pub jank: Jank,
+}
+
+/// How bad a frame was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Jank {
+    /// Not at all.
+    None,
+    /// Main was late.
+    Late,
+    /// Main was late for so long that nobody would call it a frame.
+    Frozen,
+}
+
+/// A frame of a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StackFrame<'a> {
+    /// `com.example.Main.onClick`, or a native function.
+    pub function: &'a str,
+    /// What it is from: a library, or where its name came from.
+    pub mapping: &'a str,
+    /// File and line in the source, if they are known.
+    pub source: Option<(&'a str, u32)>,
+}
+
+/// What a thread had on its stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StackRow<'a> {
+    /// When, BOOTTIME ns.
+    pub at: u64,
+    /// The thread's tid in the trace.
+    pub tid: u32,
+    /// Its name, for a thread that is not among those of [`ProcessInfo::threads`].
+    pub name: Option<&'a str>,
+    /// The frames, outermost first.
+    pub frames: &'a [StackFrame<'a>],
+}
+
 /// Takes a model, in order: the head, then for each process its tracks one after the other, on each
 /// track events whose times never run back and whose begins and ends balance.
 pub trait Sink {
+    /// Whether the events of this thread are of use.
+    fn wants(&self, _thread: &ThreadInfo) -> bool {
+        true
+    }
     /// The trace begins no earlier than `start`; `clocks` come by rising BOOTTIME.
     ///
     /// # Errors
@@ -206,11 +341,21 @@ pub trait Sink {
     /// # Errors
     /// As for [`Sink::head`].
     fn instant(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError>;
-    /// A sample of a counter of the process. `value` is finite.
+    /// A sample of a counter of the process. `value` is finite; `at` may lie before the track's last event.
     ///
     /// # Errors
     /// As for [`Sink::head`].
-    fn counter(&mut self, at: u64, name: &str, value: f64) -> Result<(), ExportError>;
+    fn counter(&mut self, at: u64, name: &str, unit: Unit, value: f64) -> Result<(), ExportError>;
+    /// A frame of the process, at any time.
+    ///
+    /// # Errors
+    /// As for [`Sink::head`].
+    fn frame(&mut self, row: &FrameRow) -> Result<(), ExportError>;
+    /// A stack of the process. They come one after the other and behind all tracks of the process.
+    ///
+    /// # Errors
+    /// As for [`Sink::head`].
+    fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError>;
     /// A line of the log of the process.
     ///
     /// # Errors

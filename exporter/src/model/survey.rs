@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
+use super::frames::FrameFacts;
 use super::rate::Rate;
 
 /// The latest time that is shown; the engine drops what lies beyond 2^63.
@@ -29,6 +30,8 @@ pub(crate) struct Survey {
     pub(crate) end: u64,
     /// Lock waits with an owner.
     pub(crate) waits: Vec<LockWait>,
+    /// What was told of main's frames apart from them.
+    pub(crate) frames: FrameFacts,
 }
 
 /// A wait for a monitor whose owner is known.
@@ -58,6 +61,7 @@ impl Survey {
         let mut last = Vec::with_capacity(recording.threads().len());
         let mut events = Vec::with_capacity(recording.threads().len());
         let mut main_rate = Rate::new();
+        let mut frames = FrameFacts::default();
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut now = 0;
             let mut ordinal = 0;
@@ -84,6 +88,8 @@ impl Survey {
                             waits.add(LockWait { duration: time - wait.begun, ..wait });
                         }
                     }
+                    Event::FrameMetrics(metrics) => frames.metrics(metrics),
+                    Event::InputEvents(input) => frames.input(input.intended, input.oldest),
                     _ => {}
                 }
             }
@@ -105,6 +111,7 @@ impl Survey {
             events,
             main_rate,
             end,
+            frames,
             waits: waits.0.into_iter().map(|Reverse(wait)| wait).collect(),
         })
     }

@@ -43,8 +43,27 @@ pub struct Tally {
     /// What recording cost the main thread, estimated, in millionths of its time since its first event; of several
     /// recordings the greatest. 0 if the device's figures are not in the recording.
     pub main_cost_ppm: u64,
+    /// Frames of main on the frame timeline.
+    pub frames: u64,
+    /// Stacks written: samples of main and threads of dumps.
+    pub stacks: u64,
+    /// Slices left out because they were not asked for, or were shorter than asked for.
+    pub filtered: u64,
     /// ANRs, confirmed by SIGQUIT or suspected by the watchdog.
     pub anrs: u64,
+}
+
+impl Tally {
+    /// Takes off what a [`super::Filter`] left out.
+    pub fn leave_out(&mut self, left_out: &Self) {
+        self.slices -= left_out.slices;
+        self.incomplete -= left_out.incomplete;
+        self.instants -= left_out.instants;
+        self.counters -= left_out.counters;
+        self.frames -= left_out.frames;
+        self.stacks -= left_out.stacks;
+        self.filtered += left_out.slices;
+    }
 }
 
 impl AddAssign for Tally {
@@ -67,6 +86,9 @@ impl AddAssign for Tally {
         self.paused = self.paused.saturating_add(o.paused);
         self.methods_off += o.methods_off;
         self.main_cost_ppm = self.main_cost_ppm.max(o.main_cost_ppm);
+        self.frames += o.frames;
+        self.stacks += o.stacks;
+        self.filtered += o.filtered;
         self.anrs += o.anrs;
     }
 }

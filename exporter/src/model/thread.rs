@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use trace_format::event::{Frame, Message, Wait, WaitKind, types};
+use trace_format::event::types;
 use trace_format::{Event, Item, Recording, Source, TextId, ids};
 
+use super::flows::{Flows, Late};
+use super::frames::{FrameFacts, Frames};
+use super::history::History;
 use super::labels::{self, known, text};
-use super::owners::Owners;
+use super::owners::{Awaited, Owners};
 use super::recorder::{Pause, Processor, RecorderFacts};
 use super::sink::{Arg, Name, ProcessInfo, Sink, Value};
 use super::stack::{Open, OpenStack, typed};
@@ -21,29 +24,49 @@ pub(crate) struct Shared<'a, S> {
     pub(crate) names: Names<'a>,
     pub(crate) process: &'a ProcessInfo,
     pub(crate) owners: Owners,
+    pub(crate) flows: &'a Flows,
+    pub(crate) frames: FrameFacts,
     pub(crate) facts: RecorderFacts,
     pub(crate) pauses: Vec<Pause>,
     /// The trace's first moment: nothing is shown earlier.
     pub(crate) start: u64,
 }
 
+/// What the passes over the threads find for the tracks that come behind them.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Names of main's messages that began at these moments.
+    pub(crate) asked: HashMap<u64, Option<String>>,
+    /// What was late.
+    pub(crate) late: Late,
+    /// Main's messages before its ANRs.
+    pub(crate) history: History,
+}
+
 /// Turns one thread's words into calls of a sink.
 pub(crate) struct ThreadPass<'a, S, K> {
-    shared: &'a Shared<'a, S>,
-    sink: &'a mut K,
-    stack: &'a mut OpenStack,
-    tally: &'a mut Tally,
-    /// Names of the messages that began at these moments.
-    asked: &'a mut HashMap<u64, Option<String>>,
-    thread: usize,
+    pub(super) shared: &'a Shared<'a, S>,
+    pub(super) sink: &'a mut K,
+    pub(super) stack: &'a mut OpenStack,
+    pub(super) tally: &'a mut Tally,
+    pub(super) found: &'a mut Found,
+    pub(super) frames: Frames,
+    pub(super) thread: usize,
+    pub(super) main: bool,
+    /// The name of the message that is open, where it will be listed.
+    pub(super) message: String,
     /// How far below the deepest shown slice the stack went since that slice began.
     cut: usize,
-    waits: u64,
+    pub(super) waits: u64,
     now: u64,
     /// Whether the thread has had an event.
     begun: bool,
     /// The pauses that are not over yet.
     pauses: &'a [Pause],
+    /// What others will want of this thread.
+    awaited: &'a [Awaited],
+    /// The next time at which something goes between the thread's own events.
+    between: u64,
 }
 
 impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
@@ -52,13 +75,68 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         sink: &'a mut K,
         stack: &'a mut OpenStack,
         tally: &'a mut Tally,
-        asked: &'a mut HashMap<u64, Option<String>>,
+        found: &'a mut Found,
         thread: usize,
     ) -> Self {
         stack.clear();
-        let now = shared.start;
-        let pauses = &shared.pauses;
-        Self { shared, sink, stack, tally, asked, thread, cut: 0, waits: 0, now, begun: false, pauses }
+        let mut pass = Self {
+            shared,
+            sink,
+            stack,
+            tally,
+            found,
+            frames: Frames::default(),
+            thread,
+            main: shared.recording.threads()[thread].main,
+            message: String::new(),
+            cut: 0,
+            waits: 0,
+            now: shared.start,
+            begun: false,
+            pauses: &shared.pauses,
+            awaited: shared.owners.awaited(thread),
+            between: 0,
+        };
+        pass.look_ahead();
+        pass
+    }
+
+    fn look_ahead(&mut self) {
+        let pause = self.pauses.first().map(|pause| pause.begin);
+        let awaited = self.awaited.first().map(|awaited| awaited.at);
+        self.between = pause.into_iter().chain(awaited).min().unwrap_or(u64::MAX);
+    }
+
+    /// Shows what lies between the last event and one at `at`.
+    #[cold]
+    fn between(&mut self, at: u64) -> Result<(), ExportError> {
+        while let Some(awaited) = self.awaited.first().filter(|awaited| awaited.at < at) {
+            let begun = awaited.at;
+            if self.pauses.first().is_some_and(|pause| pause.begin < begun) {
+                self.paused_until(begun)?;
+            }
+            // Later than the wait, so that the arrow runs from there to here.
+            self.now = self.now.max(begun + 1);
+            self.awaited(awaited)?;
+            self.awaited = &self.awaited[1..];
+        }
+        self.paused_until(at)?;
+        self.look_ahead();
+        Ok(())
+    }
+
+    fn awaited(&mut self, awaited: &Awaited) -> Result<(), ExportError> {
+        let waiter = &self.shared.process.threads[awaited.by];
+        let name = waiter.name.as_deref().unwrap_or("unknown");
+        let mut args = vec![
+            Arg::flow(awaited.flow),
+            Arg::new("waiter_tid", Value::Uint(waiter.tid.into())),
+            Arg::new("waiter_name", Value::Text(name)),
+        ];
+        if awaited.duration < u64::MAX {
+            args.push(Arg::new("waited_ms", Value::Millis(awaited.duration)));
+        }
+        self.instant(self.now, "another thread waits for this one's lock", &args)
     }
 
     /// Streams the thread; what is still open is closed at `end`.
@@ -70,8 +148,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                     // Times rise, so that one beyond the limits stays at the limit.
                     let at = time.clamp(self.now, MAX_TIME);
                     self.tally.clamped += u64::from(at != time);
-                    if self.pauses.first().is_some_and(|pause| pause.begin < at) {
-                        self.paused_until(at)?;
+                    if self.between < at {
+                        self.between(at)?;
                     }
                     self.begun = true;
                     self.now = at;
@@ -87,9 +165,12 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             }
         }
         let end = end.max(self.now);
-        self.paused_until(end)?;
+        self.between(end)?;
+        let end = end.max(self.now);
         self.tally.incomplete += self.stack.depth().min(MAX_DEPTH) as u64;
-        self.close_to(0, end, true)
+        self.close_to(0, end, true)?;
+        self.tally.counters += self.frames.finish(self.sink)?;
+        Ok(())
     }
 
     /// Shows the pauses between the last event and `at`, so that nobody takes the gap for idle time. Some events may lie
@@ -115,8 +196,9 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
     fn event(&mut self, at: u64, event: &Event) -> Result<(), ExportError> {
         match *event {
             Event::Enter(id) => {
-                if id == ids::DISPATCH && self.asked.get(&at).is_some_and(Option::is_none) {
-                    self.asked.insert(at, Some(self.shared.names.method(id).into_owned()));
+                if id == ids::DISPATCH && self.main && self.found.asked.get(&at).is_some_and(Option::is_none)
+                {
+                    self.found.asked.insert(at, Some(self.shared.names.method(id).into_owned()));
                 }
                 let names = self.shared.names;
                 self.open(at, id, Name::Method(id, &names), &[])
@@ -131,11 +213,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         match *event {
             Event::MessageBegin(message) => self.message(at, &message),
             Event::FrameBegin(frame) => self.frame(at, &frame),
-            Event::StageBegin(stage) => {
-                let (name, constant) = labels::stage_names(stage);
-                let args = [Arg::new("stage", Value::Text(constant))];
-                self.open(at, typed(stage as u8), Name::Text(name), &args)
-            }
+            Event::StageBegin(stage) => self.stage(at, stage),
             Event::WaitBegin(wait) => self.wait(at, &wait),
             Event::SpanBegin(id) => {
                 let name = text(texts, id, "span");
@@ -148,6 +226,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             Event::MessageEnd => self.close(at, typed(types::MESSAGE)),
             Event::FrameEnd => self.close(at, typed(types::FRAME)),
             Event::StageEnd(stage) => self.close(at, typed(stage as u8)),
+            // The first pass took them to their frames.
+            Event::FrameMetrics(_) | Event::InputEvents(_) => Ok(()),
             Event::WaitEnd => self.close(at, typed(types::WAIT)),
             Event::SpanEnd => self.close(at, typed(types::SPAN)),
             Event::IdleEnd => self.close(at, typed(types::IDLE)),
@@ -159,7 +239,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             }
             Event::Counter(id, value) if value.is_finite() => {
                 self.tally.counters += 1;
-                self.sink.counter(at, &text(texts, id, "counter"), value)
+                let name = text(texts, id, "counter");
+                self.sink.counter(at, &name, labels::unit_of(&name), value)
             }
             Event::Time(_) => Ok(()),
             _ => {
@@ -169,82 +250,19 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         }
     }
 
-    fn message(&mut self, at: u64, message: &Message) -> Result<(), ExportError> {
-        let texts = self.shared.recording.texts();
-        let name = labels::message_name(texts, message);
-        if let Some(asked) = self.asked.get_mut(&at) {
-            *asked = Some(name.clone());
-        }
-        let target = known(texts, message.target);
-        let callback = known(texts, message.callback);
-        let mut args = Vec::with_capacity(4);
-        args.extend(target.as_deref().map(|t| Arg::new("target", Value::Text(t))));
-        args.extend(callback.as_deref().map(|c| Arg::new("callback", Value::Text(c))));
-        args.push(Arg::new("what", Value::Int(message.what.into())));
-        if message.due > 0 {
-            args.push(Arg::new("queue_delay_ms", Value::Millis(at.saturating_sub(message.due))));
-        }
-        self.open(at, typed(types::MESSAGE), Name::Text(&name), &args)
-    }
-
-    fn frame(&mut self, at: u64, frame: &Frame) -> Result<(), ExportError> {
-        let name = format!("Choreographer#doFrame {}", frame.vsync);
-        let mut args = Vec::with_capacity(3);
-        if frame.intended > 0 {
-            args.push(Arg::new("intended_vsync_ns", Value::Uint(frame.intended)));
-            args.push(Arg::new("vsync_delay_ms", Value::Millis(at.saturating_sub(frame.intended))));
-        }
-        if frame.interval > 0 {
-            args.push(Arg::new("interval_ms", Value::Millis(frame.interval)));
-        }
-        self.open(at, typed(types::FRAME), Name::Once(&name), &args)
-    }
-
-    fn wait(&mut self, at: u64, wait: &Wait) -> Result<(), ExportError> {
-        let ordinal = self.waits;
-        self.waits += 1;
-        let texts = self.shared.recording.texts();
-        let class = known(texts, wait.class);
-        let lock = labels::lock_text(wait.lock);
-        let threads = self.shared.recording.threads();
-        let owner = threads.iter().position(|t| wait.owner > 0 && t.uid == wait.owner);
-        let owner = owner.map(|i| &self.shared.process.threads[i]);
-        let owner_name = owner.and_then(|o| o.name.as_deref()).unwrap_or("unknown");
-        let name = match owner {
-            Some(owner) if wait.kind == WaitKind::Monitor => {
-                let names = &self.shared.names;
-                let owner_in = self.shared.owners.method(self.thread, ordinal);
-                let blocked_in = self.stack.innermost_method();
-                Cow::Owned(labels::contention_name(
-                    owner_name,
-                    owner.tid,
-                    (&names.pretty(owner_in), &names.place(owner_in)),
-                    (&names.pretty(blocked_in), &names.place(blocked_in)),
-                ))
-            }
-            _ => Cow::Borrowed(labels::wait_name(wait.kind, class.as_deref())),
-        };
-        let mut args = Vec::with_capacity(5);
-        if let Some(owner) = owner {
-            args.push(Arg::new("owner_tid", Value::Uint(owner.tid.into())));
-            args.push(Arg::new("owner_name", Value::Text(owner_name)));
-        }
-        if wait.lock > 0 {
-            args.push(Arg::new("lock", Value::Text(&lock)));
-        }
-        if let Some(class) = class.as_ref().filter(|_| wait.kind != WaitKind::Blocking) {
-            args.push(Arg::new("lock_class", Value::Text(class)));
-        }
-        self.open(at, typed(types::WAIT), Name::Text(&name), &args)
-    }
-
-    fn instant(&mut self, at: u64, name: &str, args: &[Arg<'_>]) -> Result<(), ExportError> {
+    pub(super) fn instant(&mut self, at: u64, name: &str, args: &[Arg<'_>]) -> Result<(), ExportError> {
         self.tally.instants += 1;
         self.sink.instant(at, Name::Text(name), args)
     }
 
     #[inline]
-    fn open(&mut self, at: u64, key: u32, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
+    pub(super) fn open(
+        &mut self,
+        at: u64,
+        key: u32,
+        name: Name<'_>,
+        args: &[Arg<'_>],
+    ) -> Result<(), ExportError> {
         self.tally.events += 1;
         let depth = self.stack.depth();
         let remembered = self.stack.push(key, at);
@@ -277,12 +295,16 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             if level >= MAX_DEPTH {
                 continue;
             }
-            let processor = closed.and_then(|closed| self.processor(&closed, at));
-            if self.cut == 0 && !incomplete && processor.is_none() {
+            let typed_event = closed.filter(|closed| !ids::is_method(closed.key));
+            if self.cut == 0 && !incomplete && typed_event.is_none() {
                 self.sink.end(at, &[])?;
                 continue;
             }
-            let mut args = Vec::with_capacity(8);
+            let processor = typed_event.and_then(|closed| self.processor(&closed, at));
+            let mut args = Vec::new();
+            if let Some(closed) = typed_event {
+                self.closed(&closed, at, &mut args)?;
+            }
             if incomplete {
                 args.push(Arg::new("incomplete", Value::Bool(true)));
             }

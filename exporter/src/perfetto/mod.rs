@@ -11,8 +11,10 @@
 //! but the names seen so far is kept.
 
 mod blocks;
+mod events;
 mod interning;
 mod packets;
+mod stacks;
 mod wire;
 mod writer;
 

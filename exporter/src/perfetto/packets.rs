@@ -3,6 +3,7 @@
 use trace_format::event::Clocks;
 
 use super::wire::Message;
+use crate::model::{FrameRow, Jank, Unit};
 
 /// Field numbers of TracePacket.
 pub(crate) mod packet {
@@ -16,6 +17,9 @@ pub(crate) mod packet {
     pub(crate) const TIMESTAMP_CLOCK: u32 = 58;
     pub(crate) const DEFAULTS: u32 = 59;
     pub(crate) const TRACK_DESCRIPTOR: u32 = 60;
+    pub(crate) const PERF_SAMPLE: u32 = 66;
+    pub(crate) const FRAME_TIMELINE: u32 = 76;
+    pub(crate) const TRACE_ATTRIBUTES: u32 = 126;
     pub(crate) const FIRST_ON_SEQUENCE: u32 = 87;
 }
 
@@ -26,8 +30,9 @@ pub(crate) mod event {
     pub(crate) const NAME_IID: u32 = 10;
     pub(crate) const TRACK: u32 = 11;
     pub(crate) const NAME: u32 = 23;
-    pub(crate) const COUNTER_VALUE: u32 = 30;
     pub(crate) const DOUBLE_COUNTER_VALUE: u32 = 44;
+    pub(crate) const FLOW_IDS: u32 = 47;
+    pub(crate) const CORRELATION: u32 = 53;
     pub(crate) const BEGIN: u64 = 1;
     pub(crate) const END: u64 = 2;
     pub(crate) const INSTANT: u64 = 3;
@@ -57,6 +62,16 @@ pub(crate) fn head(m: &mut Message, sequence: u64, track: u64, start: u64, priva
     });
 }
 
+/// The head of a sequence of stacks, whose times are full ones.
+pub(crate) fn stacks_head(m: &mut Message, sequence: u64) {
+    m.uint(packet::SEQUENCE, sequence).uint(packet::SEQUENCE_FLAGS, 1).uint(packet::FIRST_ON_SEQUENCE, 1);
+    m.message(packet::DEFAULTS, |m| {
+        m.uint(packet::TIMESTAMP_CLOCK, BOOTTIME);
+        // Else the samples would be said to be those of a processor's clock.
+        m.message(12, |m| m.message(1, |m| m.text(10, "stacks of threads")))
+    });
+}
+
 /// The three real clocks, read together.
 pub(crate) fn clocks(m: &mut Message, c: &Clocks) {
     m.message(packet::CLOCK_SNAPSHOT, |m| {
@@ -71,8 +86,8 @@ pub(crate) fn clocks(m: &mut Message, c: &Clocks) {
 pub(crate) enum Described<'a> {
     Process { pid: u32, name: &'a str, started: u64, description: Option<&'a str> },
     Thread { pid: u32, tid: u32, name: Option<&'a str> },
-    Counter { name: &'a str, process: u64 },
-    Plain { name: &'a str, process: u64, description: &'a str },
+    Counter { name: &'a str, process: u64, unit: Unit },
+    Plain { name: &'a str, parent: u64, description: &'a str },
 }
 
 /// A track. It is on no sequence, so its time is absolute: on one it would move the private clock, and
@@ -93,10 +108,16 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
                 m.uint(1, pid.into()).uint(2, tid.into());
                 if let Some(name) = name { m.text(5, name) } else { m }
             }),
-            Described::Counter { name, process } => m.text(2, name).uint(5, process).message(8, |m| m),
+            Described::Counter { name, process, unit } => {
+                m.text(2, name).uint(5, process).message(8, |m| match unit {
+                    Unit::Count => m,
+                    Unit::Bytes => m.uint(3, 3),
+                    Unit::Sign(sign) => m.text(6, sign),
+                })
+            }
             // Tracks of one name are merged unless they ask not to be.
-            Described::Plain { name, process, description } => {
-                m.text(2, name).uint(5, process).text(14, description).uint(15, 2)
+            Described::Plain { name, parent, description } => {
+                m.text(2, name).uint(5, parent).text(14, description).uint(15, 2)
             }
         }
     });
@@ -120,6 +141,66 @@ pub(crate) fn log(m: &mut Message, line: &Log<'_>) {
             m.uint(5, line.realtime).text(6, "anrscope").uint(7, line.priority).text(8, line.message)
         })
     });
+}
+
+/// Facts about the trace. Readers from before version 55 skip them.
+pub(crate) fn attributes(m: &mut Message, facts: &[(String, String)]) {
+    m.message(packet::TRACE_ATTRIBUTES, |m| {
+        for (key, value) in facts {
+            m.message(1, |m| m.text(1, key).text(3, value));
+        }
+        m
+    });
+}
+
+/// What the frame timeline says of a frame's end: present type, on time, jank type, severity.
+fn judged(jank: Jank) -> (u64, u64, u64, u64) {
+    const ON_TIME: u64 = 1;
+    const LATE: u64 = 2;
+    const NO_JANK: u64 = 1;
+    const APP_DEADLINE_MISSED: u64 = 64;
+    match jank {
+        Jank::None => (ON_TIME, 1, NO_JANK, 1),
+        Jank::Late => (LATE, 0, APP_DEADLINE_MISSED, 2),
+        Jank::Frozen => (LATE, 0, APP_DEADLINE_MISSED, 3),
+    }
+}
+
+/// The packets of a frame on the frame timeline, one after the other through `write`. `cookie` is the last one that was used.
+pub(crate) fn frame<E>(
+    m: &mut Message,
+    row: &FrameRow,
+    pid: u32,
+    cookie: &mut u64,
+    mut write: impl FnMut(&mut Message) -> Result<(), E>,
+) -> Result<(), E> {
+    // The display's frame is another number than ours, and any will do.
+    let display = row.token.wrapping_add(1);
+    let mut begin_and_end = |at: u64, end: u64, kind: u32, fill: &dyn Fn(&mut Message)| {
+        *cookie += 1;
+        let cookie = *cookie;
+        m.uint(packet::TIMESTAMP, at);
+        m.message(packet::FRAME_TIMELINE, |m| {
+            m.message(kind, |m| {
+                m.uint(1, cookie).uint(2, row.token).uint(3, display).uint(4, pid.into()).text(5, "main");
+                fill(m);
+                m
+            })
+        });
+        write(m)?;
+        m.uint(packet::TIMESTAMP, end.max(at));
+        m.message(packet::FRAME_TIMELINE, |m| m.message(5, |m| m.uint(1, cookie)));
+        write(m)
+    };
+    if let Some((begin, end)) = row.expected {
+        begin_and_end(begin, end, 3, &|_| ())?;
+    }
+    let (present, on_time, jank, severity) = judged(row.jank);
+    // 1: the vsync was predicted; 3: nobody told us which one it was for.
+    let prediction = if row.expected.is_some() { 1 } else { 3 };
+    begin_and_end(row.actual.0, row.actual.1, 4, &|m| {
+        m.uint(6, present).uint(7, on_time).uint(8, 0).uint(9, jank).uint(10, prediction).uint(12, severity);
+    })
 }
 
 #[cfg(test)]

@@ -63,6 +63,12 @@ impl Message {
         self
     }
 
+    pub(crate) fn fixed(&mut self, field: u32, value: u64) -> &mut Self {
+        self.tag(field, FIXED64);
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
     pub(crate) fn data(&mut self, field: u32, value: &[u8]) -> &mut Self {
         self.tag(field, LENGTH);
         self.varint(value.len() as u64);

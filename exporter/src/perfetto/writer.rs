@@ -1,20 +1,23 @@
 //! A [`Sink`] that writes a Perfetto trace.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use trace_format::event::Clocks;
 
-use super::blocks::{Blocks, SHORT};
-use super::interning::{Interned, Interning};
+use super::blocks::Blocks;
+use super::interning::Interning;
 use super::packets::{self, Described, Log, event, packet};
+use super::stacks::Stacks;
 use super::wire::{Message, put_varint};
 use crate::ExportError;
-use crate::model::{AnrRow, Arg, Level, LogLine, Name, ProcessInfo, Sink, Track, Value};
+use crate::model::{AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit};
 
 /// A pid for the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 const SYSTEM_SERVER: &str = "system_server";
+/// Sequences are numbered by 32 bits, of which the system's own tracers use the lowest numbers.
+const MAX_SEQUENCE_BASE: u64 = (1 << 28) - 1;
 
 /// The process in hand.
 #[derive(Debug, Default)]
@@ -24,6 +27,10 @@ struct Process {
     name: String,
     uuid: u64,
     threads: Vec<u64>,
+    /// That of main, if there is one.
+    main: Option<u64>,
+    /// Tids of stacks that were described.
+    others: HashSet<u32>,
     /// Of those tracks that are none of a thread.
     plain: [Option<u64>; Track::PLAIN.len()],
     counters: HashMap<Box<str>, u64>,
@@ -31,35 +38,43 @@ struct Process {
 
 /// The sequence in hand.
 #[derive(Debug, Default)]
-struct Sequence {
+pub(super) struct Sequence {
     /// What lies between the time and the event in each of its packets, and how long that is: the
     /// sequence's number and TrackEvent's tag.
-    middle: ([u8; 8], usize),
-    now: u64,
-    interning: Interning,
+    pub(super) middle: ([u8; 8], usize),
+    pub(super) now: u64,
+    pub(super) interning: Interning,
 }
 
 /// Writes a trace.
 pub(crate) struct PerfettoWriter<W> {
-    blocks: Blocks<W>,
-    message: Message,
-    interned: Message,
-    body: Message,
+    pub(super) blocks: Blocks<W>,
+    pub(super) message: Message,
+    pub(super) interned: Message,
+    pub(super) body: Message,
     start: u64,
-    clocks: Vec<Clocks>,
+    pub(super) clocks: Vec<Clocks>,
     next_uuid: u64,
-    next_sequence: u64,
+    pub(super) next_sequence: u64,
     process: Process,
-    sequence: Sequence,
+    pub(super) sequence: Sequence,
     /// The track whose sequence has its head and nothing else yet.
     fresh: Option<u64>,
     stdlib_anr: bool,
     system_server: Option<u64>,
+    /// Of the last frame on the frame timeline.
+    cookie: u64,
+    /// Of the sequence of stacks, if that is the one in hand, and its number.
+    stacks: Option<(u64, Stacks)>,
+    /// What is added to the numbers of arrows and frames.
+    pub(super) base: u64,
     bytes: u64,
 }
 
 impl<W: Write> PerfettoWriter<W> {
-    pub(crate) fn new(out: W, level: u32, stdlib_anr: bool) -> Self {
+    /// `base` is added to the numbers of tracks, arrows and frames, and what fits of it to those of sequences; 0 makes the
+    /// smallest trace, and anything else one that can be joined with others.
+    pub(crate) fn new(out: W, level: u32, stdlib_anr: bool, base: u64) -> Self {
         Self {
             blocks: Blocks::new(out, level),
             message: Message::new(),
@@ -67,13 +82,16 @@ impl<W: Write> PerfettoWriter<W> {
             body: Message::new(),
             start: 0,
             clocks: Vec::new(),
-            next_uuid: 0,
-            next_sequence: 0,
+            next_uuid: base,
+            next_sequence: base & MAX_SEQUENCE_BASE,
             process: Process::default(),
             sequence: Sequence::default(),
             fresh: None,
             stdlib_anr,
             system_server: None,
+            cookie: base,
+            stacks: None,
+            base,
             bytes: 0,
         }
     }
@@ -83,10 +101,15 @@ impl<W: Write> PerfettoWriter<W> {
         self.bytes
     }
 
-    fn write(&mut self) -> io::Result<()> {
+    pub(super) fn write(&mut self) -> io::Result<()> {
         self.blocks.packet(self.message.bytes())?;
         self.message.clear();
         Ok(())
+    }
+
+    /// Whether there is no sequence yet.
+    fn is_empty(&self) -> bool {
+        self.next_sequence == self.base & MAX_SEQUENCE_BASE
     }
 
     fn uuid(&mut self) -> u64 {
@@ -116,128 +139,6 @@ impl<W: Write> PerfettoWriter<W> {
         sequence.interning.clear();
         Ok(())
     }
-
-    /// Time since the packet before; the private clock moves on.
-    #[inline]
-    fn elapsed(&mut self, at: u64) -> u64 {
-        let at = at.max(self.sequence.now);
-        let since = at - self.sequence.now;
-        self.sequence.now = at;
-        since
-    }
-
-    /// A packet whose event is the first `length` bytes of `body`: the form of nearly all packets, so it
-    /// is put together in place.
-    #[inline]
-    fn short(&mut self, at: u64, body: [u8; 8], length: usize) -> io::Result<()> {
-        let since = self.elapsed(at);
-        let (middle, middle_length) = self.sequence.middle;
-        let mut packet = [0; SHORT];
-        packet[0] = 0x0A;
-        packet[2] = (packet::TIMESTAMP << 3) as u8;
-        let mut n = 3 + put_varint(&mut packet[3..13], since);
-        packet[n..n + 8].copy_from_slice(&middle);
-        n += middle_length;
-        packet[n] = length as u8;
-        packet[n + 1..n + 9].copy_from_slice(&body);
-        n += 1 + length;
-        packet[1] = (n - 2) as u8;
-        self.blocks.short(&packet, n)
-    }
-
-    /// A packet with whatever the event needs.
-    fn long(&mut self, at: u64, ty: u64, name: Option<Name<'_>>, args: &[Arg<'_>]) -> io::Result<()> {
-        let since = self.elapsed(at);
-        let Self { message, interned, body, sequence, next_sequence, .. } = self;
-        let interning = &mut sequence.interning;
-        interned.clear();
-        body.clear();
-        body.uint(event::TYPE, ty);
-        match name {
-            Some(Name::Method(id, names)) => {
-                let number = interning.method(id).unwrap_or_else(|| {
-                    let number = interning.add_method(id);
-                    let name = names.method(id);
-                    interned.message(2, |m| m.uint(1, number.into()).text(2, &name));
-                    number
-                });
-                body.uint(event::NAME_IID, number.into())
-            }
-            Some(Name::Text(name)) => match interning.names.number(name, &mut interning.next_name) {
-                Interned::Known(number) => body.uint(event::NAME_IID, number.into()),
-                Interned::New(number) => {
-                    interned.message(2, |m| m.uint(1, number.into()).text(2, name));
-                    body.uint(event::NAME_IID, number.into())
-                }
-                Interned::Full => body.text(event::NAME, name),
-            },
-            Some(Name::Once(name)) => body.text(event::NAME, name),
-            None => body,
-        };
-        for arg in args {
-            body.message(event::ANNOTATIONS, |m| annotation(m, interned, interning, arg));
-        }
-        message.uint(packet::TIMESTAMP, since).uint(packet::SEQUENCE, *next_sequence);
-        if !interned.bytes().is_empty() {
-            message.data(packet::INTERNED_DATA, interned.bytes());
-        }
-        message.data(packet::TRACK_EVENT, body.bytes());
-        self.write()
-    }
-
-    /// The wall clock's time at a moment, if any triple of clocks is known.
-    fn realtime(&self, at: u64) -> Option<u64> {
-        let after = self.clocks.partition_point(|c| c.boottime <= at);
-        let c = self.clocks.get(after.saturating_sub(1))?;
-        Some(if at >= c.boottime {
-            c.realtime.saturating_add(at - c.boottime)
-        } else {
-            c.realtime.saturating_sub(c.boottime - at)
-        })
-    }
-
-    /// A sample of a counter that is on a track of its own.
-    fn sample(&mut self, at: u64, track: u64, value: f64) -> io::Result<()> {
-        let since = self.elapsed(at);
-        self.message.uint(packet::TIMESTAMP, since).uint(packet::SEQUENCE, self.next_sequence);
-        self.message.message(packet::TRACK_EVENT, |m| {
-            m.uint(event::TYPE, event::COUNTER).uint(event::TRACK, track);
-            m.double(event::DOUBLE_COUNTER_VALUE, value)
-        });
-        self.write()
-    }
-}
-
-fn annotation<'m>(
-    m: &'m mut Message,
-    interned: &mut Message,
-    interning: &mut Interning,
-    arg: &Arg<'_>,
-) -> &'m mut Message {
-    // Keys are few and ours, so they always find room.
-    match interning.keys.number(arg.key, &mut interning.next_key) {
-        Interned::Known(number) => m.uint(1, number.into()),
-        Interned::New(number) => {
-            interned.message(3, |m| m.uint(1, number.into()).text(2, arg.key));
-            m.uint(1, number.into())
-        }
-        Interned::Full => m.text(10, arg.key),
-    };
-    match arg.value {
-        Value::Bool(value) => m.uint(2, value.into()),
-        Value::Uint(value) => m.uint(3, value),
-        Value::Int(value) => m.int(4, value),
-        Value::Millis(ns) => m.double(5, ns as f64 / 1e6),
-        Value::Number(value) => m.double(5, value),
-        Value::Text(text) => match interning.values.number(text, &mut interning.next_value) {
-            Interned::Known(number) => m.uint(17, number.into()),
-            Interned::New(number) => {
-                interned.message(29, |m| m.uint(1, number.into()).text(2, text));
-                m.uint(17, number.into())
-            }
-            Interned::Full => m.text(6, text),
-        },
-    }
 }
 
 impl<W: Write> Sink for PerfettoWriter<W> {
@@ -248,7 +149,8 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     }
 
     fn process(&mut self, info: &ProcessInfo) -> Result<(), ExportError> {
-        let (pid, first) = (info.pid, self.next_sequence == 0);
+        let (pid, first) = (info.pid, self.is_empty());
+        self.stacks = None;
         if first {
             // Tracks are numbered in the order in which they are described: the process follows its head.
             let process = self.next_uuid + 1;
@@ -281,6 +183,8 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             uid: info.uid,
             name: info.name.clone(),
             uuid,
+            main: info.threads.iter().position(|t| t.main).map(|i| tracks[i]),
+            others: HashSet::new(),
             threads: tracks,
             plain: Default::default(),
             counters: HashMap::new(),
@@ -289,13 +193,16 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     }
 
     fn track(&mut self, track: Track) -> Result<(), ExportError> {
+        self.stacks = None;
         let process = self.process.uuid;
         let uuid = match (track, track.plain().zip(track.described())) {
             (Track::Thread(i), _) => self.process.threads[i],
             (_, Some((place, (name, description)))) => match self.process.plain[place] {
                 Some(uuid) => uuid,
                 None => {
-                    let uuid = self.describe(&Described::Plain { name, process, description })?;
+                    let main = self.process.main.filter(|_| track.of_main());
+                    let parent = main.unwrap_or(process);
+                    let uuid = self.describe(&Described::Plain { name, parent, description })?;
                     self.process.plain[place] = Some(uuid);
                     uuid
                 }
@@ -329,17 +236,51 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         Ok(self.long(at, event::INSTANT, Some(name), args)?)
     }
 
-    fn counter(&mut self, at: u64, name: &str, value: f64) -> Result<(), ExportError> {
+    fn counter(&mut self, at: u64, name: &str, unit: Unit, value: f64) -> Result<(), ExportError> {
         let track = match self.process.counters.get(name) {
             Some(track) => *track,
             None => {
                 let process = self.process.uuid;
-                let track = self.describe(&Described::Counter { name, process })?;
+                let track = self.describe(&Described::Counter { name, process, unit })?;
                 self.process.counters.insert(name.into(), track);
                 track
             }
         };
-        Ok(self.sample(at, track, value)?)
+        Ok(self.absolute_sample(at, track, value)?)
+    }
+
+    fn frame(&mut self, row: &FrameRow) -> Result<(), ExportError> {
+        // On no sequence: their times lie before and behind those of the thread in hand.
+        let Self { message, blocks, cookie, process, .. } = self;
+        let write = |m: &mut Message| {
+            blocks.packet(m.bytes())?;
+            m.clear();
+            Ok::<(), io::Error>(())
+        };
+        Ok(packets::frame(message, row, process.pid, cookie, write)?)
+    }
+
+    fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
+        if let Some(name) = row.name
+            && self.process.others.insert(row.tid)
+        {
+            let pid = self.process.pid;
+            self.describe(&Described::Thread { pid, tid: row.tid, name: Some(name) })?;
+        }
+        let (sequence, mut stacks) = match self.stacks.take() {
+            Some((sequence, stacks)) if !stacks.is_full() => (sequence, stacks),
+            _ => {
+                self.next_sequence += 1;
+                packets::stacks_head(&mut self.message, self.next_sequence);
+                self.write()?;
+                (self.next_sequence, Stacks::default())
+            }
+        };
+        self.message.uint(packet::SEQUENCE, sequence);
+        stacks.packet(&mut self.message, row, self.process.pid, &mut self.interned);
+        self.write()?;
+        self.stacks = Some((sequence, stacks));
+        Ok(())
     }
 
     fn log(&mut self, line: &LogLine<'_>) -> Result<(), ExportError> {
@@ -378,33 +319,25 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         let error = format!("ErrorId:{name} {pid}#{}", row.error_id);
         let subject = format!("Subject(for ErrorId {}):{}", row.error_id, row.subject);
         for counter in [error, subject] {
-            let track = self.describe(&Described::Counter { name: &counter, process: server })?;
-            // On no sequence of a thread: this time may lie before or behind that of the track in hand.
-            self.absolute_sample(row.at, track)?;
+            let unit = Unit::Count;
+            let track = self.describe(&Described::Counter { name: &counter, process: server, unit })?;
+            // This time may lie before or behind that of the track in hand.
+            self.absolute_sample(row.at, track, 1.0)?;
         }
         Ok(())
     }
 
-    fn finish(&mut self, _facts: &[(String, String)]) -> Result<(), ExportError> {
-        if self.next_sequence == 0 {
+    fn finish(&mut self, facts: &[(String, String)]) -> Result<(), ExportError> {
+        if self.is_empty() {
             // Not a single process: still a trace, if an empty one.
             self.sequence_head(0)?;
         }
+        if !facts.is_empty() {
+            packets::attributes(&mut self.message, facts);
+            self.write()?;
+        }
         self.bytes = self.blocks.finish()?;
         Ok(())
-    }
-}
-
-impl<W: Write> PerfettoWriter<W> {
-    /// A sample with a full timestamp, which leaves the private clock alone.
-    fn absolute_sample(&mut self, at: u64, track: u64) -> io::Result<()> {
-        let message = &mut self.message;
-        message.uint(packet::TIMESTAMP, at).uint(packet::TIMESTAMP_CLOCK, packets::BOOTTIME);
-        message.uint(packet::SEQUENCE, self.next_sequence);
-        message.message(packet::TRACK_EVENT, |m| {
-            m.uint(event::TYPE, event::COUNTER).uint(event::TRACK, track).uint(event::COUNTER_VALUE, 1)
-        });
-        self.write()
     }
 }
 
@@ -414,73 +347,4 @@ fn one_word(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::MethodMap;
-    use crate::model::{Names, ThreadInfo};
-
-    const START: u64 = 1_000_000_000_000;
-
-    fn process() -> ProcessInfo {
-        let main = ThreadInfo { tid: 42, recorded_tid: 42, name: Some("main".to_owned()), main: true };
-        ProcessInfo {
-            pid: 42,
-            uid: 0,
-            name: "p".to_owned(),
-            started: START,
-            description: None,
-            plain_tids: [1, 2, 3],
-            threads: vec![main],
-        }
-    }
-
-    /// The bytes that `fill` writes on the first thread, in hexadecimal digits.
-    fn written(fill: impl FnOnce(&mut PerfettoWriter<&mut Vec<u8>>)) -> String {
-        let run = |fill: &mut dyn FnMut(&mut PerfettoWriter<&mut Vec<u8>>)| {
-            let mut out = Vec::new();
-            let mut writer = PerfettoWriter::new(&mut out, 0, true);
-            writer.head(START, &[]).unwrap();
-            writer.process(&process()).unwrap();
-            writer.track(Track::Thread(0)).unwrap();
-            fill(&mut writer);
-            writer.finish(&[]).unwrap();
-            out
-        };
-        let before = run(&mut |_| ()).len();
-        let mut fill = Some(fill);
-        let all = run(&mut |writer| fill.take().expect("called once")(writer));
-        all[before..].iter().map(|b| format!("{b:02x}")).collect()
-    }
-
-    #[test]
-    fn events_have_the_bytes_that_the_engine_took() {
-        // perfetto.md §1.1.
-        let map = MethodMap::parse(Path::new("m"), b"7,1,A b ()V".to_vec()).unwrap();
-        let names = Names::new(Some(&map));
-        let begin_with_new_name = "0a1640dc0b50016209120708011203412e625a0448015001";
-        let end = "0a0940dc0b50015a024802";
-        let end_at_once = "0a08400050015a024802";
-        let again = "0a0b40dc0b50015a0448015001";
-        let bytes = written(|w| {
-            w.begin(START + 1500, Name::Method(7, &names), &[]).unwrap();
-            w.begin(START + 3000, Name::Method(7, &names), &[]).unwrap();
-            w.end(START + 4500, &[]).unwrap();
-            w.end(START + 4500, &[]).unwrap();
-        });
-        assert_eq!(bytes, [begin_with_new_name, again, end, end_at_once].concat());
-    }
-
-    #[test]
-    fn a_name_with_a_large_number_too() {
-        let names = Names::new(None);
-        let bytes = written(|w| {
-            for id in 1..=300 {
-                w.begin(START, Name::Method(id, &names), &[]).unwrap();
-            }
-            w.begin(START + 1500, Name::Method(300, &names), &[]).unwrap();
-        });
-        assert!(bytes.ends_with("0a0c40dc0b50015a05480150ac02"), "{bytes}");
-    }
-}
+mod tests;

@@ -1,7 +1,10 @@
 //! A sink that keeps the model, to compare traces with.
 
-use exporter::model::{AnrRow, Arg, Input, LogLine, Name, Names, ProcessInfo, Sink, Tally, Track, stream};
-use exporter::{ExportError, MethodMap};
+use exporter::model::{
+    AnrRow, Arg, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally, Track,
+    Unit, Value, stream,
+};
+use exporter::{ExportError, MethodMap, Selection};
 use trace_format::Recording;
 use trace_format::event::Clocks;
 
@@ -15,25 +18,71 @@ pub(crate) struct Slice {
     pub(crate) depth: u64,
     pub(crate) name: String,
     pub(crate) incomplete: bool,
+    /// Its arguments as the engine tells them, by key.
+    pub(crate) args: Vec<(String, String)>,
 }
+
+/// An argument as the engine shows it: numbers as numbers are written, and nothing of links.
+fn shown(args: &[Arg<'_>]) -> Vec<(String, String)> {
+    let mut shown = Vec::new();
+    for arg in args.iter().filter(|arg| arg.is_argument()) {
+        let value = match arg.value {
+            Value::Int(n) => n.to_string(),
+            Value::Uint(n) => n.to_string(),
+            Value::Millis(ns) => number(ns as f64 / 1e6),
+            Value::Number(n) => number(n),
+            Value::Bool(yes) => u8::from(yes).to_string(),
+            Value::Text(text) => text.to_owned(),
+            other => panic!("{other:?} is no argument"),
+        };
+        shown.push((arg.key.to_owned(), value));
+    }
+    shown.sort();
+    shown
+}
+
+/// A number with a fraction, as far as all readers agree on it.
+pub(crate) fn number(n: f64) -> String {
+    let text = format!("{n:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A frame on the frame timeline: begin and end, expected begin, and how bad.
+pub(crate) type FrameFact = (u64, u64, Option<u64>, exporter::model::Jank);
 
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
+    pub(crate) start: u64,
     pub(crate) process: Option<ProcessInfo>,
     pub(crate) slices: Vec<Slice>,
     pub(crate) instants: Vec<(String, u64, String)>,
+    /// Of instants, in their order.
+    pub(crate) instant_args: Vec<Vec<(String, String)>>,
     pub(crate) counters: Vec<(u64, String, f64)>,
+    pub(crate) frames: Vec<FrameFact>,
+    /// When, whose, and the functions outermost first.
+    pub(crate) stacks: Vec<(u64, u32, Vec<String>)>,
+    /// Arrows: their number, and the time of each end.
+    pub(crate) flows: Vec<(u64, u64)>,
     pub(crate) logs: Vec<(u64, String)>,
     pub(crate) anrs: Vec<(u64, String)>,
     place: String,
     now: u64,
-    open: Vec<(u64, String)>,
+    open: Vec<(u64, String, Vec<(String, String)>)>,
 }
 
 impl Collected {
     fn moved(&mut self, at: u64) {
         assert!(at >= self.now, "time runs back from {} to {at}", self.now);
         self.now = at;
+    }
+
+    fn linked(&mut self, at: u64, args: &[Arg<'_>]) {
+        for arg in args {
+            if let Value::Flow(number) = arg.value {
+                self.flows.push((number, at));
+            }
+        }
     }
 
     fn balanced(&self) {
@@ -44,6 +93,7 @@ impl Collected {
 impl Sink for Collected {
     fn head(&mut self, start: u64, clocks: &[Clocks]) -> Result<(), ExportError> {
         assert!(start > 0);
+        self.start = start;
         assert!(clocks.windows(2).all(|w| w[0].boottime < w[1].boottime));
         Ok(())
     }
@@ -63,29 +113,47 @@ impl Sink for Collected {
         Ok(())
     }
 
-    fn begin(&mut self, at: u64, name: Name<'_>, _args: &[Arg<'_>]) -> Result<(), ExportError> {
+    fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
         self.moved(at);
-        self.open.push((at, name.text().into_owned()));
+        self.linked(at, args);
+        self.open.push((at, name.text().into_owned(), shown(args)));
         Ok(())
     }
 
     fn end(&mut self, at: u64, args: &[Arg<'_>]) -> Result<(), ExportError> {
         self.moved(at);
-        let (ts, name) = self.open.pop().expect("an end has a begin");
+        let (ts, name, mut all) = self.open.pop().expect("an end has a begin");
         let incomplete = args.iter().any(|a| a.key == "incomplete");
-        let depth = self.open.len() as u64;
-        self.slices.push(Slice { place: self.place.clone(), ts, dur: at - ts, depth, name, incomplete });
+        all.extend(shown(args));
+        all.sort();
+        assert!(all.windows(2).all(|w| w[0].0 != w[1].0), "an argument twice: {all:?}");
+        let (place, depth) = (self.place.clone(), self.open.len() as u64);
+        self.slices.push(Slice { place, ts, dur: at - ts, depth, name, incomplete, args: all });
         Ok(())
     }
 
-    fn instant(&mut self, at: u64, name: Name<'_>, _args: &[Arg<'_>]) -> Result<(), ExportError> {
+    fn instant(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
         self.moved(at);
+        self.linked(at, args);
+        self.instant_args.push(shown(args));
         self.instants.push((self.place.clone(), at, name.text().into_owned()));
         Ok(())
     }
 
-    fn counter(&mut self, at: u64, name: &str, value: f64) -> Result<(), ExportError> {
-        self.moved(at);
+    fn frame(&mut self, row: &FrameRow) -> Result<(), ExportError> {
+        assert!(row.actual.0 <= row.actual.1 && row.expected.is_none_or(|(begin, end)| begin <= end));
+        self.frames.push((row.actual.0, row.actual.1, row.expected.map(|(begin, _)| begin), row.jank));
+        Ok(())
+    }
+
+    fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
+        assert!(!row.frames.is_empty());
+        let functions = row.frames.iter().map(|frame| frame.function.to_owned()).collect();
+        self.stacks.push((row.at, row.tid, functions));
+        Ok(())
+    }
+
+    fn counter(&mut self, at: u64, name: &str, _unit: Unit, value: f64) -> Result<(), ExportError> {
         assert!(value.is_finite());
         self.counters.push((at, name.to_owned(), value));
         Ok(())
@@ -108,15 +176,31 @@ impl Sink for Collected {
 
 /// The model of a recording; slices sorted.
 pub(crate) fn collect(bytes: &[u8], map: &MethodMap) -> (Collected, Tally) {
+    collect_part(bytes, map, &Selection::default())
+}
+
+/// The model of a part of a recording; slices sorted.
+pub(crate) fn collect_part(bytes: &[u8], map: &MethodMap, selection: &Selection) -> (Collected, Tally) {
     let recording = Recording::open(bytes).unwrap();
     let names = Names::new(Some(map));
     let mut collected = Collected::default();
     let file = std::path::Path::new("test.anrscope");
-    let tally = stream(&[Input { file, recording: &recording, names }], &mut collected).unwrap();
+    let inputs = [Input { file, recording: &recording, names }];
+    let tally = if selection.is_all() {
+        stream(&inputs, &mut collected).unwrap()
+    } else {
+        let mut filter = Filter::new(&mut collected, selection.clone());
+        let mut tally = stream(&inputs, &mut filter).unwrap();
+        tally.leave_out(filter.left_out());
+        tally
+    };
     collected.balanced();
     collected.slices.sort();
     assert_eq!(tally.slices, collected.slices.len() as u64);
     assert_eq!(tally.instants, collected.instants.len() as u64);
+    assert_eq!(tally.frames, collected.frames.len() as u64);
+    assert_eq!(tally.stacks, collected.stacks.len() as u64);
+    assert_eq!(tally.counters, collected.counters.len() as u64);
     assert_eq!(tally.incomplete, collected.slices.iter().filter(|s| s.incomplete).count() as u64);
     (collected, tally)
 }

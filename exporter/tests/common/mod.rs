@@ -1,6 +1,7 @@
 //! Recordings, maps and files for tests.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod app;
 pub(crate) mod collect;
 
 use std::path::{Path, PathBuf};
@@ -45,9 +46,9 @@ pub(crate) fn map() -> MethodMap {
 
 /// All forms of a trace that must say the same.
 pub(crate) const FORMS: [ExportOptions; 3] = [
-    ExportOptions { format: Format::Perfetto, level: 6, stdlib_anr: true },
-    ExportOptions { format: Format::Perfetto, level: 0, stdlib_anr: true },
-    ExportOptions { format: Format::ChromeJson, level: 0, stdlib_anr: true },
+    ExportOptions::new(Format::Perfetto, 6),
+    ExportOptions::new(Format::Perfetto, 0),
+    ExportOptions::new(Format::ChromeJson, 0),
 ];
 
 /// Exports `bytes` into a file.

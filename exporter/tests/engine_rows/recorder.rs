@@ -79,7 +79,7 @@ fn the_recorder_shows_what_it_did_and_what_that_cost() {
            coalesce(extract_arg(arg_set_id, 'debug.runnable_ms'), extract_arg(arg_set_id, 'args.runnable_ms')) runnable,
            coalesce(extract_arg(arg_set_id, 'debug.mostly'), extract_arg(arg_set_id, 'args.mostly')) mostly,
            coalesce(extract_arg(arg_set_id, 'debug.voluntary_switches'),
-             extract_arg(arg_set_id, 'args.voluntary_switches')) voluntary from slice where name = 'H: #9'",
+             extract_arg(arg_set_id, 'args.voluntary_switches')) voluntary from slice where name = 'H: #9' and mostly is not null",
         "select ts, msg from android_logs where msg glob 'recorder: *' order by ts",
     ];
     for options in &FORMS {

@@ -1,0 +1,257 @@
+//! `anrscope merge`: recordings and traces of the same device on one time line.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use exporter::{ExportOptions, export};
+use serde_json::json;
+
+use crate::cleanup;
+use crate::output::Output;
+use crate::recordings::Recordings;
+
+mod packets;
+mod tar;
+
+use packets::{Facts, Walk};
+
+/// Join recordings and a trace of the whole system
+///
+/// A system trace (made by `perfetto` or the developer options) knows the processors and the other processes, a recording
+/// what the app did: together they say why main did not run. All must be of one device and of one boot, whose clock they share.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    # One file, that every version of Perfetto opens.
+    anrscope merge app.anrscope system.perfetto-trace -o both.pftrace
+
+    # An archive with a manifest, for Perfetto 58 and later: each trace stays as it is, whatever its kind.
+    anrscope merge app.anrscope system.perfetto-trace -o both.tar
+
+    # Traces that were exported before; for .pftrace they need --merge-safe.
+    anrscope export app.anrscope -o app.pftrace --merge-safe
+    anrscope merge app.pftrace system.perfetto-trace -o both.pftrace
+
+Exit status:
+    0  done; what may not fit together is told on stderr
+    1  an input cannot be read or joined, or the output not be written; then there is none
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// Recordings (*.anrscope) and Perfetto traces; for a .tar also those that Perfetto can read otherwise
+    #[arg(required = true, value_name = "FILE", num_args = 2..)]
+    inputs: Vec<PathBuf>,
+    /// What to write: .pftrace or .tar
+    #[arg(long, short, value_name = "FILE", value_parser = merged_path())]
+    out: PathBuf,
+    /// The method map of the recordings' build [default: methodMapping.txt beside each recording, if there is one]
+    #[arg(long, value_name = "FILE")]
+    method_map: Option<PathBuf>,
+    /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+}
+
+fn is_tar(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tar"))
+}
+
+fn merged_path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|text: OsString| {
+        let path = PathBuf::from(text);
+        let trace = path.extension().is_some_and(|e| e == "pftrace" || e == "perfetto-trace");
+        if trace || is_tar(&path) {
+            Ok(path)
+        } else {
+            Err("the name of a merged trace ends with .pftrace or .tar")
+        }
+    })
+}
+
+/// What a file is, by its first bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Recording,
+    Perfetto,
+    Gzip,
+    Json,
+    Other,
+}
+
+impl Kind {
+    fn of(path: &Path) -> anyhow::Result<Self> {
+        let mut head = Vec::new();
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        file.take(64).read_to_end(&mut head).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = head.trim_ascii_start();
+        Ok(match &head[..] {
+            head if head.starts_with(&trace_format::layout::MAGIC) => Self::Recording,
+            [0x0A, ..] if !text.starts_with(b"{") && !text.starts_with(b"[") => Self::Perfetto,
+            [0x1F, 0x8B, ..] => Self::Gzip,
+            _ if text.starts_with(b"{") || text.starts_with(b"[") => Self::Json,
+            _ => Self::Other,
+        })
+    }
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+    cleanup::on_interrupts().context("cannot catch interrupts")?;
+    let kinds = options.inputs.iter().map(|path| Kind::of(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let output = Output::create(&options.out)?;
+    let mut warnings = if is_tar(&options.out) {
+        archive(&options, &kinds, output.file())?
+    } else {
+        concatenate(&options, &kinds, output.file())?
+    };
+    warnings.dedup();
+    output.commit()?;
+    let mut stderr = io::stderr().lock();
+    for warning in warnings {
+        writeln!(stderr, "warning: {warning}")?;
+    }
+    writeln!(stderr, "{} files -> {}", options.inputs.len(), options.out.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the trace of a recording to `out`, and says what is odd about it.
+fn write_recording(options: &Options, path: &Path, out: impl Write) -> anyhow::Result<(Vec<String>, Facts)> {
+    let files = [path.to_owned()];
+    let recordings = Recordings::open(&files, options.method_map.as_deref(), options.mapping.as_deref())?;
+    let how = ExportOptions { merge_safe: true, ..ExportOptions::default() };
+    let inputs = recordings.inputs();
+    let mut facts = Facts::default();
+    for input in &inputs {
+        let start = input.recording.header().start;
+        facts.boot(start.boottime, start.realtime);
+    }
+    let summary = export(&inputs, &how, out)?;
+    Ok((summary.warnings.iter().map(ToString::to_string).collect(), facts))
+}
+
+/// Traces of two boots have nothing to do with each other, though their clocks overlap.
+fn check_boot(first: &mut Option<(PathBuf, i128)>, path: &Path, facts: &Facts, warnings: &mut Vec<String>) {
+    /// The wall clock is set now and then; a boot takes longer.
+    const APART: i128 = 10_000_000_000;
+    let Some(booted) = facts.booted else {
+        if !facts.has_boottime {
+            warnings.push(format!(
+                "{} has no CLOCK_BOOTTIME: its times may lie elsewhere than those of the others",
+                path.display()
+            ));
+        }
+        return;
+    };
+    match first {
+        Some((other, at)) if (*at - booted).abs() > APART => warnings.push(format!(
+            "{} and {} are of different boots of a device, or of two devices: their times do not belong together",
+            other.display(),
+            path.display()
+        )),
+        Some(_) => {}
+        None => *first = Some((path.to_owned(), booted)),
+    }
+}
+
+/// A Perfetto trace has neither head nor end: several behind each other are one.
+fn concatenate(options: &Options, kinds: &[Kind], out: &File) -> anyhow::Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    let mut tracks: Vec<(&Path, HashSet<u64>)> = Vec::new();
+    let mut boot = None;
+    for (path, kind) in options.inputs.iter().zip(kinds) {
+        let facts = match kind {
+            Kind::Recording => {
+                let (told, facts) = write_recording(options, path, out)?;
+                warnings.extend(told);
+                facts
+            }
+            Kind::Perfetto | Kind::Gzip => {
+                let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+                let file = BufReader::with_capacity(1 << 20, file);
+                let mut walk = Walk::new(path, out);
+                if *kind == Kind::Gzip {
+                    walk.all(&mut BufReader::new(flate2::bufread::MultiGzDecoder::new(file)))?;
+                } else {
+                    walk.all(&mut { file })?;
+                }
+                walk.finish(&mut warnings)?
+            }
+            Kind::Json | Kind::Other => bail!(
+                "{} is no Perfetto trace, and only those can be joined into one: write a .tar, which holds traces of all kinds",
+                path.display()
+            ),
+        };
+        for (other, known) in &tracks {
+            if let Some(track) = facts.tracks.intersection(known).next() {
+                bail!(
+                    "{} and {} both have a track with the number {track}, which would become one: export them again with \
+                     --merge-safe, or write a .tar",
+                    other.display(),
+                    path.display()
+                );
+            }
+        }
+        check_boot(&mut boot, path, &facts, &mut warnings);
+        tracks.push((path, facts.tracks));
+    }
+    Ok(warnings)
+}
+
+/// All files as they are in one archive, with a manifest that says how their clocks belong together.
+fn archive(options: &Options, kinds: &[Kind], mut out: &File) -> anyhow::Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    for (i, (path, kind)) in options.inputs.iter().zip(kinds).enumerate() {
+        names.push(tar::member_name(path, *kind == Kind::Recording, i, &names));
+    }
+    // Traces know their clocks. A JSON trace has none; ours is in microseconds of CLOCK_BOOTTIME.
+    let reference = kinds.iter().position(|kind| *kind != Kind::Json);
+    let files: Vec<_> = names
+        .iter()
+        .zip(kinds)
+        .map(|(name, kind)| match reference {
+            Some(at) if *kind == Kind::Json => {
+                warnings.push(format!(
+                    "{name} is JSON: its times are taken for microseconds since the boot, as ours are"
+                ));
+                let sync_to = json!({"file": names[at], "clock": "BOOTTIME"});
+                json!({"path": name, "clocks": {"sync_to": sync_to, "offset_ns": 0}})
+            }
+            _ => json!({"path": name}),
+        })
+        .collect();
+    let manifest = json!({"version": 1, "trace_time": {"clock": "BOOTTIME"}, "files": files});
+    // The reader knows it by how it begins.
+    let manifest = format!("{{\"perfetto_manifest\":{manifest}}}\n");
+    out.write_all(&tar::header("perfetto_manifest.json", manifest.len() as u64)?)?;
+    out.write_all(manifest.as_bytes())?;
+    out.write_all(tar::padding(manifest.len() as u64))?;
+
+    for ((path, kind), name) in options.inputs.iter().zip(kinds).zip(&names) {
+        let place = out.stream_position().context("an archive can only be written to a file")?;
+        out.write_all(&[0; tar::BLOCK])?;
+        if *kind == Kind::Recording {
+            warnings.extend(write_recording(options, path, out)?.0);
+        } else {
+            let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+            io::copy(&mut file, &mut out).with_context(|| format!("cannot copy {}", path.display()))?;
+        }
+        let end = out.stream_position()?;
+        let length = end - place - tar::BLOCK as u64;
+        out.seek(SeekFrom::Start(place))?;
+        out.write_all(&tar::header(name, length)?)?;
+        out.seek(SeekFrom::Start(end))?;
+        out.write_all(tar::padding(length))?;
+    }
+    out.write_all(&[0; 2 * tar::BLOCK])?;
+    Ok(warnings)
+}

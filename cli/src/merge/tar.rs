@@ -1,0 +1,52 @@
+//! As much of a tar archive (POSIX ustar) as a few files with plain names need.
+
+use std::path::Path;
+
+use anyhow::bail;
+
+/// Everything is padded to a multiple of this.
+pub(super) const BLOCK: usize = 512;
+/// The longest name of a member without its folder.
+const MAX_NAME: usize = 100;
+/// Eleven octal digits.
+const MAX_LENGTH: u64 = (1 << 33) - 1;
+
+/// The header of a member.
+pub(super) fn header(name: &str, length: u64) -> anyhow::Result<[u8; BLOCK]> {
+    if length > MAX_LENGTH {
+        bail!("{name} is larger than the 8 GiB that an archive's file may have: take a part of it");
+    }
+    let mut header = [0; BLOCK];
+    let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
+    put(0, name);
+    put(100, "0000644\0");
+    put(108, "0000000\0");
+    put(116, "0000000\0");
+    put(124, &format!("{length:011o}\0"));
+    // No time: the same inputs make the same archive.
+    put(136, "00000000000\0");
+    put(148, "        ");
+    put(156, "0");
+    put(257, "ustar\0");
+    put(263, "00");
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    Ok(header)
+}
+
+/// What follows a member of this length.
+pub(super) fn padding(length: u64) -> &'static [u8] {
+    let over = (length % BLOCK as u64) as usize;
+    &[0; BLOCK][..if over == 0 { 0 } else { BLOCK - over }]
+}
+
+/// What a file is called in the archive: as on disk, if nobody else is; a recording becomes a trace.
+pub(super) fn member_name(path: &Path, recording: bool, number: usize, taken: &[String]) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = if recording { format!("{}.pftrace", name.trim_end_matches(".anrscope")) } else { name };
+    if name.len() <= MAX_NAME && name != "perfetto_manifest.json" && !taken.contains(&name) {
+        return name;
+    }
+    let end = Path::new(&name).extension().map_or("trace".into(), |e| e.to_string_lossy());
+    format!("trace-{}.{}", number + 1, if end.len() > 20 { "trace".into() } else { end })
+}

@@ -1,0 +1,124 @@
+//! Recordings and traces on one time line.
+
+use std::fs;
+
+use serde_json::Value;
+use trace_format::event::Clocks;
+use trace_format::synth::RecordingBuilder;
+
+use super::engine;
+use super::folder::Folder;
+use super::program::run;
+
+const S: u64 = 1_000_000_000;
+
+/// One method on main, a second long.
+fn recording(pid: u32, name: &str, booted: u64) -> Vec<u8> {
+    let clocks = Clocks { boottime: 50 * S, monotonic: 50 * S, realtime: booted + 50 * S };
+    RecordingBuilder::new(pid, name)
+        .start(clocks)
+        .main("main", |t| {
+            t.enter(51 * S, 1).exit(52 * S, 1);
+        })
+        .service(|t| {
+            t.event(50 * S, trace_format::Event::Clock(clocks));
+        })
+        .build()
+}
+
+const BOOTED: u64 = 1_700_000_000 * S;
+const ROWS: &str = "select p.name, p.pid, s.ts, s.dur from slice s join thread_track tt on s.track_id = tt.id
+    join thread t using (utid) join process p using (upid) order by p.pid";
+
+#[test]
+fn recordings_and_a_trace_become_one() {
+    let folder = Folder::new();
+    let app = folder.file("app.anrscope", recording(42, "com.example", BOOTED));
+    let remote = folder.file("remote.anrscope", recording(43, "com.example:remote", BOOTED + S));
+    let other = folder.file("other.anrscope", recording(60, "system", BOOTED));
+    let (system, out) = (folder.name("system.pftrace"), folder.name("both.pftrace"));
+    assert_eq!(run(["export", &other, "-o", &system]).code, Some(0));
+    run(["merge", &app, &remote, &system, "-o", &out]).ok(&["3 files -> "]);
+    let rows = engine::rows(out.as_ref(), ROWS);
+    let found: Vec<_> =
+        rows.iter().map(|r| (r["name"].as_str().unwrap(), r["pid"].as_u64().unwrap())).collect();
+    assert_eq!(found, [("com.example", 42), ("com.example:remote", 43), ("system", 60)]);
+    assert!(rows.iter().all(|r| r["ts"] == 51 * S && r["dur"] == S), "{rows:?}");
+
+    // Compressed as a whole it is the same trace; cut, all but its last packet.
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gz, &fs::read(&system).unwrap()).unwrap();
+    let gz = folder.file("system.gz", gz.finish().unwrap());
+    run(["merge", &app, &remote, &gz, "-o", &out]).ok(&["3 files -> "]);
+    assert_eq!(engine::rows(out.as_ref(), ROWS), rows);
+    let whole = fs::read(&system).unwrap();
+    let cut = folder.file("cut.pftrace", &whole[..whole.len() - 1]);
+    run(["merge", &app, &cut, "-o", &out]).ok(&["warning: ", "ends in the middle of a packet"]);
+    assert!(!engine::rows(out.as_ref(), ROWS).is_empty());
+}
+
+#[test]
+fn what_would_mix_is_refused_and_what_is_exported_for_it_is_not() {
+    let folder = Folder::new();
+    let inputs = [1, 2].map(|i| folder.file(&format!("{i}.anrscope"), recording(40 + i, "app", BOOTED)));
+    let traces = [1, 2].map(|i| folder.name(&format!("{i}.pftrace")));
+    let out = folder.name("out.pftrace");
+    for (input, trace) in inputs.iter().zip(&traces) {
+        assert_eq!(run(["export", input, "-o", trace]).code, Some(0));
+    }
+    run(["merge", &traces[0], &traces[1], "-o", &out])
+        .failed(1, &["have a track with the number", "--merge-safe"]);
+    assert!(!folder.path().join("out.pftrace").exists());
+    for (input, trace) in inputs.iter().zip(&traces) {
+        assert_eq!(run(["export", input, "-o", trace, "--merge-safe"]).code, Some(0));
+    }
+    run(["merge", &traces[0], &traces[1], "-o", &out]).ok(&["2 files -> "]);
+    assert_eq!(engine::rows(out.as_ref(), ROWS).len(), 2);
+
+    let json = folder.name("t.json");
+    assert_eq!(run(["export", &inputs[0], "-o", &json]).code, Some(0));
+    run(["merge", &json, &traces[1], "-o", &out]).failed(1, &["is no Perfetto trace", ".tar"]);
+    run(["merge", &folder.name("gone"), &traces[1], "-o", &out]).failed(1, &["cannot open"]);
+    run(["merge", &traces[1], "-o", &out]).failed(2, &[]);
+    let junk = folder.file("junk", [0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]);
+    run(["merge", &junk, &traces[1], "-o", &out]).failed(1, &["junk"]);
+}
+
+#[test]
+fn two_boots_are_told() {
+    let folder = Folder::new();
+    let one = folder.file("1.anrscope", recording(41, "app", BOOTED));
+    let two = folder.file("2.anrscope", recording(42, "app", BOOTED + 3600 * S));
+    run(["merge", &one, &two, "-o", &folder.name("out.pftrace")]).ok(&["different boots"]);
+}
+
+#[test]
+fn an_archive_has_all_of_them_and_a_manifest() {
+    let folder = Folder::new();
+    let app = folder.file("app.anrscope", recording(42, "com.example", BOOTED));
+    let other = folder.file("other.anrscope", recording(60, "system", BOOTED));
+    let (json, out) = (folder.name("other.json"), folder.name("both.tar"));
+    assert_eq!(run(["export", &other, "-o", &json]).code, Some(0));
+    run(["merge", &app, &json, "-o", &out]).ok(&["is JSON", "2 files -> "]);
+
+    // Taken apart by the system's own tar.
+    let tar = |arguments: &[&str]| {
+        let shown = std::process::Command::new("tar").args(arguments).output().expect("tar");
+        assert!(shown.status.success(), "{shown:?}");
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    assert_eq!(
+        tar(&["-tf", &out]).lines().collect::<Vec<_>>(),
+        ["perfetto_manifest.json", "app.pftrace", "other.json"]
+    );
+    let text = tar(&["-xOf", &out, "perfetto_manifest.json"]);
+    assert!(text.starts_with("{\"perfetto_manifest\""), "{text}");
+    let manifest: Value = serde_json::from_str(&text).unwrap();
+    let manifest = &manifest["perfetto_manifest"];
+    assert_eq!((&manifest["version"], &manifest["trace_time"]["clock"]), (&1.into(), &"BOOTTIME".into()));
+    assert_eq!(manifest["files"][0]["path"], "app.pftrace");
+    assert_eq!(manifest["files"][1]["clocks"]["sync_to"]["file"], "app.pftrace");
+    tar(&["-xf", &out, "-C", folder.path().to_str().unwrap()]);
+    assert_eq!(engine::rows(folder.name("app.pftrace").as_ref(), ROWS).len(), 1);
+    assert_eq!(engine::rows(folder.name("other.json").as_ref(), ROWS).len(), 1);
+}

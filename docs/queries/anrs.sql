@@ -1,0 +1,14 @@
+-- The ANRs: since when, for how long, in which message and stage, who found them, and what was made of it.
+select
+  s.ts,
+  s.dur / 1e6 as blocked_ms,
+  s.name,
+  extract_arg(s.arg_set_id, 'debug.message') as message,
+  extract_arg(s.arg_set_id, 'debug.stage') as stage,
+  extract_arg(s.arg_set_id, 'debug.scene') as scene,
+  extract_arg(s.arg_set_id, 'debug.detector') as detector,
+  extract_arg(s.arg_set_id, 'debug.verdict') as verdict,
+  extract_arg(s.arg_set_id, 'debug.pending_messages') as waiting
+from slice s
+where s.name glob 'ANR: *'
+order by s.ts;

@@ -1,0 +1,12 @@
+-- Who waited for whose lock, for how long, and what both were doing.
+include perfetto module android.monitor_contention;
+select
+  ts,
+  dur / 1e6 as dur_ms,
+  blocked_thread_name,
+  short_blocked_method,
+  blocking_thread_name,
+  short_blocking_method,
+  is_blocked_thread_main
+from android_monitor_contention
+order by dur desc;

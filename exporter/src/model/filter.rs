@@ -1,0 +1,226 @@
+//! A part of a trace: a stretch of time, some threads, what lasted long enough.
+
+use trace_format::event::Clocks;
+
+use super::Tally;
+use super::sink::{
+    AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sink, StackRow, ThreadInfo, Track, Unit, Value,
+};
+use crate::ExportError;
+
+/// Which part.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Selection {
+    /// What ended before this is left out: ns since the trace's first moment.
+    pub from: Option<u64>,
+    /// What began after this is left out: ns since the trace's first moment.
+    pub to: Option<u64>,
+    /// Slices of threads that are shorter are left out, with all that is in them, ns.
+    pub min_duration: u64,
+    /// Threads by name or tid, `main` for the recorded main thread; all if empty.
+    pub threads: Vec<String>,
+}
+
+impl Selection {
+    /// Whether it is all of a trace.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// An argument that outlives the event that it came with.
+#[derive(Debug)]
+enum Kept {
+    Plain(Value<'static>),
+    Text(Box<str>),
+    Group(Box<str>),
+}
+
+/// A slice that has begun and of which it is not known yet whether it is wanted.
+#[derive(Debug)]
+struct Held {
+    at: u64,
+    /// A method's name too: its map may be gone when it is handed on.
+    name: Box<str>,
+    /// Whether the name does not come again.
+    once: bool,
+    args: Vec<(&'static str, Kept)>,
+}
+
+/// Hands on to `sink` what is wanted, unchanged: a slice that reaches out of the stretch of time keeps its begin and its end.
+/// Something without length that is wanted keeps the slices that it lies in, however short they are.
+#[derive(Debug)]
+pub struct Filter<'k, K> {
+    sink: &'k mut K,
+    selection: Selection,
+    from: u64,
+    to: u64,
+    /// Of the track in hand.
+    min_duration: u64,
+    /// The innermost open slices, none of which has been handed on.
+    held: Vec<Held>,
+    /// Open slices that began too late: they and all in them are left out.
+    late: usize,
+    left_out: Tally,
+}
+
+impl<'k, K: Sink> Filter<'k, K> {
+    /// Hands on to `sink` what `selection` names.
+    pub fn new(sink: &'k mut K, selection: Selection) -> Self {
+        let held = Vec::new();
+        Self {
+            sink,
+            selection,
+            from: 0,
+            to: u64::MAX,
+            min_duration: 0,
+            held,
+            late: 0,
+            left_out: Tally::default(),
+        }
+    }
+
+    /// How much of each kind was left out.
+    #[must_use]
+    pub fn left_out(&self) -> &Tally {
+        &self.left_out
+    }
+
+    /// Hands on what is open and wanted by `now`; all of it if `anyway`.
+    fn hand_on(&mut self, now: u64, anyway: bool) -> Result<(), ExportError> {
+        let long = |held: &Held| now >= self.from && now.saturating_sub(held.at) >= self.min_duration;
+        // The inner ones began later: where one is not wanted yet, none in it is.
+        let wanted = self.held.iter().take_while(|held| anyway || long(held)).count();
+        for held in self.held.drain(..wanted) {
+            let args = held.args.iter().map(|(key, value)| {
+                let value = match value {
+                    Kept::Plain(value) => *value,
+                    Kept::Text(text) => Value::Text(text),
+                    Kept::Group(text) => Value::Group(text),
+                };
+                Arg { key, value }
+            });
+            let args: Vec<Arg<'_>> = args.collect();
+            let name = if held.once { Name::Once(&held.name) } else { Name::Text(&held.name) };
+            self.sink.begin(held.at, name, &args)?;
+        }
+        Ok(())
+    }
+
+    fn in_time(&self, at: u64) -> bool {
+        (self.from..=self.to).contains(&at)
+    }
+}
+
+fn kept(value: Value<'_>) -> Kept {
+    match value {
+        Value::Text(text) => Kept::Text(text.into()),
+        Value::Group(text) => Kept::Group(text.into()),
+        Value::Int(value) => Kept::Plain(Value::Int(value)),
+        Value::Uint(value) => Kept::Plain(Value::Uint(value)),
+        Value::Millis(value) => Kept::Plain(Value::Millis(value)),
+        Value::Number(value) => Kept::Plain(Value::Number(value)),
+        Value::Bool(value) => Kept::Plain(Value::Bool(value)),
+        Value::Flow(value) => Kept::Plain(Value::Flow(value)),
+    }
+}
+
+impl<K: Sink> Sink for Filter<'_, K> {
+    fn wants(&self, thread: &ThreadInfo) -> bool {
+        let wanted = |wanted: &String| {
+            (thread.main && wanted == "main")
+                || thread.name.as_deref() == Some(wanted)
+                || wanted.parse() == Ok(thread.recorded_tid)
+        };
+        self.selection.threads.is_empty() || self.selection.threads.iter().any(wanted)
+    }
+
+    fn head(&mut self, start: u64, clocks: &[Clocks]) -> Result<(), ExportError> {
+        self.from = start.saturating_add(self.selection.from.unwrap_or(0));
+        self.to = self.selection.to.map_or(u64::MAX, |to| start.saturating_add(to));
+        self.sink.head(start, clocks)
+    }
+
+    fn process(&mut self, process: &ProcessInfo) -> Result<(), ExportError> {
+        self.sink.process(process)
+    }
+
+    fn track(&mut self, track: Track) -> Result<(), ExportError> {
+        self.min_duration = if matches!(track, Track::Thread(_)) { self.selection.min_duration } else { 0 };
+        (self.late, self.held) = (0, Vec::new());
+        self.sink.track(track)
+    }
+
+    fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        if self.late > 0 || at > self.to {
+            self.late += 1;
+            return Ok(());
+        }
+        self.hand_on(at, false)?;
+        let args = args.iter().map(|arg| (arg.key, kept(arg.value))).collect();
+        let once = matches!(name, Name::Once(_));
+        self.held.push(Held { at, name: name.text().into(), once, args });
+        Ok(())
+    }
+
+    fn end(&mut self, at: u64, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        if self.late > 0 {
+            self.late -= 1;
+        } else {
+            self.hand_on(at, false)?;
+            if self.held.pop().is_none() {
+                return self.sink.end(at, args);
+            }
+        }
+        self.left_out.slices += 1;
+        self.left_out.incomplete += u64::from(args.iter().any(|arg| arg.key == "incomplete"));
+        Ok(())
+    }
+
+    fn instant(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        if !self.in_time(at) || self.late > 0 {
+            self.left_out.instants += 1;
+            return Ok(());
+        }
+        self.hand_on(at, true)?;
+        self.sink.instant(at, name, args)
+    }
+
+    fn counter(&mut self, at: u64, name: &str, unit: Unit, value: f64) -> Result<(), ExportError> {
+        if !self.in_time(at) {
+            self.left_out.counters += 1;
+            return Ok(());
+        }
+        self.sink.counter(at, name, unit, value)
+    }
+
+    fn frame(&mut self, row: &FrameRow) -> Result<(), ExportError> {
+        if row.actual.1 < self.from || row.actual.0 > self.to {
+            self.left_out.frames += 1;
+            return Ok(());
+        }
+        self.sink.frame(row)
+    }
+
+    fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
+        if !self.in_time(row.at) {
+            self.left_out.stacks += 1;
+            return Ok(());
+        }
+        self.sink.stack(row)
+    }
+
+    fn log(&mut self, line: &LogLine<'_>) -> Result<(), ExportError> {
+        // What is odd is odd about the whole.
+        if self.in_time(line.at) || line.level != Level::Info { self.sink.log(line) } else { Ok(()) }
+    }
+
+    fn anr(&mut self, row: &AnrRow<'_>) -> Result<(), ExportError> {
+        if self.in_time(row.at) { self.sink.anr(row) } else { Ok(()) }
+    }
+
+    fn finish(&mut self, facts: &[(String, String)]) -> Result<(), ExportError> {
+        self.sink.finish(facts)
+    }
+}

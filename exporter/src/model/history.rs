@@ -1,0 +1,133 @@
+//! Main's messages before an ANR, one after the other, as a list that is read at a glance.
+
+use super::anr::Anr;
+use super::sink::{Arg, Name, Sink, Track, Value};
+use super::{Tally, clean};
+use crate::ExportError;
+
+/// How far back the list goes, ns: what the system's own input timeout looks back on, twice.
+const BEFORE: u64 = 10_000_000_000;
+/// Messages shorter than a frame of 60 Hz are told together, ns.
+const SHORT: u64 = 16_666_667;
+/// Entries of all lists of a process.
+const MAX_ROWS: usize = 4096;
+
+/// One entry: a message, or short ones that followed each other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Row {
+    begin: u64,
+    end: u64,
+    name: String,
+    /// How many messages.
+    count: u64,
+    /// The time in them, ns.
+    wall: u64,
+}
+
+/// The lists of one process.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// Stretches of time that are listed, by time and apart from each other.
+    windows: Vec<(u64, u64)>,
+    rows: Vec<Row>,
+}
+
+impl History {
+    /// What comes before these ANRs is listed.
+    pub(crate) fn before(anrs: &[Anr]) -> Self {
+        let mut windows: Vec<(u64, u64)> = Vec::new();
+        for anr in anrs {
+            let window = (anr.detected.saturating_sub(BEFORE).min(anr.since), anr.detected);
+            match windows.last_mut() {
+                Some(last) if window.0 <= last.1 => last.1 = last.1.max(window.1),
+                _ => windows.push(window),
+            }
+        }
+        Self { windows, rows: Vec::new() }
+    }
+
+    /// Whether anything is listed at all.
+    pub(crate) fn is_kept(&self) -> bool {
+        !self.windows.is_empty()
+    }
+
+    /// A message of main was dispatched from `begin` to `end`.
+    pub(crate) fn message(&mut self, begin: u64, end: u64, name: &str) {
+        let next = self.windows.partition_point(|(_, to)| *to < begin);
+        if self.windows.get(next).is_none_or(|(from, _)| *from > end) {
+            return;
+        }
+        let wall = end - begin;
+        if let Some(last) = self.rows.last_mut()
+            && wall < SHORT
+            && last.wall / last.count < SHORT
+            && begin.saturating_sub(last.end) < BEFORE
+        {
+            last.end = end;
+            last.count += 1;
+            last.wall = last.wall.saturating_add(wall);
+            return;
+        }
+        if self.rows.len() < MAX_ROWS {
+            self.rows.push(Row { begin, end, name: clean(name).into_owned(), count: 1, wall });
+        }
+    }
+
+    /// Writes the list, if there is one.
+    pub(crate) fn write<K: Sink>(&self, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        sink.track(Track::History)?;
+        tally.tracks += 1;
+        for row in &self.rows {
+            let together = format!("{} messages", row.count);
+            let name = if row.count > 1 { &together } else { &row.name };
+            let args =
+                [Arg::new("count", Value::Uint(row.count)), Arg::new("wall_ms", Value::Millis(row.wall))];
+            tally.slices += 1;
+            sink.begin(row.begin, Name::Text(name), &args)?;
+            sink.end(row.end, &[])?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Detector;
+
+    const MS: u64 = 1_000_000;
+
+    fn anr(since: u64, detected: u64) -> Anr {
+        let detector = Detector::Watchdog;
+        Anr { since, detected, detector, watchdog: None, recovered: None, more_signals: 0, verdict: None }
+    }
+
+    #[test]
+    fn short_messages_are_told_together_and_long_ones_apart_and_others_not() {
+        let mut history = History::before(&[anr(60_000 * MS, 65_000 * MS)]);
+        history.message(50_000 * MS, 50_001 * MS, "too early");
+        for i in 0..5 {
+            history.message((58_000 + 2 * i) * MS, (58_001 + 2 * i) * MS, "short");
+        }
+        history.message(59_000 * MS, 59_900 * MS, "long");
+        history.message(59_901 * MS, 59_902 * MS, "alone");
+        history.message(60_000 * MS, 68_000 * MS, "stuck");
+        history.message(69_000 * MS, 69_001 * MS, "too late");
+        let rows: Vec<_> = history.rows.iter().map(|r| (r.name.as_str(), r.count, r.wall / MS)).collect();
+        assert_eq!(rows, [("short", 5, 5), ("long", 1, 900), ("alone", 1, 1), ("stuck", 1, 8_000)]);
+        assert_eq!(history.rows[0].end, 58_009 * MS);
+    }
+
+    #[test]
+    fn lists_of_anrs_that_meet_are_one_and_a_flood_is_cut() {
+        let mut history = History::before(&[anr(20_000 * MS, 25_000 * MS), anr(26_000 * MS, 31_000 * MS)]);
+        assert_eq!(history.windows, [(15_000 * MS, 31_000 * MS)]);
+        for i in 0..10_000 {
+            history.message((15_000 + i) * MS, (15_000 + i) * MS + 17 * MS, "late");
+        }
+        assert_eq!(history.rows.len(), MAX_ROWS);
+    }
+}

@@ -1,0 +1,204 @@
+//! ANRs and requests for a thread dump on a track of their own, in the log, and for Perfetto's `android.anrs`.
+
+use trace_format::Source;
+use trace_format::event::Sigquit;
+use trace_format::verdict::Verdict;
+
+use super::anr::{Anr, Capture, Detector, Incidents};
+use super::labels::forward_name;
+use super::sink::{AnrRow, Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
+use super::snapshot::Snapshot;
+use super::thread::{Found, Shared, notice};
+use super::verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
+use super::{Tally, clean};
+use crate::ExportError;
+
+/// A snapshot that knows of no message is the one of an ANR that was detected so shortly before it, ns.
+const NEAR: u64 = 2_000_000_000;
+
+/// What happens on the ANR track, by time.
+enum Mark<'a> {
+    Anr(&'a Anr, Option<&'a Snapshot>),
+    Capture(&'a Capture),
+    /// One that belongs to none of the ANRs.
+    Snapshot(&'a Snapshot),
+}
+
+/// Which snapshot was taken of which ANR: the first that was taken in its message, and not before it.
+fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [Snapshot], taken: &mut [bool]) -> Option<&'a Snapshot> {
+    let of = |s: &Snapshot| {
+        let same = s.message_since > 0 && s.message_since == anr.since;
+        same || (s.message_since == 0 && s.at >= anr.since && s.at <= anr.detected.saturating_add(NEAR))
+    };
+    let place = snapshots.iter().enumerate().position(|(i, s)| !taken[i] && of(s))?;
+    // More of the same message are the same ANR's.
+    for (i, s) in snapshots.iter().enumerate() {
+        taken[i] |= i == place || (s.message_since > 0 && s.message_since == anr.since);
+    }
+    Some(&snapshots[place])
+}
+
+/// Writes it, if anything happened.
+pub(super) fn incident_track<S: Source, K: Sink>(
+    shared: &Shared<'_, S>,
+    incidents: &Incidents,
+    snapshots: &[Snapshot],
+    found: &Found,
+    tally: &mut Tally,
+    sink: &mut K,
+) -> Result<(), ExportError> {
+    for (at, id) in &incidents.notices {
+        if let Some(message) = notice(shared.recording, *id) {
+            sink.log(&LogLine { at: (*at).max(shared.start), level: Level::Info, message: &message })?;
+        }
+    }
+    let mut marks: Vec<(u64, Mark<'_>)> = Vec::new();
+    let mut taken = vec![false; snapshots.len()];
+    for anr in &incidents.anrs {
+        marks.push((anr.since, Mark::Anr(anr, snapshot_of(anr, snapshots, &mut taken))));
+    }
+    let others = snapshots.iter().zip(&taken).filter(|(_, taken)| !**taken);
+    marks.extend(others.map(|(snapshot, _)| (snapshot.at, Mark::Snapshot(snapshot))));
+    marks.extend(incidents.captures.iter().map(|c| (c.at, Mark::Capture(c))));
+    if marks.is_empty() {
+        return Ok(());
+    }
+    marks.sort_by_key(|(at, _)| *at);
+    sink.track(Track::Anr)?;
+    tally.tracks += 1;
+    let mut now = shared.start;
+    // A capture while an ANR lasts lies inside of its slice.
+    let mut open: Option<u64> = None;
+    for (at, mark) in marks {
+        if let Some(end) = open.filter(|end| *end <= at || matches!(mark, Mark::Anr(..))) {
+            // Main can be stuck in one message only: a second begin ends the first.
+            let end_at = end.min(at).max(now);
+            tally.clamped += u64::from(end_at != end);
+            sink.end(end_at, &[])?;
+            now = end_at;
+            open = None;
+        }
+        tally.clamped += u64::from(at < now);
+        now = at.max(now);
+        match mark {
+            Mark::Anr(anr, snapshot) => {
+                let message = found.asked.get(&anr.since).and_then(Option::as_deref);
+                begin_anr(shared, anr, now, message, snapshot, tally, sink)?;
+                open = Some(anr.detected);
+            }
+            Mark::Capture(mark) => capture(mark, now, tally, sink)?,
+            Mark::Snapshot(snapshot) => {
+                tally.instants += 1;
+                sink.instant(now, Name::Text("main looked at"), &snapshot.args())?;
+            }
+        }
+    }
+    if let Some(end) = open {
+        sink.end(end.max(now), &[])?;
+    }
+    for snapshot in snapshots {
+        for (counter, bytes) in snapshot.memory() {
+            tally.counters += 1;
+            sink.counter(snapshot.at.max(shared.start), counter, Unit::Bytes, bytes as f64)?;
+        }
+    }
+    Ok(())
+}
+
+fn begin_anr<S: Source, K: Sink>(
+    shared: &Shared<'_, S>,
+    anr: &Anr,
+    at: u64,
+    message: Option<&str>,
+    snapshot: Option<&Snapshot>,
+    tally: &mut Tally,
+    sink: &mut K,
+) -> Result<(), ExportError> {
+    tally.anrs += 1;
+    tally.slices += 1;
+    let subject = anr.subject();
+    let reasons = anr.verdict.as_ref().map(reasons_text);
+    let mut args = Vec::with_capacity(16);
+    let detector = if matches!(anr.detector, Detector::Sigquit(_)) { "sigquit" } else { "watchdog" };
+    args.push(Arg::new("detector", Value::Text(detector)));
+    args.push(Arg::new("blocked_ms", Value::Millis(anr.blocked())));
+    args.extend(message.map(|m| Arg::new("message", Value::Text(m))));
+    if let Detector::Sigquit(signal) = &anr.detector {
+        args.extend(signal_args(signal));
+        args.extend(verdict_args(anr.verdict.as_ref(), reasons.as_deref()));
+    }
+    if let Some(watchdog) = anr.watchdog {
+        let after = watchdog.saturating_sub(anr.since);
+        args.push(Arg::new("watchdog_after_ms", Value::Millis(after)));
+    }
+    if anr.more_signals > 0 {
+        args.push(Arg::new("more_sigquits", Value::Uint(anr.more_signals.into())));
+    }
+    args.push(Arg::new("subject_by", Value::Text("anrscope")));
+    args.extend(snapshot.into_iter().flat_map(Snapshot::args));
+    sink.begin(at, Name::Text(&format!("ANR: {subject}")), &args)?;
+
+    let detected = anr.detected.max(at);
+    let what = message.map_or_else(String::new, |m| format!(" in {m}"));
+    let kind = anr.verdict.as_ref().map_or_else(|| "ANR".to_owned(), verdict_name);
+    let why = reasons.map_or_else(String::new, |reasons| format!("; {reasons}"));
+    let stage = snapshot.and_then(Snapshot::stage).map_or_else(String::new, |(stage, age)| {
+        age.map_or_else(
+            || format!(", in stage {stage}"),
+            |age| format!(", in stage {stage} for {} ms", age / 1_000_000),
+        )
+    });
+    let line = format!("{kind} in {}: {subject}{what}{stage}{why}", shared.process.name);
+    sink.log(&LogLine { at: detected, level: Level::Error, message: &clean(&line) })?;
+    let error_id = anr.error_id(shared.process.pid);
+    sink.anr(&AnrRow { at: detected, error_id: &error_id, subject: &subject })
+}
+
+fn capture<K: Sink>(capture: &Capture, at: u64, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
+    tally.instants += 1;
+    let (signal, verdict) = (&capture.sigquit, capture.verdict.as_ref());
+    let reasons = verdict.map(reasons_text);
+    let mut args = signal_args(signal).to_vec();
+    args.extend(verdict_args(verdict, reasons.as_deref()));
+    sink.instant(at, Name::Text("SIGQUIT"), &args)?;
+    let message = match verdict {
+        Some(v) => format!(
+            "SIGQUIT from pid {} uid {}: {}: {}",
+            signal.si_pid,
+            signal.si_uid,
+            verdict_name(v),
+            reasons.unwrap_or_default()
+        ),
+        None => format!("thread dump requested by pid {} uid {}", signal.si_pid, signal.si_uid),
+    };
+    sink.log(&LogLine { at, level: Level::Info, message: &clean(&message) })
+}
+
+/// What the process said of a signal, or that nobody but the reader judged it.
+fn verdict_args<'a>(verdict: Option<&'a Verdict>, reasons: Option<&'a str>) -> impl Iterator<Item = Arg<'a>> {
+    let judged_by = match verdict {
+        Some(v) if v.reconsidered => "the process, reconsidered",
+        Some(_) => "the process",
+        None => "2 s rule",
+    };
+    let verdict = verdict.into_iter().flat_map(|v| {
+        [
+            Arg::new("verdict", Value::Text(outcome_name(v.outcome))),
+            Arg::new("confidence", Value::Text(confidence_name(v.confidence))),
+            Arg::new("sender", Value::Text(v.sender.word())),
+            Arg::new("policy", Value::Text(v.policy.word())),
+        ]
+    });
+    let judged_by = [Arg::new("judged_by", Value::Text(judged_by))];
+    let reasons = reasons.map(|reasons| Arg::new("reasons", Value::Text(reasons)));
+    judged_by.into_iter().chain(verdict).chain(reasons)
+}
+
+fn signal_args(signal: &Sigquit) -> [Arg<'static>; 4] {
+    [
+        Arg::new("si_pid", Value::Uint(signal.si_pid.into())),
+        Arg::new("si_uid", Value::Uint(signal.si_uid.into())),
+        Arg::new("si_code", Value::Int(signal.si_code.into())),
+        Arg::new("forwarded", Value::Text(forward_name(signal.forward))),
+    ]
+}

@@ -1,0 +1,86 @@
+//! What was late, at the time for which it was meant, and what was waiting at an ANR.
+
+use trace_format::Source;
+
+use super::Tally;
+use super::flows::Meant;
+use super::sink::{Arg, Name, Sink, Track, Value};
+use super::snapshot::{Pending, Snapshot};
+use super::thread::Shared;
+use crate::ExportError;
+
+/// Waiting messages of all snapshots that are shown.
+const MAX_PENDING: usize = 8192;
+
+/// What happens on the queue's track.
+enum Mark<'a> {
+    Due(&'a Meant),
+    Pending(&'a Pending),
+    More(u64),
+}
+
+/// Writes the messages that were due long before main took them, and those that were waiting when an ANR was found.
+pub(super) fn queue_track<S: Source, K: Sink>(
+    shared: &Shared<'_, S>,
+    snapshots: &[Snapshot],
+    late: &mut [Meant],
+    tally: &mut Tally,
+    sink: &mut K,
+) -> Result<(), ExportError> {
+    let mut marks: Vec<(u64, Mark<'_>)> = late.iter().map(|meant| (meant.at, Mark::Due(meant))).collect();
+    let waiting =
+        snapshots.iter().flat_map(|s| s.pending.iter().map(|pending| (s.at, Mark::Pending(pending))));
+    marks.extend(waiting.take(MAX_PENDING));
+    marks.extend(snapshots.iter().filter(|s| s.more_pending > 0).map(|s| (s.at, Mark::More(s.more_pending))));
+    if marks.is_empty() {
+        return Ok(());
+    }
+    // Stable: the queue's own order stays.
+    marks.sort_by_key(|(at, _)| *at);
+    sink.track(Track::Queue)?;
+    tally.tracks += 1;
+    for (at, mark) in marks {
+        let at = at.max(shared.start);
+        tally.instants += 1;
+        match mark {
+            Mark::Due(meant) => due(at, meant, sink)?,
+            Mark::Pending(pending) => {
+                let args = [
+                    Arg::new("place", Value::Uint(pending.place)),
+                    Arg::new("when", Value::Text(&pending.when)),
+                ];
+                sink.instant(at, Name::Text(&format!("waiting: {}", pending.name)), &args)?;
+            }
+            Mark::More(more) => {
+                let args = [Arg::new("messages", Value::Uint(more))];
+                sink.instant(at, Name::Text("waiting: more messages"), &args)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn due<K: Sink>(at: u64, meant: &Meant, sink: &mut K) -> Result<(), ExportError> {
+    let args = [Arg::flow(meant.flow), Arg::new("late_ms", Value::Millis(meant.late))];
+    sink.instant(at, Name::Text(&meant.name), &args)
+}
+
+/// Writes the vsyncs whose frames were late.
+pub(super) fn vsync_track<S: Source, K: Sink>(
+    shared: &Shared<'_, S>,
+    late: &mut [Meant],
+    tally: &mut Tally,
+    sink: &mut K,
+) -> Result<(), ExportError> {
+    if late.is_empty() {
+        return Ok(());
+    }
+    late.sort_by_key(|meant| meant.at);
+    sink.track(Track::Vsync)?;
+    tally.tracks += 1;
+    for meant in late.iter() {
+        tally.instants += 1;
+        due(meant.at.max(shared.start), meant, sink)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! What the typed events of a thread become: messages, frames, stages and waits with all that is known of them.
+
+use std::borrow::Cow;
+
+use trace_format::Source;
+use trace_format::event::{Frame, Message, Stage, Wait, WaitKind, types};
+
+use super::flows::LATE_MESSAGE;
+use super::labels::{self, known};
+use super::sink::{Arg, Name, Sink, Value};
+use super::stack::{Open, typed};
+use super::thread::ThreadPass;
+use crate::ExportError;
+
+impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
+    pub(super) fn message(&mut self, at: u64, message: &Message) -> Result<(), ExportError> {
+        let texts = self.shared.recording.texts();
+        let name = labels::message_name(texts, message);
+        if self.main {
+            if let Some(asked) = self.found.asked.get_mut(&at) {
+                *asked = Some(name.clone());
+            }
+            if self.found.history.is_kept() && self.stack.find(typed(types::MESSAGE)).is_none() {
+                self.message.clone_from(&name);
+            }
+        }
+        let target = known(texts, message.target);
+        let callback = known(texts, message.callback);
+        let handler = format!("{:x}", message.handler);
+        let mut args = Vec::with_capacity(6);
+        args.extend(target.as_deref().map(|t| Arg::new("target", Value::Text(t))));
+        args.extend(callback.as_deref().map(|c| Arg::new("callback", Value::Text(c))));
+        args.push(Arg::new("what", Value::Int(message.what.into())));
+        if message.handler > 0 {
+            // The system writes identity hash codes so, and a number would look like a count.
+            args.push(Arg::new("handler", Value::Text(&handler)));
+        }
+        if message.due > 0 {
+            let late = at.saturating_sub(message.due);
+            args.push(Arg::new("queue_delay_ms", Value::Millis(late)));
+            if late >= LATE_MESSAGE {
+                let flow = self.found.late.message(self.shared.flows, message.due, late, &name);
+                args.extend(flow.map(Arg::flow));
+            }
+        }
+        self.open(at, typed(types::MESSAGE), Name::Text(&name), &args)
+    }
+
+    pub(super) fn frame(&mut self, at: u64, frame: &Frame) -> Result<(), ExportError> {
+        let name = format!("Choreographer#doFrame {}", frame.vsync);
+        let mut args = Vec::with_capacity(3);
+        if frame.intended > 0 {
+            args.push(Arg::new("intended_vsync_ns", Value::Uint(frame.intended)));
+            let late = at.saturating_sub(frame.intended);
+            args.push(Arg::new("vsync_delay_ms", Value::Millis(late)));
+            if frame.interval > 0 && late > frame.interval {
+                let flow = self.found.late.vsync(self.shared.flows, frame.intended, late, frame.vsync);
+                args.extend(flow.map(Arg::flow));
+            }
+        }
+        if frame.interval > 0 {
+            args.push(Arg::new("interval_ms", Value::Millis(frame.interval)));
+        }
+        self.frames.begin(at, *frame);
+        self.open(at, typed(types::FRAME), Name::Once(&name), &args)
+    }
+
+    pub(super) fn wait(&mut self, at: u64, wait: &Wait) -> Result<(), ExportError> {
+        let ordinal = self.waits;
+        self.waits += 1;
+        let texts = self.shared.recording.texts();
+        let class = known(texts, wait.class);
+        let lock = labels::lock_text(wait.lock);
+        let threads = self.shared.recording.threads();
+        let owner = threads.iter().position(|t| wait.owner > 0 && t.uid == wait.owner);
+        let owner = owner.map(|i| &self.shared.process.threads[i]);
+        let owner_name = owner.and_then(|o| o.name.as_deref()).unwrap_or("unknown");
+        let name = match owner {
+            Some(owner) if wait.kind == WaitKind::Monitor => {
+                let names = &self.shared.names;
+                let owner_in = self.shared.owners.method(self.thread, ordinal);
+                let blocked_in = self.stack.innermost_method();
+                Cow::Owned(labels::contention_name(
+                    owner_name,
+                    owner.tid,
+                    (&names.pretty(owner_in), &names.place(owner_in)),
+                    (&names.pretty(blocked_in), &names.place(blocked_in)),
+                ))
+            }
+            _ => Cow::Borrowed(labels::wait_name(wait.kind, class.as_deref())),
+        };
+        let mut args = Vec::with_capacity(6);
+        args.extend(self.shared.owners.flow(self.thread, ordinal).map(Arg::flow));
+        if let Some(owner) = owner {
+            args.push(Arg::new("owner_tid", Value::Uint(owner.tid.into())));
+            args.push(Arg::new("owner_name", Value::Text(owner_name)));
+        }
+        if wait.lock > 0 {
+            args.push(Arg::new("lock", Value::Text(&lock)));
+        }
+        if let Some(class) = class.as_ref().filter(|_| wait.kind != WaitKind::Blocking) {
+            args.push(Arg::new("lock_class", Value::Text(class)));
+        }
+        self.open(at, typed(types::WAIT), Name::Text(&name), &args)
+    }
+
+    pub(super) fn stage(&mut self, at: u64, stage: Stage) -> Result<(), ExportError> {
+        let (name, constant) = labels::stage_names(stage);
+        let mut args = Vec::with_capacity(3);
+        args.push(Arg::new("stage", Value::Text(constant)));
+        if self.frames.estimated() {
+            args.push(Arg::new("estimated", Value::Bool(true)));
+        }
+        if let Some(ns) = self.frames.measured(&self.shared.frames, stage) {
+            args.push(Arg::new("measured_ms", Value::Millis(ns)));
+        }
+        self.open(at, typed(stage as u8), Name::Text(name), &args)
+    }
+
+    /// What is told when something that is no method has ended.
+    pub(super) fn closed(
+        &mut self,
+        closed: &Open,
+        at: u64,
+        args: &mut Vec<Arg<'static>>,
+    ) -> Result<(), ExportError> {
+        if closed.key == typed(types::FRAME) {
+            let (begun, facts) = (closed.begun, &self.shared.frames);
+            if let Some(samples) = self.frames.end((begun, at), facts, args, self.sink)? {
+                self.tally.frames += 1;
+                self.tally.counters += samples;
+            }
+        } else if closed.key == typed(types::MESSAGE)
+            && self.main
+            && self.found.history.is_kept()
+            // One in a loop within a message is part of that message.
+            && self.stack.find(typed(types::MESSAGE)).is_none()
+        {
+            self.found.history.message(closed.begun, at, &self.message);
+        }
+        Ok(())
+    }
+}

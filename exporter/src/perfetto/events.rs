@@ -1,0 +1,148 @@
+//! The packets of events: the short form that nearly all have, and the one with whatever an event needs.
+
+use std::io::{self, Write};
+
+use super::blocks::SHORT;
+use super::interning::{Interned, Interning};
+use super::packets::{self, event, packet};
+use super::wire::{Message, put_varint};
+use super::writer::PerfettoWriter;
+use crate::model::{Arg, Name, Value};
+
+impl<W: Write> PerfettoWriter<W> {
+    /// Time since the packet before; the private clock moves on.
+    #[inline]
+    pub(super) fn elapsed(&mut self, at: u64) -> u64 {
+        let at = at.max(self.sequence.now);
+        let since = at - self.sequence.now;
+        self.sequence.now = at;
+        since
+    }
+
+    /// A packet whose event is the first `length` bytes of `body`: the form of nearly all packets, so it
+    /// is put together in place.
+    #[inline]
+    pub(super) fn short(&mut self, at: u64, body: [u8; 8], length: usize) -> io::Result<()> {
+        let since = self.elapsed(at);
+        let (middle, middle_length) = self.sequence.middle;
+        let mut packet = [0; SHORT];
+        packet[0] = 0x0A;
+        packet[2] = (packet::TIMESTAMP << 3) as u8;
+        let mut n = 3 + put_varint(&mut packet[3..13], since);
+        packet[n..n + 8].copy_from_slice(&middle);
+        n += middle_length;
+        packet[n] = length as u8;
+        packet[n + 1..n + 9].copy_from_slice(&body);
+        n += 1 + length;
+        packet[1] = (n - 2) as u8;
+        self.blocks.short(&packet, n)
+    }
+
+    /// A packet with whatever the event needs.
+    pub(super) fn long(
+        &mut self,
+        at: u64,
+        ty: u64,
+        name: Option<Name<'_>>,
+        args: &[Arg<'_>],
+    ) -> io::Result<()> {
+        let since = self.elapsed(at);
+        let Self { message, interned, body, sequence, next_sequence, base, .. } = self;
+        let interning = &mut sequence.interning;
+        interned.clear();
+        body.clear();
+        body.uint(event::TYPE, ty);
+        match name {
+            Some(Name::Method(id, names)) => {
+                let number = interning.method(id).unwrap_or_else(|| {
+                    let number = interning.add_method(id);
+                    let name = names.method(id);
+                    interned.message(2, |m| m.uint(1, number.into()).text(2, &name));
+                    number
+                });
+                body.uint(event::NAME_IID, number.into())
+            }
+            Some(Name::Text(name)) => match interning.names.number(name, &mut interning.next_name) {
+                Interned::Known(number) => body.uint(event::NAME_IID, number.into()),
+                Interned::New(number) => {
+                    interned.message(2, |m| m.uint(1, number.into()).text(2, name));
+                    body.uint(event::NAME_IID, number.into())
+                }
+                Interned::Full => body.text(event::NAME, name),
+            },
+            Some(Name::Once(name)) => body.text(event::NAME, name),
+            None => body,
+        };
+        for arg in args {
+            match arg.value {
+                Value::Flow(number) => body.fixed(event::FLOW_IDS, number.wrapping_add(*base)),
+                Value::Group(group) => body.text(event::CORRELATION, group),
+                _ => body.message(event::ANNOTATIONS, |m| annotation(m, interned, interning, arg)),
+            };
+        }
+        message.uint(packet::TIMESTAMP, since).uint(packet::SEQUENCE, *next_sequence);
+        if !interned.bytes().is_empty() {
+            message.data(packet::INTERNED_DATA, interned.bytes());
+        }
+        message.data(packet::TRACK_EVENT, body.bytes());
+        self.write()
+    }
+
+    /// The wall clock's time at a moment, if any triple of clocks is known.
+    pub(super) fn realtime(&self, at: u64) -> Option<u64> {
+        let after = self.clocks.partition_point(|c| c.boottime <= at);
+        let c = self.clocks.get(after.saturating_sub(1))?;
+        Some(if at >= c.boottime {
+            c.realtime.saturating_add(at - c.boottime)
+        } else {
+            c.realtime.saturating_sub(c.boottime - at)
+        })
+    }
+
+    /// A sample of a counter, with its full time, which leaves the private clock alone: it may lie before the track's last event,
+    /// or before a slice that is held back.
+    pub(super) fn absolute_sample(&mut self, at: u64, track: u64, value: f64) -> io::Result<()> {
+        let message = &mut self.message;
+        message.uint(packet::TIMESTAMP, at).uint(packet::TIMESTAMP_CLOCK, packets::BOOTTIME);
+        message.uint(packet::SEQUENCE, self.next_sequence);
+        message.message(packet::TRACK_EVENT, |m| {
+            m.uint(event::TYPE, event::COUNTER).uint(event::TRACK, track);
+            m.double(event::DOUBLE_COUNTER_VALUE, value)
+        });
+        self.write()
+    }
+}
+
+fn annotation<'m>(
+    m: &'m mut Message,
+    interned: &mut Message,
+    interning: &mut Interning,
+    arg: &Arg<'_>,
+) -> &'m mut Message {
+    // Keys are few and ours, so they always find room.
+    match interning.keys.number(arg.key, &mut interning.next_key) {
+        Interned::Known(number) => m.uint(1, number.into()),
+        Interned::New(number) => {
+            interned.message(3, |m| m.uint(1, number.into()).text(2, arg.key));
+            m.uint(1, number.into())
+        }
+        Interned::Full => m.text(10, arg.key),
+    };
+    match arg.value {
+        Value::Bool(value) => m.uint(2, value.into()),
+        Value::Uint(value) => m.uint(3, value),
+        Value::Int(value) => m.int(4, value),
+        Value::Millis(ns) => m.double(5, ns as f64 / 1e6),
+        Value::Number(value) => m.double(5, value),
+        Value::Text(text) => match interning.values.number(text, &mut interning.next_value) {
+            Interned::Known(number) => m.uint(17, number.into()),
+            Interned::New(number) => {
+                interned.message(29, |m| m.uint(1, number.into()).text(2, text));
+                m.uint(17, number.into())
+            }
+            Interned::Full => m.text(6, text),
+        },
+        // They are no arguments.
+        Value::Flow(_) | Value::Group(_) => m,
+    }
+}

@@ -1,0 +1,111 @@
+//! Stacks as samples of a profiler: each frame is told once, each stack too.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::packets::packet;
+use super::wire::Message;
+use crate::model::{StackFrame, StackRow};
+
+/// Different texts, frames and stacks that one sequence remembers. Beyond that a new one begins.
+const MAX_KNOWN: usize = 1 << 17;
+
+/// Fields of InternedData.
+const FUNCTIONS: u32 = 5;
+const FRAMES: u32 = 6;
+const STACKS: u32 = 7;
+const MAPPING_PATHS: u32 = 17;
+const SOURCES: u32 = 18;
+const MAPPINGS: u32 = 19;
+
+/// Numbers of one kind of thing, from 1.
+#[derive(Debug)]
+struct Numbers<T>(HashMap<T, u64>);
+
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T: Eq + Hash> Numbers<T> {
+    /// The number, and whether it is new.
+    fn of(&mut self, thing: T) -> (u64, bool) {
+        let next = self.0.len() as u64 + 1;
+        let number = *self.0.entry(thing).or_insert(next);
+        (number, number == next)
+    }
+}
+
+/// What one sequence has told.
+#[derive(Debug, Default)]
+pub(crate) struct Stacks {
+    functions: Numbers<Box<str>>,
+    paths: Numbers<Box<str>>,
+    sources: Numbers<Box<str>>,
+    /// Function, mapping, source and line.
+    frames: Numbers<(u64, u64, u64, u32)>,
+    stacks: Numbers<Vec<u64>>,
+}
+
+impl Stacks {
+    /// Whether it is time for a new sequence.
+    pub(crate) fn is_full(&self) -> bool {
+        self.functions.0.len() + self.frames.0.len() + self.stacks.0.len() > MAX_KNOWN
+    }
+
+    fn text(of: &mut Numbers<Box<str>>, field: u32, text: &str, interned: &mut Message) -> u64 {
+        if let Some(known) = of.0.get(text) {
+            return *known;
+        }
+        let (number, _) = of.of(text.into());
+        interned.message(field, |m| m.uint(1, number).text(2, text));
+        number
+    }
+
+    fn frame(&mut self, frame: &StackFrame<'_>, interned: &mut Message) -> u64 {
+        let function = Self::text(&mut self.functions, FUNCTIONS, frame.function, interned);
+        let known = self.paths.0.len();
+        let mapping = Self::text(&mut self.paths, MAPPING_PATHS, frame.mapping, interned);
+        if self.paths.0.len() > known {
+            // Each path is one mapping, of any size: nothing is looked up in it.
+            interned.message(MAPPINGS, |m| m.uint(1, mapping).uint(5, 1 << 40).uint(7, mapping));
+        }
+        let (source, line) = frame
+            .source
+            .map_or((0, 0), |(file, line)| (Self::text(&mut self.sources, SOURCES, file, interned), line));
+        let (number, new) = self.frames.of((function, mapping, source, line));
+        if new {
+            interned.message(FRAMES, |m| {
+                // The place in the mapping tells frames apart, so it has to be their own.
+                m.uint(1, number).uint(2, function).uint(3, mapping).uint(4, number);
+                if source > 0 { m.uint(5, source).uint(6, line.into()) } else { m }
+            });
+        }
+        number
+    }
+
+    /// The packet of a stack, but for its sequence.
+    pub(crate) fn packet(&mut self, m: &mut Message, row: &StackRow<'_>, pid: u32, interned: &mut Message) {
+        interned.clear();
+        let frames: Vec<u64> = row.frames.iter().map(|frame| self.frame(frame, interned)).collect();
+        let (stack, new) = self.stacks.of(frames.clone());
+        if new {
+            interned.message(STACKS, |m| {
+                m.uint(1, stack);
+                for frame in &frames {
+                    m.uint(2, *frame);
+                }
+                m
+            });
+        }
+        m.uint(packet::TIMESTAMP, row.at);
+        if !interned.bytes().is_empty() {
+            m.data(packet::INTERNED_DATA, interned.bytes());
+        }
+        m.message(packet::PERF_SAMPLE, |m| {
+            // 2: user code.
+            m.uint(2, pid.into()).uint(3, row.tid.into()).uint(4, stack).uint(5, 2).uint(6, 1)
+        });
+    }
+}
