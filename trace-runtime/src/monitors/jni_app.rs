@@ -281,7 +281,7 @@ extern "system" fn Java_dev_anrscope_TouchMonitor_dispatched(
     });
 }
 
-/// A window of an activity gained or lost the focus.
+/// A window of an activity gained or lost the focus. Gives whether nobody has told that before.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
     env: EnvUnowned<'_>,
@@ -290,12 +290,12 @@ extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
     class: JString<'_>,
     gained: jboolean,
     at_ns: jlong,
-) {
+) -> jboolean {
     disarm_on_panic(|| {
-        if let Some(class) = string(&env, &class) {
-            starts::focused_at(identity(activity), &class, gained, at_ns as u64);
-        }
-    });
+        let class = string(&env, &class);
+        class.is_some_and(|class| starts::focused_at(identity(activity), &class, gained, at_ns as u64))
+    })
+    .unwrap_or(false)
 }
 
 /// A Java array's bytes; `None` for null.

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use trace_rules::frame::{BARS, Colour, Overlay, OverlayText, Sample};
 
-use super::frames::counting::levels;
+use super::frames::rule::levels;
 
 static OVERLAY: Mutex<Option<Overlay>> = Mutex::new(None);
 

@@ -12,8 +12,7 @@ use trace_format::section::SectionKind;
 use super::messages;
 use super::options::{Number, number};
 use super::sampler::{self, Answer, Purpose};
-use super::touch;
-use crate::{clock, worker};
+use crate::worker;
 
 /// Samples of one message at most at full rate; later ones come a second apart.
 const FULL_RATE: u32 = 300;
@@ -86,7 +85,6 @@ pub(super) fn taken(since_ns: u64, answer: Answer) {
     if answer.stack.is_empty() || messages::open().is_none_or(|open| open.since_ns != since_ns) {
         return;
     }
-    touch::stuck(clock::to_monotonic(answer.at_ns) / 1_000_000, &answer.stack);
     let mut collected = collected();
     if collected.since_ns != since_ns {
         collected.flush();

@@ -35,13 +35,19 @@ struct State {
     /// When, and the place in main's record; the newest last.
     places: Vec<(u64, Mark)>,
     living: Vec<Shown>,
-    focused: Vec<u64>,
     splash: Vec<u32>,
     /// The splash page that has the focus.
     on_splash: bool,
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+/// Activities whose windows have the focus: two may tell of it, the instrumented class and the window's callback.
+static FOCUSED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+fn focused_now() -> MutexGuard<'static, Vec<u64>> {
+    FOCUSED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn state() -> MutexGuard<'static, Option<State>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -65,7 +71,6 @@ fn with<R>(of: impl FnOnce(&mut State) -> R) -> Option<R> {
             created_by: CreatedBy::UNKNOWN,
             places: vec![(begun_ns, Mark::FIRST)],
             living: Vec::new(),
-            focused: Vec::new(),
             on_splash: false,
         });
     }
@@ -140,8 +145,8 @@ pub(crate) fn destroyed(activity: u64) {
     with(|state| {
         state.rule.destroyed(activity);
         state.living.retain(|shown| shown.activity != activity);
-        state.focused.retain(|focused| *focused != activity);
     });
+    focused_now().retain(|focused| *focused != activity);
 }
 
 /// The activity is about to be drawn for the first time.
@@ -171,16 +176,27 @@ pub(crate) fn to_front(at_ns: u64) {
 /// An activity's window gained or lost the focus. Two sources may tell the same, and only what is news is recorded. Where nothing else is
 /// known of activities (on a JVM) each is.
 pub(crate) fn focused(activity: u64, class: &str, gained: bool) {
-    focused_at(activity, class, gained, clock::boottime());
+    let _ = focused_at(activity, class, gained, clock::boottime());
 }
 
-/// The same, with the time.
-pub(crate) fn focused_at(activity: u64, class: &str, gained: bool, at_ns: u64) {
+/// The same, with the time. Whether it is news.
+pub(crate) fn focused_at(activity: u64, class: &str, gained: bool, at_ns: u64) -> bool {
     let known = super::is_armed();
-    if !known || with(|state| state.focus(activity, class, gained, at_ns)).unwrap_or(true) {
-        let class = if class.is_empty() { TextId(0) } else { crate::text(class) };
-        crate::focus(class, gained);
+    if known {
+        let mut focused = focused_now();
+        if focused.contains(&activity) == gained {
+            return false;
+        }
+        focused.retain(|focused| *focused != activity);
+        if gained {
+            focused.push(activity);
+        }
     }
+    crate::focus(if class.is_empty() { TextId(0) } else { crate::text(class) }, gained);
+    if known {
+        with(|state| state.focus(activity, class, gained, at_ns));
+    }
+    true
 }
 
 impl State {
@@ -200,14 +216,7 @@ impl State {
         mark(&["application created"]);
     }
 
-    fn focus(&mut self, activity: u64, class: &str, gained: bool, at_ns: u64) -> bool {
-        if self.focused.contains(&activity) == gained {
-            return false;
-        }
-        self.focused.retain(|focused| *focused != activity);
-        if gained {
-            self.focused.push(activity);
-        }
+    fn focus(&mut self, activity: u64, class: &str, gained: bool, at_ns: u64) {
         let id = crate::text(class).0;
         if self.on_splash {
             self.on_splash = false;
@@ -223,7 +232,6 @@ impl State {
         if let Some(start) = start {
             self.told(&start, class, at_ns, drawn_ns);
         }
-        true
     }
 
     fn shown(&self, activity: u64) -> Option<&Shown> {

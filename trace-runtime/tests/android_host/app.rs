@@ -214,7 +214,15 @@ fn item_26_touch_that_waits_has_the_stack_of_the_stall_and_is_told_once() {
 #[test]
 fn item_32_a_pause_within_the_debounce_is_no_change_and_leaving_is_one() {
     let run = Case::new("AppGround").sdk(34).run();
-    assert_eq!(run.printed, "changes 1\nchanges 2\nmessages true\n");
+    assert_eq!(run.printed, "changes 1\nchanges 2\nfocused Home Detail \nmessages true\n");
+    // By the activity itself and by its window's callback: once each. The page that came back had not lost it by then.
+    let recording = run.recording();
+    let of_main = events(&recording, main_thread(&recording));
+    let focus: Vec<_> = of_main
+        .iter()
+        .filter_map(|(_, e)| if let Event::Focus(_, gained) = e { Some(*gained) } else { None })
+        .collect();
+    assert_eq!(focus, [true, false, true, false]);
 }
 
 #[test]
@@ -318,7 +326,8 @@ fn live() -> (u32, PathBuf) {
     let file = app_recordings(&folder).remove(0);
     signal(pid, libc::SIGQUIT);
     wait_for("the snapshot of the SIGQUIT", || count(&file, "detector=sigquit\n") == 1);
-    wait_for("its verdict", || count(&file, "verdict=") >= 1);
+    wait_for("its verdict", || count(&file, "verdict=anr\n") >= 1);
+    wait_for("its report", || count(&file, "\"detail\":\"SIGNAL_ANR\"") == 1);
     signal(pid, libc::SIGKILL);
     first.wait().unwrap();
     reader.join().unwrap();
@@ -359,7 +368,7 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     // Each monitor has told.
     let reports = recorded_issues(&killed);
     let has = |detail: &str| reports.iter().filter(|issue| issue["detail"] == detail).count();
-    for detail in ["NORMAL", "LAG", "ANR", "LAG_IDLE_HANDLER", "LAG_TOUCH"] {
+    for detail in ["NORMAL", "LAG", "ANR", "SIGNAL_ANR", "LAG_IDLE_HANDLER", "LAG_TOUCH"] {
         assert!(has(detail) > 0, "{detail}: {reports:?}");
     }
     let of_method = |detail: &str, id: u32| {
@@ -385,7 +394,7 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     let verdicts = sections(&killed, SectionKind::Verdict);
     assert!(verdicts.iter().any(|verdict| {
         let verdict = String::from_utf8_lossy(verdict);
-        verdict.contains("verdict=anr\n") || verdict.contains("verdict=suspected-anr\n")
+        verdict.contains("verdict=anr\n") && verdict.contains("error-state-ours")
     }));
     assert!(!sections(&killed, SectionKind::StackSamples).is_empty());
     // The method that hung has begun and not ended.
@@ -412,4 +421,12 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     assert_eq!(push.header().process_name, "com.example.app:push");
     assert_eq!(told(&starts(&push)), ["service  unknown"]);
     assert!(sections(&push, SectionKind::ExitInformation).is_empty());
+}
+
+#[test]
+fn the_fix_for_shared_preferences_is_an_option_of_the_systems_that_need_it() {
+    for (sdk, on, waited) in [(21, "on", 0), (25, "on", 0), (25, "off", 5), (20, "on", 5)] {
+        let run = Case::new("AppFix").named(&format!("{sdk}-{on}")).sdk(sdk).word(on).run();
+        assert_eq!(run.printed, format!("waited {waited}\nours true\nrestored true\n"), "{sdk} {on}");
+    }
 }

@@ -8,16 +8,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use trace_format::event::{Event, FrameMetrics, TextId};
-use trace_rules::Rules;
-use trace_rules::frame::{
-    DropLevels, FrameCosts, Listener, METRICS, Metric, Sample, SceneReport, Scenes, Stage,
-};
+use trace_rules::frame::{FrameCosts, METRICS, Metric, Sample, SceneReport, Scenes, Stage};
 use trace_rules::report::Issue;
 
 use super::finished::Finished;
 use super::older::Older;
+use super::rule::Rule;
 use super::{FINISHED, of_monotonic};
-use crate::monitors::options::{self, Number, Text, is_on, number};
+use crate::monitors::options::{self, Number, is_on, number};
 use crate::monitors::{ground, overlay, reports};
 use crate::{clock, recorder};
 
@@ -92,17 +90,6 @@ fn with<R>(f: impl FnOnce(&mut Counting) -> R) -> R {
     f(counting.get_or_insert_with(Counting::new))
 }
 
-/// The levels in force.
-pub(crate) fn levels() -> DropLevels {
-    let level = |option| u32::try_from(number(option)).unwrap_or(u32::MAX);
-    DropLevels {
-        normal: level(Number::DroppedNormal),
-        middle: level(Number::DroppedMiddle),
-        high: level(Number::DroppedHigh),
-        frozen: level(Number::DroppedFrozen),
-    }
-}
-
 /// A scene of which frames came.
 struct Scene {
     id: u32,
@@ -112,8 +99,9 @@ struct Scene {
 }
 
 struct Counting {
-    /// [`options::changes`] when `scenes` was made.
+    /// [`options::changes`] when `rule` was read.
     changes: u64,
+    rule: Rule,
     scenes: Scenes,
     older: Older,
     known: Vec<Scene>,
@@ -125,26 +113,34 @@ struct Counting {
 
 impl Counting {
     fn new() -> Self {
+        let changes = options::changes();
+        let rule = Rule::in_force();
         Counting {
-            changes: options::changes(),
-            scenes: scenes(),
-            older: Older::new(levels()),
+            changes,
+            scenes: rule.scenes(),
+            older: Older::new(rule.levels),
+            rule,
             known: Vec::new(),
             front: None,
             told: false,
         }
     }
 
-    /// Options that changed begin a new window: what was counted under the old ones is reported.
+    /// Options of frames that changed begin a new window: what was counted under the old ones is reported.
     fn follow_options(&mut self) {
         let changes = options::changes();
-        if changes != self.changes {
-            self.changes = changes;
+        if changes == self.changes {
+            return;
+        }
+        self.changes = changes;
+        let rule = Rule::in_force();
+        if rule != self.rule {
             let left = self.scenes.flush();
             left.iter().for_each(|report| self.report(report));
-            self.scenes = scenes();
-            self.older = Older::new(levels());
+            self.scenes = rule.scenes();
+            self.older = Older::new(rule.levels);
             self.known.clear();
+            self.rule = rule;
         }
     }
 
@@ -274,29 +270,14 @@ impl Counting {
                 if self.known.len() == MOST_NAMES {
                     self.known.remove(0);
                 }
-                self.known.push(new_scene(id));
+                let name = ground::name_of(TextId(id));
+                let cared = self.rule.cares(&name);
+                self.known.push(Scene { id, name, cared });
                 self.known.len() - 1
             }
         };
         &self.known[at]
     }
-}
-
-fn new_scene(id: u32) -> Scene {
-    let name = ground::name_of(TextId(id));
-    let cared = options::text(Text::CareScenes);
-    let mut wanted = cared.split(';').map(str::trim).filter(|scene| !scene.is_empty()).peekable();
-    let cared = wanted.peek().is_none() || wanted.any(|scene| scene == name);
-    Scene { id, name, cared }
-}
-
-fn scenes() -> Scenes {
-    let listener = Listener {
-        interval_ms: number(Number::FpsWindowMs),
-        threshold: u32::try_from(number(Number::FpsThreshold)).unwrap_or(u32::MAX),
-        ..Listener::default()
-    };
-    Scenes::new(listener, levels(), Rules::Anrscope).expect("the table allows no window under 1,000 ms")
 }
 
 fn record_metrics(sample: &Sample, frame: &Measured) {

@@ -12,6 +12,7 @@
 pub(crate) mod counting;
 mod finished;
 mod older;
+pub(crate) mod rule;
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 

@@ -22,6 +22,7 @@ public final class AppGround {
         script.then(1, () -> AppScript.await("background", () -> !AppWatched.foreground));
         script.then(1, () -> System.out.println("changes " + AppWatched.CHANGES));
         script.run(20);
+        System.out.println("focused " + AppWatched.focused);
         System.out.println("messages " + (AppWatched.begun > 10 && AppWatched.ended >= AppWatched.begun - 1));
     }
 }

@@ -168,6 +168,7 @@ public final class AppLife {
 
     private static void tell() {
         SystemClock.sleep(5_500);
+        ActivityManager.hostInError(ActivityManager.ProcessErrorStateInfo.NOT_RESPONDING);
         System.out.println("hangs");
         System.out.flush();
     }

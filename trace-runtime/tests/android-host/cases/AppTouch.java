@@ -91,6 +91,7 @@ public final class AppTouch {
                     TouchMonitor.resumed(detail);
                     System.out.println("kept " + (window.getCallback() == theirs));
                     Anrscope.stop(Tracer.TOUCH);
+                    Anrscope.stop(Tracer.STARTUP);
                     System.out.println("restored " + (home.getWindow().getCallback() == home) + " " + (window.getCallback() == theirs));
                 });
         script.run(20);

@@ -7,6 +7,7 @@ final class AppWatched extends Observer {
     static volatile boolean foreground;
     static volatile int created;
     static volatile int begun;
+    static volatile String focused = "";
     static volatile int ended;
     static final AtomicInteger CHANGES = new AtomicInteger();
 
@@ -19,6 +20,11 @@ final class AppWatched extends Observer {
     @Override
     public void onApplicationCreated() {
         created++;
+    }
+
+    @Override
+    public void onActivityFocused(String activity) {
+        focused += activity.substring(activity.lastIndexOf('$') + 1) + " ";
     }
 
     @Override

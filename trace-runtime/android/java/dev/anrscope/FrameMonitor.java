@@ -5,6 +5,7 @@ import android.hardware.display.DisplayManager;
 import android.os.Build;
 import android.os.Handler;
 import android.os.HandlerThread;
+import android.os.Looper;
 import android.os.Message;
 import android.view.Choreographer;
 import android.view.Display;
@@ -33,8 +34,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     private static final int COUNT = 1;
     private static final int FLUSH = 2;
-    private static final int RATE = 3;
-    private static final int QUIT = 4;
+    private static final int QUIT = 3;
 
     /** Numbers of a frame: 14 of FrameMetrics, and then what observers are told. */
     private static final int NUMBERS = 23;
@@ -43,10 +43,20 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     private static FrameMonitor only;
 
-    private final HandlerThread thread = new HandlerThread("anrscope-frames");
-    private final Handler handler;
+    private final Context context;
+    private final HandlerThread thread =
+            new HandlerThread("anrscope-frames") {
+                @Override
+                protected void onLooperPrepared() {
+                    display();
+                }
+            };
+    /** Main's; see {@link #handler}. */
+    private Handler handler;
+
     private final Choreographer choreographer = Choreographer.getInstance();
-    private final DisplayManager displays;
+    /** The thread's. */
+    private DisplayManager displays;
     /** Null where the queues are not followed. */
     private final FrameQueues queues;
     /** Null where they are. */
@@ -62,10 +72,9 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     private String lastName;
 
     private FrameMonitor(Context context) {
+        this.context = context;
         thread.setDaemon(true);
         thread.start();
-        handler = new Handler(thread.getLooper(), this);
-        displays = (DisplayManager) context.getSystemService(Context.DISPLAY_SERVICE);
         queues = Build.VERSION.SDK_INT < 24 ? FrameQueues.of(choreographer) : null;
         callbacks = queues == null ? new FrameCallbacks(choreographer) : null;
     }
@@ -77,10 +86,6 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
         api(Build.VERSION.SDK_INT);
         only = new FrameMonitor(context);
-        if (only.displays != null) {
-            only.displays.registerDisplayListener(only, only.handler);
-            only.handler.sendEmptyMessage(RATE);
-        }
         if (only.queues != null) {
             only.queues.start();
         } else {
@@ -102,15 +107,12 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
             byMessages(false);
             monitor.callbacks.stop();
         }
-        if (monitor.displays != null) {
-            monitor.displays.unregisterDisplayListener(monitor);
-        }
         for (Window window : monitor.windows.keySet().toArray(new Window[0])) {
             monitor.leave(window);
         }
-        monitor.handler.sendEmptyMessage(COUNT);
-        monitor.handler.sendEmptyMessage(FLUSH);
-        monitor.handler.sendEmptyMessage(QUIT);
+        monitor.handler().sendEmptyMessage(COUNT);
+        monitor.handler().sendEmptyMessage(FLUSH);
+        monitor.handler().sendEmptyMessage(QUIT);
     }
 
     /** Shows the window with frames a second, or takes it away; on main, while this runs. */
@@ -136,8 +138,8 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     /** An activity was paused: what was counted so far is told. */
     static void paused() {
         if (only != null) {
-            only.handler.sendEmptyMessage(COUNT);
-            only.handler.sendEmptyMessage(FLUSH);
+            only.handler().sendEmptyMessage(COUNT);
+            only.handler().sendEmptyMessage(FLUSH);
         }
     }
 
@@ -161,7 +163,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     void framed() {
         if (Build.VERSION.SDK_INT < 24 && !willCount) {
             willCount = true;
-            handler.sendEmptyMessageDelayed(COUNT, COUNT_AFTER_MS);
+            handler().sendEmptyMessageDelayed(COUNT, COUNT_AFTER_MS);
         }
     }
 
@@ -173,8 +175,16 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
+    /** On main. Not made at the start: that would wait for the thread, which is there by the time at which anything is drawn. */
+    private Handler handler() {
+        if (handler == null) {
+            handler = new Handler(thread.getLooper(), this);
+        }
+        return handler;
+    }
+
     private void follow(Window window) {
-        windows.put(window, Build.VERSION.SDK_INT >= 24 ? FrameMetricsShim.add(window, handler, this) : null);
+        windows.put(window, Build.VERSION.SDK_INT >= 24 ? FrameMetricsShim.add(window, handler(), this) : null);
         View decor = window.peekDecorView();
         if (callbacks != null && decor != null) {
             decor.getViewTreeObserver().addOnPreDrawListener(this);
@@ -210,10 +220,10 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
             case FLUSH:
                 flush();
                 break;
-            case RATE:
-                rate();
-                break;
             case QUIT:
+                if (displays != null) {
+                    displays.unregisterDisplayListener(this);
+                }
                 thread.quit();
                 break;
             default:
@@ -269,6 +279,15 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     @Override
     public void onDisplayChanged(int displayId) {
         if (displayId == Display.DEFAULT_DISPLAY) {
+            rate();
+        }
+    }
+
+    /** The thread begins: what asks the system is not main's. */
+    private void display() {
+        displays = (DisplayManager) context.getSystemService(Context.DISPLAY_SERVICE);
+        if (displays != null) {
+            displays.registerDisplayListener(this, new Handler(Looper.myLooper()));
             rate();
         }
     }

@@ -34,6 +34,11 @@ final class Monitors {
         } else {
             LooperMonitor.stop();
         }
+        if (on("signal_anr")) {
+            ErrorStates.start(application);
+        } else {
+            ErrorStates.stop();
+        }
         if (on("fps") || on("overlay")) {
             FrameMonitor.start(application);
             FrameMonitor.overlay(application, on("overlay"));
@@ -50,7 +55,7 @@ final class Monitors {
         } else {
             IdleMonitor.stop();
         }
-        TouchMonitor.enable(on("touch"));
+        TouchMonitor.enable(on("touch"), on("startup"));
     }
 
     /** Stops everything, and takes out what was put into the system. */
@@ -61,10 +66,11 @@ final class Monitors {
         }
         StartMonitor.stop();
         IdleMonitor.stop();
-        TouchMonitor.enable(false);
+        TouchMonitor.enable(false, false);
         FrameMonitor.stop();
         LooperMonitor.stop();
         StackSampler.stop();
+        ErrorStates.stop();
         Reports.stop();
     }
 

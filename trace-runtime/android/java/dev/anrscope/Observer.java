@@ -36,7 +36,7 @@ public abstract class Observer {
     /** A frame dropped others, as many as the option {@code tell_dropped} says or more. On the thread that got to know of it. */
     public void onDroppedFrames(String scene, int dropped) {}
 
-    /** An activity's window got the focus for the first time since the activity was created. On main. */
+    /** An activity's window got the focus. On main. */
     public void onActivityFocused(String activity) {}
 
     /** The application is created: its first activity, service or receiver follows. On main. */

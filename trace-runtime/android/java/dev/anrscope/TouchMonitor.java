@@ -8,19 +8,29 @@ import java.lang.ref.WeakReference;
 import java.util.WeakHashMap;
 
 /**
- * Tells of each input event when it happened and when the window got it. The window's callback is wrapped once its activity is resumed, which
+ * Tells of each input event when it happened and when the window got it, and of the window's focus. The window's callback is wrapped once its activity is resumed, which
  * is after the app and its libraries have set theirs.
  */
 final class TouchMonitor {
+    /** Windows are followed; and their input is told. */
     private static boolean on;
+
+    private static boolean input;
     private static final WeakHashMap<Activity, WeakReference<WindowCallback>> WRAPPED =
             new WeakHashMap<Activity, WeakReference<WindowCallback>>();
 
     private TouchMonitor() {}
 
-    static void enable(boolean enabled) {
-        on = enabled;
-        if (!enabled) {
+    /**
+     * What is wanted of windows; from the next {@link #resumed} on.
+     *
+     * @param touch their input
+     * @param focus who has the focus, which instrumented activities tell by themselves
+     */
+    static void enable(boolean touch, boolean focus) {
+        on = touch || focus;
+        input = touch;
+        if (!on) {
             for (Activity activity : WRAPPED.keySet().toArray(new Activity[0])) {
                 destroyed(activity);
             }
@@ -54,20 +64,20 @@ final class TouchMonitor {
     }
 
     static void dispatched(InputEvent event) {
-        if (on && event != null) {
+        if (input && event != null) {
             dispatched(event.getEventTime(), SystemClock.uptimeMillis());
         }
     }
 
     static void focus(Activity activity, boolean gained) {
-        focused(
-                System.identityHashCode(activity),
-                activity.getClass().getName(),
-                gained,
-                SystemClock.elapsedRealtimeNanos());
+        String name = activity.getClass().getName();
+        long now = SystemClock.elapsedRealtimeNanos();
+        if (on && focused(System.identityHashCode(activity), name, gained, now) && gained) {
+            Observers.activityFocused(name);
+        }
     }
 
     private static native void dispatched(long eventMs, long nowMs);
 
-    private static native void focused(int activity, String activityClass, boolean gained, long atNs);
+    private static native boolean focused(int activity, String activityClass, boolean gained, long atNs);
 }

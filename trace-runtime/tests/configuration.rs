@@ -1,0 +1,84 @@
+//! `docs/configuration.md` has the table of the options as the library has it.
+
+use std::path::Path;
+
+use trace_runtime::monitors::options::{NUMBERS, NumberOption, TEXTS};
+
+const BEGIN: &str = "<!-- The table is made from trace-runtime/src/monitors/options.rs. -->\n";
+const END: &str = "<!-- The table ends. -->\n";
+
+/// The name of the setter in `Config.Builder`.
+fn setter(key: &str) -> String {
+    let mut name = String::new();
+    for (n, part) in key.split('_').enumerate() {
+        let (first, rest) = part.split_at(1);
+        name += &if n == 0 { part.to_owned() } else { first.to_uppercase() + rest };
+    }
+    name
+}
+
+/// 10,000 for 10000.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn matrix(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("`{name}`") }
+}
+
+fn row(option: &NumberOption) -> String {
+    let NumberOption { key, default, least, greatest, what, .. } = *option;
+    let (range, default) = match (least, greatest) {
+        (0, 1) => ("off, on".to_owned(), if default == 1 { "on".to_owned() } else { "off".to_owned() }),
+        _ => (format!("{} to {}", grouped(least), grouped(greatest)), grouped(default)),
+    };
+    format!("| `{key}` | `{}` | {default} | {range} | {what} | {} |\n", setter(key), matrix(option.matrix))
+}
+
+fn table() -> String {
+    let mut table =
+        "| key | setter | default | range | what | Matrix |\n| --- | --- | --- | --- | --- | --- |\n"
+            .to_owned();
+    NUMBERS.iter().for_each(|option| table += &row(option));
+    for option in TEXTS {
+        let (key, what) = (option.key, option.what);
+        table +=
+            &format!("| `{key}` | `{}` | none | texts | {what} | {} |\n", setter(key), matrix(option.matrix));
+    }
+    table
+}
+
+#[test]
+fn the_page_has_the_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let begin = page.find(BEGIN).expect("the mark in front of the table") + BEGIN.len();
+    let end = page.find(END).expect("the mark behind it");
+    if page[begin..end] != table() && std::env::var_os("ANRSCOPE_WRITE_DOCS").is_some() {
+        std::fs::write(&path, [&page[..begin], &table(), &page[end..]].concat()).unwrap();
+        return;
+    }
+    assert_eq!(
+        &page[begin..end],
+        table(),
+        "ANRSCOPE_WRITE_DOCS=1 cargo test -p trace-runtime --test configuration"
+    );
+}
+
+#[test]
+fn names_and_numbers_are_as_they_are_read() {
+    assert_eq!(setter("keep_kib"), "keepKib");
+    assert_eq!(setter("fps"), "fps");
+    assert_eq!(
+        [grouped(0), grouped(999), grouped(1_000), grouped(262_144)],
+        ["0", "999", "1,000", "262,144"]
+    );
+}
