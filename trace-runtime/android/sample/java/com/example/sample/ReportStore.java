@@ -5,6 +5,8 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.util.Arrays;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Reports as files, the newest few. There is no Android in here. */
 public final class ReportStore {
@@ -14,6 +16,8 @@ public final class ReportStore {
 
     private final File folder;
 
+    private final AtomicInteger kept = new AtomicInteger();
+
     /** Keeps them in this folder, which is made when there is one to keep. */
     public ReportStore(File folder) {
         this.folder = folder;
@@ -22,7 +26,8 @@ public final class ReportStore {
     /** Keeps a report. */
     public void keep(String json) {
         folder.mkdirs();
-        File file = new File(folder, System.currentTimeMillis() + "-" + System.nanoTime() % 1_000_000 + END);
+        String name = String.format(Locale.ROOT, "%d-%09d%s", System.currentTimeMillis(), kept.getAndIncrement(), END);
+        File file = new File(folder, name);
         try (FileOutputStream out = new FileOutputStream(file)) {
             out.write(json.getBytes("UTF-8"));
         } catch (IOException full) {
