@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use exporter::model::{Anr, Incidents};
+use exporter::Report;
 
 use crate::cleanup;
 use crate::export::{self, Settings};
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             writeln!(io::stderr(), "warning: {warning}")?;
         }
         scratch = Some(folder);
-        (path, last_anr(&options.file)?)
+        (path, last_anr(&recordings)?)
     } else {
         (options.file.clone(), None)
     };
@@ -102,7 +102,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         bail!("{} is no file: name a trace", path.display());
     }
     let name = served_name(&options.file, is_recording);
-    let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, anr.as_ref());
+    let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, anr);
     if options.print_url {
         let mut stdout = io::stdout().lock();
         writeln!(stdout, "{url}").and_then(|()| stdout.flush())?;
@@ -139,10 +139,14 @@ fn listen(port: u16) -> anyhow::Result<TcpListener> {
     })
 }
 
-fn last_anr(file: &Path) -> anyhow::Result<Option<Anr>> {
-    let recording = exporter::open_recording(file)?;
-    let incidents = Incidents::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
-    Ok(incidents.anrs.into_iter().next_back())
+fn last_anr(recordings: &Recordings) -> anyhow::Result<Option<link::Place>> {
+    let mut found = None;
+    for input in recordings.inputs() {
+        let report = Report::build(input.file, input.recording, input.map)?;
+        let trace = (report.first, report.end);
+        found = report.anrs.last().map(|anr| link::Place { since: anr.since, detected: anr.detected, trace });
+    }
+    Ok(found)
 }
 
 /// The file's own name, as far as it needs no escapes: the page shows it.

@@ -1,6 +1,5 @@
 //! The address that shows a trace the way it is wanted.
 
-use exporter::model::Anr;
 use serde_json::json;
 
 /// The page. Its settings stand behind `#!/`.
@@ -14,15 +13,27 @@ const QUERY: &str = "select s.ts, s.dur / 1e6 as ms, s.name from slice s join th
                      join thread using (utid) where thread.is_main_thread and s.depth = 0 \
                      order by s.dur desc limit 50";
 
+/// Where an ANR lies in its trace, all in BOOTTIME ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// When main got stuck: what stands there is selected.
+    pub(super) since: u64,
+    /// When it was noticed.
+    pub(super) detected: u64,
+    /// The trace's first and last moment: the page looks at no window that reaches beyond.
+    pub(super) trace: (u64, u64),
+}
+
 /// The page's address for the trace at `trace`; with `select` its last ANR is selected, and shown where it is known.
-pub(super) fn to_page(trace: &str, select: bool, anr: Option<&Anr>) -> String {
+pub(super) fn to_page(trace: &str, select: bool, anr: Option<Place>) -> String {
     let mut url = format!("{PAGE}?url={}", escaped(trace));
     if select {
-        if let Some(anr) = anr {
-            let start = anr.since.saturating_sub(AROUND);
-            let end = anr.detected.saturating_add(AROUND);
-            url.push_str(&format!("&visStart={start}&visEnd={end}"));
+        if let Some(Place { since, detected, trace: (first, last) }) = anr {
+            let start = since.saturating_sub(AROUND).max(first);
+            let end = detected.saturating_add(AROUND).min(last);
+            url.push_str(&format!("&visStart={start}&visEnd={end}&ts={since}"));
         }
+        // Pages from version 54 on have this themselves.
         url.push_str("&com.android.AndroidAnr");
     }
     let mut commands: Vec<_> =
@@ -49,7 +60,6 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exporter::model::Detector;
 
     fn unescaped(text: &str) -> String {
         let mut bytes = Vec::new();
@@ -67,25 +77,19 @@ mod tests {
 
     #[test]
     fn the_address_says_what_to_fetch_where_to_look_and_what_to_pin() {
-        let anr = Anr {
-            since: 5_000_000_000,
-            detected: 10_000_000_000,
-            detector: Detector::Watchdog,
-            watchdog: None,
-            recovered: None,
-            more_signals: 0,
-            verdict: None,
-        };
-        let url = to_page("http://127.0.0.1:9001/a.pftrace", true, Some(&anr));
+        let anr =
+            Place { since: 5_000_000_000, detected: 10_000_000_000, trace: (1_000_000_000, 10_500_000_000) };
+        let url = to_page("http://127.0.0.1:9001/a.pftrace", true, Some(anr));
         let settings = url.strip_prefix("https://ui.perfetto.dev/#!/?").unwrap();
         let fields: Vec<_> = settings.split('&').collect();
         assert_eq!(unescaped(fields[0]), "url=http://127.0.0.1:9001/a.pftrace");
-        assert_eq!(fields[1..4], ["visStart=4000000000", "visEnd=11000000000", "com.android.AndroidAnr"]);
-        let commands = unescaped(fields[4].strip_prefix("startupCommands=").unwrap());
+        assert_eq!(fields[1..4], ["visStart=4000000000", "visEnd=10500000000", "ts=5000000000"]);
+        assert_eq!(fields[4], "com.android.AndroidAnr");
+        let commands = unescaped(fields[5].strip_prefix("startupCommands=").unwrap());
         let commands: serde_json::Value = serde_json::from_str(&commands).unwrap();
         assert_eq!(commands[0]["id"], "dev.perfetto.PinTracksByRegex");
         assert_eq!(commands[1]["args"][0], "^main");
         assert!(commands[2]["args"][0].as_str().unwrap().contains("is_main_thread"));
-        assert!(!to_page("x", false, Some(&anr)).contains("AndroidAnr"));
+        assert!(!to_page("x", false, Some(anr)).contains("AndroidAnr"));
     }
 }

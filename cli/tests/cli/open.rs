@@ -93,7 +93,10 @@ fn a_recording_is_exported_and_shown_at_its_anr() {
     let recording = folder.file("app.anrscope", builder.build());
     let port = port();
     let (child, url) = waiting(&[&recording, "--anr"], port);
-    assert!(url.contains("&visStart=1000000000&visEnd=8000000000&com.android.AndroidAnr&"), "{url}");
+    assert!(
+        url.contains("&visStart=1000000000&visEnd=7000000000&ts=2000000000&com.android.AndroidAnr&"),
+        "{url}"
+    );
     let host = format!("Host: localhost:{port}");
     let (status, _, body) = ask(port, "GET /app.anrscope.pftrace", &[&host]);
     assert!(status.contains("200") && body.len() > 100, "{status}");

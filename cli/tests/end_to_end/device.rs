@@ -54,6 +54,23 @@ impl Drop for Running {
     }
 }
 
+/// The demo: it ends by itself and takes its child along, which a kill would leave behind.
+struct Demo(Child);
+
+impl Demo {
+    fn hangs_in(folder: &Path) -> Self {
+        let mut demo = program::command();
+        demo.args(["demo", "--stall", "7", "--out"]).arg(folder);
+        Self(demo.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.0.wait();
+    }
+}
+
 fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !holds() {
@@ -79,13 +96,7 @@ fn watch_catches_an_anr_while_it_happens_and_ends_in_a_trace_that_opens() {
     told.read_line(&mut line).unwrap();
     assert!(line.contains("watching com.example.shop"), "{line}");
     // The app: its main thread hangs, it gets SIGQUIT and is listed as not responding, then it is killed.
-    let demo = program::command()
-        .args(["demo", "--stall", "7", "--out"])
-        .arg(bench.own())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let _demo = Running(demo);
+    let _demo = Demo::hangs_in(&bench.own());
     let mut said = String::new();
     BufReader::new(watch.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
     let status = watch.0.wait().unwrap();
@@ -116,9 +127,7 @@ fn capture_on_anr_keeps_each_and_runs_a_command() {
     let mut line = String::new();
     told.read_line(&mut line).unwrap();
     assert!(line.contains("watching"), "{line}");
-    let mut demo = program::command();
-    demo.args(["demo", "--stall", "7", "--out"]).arg(bench.own());
-    let _demo = Running(demo.stdout(Stdio::null()).spawn().unwrap());
+    let _demo = Demo::hangs_in(&bench.own());
     let mut said = String::new();
     capture.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(capture.0.wait().unwrap().success(), "{said}");

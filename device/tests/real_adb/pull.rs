@@ -79,6 +79,26 @@ fn a_connection_cut_at_every_64_kb_ends_with_the_right_sum() {
 }
 
 #[test]
+fn a_server_that_is_restarted_in_the_middle_is_found_again() {
+    let bench = Bench::new(Faults { slow: Duration::from_millis(5), ..Faults::default() });
+    let bytes = recording(1, 300_000);
+    bench.record("shop-999999999.anrscope", &bytes);
+    let app = bench.app();
+    let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
+    let mut restarted = false;
+    let pulled = pull(&app, &remote, &bench.scratch.path().join("here"), &mut |step| {
+        if matches!(step, Step::Bytes(done, _) if done > 50_000) && !restarted {
+            restarted = true;
+            assert!(bench.adb.adb(&["kill-server"]).status.success());
+            assert!(bench.adb.adb(&["start-server"]).status.success());
+        }
+    })
+    .unwrap();
+    assert_eq!(fs::read(&pulled.path).unwrap(), bytes);
+    assert!(restarted && pulled.lost > 0, "{pulled:?}");
+}
+
+#[test]
 fn a_slow_link_is_waited_for() {
     let bench = Bench::new(Faults { slow: Duration::from_millis(20), ..Faults::default() });
     let bytes = recording(1, 200_000);

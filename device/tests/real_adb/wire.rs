@@ -152,6 +152,57 @@ fn whoever_else_listens_there_is_told_from_a_server() {
     }
 }
 
+/// Whatever a server says, it is an answer or an error, and soon.
+#[test]
+fn a_server_of_any_bytes_is_survived() {
+    use proptest::prelude::*;
+    use std::sync::{Arc, Mutex};
+
+    let says: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let of_thread = Arc::clone(&says);
+    // It ends with the test's process.
+    std::thread::spawn(move || {
+        for (number, socket) in listener.incoming().flatten().enumerate() {
+            let all = of_thread.lock().unwrap();
+            if let Some(bytes) = all.get(number % all.len().max(1)) {
+                let _ = (&socket).write_all(bytes);
+            }
+        }
+    });
+    let environment = move |name: &str| (name == "ANDROID_ADB_SERVER_PORT").then(|| port.to_string());
+    let patience = Patience {
+        silence: Duration::from_millis(50),
+        absence: Duration::from_millis(50),
+        ..Patience::default()
+    };
+    let server = Server::named_by(&environment, patience).unwrap();
+    let answer = prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..60),
+        Just(b"OKAY0014phone-1 device usb:1".to_vec()),
+        Just(b"OKAY0008shell_v2".to_vec()),
+        proptest::collection::vec(any::<u8>(), 0..60).prop_map(|bytes| [&b"OKAYOKAY"[..], &bytes].concat()),
+        Just([&b"OKAYOKAY\x01\x0c\0\0\0"[..], b"1 2 a-1.anrs"].concat()),
+        Just([&b"OKAYOKAY\x01\x12\0\0\0"[..], b"1 2 a-1.anrscope\n\n\x03\x01\0\0\0\0"].concat()),
+    ];
+    let cases = ProptestConfig::with_cases(60);
+    proptest!(cases, |(answers in proptest::collection::vec(answer, 1..6))| {
+        *says.lock().unwrap() = answers;
+        let _ = server.version();
+        let _ = server.devices();
+        if let Ok(device) = Device::open(&server, None) {
+            let _ = device.shell("true");
+            if let Ok(mut files) = device.files() {
+                let _ = files.list("/");
+            }
+            if let Ok(app) = device::App::new(device, "com.example", 0) {
+                let _ = app.shelves();
+            }
+        }
+    });
+}
+
 #[test]
 fn a_wait_stops_when_it_is_told_to() {
     let bench = Bench::new(Faults::default());
