@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the library is made of, by folder of the workspace.
-const PARTS: [&str; 3] = ["trace-runtime", "native-signal", "trace-format"];
+const PARTS: [&str; 4] = ["trace-runtime", "native-signal", "trace-rules", "trace-format"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

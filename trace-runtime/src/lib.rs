@@ -51,6 +51,7 @@ mod loom_time_word;
 mod looper;
 mod mapping;
 pub mod matrix_ring;
+pub mod monitors;
 mod moving;
 mod owners;
 mod pool;

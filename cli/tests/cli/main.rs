@@ -15,4 +15,5 @@ mod jvm;
 #[cfg(target_os = "linux")]
 mod merge;
 mod program;
+mod status;
 mod wrong_input;

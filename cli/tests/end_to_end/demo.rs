@@ -58,8 +58,12 @@ fn read_log(path: &Path) -> (Slices, Instants) {
     (threads, instants)
 }
 
+/// How far the recorder's clock may be off the one that the child's log is written by: the cycle counter is bent to it from
+/// time to time, and what it is off by in between is drift up to here (trace-runtime's `cycles`).
+const DRIFT_NS: u64 = 100_000;
+
 fn within(time: u64, bounds: (u64, u64)) -> bool {
-    (bounds.0..=bounds.1).contains(&time)
+    (bounds.0 - DRIFT_NS..=bounds.1 + DRIFT_NS).contains(&time)
 }
 
 #[test]
@@ -83,21 +87,23 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
     }
     let (log, instants) = read_log(&folder.path().join("demo.log"));
     let (sigquit, sigkill) = (instants["parent SIGQUIT"], instants["parent SIGKILL"]);
-    assert!(instants.contains_key("Signal Catcher SIGQUIT"), "the Signal Catcher got it: {instants:?}");
+    // The Signal Catcher got it, after the sensor.
+    let caught = instants["Signal Catcher SIGQUIT"];
 
     for trace in ["demo.pftrace", "demo.json"] {
         let answer = engine::ask(&folder.path().join(trace), &[ANRS, SLICES]);
         assert!(answer.problems.is_empty(), "{trace}: {:?}", answer.problems);
         let [anr] = &answer.queries[0][..] else { panic!("{trace}: {:?}", answer.queries[0]) };
         let at = number(anr, "ts");
-        assert!(at >= sigquit.0 && at - sigquit.0 < 50_000_000, "{trace}: {at} {sigquit:?}");
+        assert!(within(at, (sigquit.0, caught.1)), "{trace}: {at} {sigquit:?} {caught:?}");
         let subject = text(anr, "subject");
         assert!(subject.starts_with("main thread blocked ") && subject.contains("(SIGQUIT)"), "{subject}");
 
         let rows = &answer.queries[1];
         let end = rows.iter().map(|row| number(row, "ts") + number(row, "dur")).max().unwrap();
         assert!(
-            end <= sigkill.1 && end + 100_000_000 > sigkill.0,
+            // The last word is much older: it is the beat of the timer that says how long main hung.
+            end <= sigkill.1 + DRIFT_NS && end + 2_000_000_000 > sigkill.0,
             "{trace}: ends at {end}, killed at {sigkill:?}"
         );
         let mut compared = 0;
@@ -110,7 +116,10 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
                 assert!(within(ts, logged.begin), "{trace}: {slice} {logged:?}");
                 match logged.end {
                     Some(bounds) => assert!(within(ts + dur, bounds), "{trace}: {slice} {logged:?}"),
-                    None => assert!(ts + dur == end || ts + dur >= sigkill.0, "{trace}: {slice} {logged:?}"),
+                    None => assert!(
+                        ts + dur == end || ts + dur + DRIFT_NS >= sigkill.0,
+                        "{trace}: {slice} {logged:?}"
+                    ),
                 }
                 let name = text(slice, "name");
                 if logged.name == "wait" {

@@ -41,7 +41,7 @@ fn play_art(answer: impl Fn(u32) + Send + 'static) {
 }
 
 /// Waits for something that is bound to come.
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+pub(super) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !done() {
         assert!(begin.elapsed() < Duration::from_secs(30), "{what} did not come");
