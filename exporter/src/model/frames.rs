@@ -1,6 +1,6 @@
 //! Frames: what each dropped, what the system said of it, and how many came a second.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use trace_format::event::{Frame, FrameMetrics, Stage};
 use trace_rules::frame::{DropLevels, FpsMeter, Level, dropped, interval_ns};
@@ -15,6 +15,10 @@ const MAX_KEPT: usize = 1 << 16;
 const WINDOW: u64 = 1_000_000_000;
 /// A vsync so long before its frame is a damaged word, ns: ten minutes.
 const FAR: u64 = 600 * WINDOW;
+/// A frame that public calls tell begins with its message: the system's INPUT begins so much before that at most (the clocks are
+/// read apart), or after it, ns.
+const EARLY: u64 = 1_000_000;
+const LATE: u64 = 4_000_000;
 /// The counter of what each frame dropped.
 const DROPPED: &str = "Dropped frames";
 
@@ -30,6 +34,8 @@ struct Facts {
 #[derive(Debug, Default)]
 pub(crate) struct FrameFacts {
     by_vsync: HashMap<u64, Facts>,
+    /// Their vsyncs by when main began them.
+    by_begin: BTreeMap<u64, u64>,
     /// Frames beyond those that are kept.
     pub(crate) more: u64,
 }
@@ -49,7 +55,17 @@ impl FrameFacts {
             && facts.metrics.is_none_or(|known| known.total < metrics.total)
         {
             facts.metrics = Some(metrics);
+            self.by_begin.insert(metrics.intended.saturating_add(metrics.delay), metrics.intended);
         }
+    }
+
+    /// The frame that began at `at`, with its vsync: public calls (`estimated`) do not tell that, and the system's figures do.
+    pub(crate) fn known(&self, at: u64, frame: &Frame) -> Frame {
+        if frame.intended > 0 || !frame.estimated {
+            return *frame;
+        }
+        let near = self.by_begin.range(at.saturating_sub(EARLY)..=at.saturating_add(LATE)).next();
+        Frame { intended: near.map_or(0, |(_, intended)| *intended), ..*frame }
     }
 
     /// A frame handled input, the oldest of it from this time.
@@ -143,8 +159,12 @@ impl Frames {
     ) -> Result<Option<u64>, ExportError> {
         let Some(Open { frame, .. }) = self.open.take_if(|open| open.begun == begun) else { return Ok(None) };
         self.count += 1;
-        let facts = facts.by_vsync.get(&frame.intended).filter(|_| frame.intended > 0);
+        let all = facts;
+        let facts = all.by_vsync.get(&frame.intended).filter(|_| frame.intended > 0);
         let metrics = facts.and_then(|facts| facts.metrics);
+        // Main tells input by the vsync that frame callbacks are told.
+        let told = metrics.and_then(|metrics| all.by_vsync.get(&metrics.vsync).filter(|_| metrics.vsync > 0));
+        let input = facts.and_then(|facts| facts.input).or(told.and_then(|facts| facts.input));
         let intended = Some(frame.intended).filter(|t| *t > 0 && *t <= begun && begun - t <= FAR);
         let from = intended.unwrap_or(begun);
         // The system's time goes on to the display; ours ends with main's part.
@@ -163,7 +183,7 @@ impl Frames {
             args.push(Arg::new("drop_level", Value::Text(word)));
             args.push(Arg::group(group));
         }
-        if let Some(oldest) = facts.and_then(|facts| facts.input).filter(|oldest| *oldest <= at) {
+        if let Some(oldest) = input.filter(|oldest| *oldest <= at) {
             args.push(Arg::new("input_latency_ms", Value::Millis(at - oldest)));
         }
         if let Some(metrics) = &metrics {

@@ -47,6 +47,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
     }
 
     pub(super) fn frame(&mut self, at: u64, frame: &Frame) -> Result<(), ExportError> {
+        let frame = &self.shared.frames.known(at, frame);
         let name = format!("Choreographer#doFrame {}", frame.vsync);
         let mut args = Vec::with_capacity(3);
         if frame.intended > 0 {

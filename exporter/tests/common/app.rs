@@ -69,12 +69,14 @@ pub(crate) const DUMP: &str = "\n----- pid 4242 at 2026-01-01 00:00:00.000000000
     \x20 at java.lang.Object.wait(Native method)\n\n\
     ----- end 4242 -----\n";
 
+/// A frame that public calls tell (`estimated`) has no vsync: that is in the system's figures.
 fn frame(t: &mut ThreadBuilder, message: Message, intended: u64, begin: u64, end: u64, estimated: bool) {
+    let (number, told) = (intended / INTERVAL, if estimated { 0 } else { intended });
     let third = (end - begin) / 3;
     t.event(begin, Event::MessageBegin(Message { due: intended, ..message }))
         .event(
             begin,
-            Event::FrameBegin(Frame { vsync: intended / INTERVAL, intended, interval: INTERVAL, estimated }),
+            Event::FrameBegin(Frame { vsync: number, intended: told, interval: INTERVAL, estimated }),
         )
         .stage(Stage::Input, begin, begin + third)
         .stage(Stage::Animation, begin + third, begin + 2 * third)
@@ -86,10 +88,11 @@ fn frame(t: &mut ThreadBuilder, message: Message, intended: u64, begin: u64, end
         .event(end, Event::MessageEnd);
 }
 
-fn metrics(intended: u64, total: u64) -> Event {
+fn metrics(intended: u64, delay: u64, total: u64) -> Event {
     Event::FrameMetrics(FrameMetrics {
         intended,
         vsync: intended + MS / 2,
+        delay,
         input: MS,
         animation: 2 * MS,
         layout: 3 * MS,
@@ -142,7 +145,8 @@ pub(crate) fn app() -> RecordingBuilder {
             t.event(
                 LATE_FRAME + 90 * MS,
                 Event::InputEvents(InputEvents {
-                    intended: LATE_FRAME,
+                    // The vsync that frame callbacks are told.
+                    intended: LATE_FRAME + MS / 2,
                     oldest: LATE_FRAME - 5 * MS,
                     newest: LATE_FRAME,
                 }),
@@ -189,9 +193,9 @@ pub(crate) fn app() -> RecordingBuilder {
         .thread("FrameMetrics", 4251, |t| {
             for i in 0..20 {
                 let at = FRAMES + i * INTERVAL;
-                t.event(at + 30 * MS, metrics(at, 12 * MS));
+                t.event(at + 30 * MS, metrics(at, MS, 12 * MS));
             }
-            t.event(LATE_FRAME + 200 * MS, metrics(LATE_FRAME, 95 * MS));
+            t.event(LATE_FRAME + 200 * MS, metrics(LATE_FRAME, 40 * MS + MS / 10, 95 * MS));
         })
         .service(|t| {
             t.event(START, Event::Clock(clocks(START)))
