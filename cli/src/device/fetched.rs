@@ -81,6 +81,14 @@ pub(super) fn anrs_of(file: &Path) -> anyhow::Result<usize> {
     Ok(incidents.anrs.len())
 }
 
+/// How many SIGQUITs a recording tells of that its process has judged.
+pub(super) fn judged_in(file: &Path) -> anyhow::Result<usize> {
+    let recording = exporter::open_recording(file)?;
+    let incidents = Incidents::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
+    let anrs = incidents.anrs.iter().filter(|anr| anr.verdict.is_some()).count();
+    Ok(anrs + incidents.captures.iter().filter(|capture| capture.verdict.is_some()).count())
+}
+
 /// Exports `file` beside it and gives the trace's path and the report's text.
 pub(super) fn answer(file: &Path, map: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
     let trace = file.with_extension("pftrace");

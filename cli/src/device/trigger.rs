@@ -9,7 +9,7 @@ use anyhow::bail;
 use device::{App, Remote, Stop};
 use serde_json::json;
 
-use super::fetched::{answer, fetch, in_words};
+use super::fetched::{answer, fetch, in_words, judged_in};
 use super::{Target, map_for, seconds};
 
 /// Ask a running app what it does, now: SIGQUIT, and the recording with what came of it
@@ -62,6 +62,11 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     if !options.no_pull && before.is_none() {
         bail!("pid {pid} of {package} has no recording: see anrscope device doctor {package}");
     }
+    // Signals from before are none of ours.
+    let judged = match &before {
+        Some(remote) => judged_in(&fetch(&app, remote, &options.out, options.json)?.path)?,
+        None => 0,
+    };
     send(&app, pid)?;
     writeln!(io::stderr(), "SIGQUIT sent to pid {pid} of {package}")?;
     let mut stdout = io::stdout().lock();
@@ -72,19 +77,27 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let end = Instant::now() + Duration::from_secs_f64(options.wait);
-    let remote = loop {
-        // What the app made of a signal is appended.
-        match recording_of(&app, pid)? {
-            Some(now) if now.size > before.size => break now,
-            _ if Instant::now() >= end => bail!(
+    let mut looked_at = before.size;
+    let (pulled, remote) = loop {
+        // What the app made of a signal is appended; so are other things, so the recording itself has to say.
+        if let Some(now) = recording_of(&app, pid)?.filter(|now| now.size > looked_at) {
+            looked_at = now.size;
+            let pulled = fetch(&app, &now, &options.out, options.json)?;
+            if judged_in(&pulled.path)? > judged {
+                break (pulled, now);
+            }
+        }
+        if Instant::now() >= end {
+            bail!(
                 "pid {pid} wrote nothing about the signal within {} s: it may be stopped or its sensor not installed; \
                  `anrscope device pull` gets what is there",
                 options.wait
-            ),
-            _ => drop(stop.sleep(Duration::from_millis(200))),
+            );
+        }
+        if stop.sleep(Duration::from_millis(200)) {
+            bail!("interrupted: the signal was sent; `anrscope device pull` gets what came of it");
         }
     };
-    let pulled = fetch(&app, &remote, &options.out, options.json)?;
     let map = map_for(options.method_map.as_deref(), &options.out);
     let (trace, text) = answer(&pulled.path, map.as_deref())?;
     if options.json {
