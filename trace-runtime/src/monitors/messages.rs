@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn item_17_a_message_is_slow_from_700_ms_on_and_from_another_limit_once_it_is_set() {
         let mut main = Main::of(Messages::new(HISTORY));
-        let mut cost = |main: &mut Main, took_ns: u64| {
+        let cost = |main: &mut Main, took_ns: u64| {
             main.begin(MS, tag(1, 0), 1 << 20, None);
             main.messages.end_of(MS + took_ns, 0).and_then(|(_, cost_ms)| cost_ms)
         };
