@@ -33,8 +33,7 @@ impl Seen {
     pub(super) fn at(&mut self, began_ns: u64) -> Found {
         // Looked at first: a frame that ends meanwhile is in the queue before this says so.
         let open = begun_ns();
-        loop {
-            let Some(front) = self.next() else { break };
+        while let Some(front) = self.next() {
             if front.costs.ended_ns < began_ns {
                 // A frame of no window that is followed.
                 continue;

@@ -13,6 +13,8 @@ public final class AppStarts {
             ActivityThread.hostDenied = true;
         }
         AppScript script = new AppScript(true, () -> SystemClock.sleep(300));
+        // What the JVM takes in front of virtual time is no part of what is asked here.
+        Anrscope.install(script.app, new Config.Builder().goodColdMs(8_000).build());
         AppScript.Home home = new AppScript.Home(kind.equals("slow") ? 12_000 : kind.equals("away") ? 30_000 : 0);
         AppScript.Splash splash = new AppScript.Splash();
         Runnable nothing = () -> {};

@@ -56,7 +56,7 @@ public final class Anrscope {
         }
     }
 
-    /** Whether something is being recorded. */
+    /** Whether the library is there and recording was started. */
     public static boolean isRecording() {
         try {
             return MethodBeat.isRecording();
