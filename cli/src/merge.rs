@@ -124,18 +124,12 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
 }
 
 /// Writes the trace of a recording to `out`, and says what is odd about it.
-fn write_recording(options: &Options, path: &Path, out: impl Write) -> anyhow::Result<(Vec<String>, Facts)> {
+fn write_recording(options: &Options, path: &Path, out: impl Write) -> anyhow::Result<Vec<String>> {
     let files = [path.to_owned()];
     let recordings = Recordings::open(&files, options.method_map.as_deref(), options.mapping.as_deref())?;
     let how = ExportOptions { merge_safe: true, ..ExportOptions::default() };
-    let inputs = recordings.inputs();
-    let mut facts = Facts::default();
-    for input in &inputs {
-        let start = input.recording.header().start;
-        facts.boot(start.boottime, start.realtime);
-    }
-    let summary = export(&inputs, &how, out)?;
-    Ok((summary.warnings.iter().map(ToString::to_string).collect(), facts))
+    let summary = export(&recordings.inputs(), &how, out)?;
+    Ok(summary.warnings.iter().map(ToString::to_string).collect())
 }
 
 /// Traces of two boots have nothing to do with each other, though their clocks overlap.
@@ -167,29 +161,28 @@ fn concatenate(options: &Options, kinds: &[Kind], out: &File) -> anyhow::Result<
     let mut warnings = Vec::new();
     let mut tracks: Vec<(&Path, HashSet<u64>)> = Vec::new();
     let mut boot = None;
-    for (path, kind) in options.inputs.iter().zip(kinds) {
-        let facts = match kind {
-            Kind::Recording => {
-                let (told, facts) = write_recording(options, path, out)?;
-                warnings.extend(told);
-                facts
-            }
+    let mut latest = 0;
+    // The system's clocks come first: they are told more often.
+    let mut inputs: Vec<_> = options.inputs.iter().zip(kinds).collect();
+    inputs.sort_by_key(|(_, kind)| **kind == Kind::Recording);
+    for (path, kind) in inputs {
+        let mut walk = Walk::new(path, out, &mut latest);
+        match kind {
+            Kind::Recording => warnings.extend(write_recording(options, path, &mut walk)?),
             Kind::Perfetto | Kind::Gzip => {
                 let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-                let file = BufReader::with_capacity(1 << 20, file);
-                let mut walk = Walk::new(path, out);
                 if *kind == Kind::Gzip {
-                    walk.all(&mut BufReader::new(flate2::bufread::MultiGzDecoder::new(file)))?;
+                    walk.all(&mut flate2::bufread::MultiGzDecoder::new(BufReader::new(file)))?;
                 } else {
                     walk.all(&mut { file })?;
                 }
-                walk.finish(&mut warnings)?
             }
             Kind::Json | Kind::Other => bail!(
                 "{} is no Perfetto trace, and only those can be joined into one: write a .tar, which holds traces of all kinds",
                 path.display()
             ),
-        };
+        }
+        let facts = walk.finish(&mut warnings)?;
         for (other, known) in &tracks {
             if let Some(track) = facts.tracks.intersection(known).next() {
                 bail!(
@@ -240,7 +233,7 @@ fn archive(options: &Options, kinds: &[Kind], mut out: &File) -> anyhow::Result<
         let place = out.stream_position().context("an archive can only be written to a file")?;
         out.write_all(&[0; tar::BLOCK])?;
         if *kind == Kind::Recording {
-            warnings.extend(write_recording(options, path, out)?.0);
+            warnings.extend(write_recording(options, path, out)?);
         } else {
             let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
             io::copy(&mut file, &mut out).with_context(|| format!("cannot copy {}", path.display()))?;

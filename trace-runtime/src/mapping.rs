@@ -38,10 +38,10 @@ impl Mapping {
             // Half a recording would only confuse: it never held anything.
             let _ = std::fs::remove_file(path);
         })?;
-        // Ends with the process, however that ends: a later one sees that nobody writes here any more. Where the file system
-        // has no locks it does without.
+        // Ends with the process, however that ends: a later one sees that nobody writes here any more. Another process of the app
+        // that looks at the file just now is waited for. Where the file system has no locks it does without.
         // SAFETY: flock takes a descriptor that is open and touches no memory.
-        unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+        unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };
         Ok(Self { base, length: fixed as usize, regions, file: Some(file) })
     }
 

@@ -7,6 +7,8 @@ mod app;
 mod frames;
 #[path = "android_host/harness.rs"]
 mod harness;
+#[path = "android_host/life.rs"]
+mod life;
 #[path = "android_host/looper.rs"]
 mod looper;
 #[path = "android_host/stuck.rs"]

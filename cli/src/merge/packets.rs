@@ -66,7 +66,8 @@ impl Facts {
         }
     }
 
-    fn packet(&mut self, bytes: &[u8], depth: u32) -> anyhow::Result<()> {
+    /// Notes a packet. Says the BOOTTIME of a snapshot of the real clocks and nothing else.
+    fn packet(&mut self, bytes: &[u8], depth: u32) -> anyhow::Result<Option<u64>> {
         let packet = Packet::decode(bytes).context("it is damaged")?;
         if let Some(track) = packet.track
             // 0 is the root, which all traces share.
@@ -75,13 +76,18 @@ impl Facts {
         {
             self.tracks.insert(track.uuid);
         }
+        let mut real = None;
         if let Some(snapshot) = packet.clocks {
             let time = |id| snapshot.clocks.iter().find(|c| c.id == id).map(|c| c.timestamp);
             if let Some(boottime) = time(BOOTTIME) {
                 self.boot(boottime, time(REALTIME).unwrap_or(0));
+                // Clocks from 64 on are a sequence's own, and events depend on them.
+                let others = snapshot.clocks.iter().filter(|c| c.id != BOOTTIME);
+                let only_real = others.clone().all(|c| c.id < 64) && others.count() > 0;
+                real = only_real.then_some(boottime);
             }
         }
-        let Some(compressed) = packet.compressed.filter(|_| depth == 0) else { return Ok(()) };
+        let Some(compressed) = packet.compressed.filter(|_| depth == 0) else { return Ok(real) };
         let mut inside = Vec::new();
         let unpacked =
             flate2::read::ZlibDecoder::new(&compressed[..]).take(MAX_UNPACKED).read_to_end(&mut inside);
@@ -90,7 +96,7 @@ impl Facts {
         while let Some(packet) = next(&mut rest)? {
             self.packet(&packet, 1)?;
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -125,18 +131,24 @@ fn next(from: &mut impl Read) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(Some(packet))
 }
 
-/// Copies a trace, packet by packet.
-pub(super) struct Walk<W> {
+/// Takes a trace in pieces and hands it on packet by packet.
+pub(super) struct Walk<'l, W> {
     path: PathBuf,
     out: W,
     facts: Facts,
+    /// Bytes of the trace before those in `waiting`.
     offset: u64,
-    cut: bool,
+    /// What is no whole packet yet.
+    waiting: Vec<u8>,
+    /// The last snapshot of the real clocks in all traces so far.
+    latest: &'l mut u64,
 }
 
-impl<W: Write> Walk<W> {
-    pub(super) fn new(path: &Path, out: W) -> Self {
-        Self { path: path.to_owned(), out, facts: Facts::default(), offset: 0, cut: false }
+impl<'l, W: Write> Walk<'l, W> {
+    /// `latest` is the BOOTTIME of the last snapshot of the real clocks that was written of other traces.
+    pub(super) fn new(path: &Path, out: W, latest: &'l mut u64) -> Self {
+        let (facts, waiting) = (Facts::default(), Vec::new());
+        Self { path: path.to_owned(), out, facts, offset: 0, waiting, latest }
     }
 
     /// Copies all packets.
@@ -144,34 +156,53 @@ impl<W: Write> Walk<W> {
     /// # Errors
     /// If there is something else among them, or the output cannot be written.
     pub(super) fn all(&mut self, from: &mut impl Read) -> anyhow::Result<()> {
-        let mut block = Vec::with_capacity(1 << 20);
+        let mut piece = vec![0; 1 << 20];
         loop {
-            let at = self.offset;
+            let n = from.read(&mut piece).with_context(|| format!("cannot read {}", self.path.display()))?;
+            if n == 0 {
+                return Ok(());
+            }
+            self.push(&piece[..n])?;
+        }
+    }
+
+    fn push(&mut self, piece: &[u8]) -> anyhow::Result<()> {
+        self.waiting.extend_from_slice(piece);
+        let (mut done, mut written) = (0, 0);
+        loop {
+            let at = self.offset + done as u64;
             let place = || format!("{}: offset {at}: take a whole Perfetto trace", self.path.display());
-            let packet = match next(from) {
+            let mut rest = &self.waiting[done..];
+            let packet = match next(&mut rest) {
                 Ok(Some(packet)) => packet,
                 Ok(None) => break,
                 Err(error) => {
                     let io = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-                    if io == Some(std::io::ErrorKind::UnexpectedEof) && at > 0 {
-                        self.cut = true;
+                    if io == Some(std::io::ErrorKind::UnexpectedEof) {
                         break;
                     }
                     return Err(error).with_context(place);
                 }
             };
-            self.facts.packet(&packet, 0).with_context(place)?;
-            let before = block.len();
-            block.push(0x0A);
-            prost::encoding::encode_varint(packet.len() as u64, &mut block);
-            block.extend_from_slice(&packet);
-            self.offset += (block.len() - before) as u64;
-            if block.len() >= 1 << 20 {
-                self.out.write_all(&block).context("the output cannot be written")?;
-                block.clear();
+            let end = self.waiting.len() - rest.len();
+            let clocks = self.facts.packet(&packet, 0).with_context(place)?;
+            match clocks {
+                // The engine takes a clock that runs back for a broken one, and what it says is known from the other trace.
+                Some(boottime) if boottime <= *self.latest => {
+                    self.out
+                        .write_all(&self.waiting[written..done])
+                        .context("the output cannot be written")?;
+                    written = end;
+                }
+                Some(boottime) => *self.latest = boottime,
+                None => {}
             }
+            done = end;
         }
-        self.out.write_all(&block).context("the output cannot be written")
+        self.out.write_all(&self.waiting[written..done]).context("the output cannot be written")?;
+        self.offset += done as u64;
+        self.waiting.drain(..done);
+        Ok(())
     }
 
     /// What was found.
@@ -182,7 +213,7 @@ impl<W: Write> Walk<W> {
         if self.offset == 0 {
             bail!("{} has no packets: take a Perfetto trace", self.path.display());
         }
-        if self.cut {
+        if !self.waiting.is_empty() {
             warnings.push(format!(
                 "{} ends in the middle of a packet (offset {}), which is left out",
                 self.path.display(),
@@ -193,6 +224,17 @@ impl<W: Write> Walk<W> {
     }
 }
 
+impl<W: Write> Write for Walk<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.push(bytes).map_err(std::io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,8 +242,12 @@ mod tests {
 
     fn walked(bytes: &[u8]) -> anyhow::Result<(Vec<u8>, Facts, Vec<String>)> {
         let mut out = Vec::new();
-        let mut walk = Walk::new(Path::new("t"), &mut out);
-        walk.all(&mut &bytes[..])?;
+        let mut latest = 0;
+        let mut walk = Walk::new(Path::new("t"), &mut out, &mut latest);
+        // In pieces of any size it is the same.
+        for piece in bytes.chunks(7) {
+            walk.push(piece)?;
+        }
         let mut warnings = Vec::new();
         let facts = walk.finish(&mut warnings)?;
         Ok((out, facts, warnings))
@@ -232,6 +278,9 @@ mod tests {
         let (out, facts, warnings) = walked(&bytes).unwrap();
         assert_eq!((out, facts.booted, warnings.len()), (bytes.clone(), Some(1000), 0));
         assert_eq!(facts.tracks, HashSet::from([7, 9]));
+        let (mut out, mut latest) = (Vec::new(), 50);
+        Walk::new(Path::new("t"), &mut out, &mut latest).push(&bytes).unwrap();
+        assert_eq!(out.len() + framed(&packets[2]).len(), bytes.len(), "the clocks were known");
         let (out, _, warnings) = walked(&bytes[..bytes.len() - 1]).unwrap();
         assert!(bytes.starts_with(&out) && warnings[0].contains("middle of a packet"), "{warnings:?}");
         assert!(walked(b"{\"traceEvents\":[]}").is_err());
@@ -241,7 +290,6 @@ mod tests {
         #[test]
         fn whatever_is_copied_was_there(bytes in prop::collection::vec(prop_oneof![Just(0x0A), any::<u8>(), 0..4u8], 0..300)) {
             if let Ok((out, ..)) = walked(&bytes) {
-                // Lengths may be written in a longer way than needed.
                 prop_assert!(out.len() <= bytes.len());
             }
         }

@@ -62,8 +62,8 @@ fn a_part_is_written_if_it_is_asked_for() {
     assert_eq!(slices(&[]), (3, 0));
     assert_eq!(slices(&["--threads", "worker"]), (1, 0), "what is not read is not counted");
     assert_eq!(slices(&["--min-duration", "5us"]), (2, 1));
-    // The trace begins at the first event.
-    assert_eq!(slices(&["--to", "600ns"]), (2, 1));
+    // The trace begins with the recorder, at 1 us.
+    assert_eq!(slices(&["--to", "1600ns"]), (2, 1));
     assert_eq!(slices(&["--from", "0.000005", "--to", "1s", "--sorted"]), (2, 1));
     run(["export", &input, "-o", &out, "--from", "soon"]).failed(2, &["a time is a number of seconds"]);
 }

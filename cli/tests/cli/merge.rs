@@ -84,6 +84,34 @@ fn what_would_mix_is_refused_and_what_is_exported_for_it_is_not() {
     run(["merge", &junk, &traces[1], "-o", &out]).failed(1, &["junk"]);
 }
 
+/// The engine takes clocks that run back for broken ones, whichever trace comes first.
+#[test]
+fn clocks_that_were_read_in_turns_are_no_error() {
+    let at = |boottime| Clocks { boottime, monotonic: boottime - S, realtime: BOOTED + boottime };
+    let recorded = |pid, times: [u64; 2]| {
+        let main = |t: &mut trace_format::synth::ThreadBuilder| {
+            t.enter(times[0], 1).exit(times[0] + S, 1);
+        };
+        let app = RecordingBuilder::new(pid, "app").start(at(times[0])).main("main", main);
+        app.service(|t| {
+            t.event(times[0], trace_format::Event::Clock(at(times[0])))
+                .event(times[1], trace_format::Event::Clock(at(times[1])));
+        })
+        .build()
+    };
+    let folder = Folder::new();
+    let one = folder.file("1.anrscope", recorded(41, [50 * S, 70 * S]));
+    let two = folder.file("2.anrscope", recorded(42, [40 * S, 60 * S]));
+    let (trace, out) = (folder.name("2.pftrace"), folder.name("out.pftrace"));
+    assert_eq!(run(["export", &two, "-o", &trace]).code, Some(0));
+    for inputs in [[&one, &two], [&two, &one], [&one, &trace]] {
+        run(["merge", inputs[0], inputs[1], "-o", &out]).ok(&["2 files -> "]);
+        let rows = engine::rows(out.as_ref(), ROWS);
+        let found: Vec<_> = rows.iter().map(|r| (&r["pid"], &r["ts"])).collect();
+        assert_eq!(found, [(&41.into(), &(50 * S).into()), (&42.into(), &(40 * S).into())]);
+    }
+}
+
 #[test]
 fn two_boots_are_told() {
     let folder = Folder::new();

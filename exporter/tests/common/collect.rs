@@ -19,11 +19,14 @@ pub(crate) struct Slice {
     pub(crate) name: String,
     pub(crate) incomplete: bool,
     /// Its arguments as the engine tells them, by key.
-    pub(crate) args: Vec<(String, String)>,
+    pub(crate) args: Args,
 }
 
+/// Arguments by key.
+type Args = Vec<(String, String)>;
+
 /// An argument as the engine shows it: numbers as numbers are written, and nothing of links.
-fn shown(args: &[Arg<'_>]) -> Vec<(String, String)> {
+fn shown(args: &[Arg<'_>]) -> Args {
     let mut shown = Vec::new();
     for arg in args.iter().filter(|arg| arg.is_argument()) {
         let value = match arg.value {
@@ -57,7 +60,7 @@ pub(crate) struct Collected {
     pub(crate) slices: Vec<Slice>,
     pub(crate) instants: Vec<(String, u64, String)>,
     /// Of instants, in their order.
-    pub(crate) instant_args: Vec<Vec<(String, String)>>,
+    pub(crate) instant_args: Vec<Args>,
     pub(crate) counters: Vec<(u64, String, f64)>,
     pub(crate) frames: Vec<FrameFact>,
     /// When, whose, and the functions outermost first.
@@ -68,7 +71,7 @@ pub(crate) struct Collected {
     pub(crate) anrs: Vec<(u64, String)>,
     place: String,
     now: u64,
-    open: Vec<(u64, String, Vec<(String, String)>)>,
+    open: Vec<(u64, String, Args)>,
 }
 
 impl Collected {

@@ -40,6 +40,10 @@ pub(crate) fn is_disarmed(mark_folder: &Path) -> bool {
 
 /// Whether this start may be, and if so notes that it is on its way. Makes and reads files: on a thread of ours.
 pub(crate) fn admit(folder: &Path, mark_folder: &Path, process: &str, version: u64) -> bool {
+    admit_share(folder, mark_folder, process, version, options::number(Number::InstallsPerMille))
+}
+
+fn admit_share(folder: &Path, mark_folder: &Path, process: &str, version: u64, share: u64) -> bool {
     let _ = fs::create_dir_all(folder);
     let disarmed = mark_folder.join("disarmed");
     if numbers(&disarmed).is_some_and(|(of, _)| of == version) {
@@ -47,7 +51,7 @@ pub(crate) fn admit(folder: &Path, mark_folder: &Path, process: &str, version: u
     }
     // Another version's, or none that can be read.
     let _ = fs::remove_file(&disarmed);
-    if !is_chosen(folder) {
+    if !is_chosen(folder, share) {
         return false;
     }
     let starting = folder.join(["starting-", &crate::file::plain(process)].concat());
@@ -80,9 +84,8 @@ pub(crate) fn was_no_fault(folder: &Path, process: &str) {
     }
 }
 
-/// Whether this installation is among those that were asked for. Its number is drawn once.
-fn is_chosen(folder: &Path) -> bool {
-    let share = options::number(Number::InstallsPerMille);
+/// Whether this installation is among those that were asked for, `share` in 1,000. Its number is drawn once.
+fn is_chosen(folder: &Path, share: u64) -> bool {
     if share >= 1_000 {
         return true;
     }
@@ -118,7 +121,7 @@ mod tests {
     fn two_starts_that_do_not_settle_disarm_until_the_next_version() {
         let folder = folder("crash-loop");
         let mark = folder.join("mark");
-        let start = |version| admit(&folder, &mark, "com.example:push", version);
+        let start = |version| admit_share(&folder, &mark, "com.example:push", version, 1_000);
         assert!(start(7) && !is_disarmed(&mark));
         // It settled: nothing is held against the next ones.
         settled();
@@ -139,7 +142,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("starting-p"), b"\xff\n99999999999999999999999").unwrap();
         fs::write(folder.join("disarmed"), b"").unwrap();
-        assert!(admit(&folder, &folder, "p", 1) && !is_disarmed(&folder));
+        assert!(admit_share(&folder, &folder, "p", 1, 1_000) && !is_disarmed(&folder));
         fs::remove_dir_all(folder).unwrap();
     }
 
@@ -148,14 +151,11 @@ mod tests {
         let folder = folder("installation");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("installation"), "400\n0\n").unwrap();
-        options::set("installs_per_mille", "400").unwrap();
-        assert!(!is_chosen(&folder));
-        options::set("installs_per_mille", "401").unwrap();
-        assert!(is_chosen(&folder));
+        assert!(!is_chosen(&folder, 400) && is_chosen(&folder, 401));
         fs::remove_file(folder.join("installation")).unwrap();
-        let chosen = is_chosen(&folder);
-        assert!((0..5).all(|_| is_chosen(&folder) == chosen));
-        options::set("installs_per_mille", "1000").unwrap();
+        let chosen = is_chosen(&folder, 500);
+        assert!((0..5).all(|_| is_chosen(&folder, 500) == chosen));
+        assert!(!is_chosen(&folder, 0) && is_chosen(&folder, 1_000));
         assert!((0..1_000).contains(&draw()));
         fs::remove_dir_all(folder).unwrap();
     }

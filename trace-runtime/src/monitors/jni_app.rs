@@ -10,7 +10,7 @@ use trace_format::layout::State;
 
 use super::exit_info::{self, Exit};
 use super::lifecycle::{self, Step};
-use super::{crash_loop, device, idle, messages, options, retention, starts, touch, tuning};
+use super::{crash_loop, device, ground, idle, messages, options, retention, starts, touch, tuning};
 use crate::guard::disarm_on_panic;
 use crate::jni::{java_string, string};
 use crate::recorder::Recorder;
@@ -91,6 +91,12 @@ extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned<'_>, _: JClass
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_setScene(env: EnvUnowned<'_>, _: JClass<'_>, name: JString<'_>) {
     disarm_on_panic(|| lifecycle::set_scene(string(&env, &name)));
+}
+
+/// Whether the app is in the foreground.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_isForeground(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+    ground::is_foreground()
 }
 
 /// An instant of the app's own.

@@ -46,10 +46,14 @@ fn life() -> MutexGuard<'static, Life> {
 
 /// A step of the activity with this identity, on main. `at_ns` is of CLOCK_BOOTTIME.
 pub(crate) fn step(step: Step, activity: u64, class: &str, at_ns: u64) {
+    advance(step, activity, class, at_ns, options::number(Number::BackgroundMs));
+}
+
+fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64) {
     let mut life = life();
     let Life { rule, page, own } = &mut *life;
     let rule = rule.get_or_insert_with(Foreground::new);
-    rule.set_debounce(options::number(Number::BackgroundMs));
+    rule.set_debounce(debounce_ms);
     let changed = match step {
         Step::Created => {
             starts::created(activity, at_ns);
@@ -100,8 +104,8 @@ fn told(changed: Option<Ground>, at_ns: u64) {
             reports::notify("!foreground");
         }
         Some(Ground::Background) => {
-            ground::set_foreground(false);
             starts::to_back();
+            ground::set_foreground(false);
             reports::notify("!background");
             // Whoever leaves an app has seen it work.
             worker::then(Box::new(crash_loop::settled));
@@ -132,19 +136,20 @@ mod tests {
 
     #[test]
     fn item_32_the_scene_is_the_page_or_what_the_app_says() {
-        step(Step::Started, 1, "a.Home", 5 * MS);
+        let step = |step, activity, class, at_ms| advance(step, activity, class, at_ms * MS, 500);
+        step(Step::Started, 1, "a.Home", 5);
         assert_eq!(ground::scene_name(), "a.Home");
         assert!(ground::is_foreground());
         set_scene(Some("Checkout".into()));
-        step(Step::Started, 2, "a.Next", 6 * MS);
+        step(Step::Started, 2, "a.Next", 6);
         assert_eq!(ground::scene_name(), "Checkout");
         set_scene(None);
         assert_eq!(ground::scene_name(), "a.Next");
         // Another page's pause does not end it; the last one's does, when its time is over.
-        step(Step::Resumed, 2, "a.Next", 7 * MS);
-        step(Step::Stopped, 1, "a.Home", 8 * MS);
-        step(Step::Paused, 2, "a.Next", 1_000 * MS);
-        step(Step::Stopped, 2, "a.Next", 1_001 * MS);
+        step(Step::Resumed, 2, "a.Next", 7);
+        step(Step::Stopped, 1, "a.Home", 8);
+        step(Step::Paused, 2, "a.Next", 1_000);
+        step(Step::Stopped, 2, "a.Next", 1_001);
         look(1_499);
         assert!(ground::is_foreground());
         look(1_500);

@@ -122,6 +122,10 @@ impl Main {
         messages.slow.set_threshold_ms(number(Number::SlowMs) as u32);
         // Main is made once.
         let _ = SHARED.set((messages.history.clone(), messages.slow.clone()));
+        Self::of(messages)
+    }
+
+    fn of(messages: Messages) -> Self {
         Main { messages, marks: [None; MAX_NESTED] }
     }
 
@@ -260,7 +264,7 @@ mod tests {
     fn item_9_an_end_is_found_by_its_place_on_the_stack_and_else_by_its_tag() {
         const OUTER: usize = 1 << 20;
         const INNER: usize = 1 << 19;
-        let mut main = Main::new();
+        let mut main = Main::of(Messages::new(HISTORY));
         assert_eq!(main.ends(Some(tag(1, 2)), OUTER), None, "no message is open");
         main.begin(MS, tag(1, 2), OUTER, None);
         main.begin(2 * MS, tag(1, 2), INNER, None);
@@ -278,8 +282,21 @@ mod tests {
     }
 
     #[test]
+    fn item_17_a_message_is_slow_from_700_ms_on_and_from_another_limit_once_it_is_set() {
+        let mut main = Main::of(Messages::new(HISTORY));
+        let cost = |main: &mut Main, took_ns: u64| {
+            main.begin(MS, tag(1, 0), 1 << 20, None);
+            main.messages.end_of(MS + took_ns, 0).and_then(|(_, cost_ms)| cost_ms)
+        };
+        assert_eq!(cost(&mut main, 700 * MS - 1), None, "699 ms");
+        assert_eq!(cost(&mut main, 700 * MS), Some(700));
+        main.messages.slow.clone().set_threshold_ms(701);
+        assert_eq!((cost(&mut main, 701 * MS - 1), cost(&mut main, 701 * MS)), (None, Some(701)));
+    }
+
+    #[test]
     fn item_9_a_begin_at_the_same_place_of_the_stack_ends_what_was_lost() {
-        let mut main = Main::new();
+        let mut main = Main::of(Messages::new(HISTORY));
         main.begin(MS, tag(1, 0), 1 << 20, None);
         assert_eq!((main.lost_at(1 << 20), main.lost_at(1 << 19), main.lost_at(0)), (1, 0, 0));
         let begun = main.begin(2 * MS, tag(2, 0), 1 << 20, None);

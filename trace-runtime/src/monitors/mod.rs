@@ -22,7 +22,7 @@
 //! # Which thread does what
 //! Main only stores: begin and end of what it does, into the recorder's ring and the rules' fixed memory. The timer thread
 //! (`anrscope-timer`) notices what takes too long. The worker builds trees and reports. Java threads of the shims come *into*
-//! this library and wait there ([`reports::next`]), so that no thread of the library ever calls into Java.
+//! this library and wait there (`reports::next`), so that no thread of the library ever calls into Java.
 
 mod crash_loop;
 pub(crate) mod device;

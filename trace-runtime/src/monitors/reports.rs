@@ -1,7 +1,7 @@
 //! Finished reports: each goes into the recording as a section, and to the app's listener, if it has one.
 //!
 //! The listener is the app's code: it may take as long as it likes, or throw. So it runs on a Java thread of its own
-//! (`anrscope-reports`), which waits in [`next`] and takes one report after the other. If the listener is slow the oldest
+//! (`anrscope-reports`), which waits in `next` and takes one report after the other. If the listener is slow the oldest
 //! reports that wait are given up, and counted; in the recording is each of them.
 
 use std::collections::VecDeque;

@@ -23,17 +23,21 @@ struct Limits {
 
 /// Removes recordings of dead processes until the options are kept to. On a thread of ours.
 pub(crate) fn retain(folder: &Path) {
-    let old = old_file::all(folder);
-    let kept: Vec<_> = old
-        .iter()
-        .map(|old| Kept { start_ms: old.start_ms, kib: old.bytes.div_ceil(1024), has_anr: old.has_anr })
-        .collect();
     let now_ms = clock::all().realtime / 1_000_000;
     let limits = Limits {
         count: usize::try_from(options::number(Number::KeepRecordings)).unwrap_or(usize::MAX),
         kib: options::number(Number::KeepKib),
         oldest_ms: now_ms.saturating_sub(options::number(Number::KeepDays) * 24 * 3_600_000),
     };
+    retain_within(folder, limits);
+}
+
+fn retain_within(folder: &Path, limits: Limits) {
+    let old = old_file::all(folder);
+    let kept: Vec<_> = old
+        .iter()
+        .map(|old| Kept { start_ms: old.start_ms, kib: old.bytes.div_ceil(1024), has_anr: old.has_anr })
+        .collect();
     for victim in victims(&kept, limits) {
         // While it is locked: nobody appends to it meanwhile.
         let _ = std::fs::remove_file(&old[victim].path);
@@ -64,6 +68,43 @@ mod tests {
 
     const fn kept(start_ms: u64, kib: u64, has_anr: bool) -> Kept {
         Kept { start_ms, kib, has_anr }
+    }
+
+    #[test]
+    fn files_of_living_processes_and_what_is_no_recording_stay() {
+        use std::os::fd::AsRawFd;
+        use trace_format::event::Clocks;
+        use trace_format::section::SectionKind;
+        use trace_format::synth::RecordingBuilder;
+        let folder = std::env::temp_dir().join(format!("anrscope-retention-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, start_ms: u64, anr: bool| {
+            let start = Clocks { boottime: 1, monotonic: 1, realtime: start_ms * 1_000_000 };
+            let mut recording = RecordingBuilder::new(1 << 30, "p").start(start);
+            if anr {
+                recording = recording.section(SectionKind::Verdict, b"verdict=anr\n");
+            }
+            std::fs::write(folder.join(name), recording.build()).unwrap();
+        };
+        write("old.anrscope", 1, true);
+        write("anr.anrscope", 20, true);
+        write("plain.anrscope", 30, false);
+        write("last.anrscope", 40, false);
+        write("living.anrscope", 2, false);
+        std::fs::write(folder.join("notes.txt"), "mine").unwrap();
+        std::fs::write(folder.join("strange.anrscope"), "no recording").unwrap();
+        let living = std::fs::File::open(folder.join("living.anrscope")).unwrap();
+        // SAFETY: flock takes a descriptor that is open and touches no memory.
+        assert_eq!(unsafe { libc::flock(living.as_raw_fd(), libc::LOCK_EX) }, 0);
+        retain_within(&folder, Limits { count: 2, kib: u64::MAX, oldest_ms: 10 });
+        let mut left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(
+            left,
+            ["anr.anrscope", "last.anrscope", "living.anrscope", "notes.txt", "strange.anrscope"]
+        );
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

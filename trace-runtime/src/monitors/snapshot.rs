@@ -198,7 +198,10 @@ fn tell_signal() {
 pub(super) fn anr_answered(facts: Facts, answer: Answer) {
     let stack = stack_of(facts.since_ns, &answer);
     let dying = is_dying(&stack);
-    worker::append(SectionKind::AnrSnapshot, section(&facts, &answer, &stack, dying).into_bytes());
+    worker::append(
+        SectionKind::AnrSnapshot,
+        section(&facts, &answer, &stack, dying, clock::boottime()).into_bytes(),
+    );
     if answer.debugger || dying {
         return;
     }
@@ -258,8 +261,8 @@ fn tell_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
     }
 }
 
-/// The section; `docs/monitors.md` lists the keys.
-fn section(facts: &Facts, answer: &Answer, stack: &str, dying: bool) -> String {
+/// The section, complete at `now_ns`; `docs/monitors.md` lists the keys.
+fn section(facts: &Facts, answer: &Answer, stack: &str, dying: bool, now_ns: u64) -> String {
     let mut out = String::new();
     let mut line = |key: &str, value: &str| {
         for part in [key, "=", value, "\n"] {
@@ -281,6 +284,7 @@ fn section(facts: &Facts, answer: &Answer, stack: &str, dying: bool) -> String {
         }
     }
     line("at", &number(facts.at_ns));
+    line("took_ns", &number(now_ns.saturating_sub(facts.at_ns)));
     line("message_since", &number(facts.since_ns));
     if let Some(open) = facts.stage {
         line("stage", stage_name(open.stage));
@@ -414,8 +418,8 @@ mod tests {
             ..Answer::default()
         };
         assert_eq!(
-            section(&facts, &answer, "a.B.c(B.java:1)\n", false),
-            "detector=looper\nage_ns=5000000000\nfrozen_ns=0\ntimer_late=0\nat=9000000000\nmessage_since=4000000000\n\
+            section(&facts, &answer, "a.B.c(B.java:1)\n", false, 9_000_000_004),
+            "detector=looper\nage_ns=5000000000\nfrozen_ns=0\ntimer_late=0\nat=9000000000\ntook_ns=4\nmessage_since=4000000000\n\
              foreground=1\nscene=a.Page\nstate=BLOCKED\npriority=20\nnice=-10\ndalvik_kib=1\nnative_kib=2\nvm_kib=3\n\
              cgroup=0::/\ndebugger=0\ndying=0\n\na.B.c(B.java:1)\n\nMessage 0"
         );
@@ -425,7 +429,7 @@ mod tests {
         stages.stage(4_000_000_007, Stage::Traversal, true);
         facts.detector = Detector::Sigquit { certain: true };
         (facts.stage, facts.costs) = (stages.open(), stages.running(facts.at_ns));
-        let text = section(&facts, &answer, "", false);
+        let text = section(&facts, &answer, "", false, facts.at_ns);
         assert!(text.starts_with("detector=sigquit\nverdict=anr\nat=9000000000\n"), "{text}");
         let stage = "\nstage=TRAVERSAL\nstage_since=4000000007\nstage_estimated=1\n\
                      input_ns=7\nanimation_ns=0\ntraversal_ns=4999999993\n";

@@ -1,22 +1,18 @@
-//! The app's side: starts, pages, foreground, idle handlers, touch, options, and the life of an app.
+//! The app's side: starts, pages, foreground, idle handlers, touch, options, the guard against crash loops.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use trace_format::section::{SectionKind, key_values};
 use trace_format::{Event, Recording};
 use trace_runtime::monitors::options::{self, NumberOption};
 
-use crate::harness::{Case, Run, events, main_thread, open, recorded_issues, sections};
+use crate::harness::{Case, Run, events, main_thread, recorded_issues, sections};
 
-type Lines = BTreeMap<String, String>;
+pub(crate) type Lines = BTreeMap<String, String>;
 
 /// The sections `Startup`, in order.
-fn starts(recording: &Recording<Vec<u8>>) -> Vec<Lines> {
+pub(crate) fn starts(recording: &Recording<Vec<u8>>) -> Vec<Lines> {
     let lines = |payload: Vec<u8>| {
         let text = String::from_utf8(payload).unwrap();
         key_values(&text).map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -25,7 +21,7 @@ fn starts(recording: &Recording<Vec<u8>>) -> Vec<Lines> {
 }
 
 /// Kind, class without its package, grade.
-fn told(starts: &[Lines]) -> Vec<String> {
+pub(crate) fn told(starts: &[Lines]) -> Vec<String> {
     let class = |start: &Lines| start["activity"].rsplit('$').next().unwrap().to_owned();
     starts.iter().map(|start| [&start["kind"], &*class(start), &start["grade"]].join(" ")).collect()
 }
@@ -283,144 +279,6 @@ fn two_bad_starts_in_a_row_and_it_stays_disarmed_until_the_next_version() {
     }
     assert_eq!(printed(case("lives", "2").run_again()), "armed true\n");
     assert_eq!(printed(case("lives", "2").run_again()), "armed true\n");
-}
-
-/// The recordings in the folder that an app on Android would have them in.
-fn app_recordings(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder.join("no_backup/anrscope")).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "anrscope")).collect();
-    files.sort();
-    files
-}
-
-/// Waits until something is so, for half a minute at most.
-fn wait_for(what: &str, so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
-    while !so() {
-        assert!(Instant::now() < end, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// How often these bytes are in the file.
-fn count(file: &Path, part: &str) -> usize {
-    let bytes = std::fs::read(file).unwrap();
-    bytes.windows(part.len()).filter(|window| *window == part.as_bytes()).count()
-}
-
-/// The life of an app, in a folder of this name: three processes, one after the other. Gives the first one's pid, and the folder.
-fn live() -> (u32, PathBuf) {
-    let case = Case::new("AppLife").sdk(37).word("life");
-    let folder = case.folder();
-    let mut first = case.command().stdout(Stdio::piped()).spawn().unwrap();
-    let pid = first.id();
-    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
-    let hangs = lines.by_ref().map_while(Result::ok).any(|line| line == "hangs");
-    if !hangs {
-        let _ = first.kill();
-        panic!("{:?}", first.wait());
-    }
-    // HotSpot's own answer goes there, too.
-    let reader = std::thread::spawn(move || lines.map_while(Result::ok).count());
-    let file = app_recordings(&folder).remove(0);
-    signal(pid, libc::SIGQUIT);
-    wait_for("the snapshot of the SIGQUIT", || count(&file, "detector=sigquit\n") == 1);
-    wait_for("its verdict", || count(&file, "verdict=anr\n") >= 1);
-    wait_for("its report", || count(&file, "\"detail\":\"SIGNAL_ANR\"") == 1);
-    signal(pid, libc::SIGKILL);
-    first.wait().unwrap();
-    reader.join().unwrap();
-
-    let second = Case::new("AppLife").sdk(37).property("anrscope.name=com.example.app:push").word("push");
-    second.run_again();
-    let trace = folder.join("trace.txt");
-    let text = format!(
-        "----- pid {pid} at 2026-01-01 00:00:00 -----\nCmd line: com.example.app\n\nDALVIK THREADS (1):\n\
-         \"main\" prio=5 tid=1 Sleeping\n  | sysTid={pid} nice=-10\n  at java.lang.Thread.sleep(Native method)\n\n----- end {pid} -----\n"
-    );
-    std::fs::write(&trace, text).unwrap();
-    let next = Case::new("AppLife").sdk(37).word("next").word(&pid.to_string()).word(trace.to_str().unwrap());
-    next.run_again();
-    (pid, folder)
-}
-
-fn signal(pid: u32, signal: i32) {
-    // SAFETY: kill takes two numbers.
-    assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0);
-}
-
-#[test]
-fn the_life_of_an_app_is_in_one_recording_a_process() {
-    let (pid, folder) = live();
-    let files = app_recordings(&folder);
-    assert_eq!(files.len(), 3, "{files:?}");
-    let recording = |named: &str| {
-        let file = files.iter().find(|file| file.to_string_lossy().contains(named)).unwrap();
-        open(file)
-    };
-    let killed = recording(&format!("com.example.app-{pid}."));
-    assert_eq!(killed.header().process_name, "com.example.app");
-
-    // Starts: cold, its page, and hot after the app was away.
-    let kinds: Vec<_> = starts(&killed).iter().map(|start| start["kind"].clone()).collect();
-    assert_eq!(kinds, ["page", "cold", "hot"]);
-    // Each monitor has told.
-    let reports = recorded_issues(&killed);
-    let has = |detail: &str| reports.iter().filter(|issue| issue["detail"] == detail).count();
-    for detail in ["NORMAL", "LAG", "ANR", "SIGNAL_ANR", "LAG_IDLE_HANDLER", "LAG_TOUCH"] {
-        assert!(has(detail) > 0, "{detail}: {reports:?}");
-    }
-    let of_method = |detail: &str, id: u32| {
-        let stack = format!(",{id},1,");
-        reports.iter().any(|i| i["detail"] == detail && i["stack"].as_str().unwrap().contains(&stack))
-    };
-    assert!(of_method("NORMAL", 40) && of_method("ANR", 42), "{reports:?}");
-    let fps: Vec<_> = reports.iter().filter(|issue| issue["tag"] == "Trace_FPS").collect();
-    let dropped = |level: &str| -> u64 { fps.iter().map(|i| i["dropLevel"][level].as_u64().unwrap()).sum() };
-    assert!(dropped("DROPPED_FROZEN") >= 1 && dropped("DROPPED_BEST") >= 1, "{fps:?}");
-
-    // The frame that hangs: the stage that is open, by both detectors.
-    let snapshots: Vec<String> = sections(&killed, SectionKind::AnrSnapshot)
-        .into_iter()
-        .map(|s| String::from_utf8(s).unwrap())
-        .collect();
-    for detector in ["detector=looper\n", "detector=sigquit\n"] {
-        let hangs = |text: &&String| {
-            text.starts_with(detector) && text.contains("\nstage=TRAVERSAL\n") && text.contains("AppLife")
-        };
-        assert!(snapshots.iter().any(|text| hangs(&text)), "{detector} {snapshots:?}");
-    }
-    let verdicts = sections(&killed, SectionKind::Verdict);
-    assert!(verdicts.iter().any(|verdict| {
-        let verdict = String::from_utf8_lossy(verdict);
-        verdict.contains("verdict=anr\n") && verdict.contains("error-state-ours")
-    }));
-    assert!(!sections(&killed, SectionKind::StackSamples).is_empty());
-    // The method that hung has begun and not ended.
-    let of_main = events(&killed, main_thread(&killed));
-    assert!(
-        of_main.iter().any(|(_, e)| *e == Event::Enter(43))
-            && !of_main.iter().any(|(_, e)| *e == Event::Exit(43))
-    );
-
-    // What the system said of its death came with the next start, once.
-    let exits = sections(&killed, SectionKind::ExitInformation);
-    assert_eq!(exits.len(), 1);
-    let exit = String::from_utf8(exits[0].clone()).unwrap();
-    for line in [
-        "reason=anr",
-        "trace=ours",
-        "anr.getTimeoutMillis=5000",
-        "anr.getType=2",
-        "\"main\" prio=5 tid=1 Sleeping",
-    ] {
-        assert!(exit.lines().any(|own| own == line), "{line}: {exit}");
-    }
-    let push = recording("com.example.app_push-");
-    assert_eq!(push.header().process_name, "com.example.app:push");
-    assert_eq!(told(&starts(&push)), ["service  unknown"]);
-    assert!(sections(&push, SectionKind::ExitInformation).is_empty());
 }
 
 #[test]

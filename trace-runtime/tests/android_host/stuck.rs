@@ -11,13 +11,17 @@ use super::harness::{Case, Run, events, main_thread, recorded_issues, sections};
 /// Limits that are reached soon.
 const SOON: [&str; 3] = ["slow_ms=200", "lag_ms=300", "anr_ms=800"];
 
-/// Main hangs until `during` reports came, and then for `ms`; `after` more come when it goes on.
+/// Options of the table, and `-DKEY=VALUE` of the JVM's. Main hangs until `during` reports came, and then for `ms`; `after` more come when it goes on.
 fn stuck(how: &str, name: &str, (during, ms, after): (u32, u32, u32), options: &[&str]) -> Run {
     // What reflection needs on a JVM with modules.
     let case =
         Case::new("StuckLife").named(name).jvm("--add-opens=java.base/java.lang=ALL-UNNAMED").word(how);
     let case = [during, ms, after].iter().fold(case, |case, number| case.word(&number.to_string()));
-    let run = options.iter().fold(case, |case, option| case.word(option)).run();
+    let run = options.iter().fold(case, |case, option| match option.strip_prefix("-D") {
+        Some(property) => case.property(property),
+        None => case.word(option),
+    });
+    let run = run.run();
     assert!(run.printed.contains("all true\n"), "{}", run.printed);
     run
 }
@@ -115,6 +119,23 @@ fn item_18_a_message_that_hangs_is_a_lag_and_an_anr_and_was_slow() {
     let (begun, ended) = hung(&recording);
     let took_ms = (ended - begun) / 1_000_000;
     assert_eq!(slow["cost"].as_u64().unwrap(), took_ms, "the message's own length");
+}
+
+#[test]
+fn item_17_the_slice_is_whole_where_java_writes_the_methods_itself() {
+    let run = stuck(
+        "lock",
+        "coarse",
+        (0, 400, 1),
+        &["-Danrscope.clock=coarse", "slow_ms=200", "lag_ms=0", "anr_ms=0"],
+    );
+    let issues = run.issues();
+    let slow = only(&issues, "NORMAL");
+    let lines =
+        slow["stack"].as_str().unwrap().lines().map(|line| line.split(',').take(3).collect::<Vec<_>>());
+    assert_eq!(lines.collect::<Vec<_>>(), [["0", "1048574", "1"], ["1", "200", "1"], ["2", "201", "1"]]);
+    let (begun, ended) = hung(&run.recording());
+    assert_eq!(slow["cost"].as_u64().unwrap(), (ended - begun) / 1_000_000);
 }
 
 #[test]

@@ -11,7 +11,7 @@ public final class AppGround {
         AppScript.Home home = new AppScript.Home();
         AppScript.Detail detail = new AppScript.Detail();
         script.show(1, home);
-        script.then(1, () -> AppScript.await("foreground", () -> AppWatched.foreground));
+        script.then(1, () -> AppScript.await("foreground", () -> AppWatched.CHANGES.get() == 1 && Anrscope.isForeground()));
         script.leave(1, home).then(1, () -> script.thread.hostRestart(home)).show(1, detail);
         script.then(1, () -> System.out.println("changes " + AppWatched.CHANGES));
         script.then(1, () -> script.thread.hostPause(home)).then(1, () -> script.thread.hostStop(home));
@@ -19,7 +19,8 @@ public final class AppGround {
         script.then(1, () -> Anrscope.setScene(null));
         script.then(1, () -> Anrscope.set("background_ms", "1"));
         script.leave(1, detail);
-        script.then(1, () -> AppScript.await("background", () -> !AppWatched.foreground));
+        script.then(1, () -> AppScript.await("background", () -> !Anrscope.isForeground()));
+        script.then(1, () -> AppScript.await("told", () -> AppWatched.CHANGES.get() == 2));
         script.then(1, () -> System.out.println("changes " + AppWatched.CHANGES));
         script.run(20);
         System.out.println("focused " + AppWatched.focused);

@@ -123,7 +123,7 @@ public final class AppLife {
         script.then(400, () -> Vsync.rate(60));
         // At 60 Hz: 4, 11, 27 and 45 intervals.
         for (long jank : new long[] {70, 190, 450, 750}) {
-            script.then(50, () -> draw(home, 2, jank)).until("frames", () -> true).then(100, () -> {});
+            script.then(50, () -> draw(home, 2, jank)).then(100, () -> {});
         }
         script.then(50, () -> method(40, () -> SystemClock.sleep(300)));
         script.then(20, () -> method(41, () -> AppScript.await("LAG", () -> told("LAG"))));
@@ -146,8 +146,9 @@ public final class AppLife {
                     home.getWindow().getCallback().dispatchTouchEvent(event);
                     AppScript.await("touch", () -> told("LAG_TOUCH"));
                 });
-        script.leave(100, home);
-        script.then(300, () -> script.thread.hostRestart(home)).focus(30, home, true);
+        Anrscope.addObserver(new AppWatched());
+        script.leave(100, home).until("background", AppWatched.GONE::get);
+        script.then(10, () -> script.thread.hostRestart(home)).focus(30, home, true);
         // The frame that does not end: whoever started this process sends it SIGQUIT, and then SIGKILL.
         script.then(
                 200,

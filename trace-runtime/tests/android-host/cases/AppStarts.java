@@ -13,6 +13,8 @@ public final class AppStarts {
             ActivityThread.hostDenied = true;
         }
         AppScript script = new AppScript(true, () -> SystemClock.sleep(300));
+        // What the JVM takes in front of virtual time is no part of what is asked here.
+        Anrscope.install(script.app, new Config.Builder().goodColdMs(8_000).build());
         AppScript.Home home = new AppScript.Home(kind.equals("slow") ? 12_000 : kind.equals("away") ? 30_000 : 0);
         AppScript.Splash splash = new AppScript.Splash();
         Runnable nothing = () -> {};
@@ -45,7 +47,7 @@ public final class AppStarts {
                 AppScript.Home second = new AppScript.Home(1_500);
                 script.show(5_000, second).leave(3_000, second);
                 // The worker looks after the background's half second of real time, whatever virtual time says.
-                script.then(1_000, () -> AppScript.await("background", () -> !AppWatched.foreground));
+                script.then(1_000, () -> AppScript.await("background", () -> !Anrscope.isForeground()));
                 script.then(1, () -> script.thread.hostRestart(second)).focus(600, second, true);
                 break;
             default:

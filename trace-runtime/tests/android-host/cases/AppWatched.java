@@ -1,20 +1,24 @@
 package dev.anrscope;
 
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Counts what it is told. */
 final class AppWatched extends Observer {
-    static volatile boolean foreground;
     static volatile int created;
     static volatile int begun;
     static volatile String focused = "";
     static volatile int ended;
     static final AtomicInteger CHANGES = new AtomicInteger();
+    /** It was in the background. */
+    static final AtomicBoolean GONE = new AtomicBoolean();
 
     @Override
     public void onForeground(boolean now) {
-        foreground = now;
         CHANGES.incrementAndGet();
+        if (!now) {
+            GONE.set(true);
+        }
     }
 
     @Override

@@ -56,7 +56,7 @@ public final class Anrscope {
         }
     }
 
-    /** Whether something is being recorded. */
+    /** Whether the library is there and recording was started. */
     public static boolean isRecording() {
         try {
             return MethodBeat.isRecording();
@@ -119,6 +119,11 @@ public final class Anrscope {
         if (isRecording()) {
             Natives.setScene(scene);
         }
+    }
+
+    /** Whether the app is in the foreground; half a second after its last page was left it is not. */
+    public static boolean isForeground() {
+        return isRecording() && Natives.isForeground();
     }
 
     /** An instant of the app's own, on the calling thread's track. */

@@ -164,6 +164,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     /** A frame begins on main: it is counted later, where windows tell nothing. */
     void framed() {
+        LooperMonitor.look();
         if (Build.VERSION.SDK_INT < 24 && !willCount) {
             willCount = true;
             handler().sendEmptyMessageDelayed(COUNT, COUNT_AFTER_MS);
@@ -213,6 +214,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     @Override
     public boolean onPreDraw() {
         stage(TRAVERSAL, 0, true);
+        LooperMonitor.look();
         return true;
     }
 

@@ -29,6 +29,9 @@ final class Install implements Runnable {
     private boolean armed;
     private volatile boolean refused;
     private Thread running;
+    /** The provider is to be asked. */
+    private boolean again;
+    private boolean placed;
 
     private Install(Context context) {
         this.context = context;
@@ -95,9 +98,10 @@ final class Install implements Runnable {
         Monitors.start(context);
     }
 
-    /** The thread; if one runs it is on its way already, and asks the provider at its end. */
+    /** The thread; if one runs it asks the provider once more. */
     private synchronized void begin() {
-        if (refused || (running != null && running.isAlive())) {
+        again = true;
+        if (refused || running != null) {
             return;
         }
         running = new Thread(this, "anrscope-install");
@@ -105,17 +109,27 @@ final class Install implements Runnable {
         running.start();
     }
 
-    private boolean placed;
-
     @Override
     public void run() {
-        try {
-            if (placed || place()) {
-                ask();
+        while (isWanted()) {
+            try {
+                if (placed || place()) {
+                    ask();
+                }
+            } catch (Throwable fault) {
+                // Without a place it goes on in memory.
             }
-        } catch (Throwable fault) {
-            // Without a place it goes on in memory.
         }
+    }
+
+    /** Whether there is something to do; if not, the thread ends. */
+    private synchronized boolean isWanted() {
+        if (!again || refused) {
+            running = null;
+            return false;
+        }
+        again = false;
+        return true;
     }
 
     /** Everything that is done once. */

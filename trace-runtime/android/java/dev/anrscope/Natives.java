@@ -17,6 +17,8 @@ final class Natives {
 
     static native void setScene(String scene);
 
+    static native boolean isForeground();
+
     static native void mark(String name);
 
     static native void counter(String name, double value);

@@ -86,6 +86,7 @@ final class StartMonitor implements Handler.Callback {
         if (on) {
             try {
                 see(message);
+                LooperMonitor.look();
             } catch (Throwable fault) {
                 on = false;
             }
