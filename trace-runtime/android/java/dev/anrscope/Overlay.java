@@ -102,14 +102,16 @@ final class Overlay implements Handler.Callback {
     /** On the thread of frames. */
     @Override
     public boolean handleMessage(Message message) {
+        // One time for both: a look that is early by a millisecond changes nothing, and the next one would be 200 later.
+        long now = SystemClock.uptimeMillis();
         synchronized (this) {
             if (over) {
                 return true;
             }
-            handler.sendEmptyMessageDelayed(0, EVERY_MS);
+            handler.sendMessageAtTime(handler.obtainMessage(0), now + EVERY_MS);
         }
         int[] numbers = new int[NUMBERS];
-        String texts = next(SystemClock.uptimeMillis(), numbers);
+        String texts = next(now, numbers);
         if (texts != null) {
             panel.content = new Content(texts.split("\n"), numbers);
             panel.postInvalidate();
