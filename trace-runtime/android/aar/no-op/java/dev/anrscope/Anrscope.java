@@ -17,6 +17,11 @@ public final class Anrscope {
         return false;
     }
 
+    /** Not that anybody here knew. */
+    public static boolean isForeground() {
+        return false;
+    }
+
     /** Nothing. */
     public static void start(Tracer tracer) {}
 
