@@ -142,7 +142,7 @@ pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         if *application_end > 0 {
             parts.push(format!("application {}", took(*application_end)));
         }
-        if *first_draw > 0 {
+        if first_draw >= begin && *first_draw > 0 {
             parts.push(format!("first draw {}", took(*first_draw)));
         }
         if let Some(grade) = grade {

@@ -268,6 +268,8 @@ impl State {
         let first = matches!(kind, "cold" | "service" | "receiver" | "relaunch");
         let (application_end, splash_end) =
             if first { (self.application_end_ns, self.splash_end_ns) } else { (0, 0) };
+        // A page that comes back was drawn for the first time long before.
+        let drawn_ns = if drawn_ns >= begin_ns { drawn_ns } else { 0 };
         let mut lines = String::new();
         let mut line = |key: &str, value: &str| {
             for part in [key, "=", value, "\n"] {

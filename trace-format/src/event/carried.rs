@@ -1,0 +1,259 @@
+//! What the events carry.
+
+/// The stages of a frame, in the order in which Choreographer runs them
+/// (AOSP `Choreographer.java`, CALLBACK_INPUT to CALLBACK_COMMIT).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Stage {
+    /// INPUT callbacks.
+    Input = 0x10,
+    /// ANIMATION callbacks.
+    Animation = 0x11,
+    /// INSETS_ANIMATION callbacks (API 30).
+    InsetsAnimation = 0x12,
+    /// TRAVERSAL callbacks: measure, layout, draw.
+    Traversal = 0x13,
+    /// COMMIT callbacks (API 23).
+    Commit = 0x14,
+}
+
+impl Stage {
+    /// All stages in order.
+    pub const ALL: [Self; 5] =
+        [Self::Input, Self::Animation, Self::InsetsAnimation, Self::Traversal, Self::Commit];
+
+    pub(super) fn of_type(ty: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|stage| *stage as u8 == ty)
+    }
+}
+
+/// Why a thread waits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum WaitKind {
+    /// Entering a monitor that another thread holds.
+    Monitor = 1,
+    /// `Object.wait`.
+    ObjectWait = 2,
+    /// `LockSupport.park` and what is built on it.
+    Park = 3,
+    /// `Thread.sleep`.
+    Sleep = 4,
+    /// `Thread.join`.
+    Join = 5,
+    /// A blocking call: binder, file, socket.
+    Blocking = 6,
+}
+
+impl WaitKind {
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::Monitor, Self::ObjectWait, Self::Park, Self::Sleep, Self::Join, Self::Blocking];
+
+    /// The kind with this number, as `MethodBeat.wb` passes it.
+    #[must_use]
+    pub fn of_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u32 == number)
+    }
+}
+
+/// The id of a string in the recording's string table; 0 is "none".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct TextId(pub u32);
+
+/// The begin of a Looper message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Message {
+    /// The handler's class.
+    pub target: TextId,
+    /// The callback's class, if the message carries one.
+    pub callback: TextId,
+    /// `Message.what`.
+    pub what: i32,
+    /// Which handler: its identity hash code; 0 if unknown.
+    pub handler: u32,
+    /// When the message was due, 0 if unknown.
+    pub due: u64,
+}
+
+/// The begin of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Frame {
+    /// The vsync id (API 31), or a running number.
+    pub vsync: u64,
+    /// The vsync that the frame is for; 0 if unknown.
+    pub intended: u64,
+    /// The interval between two vsyncs in ns; 0 if unknown.
+    pub interval: u64,
+    /// When its stages begin is concluded from public callbacks, and not told by the Choreographer's own queues.
+    pub estimated: bool,
+}
+
+/// What a frame cost by the system's own count (`android.view.FrameMetrics`, API 24), ns. Comes after the frame, and from
+/// another thread; `intended` tells which one it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FrameMetrics {
+    /// The vsync that the frame was for (API 26), else 0.
+    pub intended: u64,
+    /// When the frame began (API 26), else 0.
+    pub vsync: u64,
+    /// UNKNOWN_DELAY_DURATION: main was busy with something else.
+    pub delay: u64,
+    /// INPUT_HANDLING_DURATION.
+    pub input: u64,
+    /// ANIMATION_DURATION.
+    pub animation: u64,
+    /// LAYOUT_MEASURE_DURATION.
+    pub layout: u64,
+    /// DRAW_DURATION.
+    pub draw: u64,
+    /// SYNC_DURATION.
+    pub sync: u64,
+    /// COMMAND_ISSUE_DURATION.
+    pub command: u64,
+    /// SWAP_BUFFERS_DURATION.
+    pub swap: u64,
+    /// TOTAL_DURATION.
+    pub total: u64,
+    /// GPU_DURATION (API 31), else 0.
+    pub gpu: u64,
+    /// DEADLINE (API 31): how long the frame was allowed to take; else 0.
+    pub deadline: u64,
+}
+
+/// The input events that a frame handled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct InputEvents {
+    /// The intended vsync of the frame.
+    pub intended: u64,
+    /// Time of the oldest event.
+    pub oldest: u64,
+    /// Time of the newest.
+    pub newest: u64,
+}
+
+/// The begin of a wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// What is waited for.
+    pub kind: WaitKind,
+    /// Thread uid of the lock's holder; 0 if unknown.
+    pub owner: u32,
+    /// Identity of the lock, unique enough in one process; 0 if none.
+    pub lock: u64,
+    /// Class of the lock, or name of the blocking call.
+    pub class: TextId,
+}
+
+/// The three clocks, read together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Clocks {
+    /// CLOCK_BOOTTIME, ns.
+    pub boottime: u64,
+    /// CLOCK_MONOTONIC, ns.
+    pub monotonic: u64,
+    /// CLOCK_REALTIME, ns since 1970.
+    pub realtime: u64,
+}
+
+/// Where a sensed SIGQUIT went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Forward {
+    /// By `tgkill` to ART's Signal Catcher.
+    Catcher = 1,
+    /// To the handler that was there before ours.
+    OlderHandler = 2,
+    /// Nowhere: the attempt failed.
+    Failed = 3,
+    /// Nobody: it was seen without being taken (passive mode).
+    Passive = 4,
+}
+
+impl Forward {
+    pub(super) const ALL: [Self; 4] = [Self::Catcher, Self::OlderHandler, Self::Failed, Self::Passive];
+}
+
+/// A SIGQUIT and what main was doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sigquit {
+    /// When our handler ran.
+    pub sensed: u64,
+    /// `siginfo_t.si_code`.
+    pub si_code: i32,
+    /// `siginfo_t.si_pid`.
+    pub si_pid: u32,
+    /// `siginfo_t.si_uid`.
+    pub si_uid: u32,
+    /// Where it went.
+    pub forward: Forward,
+    /// Begin of the message that main was in; 0 if none was open or none is recorded.
+    pub stuck_since: u64,
+}
+
+/// The looper timer's finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stall {
+    /// Begin of the message that main is in.
+    pub stuck_since: u64,
+}
+
+/// What was changed while recording ran.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Change {
+    /// Nothing is recorded from here on, until [`Change::Resumed`].
+    Paused = 1,
+    /// Recording goes on.
+    Resumed = 2,
+    /// Every event reads the clock from here on.
+    Precise = 3,
+    /// Methods have coarse time from here on.
+    Coarse = 4,
+    /// A method is not recorded from here on: it was asked for.
+    MethodOff = 5,
+    /// The method is recorded again.
+    MethodOn = 6,
+    /// A method is not recorded from here on: it was too frequent and too short.
+    OverBudget = 7,
+}
+
+impl Change {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Paused,
+        Self::Resumed,
+        Self::Precise,
+        Self::Coarse,
+        Self::MethodOff,
+        Self::MethodOn,
+        Self::OverBudget,
+    ];
+}
+
+/// Recording was changed while it ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Control {
+    /// What.
+    pub change: Change,
+    /// The method, or 0.
+    pub method: u32,
+    /// Its events a second with [`Change::OverBudget`], else 0.
+    pub rate: u64,
+}
+
+/// What a thread has used of the processor since it started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// The thread.
+    pub tid: u32,
+    /// Its state as a letter (man 5 proc_pid_stat: R running, S sleeping, D in uninterruptible sleep...).
+    pub state: u8,
+    /// Time on a processor, ns.
+    pub ran: u64,
+    /// Time runnable and not running, ns.
+    pub waited: u64,
+    /// Times that it gave the processor up.
+    pub voluntary: u32,
+    /// Times that it was taken away.
+    pub involuntary: u32,
+}
