@@ -9,6 +9,8 @@ mod frames;
 mod harness;
 #[path = "android_host/life.rs"]
 mod life;
+#[path = "android_host/lifetime.rs"]
+mod lifetime;
 #[path = "android_host/looper.rs"]
 mod looper;
 #[path = "android_host/stuck.rs"]

@@ -16,6 +16,7 @@ mod folder;
 #[allow(dead_code, reason = "the other test binary uses more of it")]
 mod java;
 mod kills;
+mod life;
 #[path = "../cli/program.rs"]
 #[allow(dead_code, reason = "the other test binary uses more of it")]
 mod program;

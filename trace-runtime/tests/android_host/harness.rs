@@ -14,6 +14,7 @@ pub(crate) struct Case {
     properties: Vec<String>,
     words: Vec<String>,
     status: Option<i32>,
+    library: Option<PathBuf>,
 }
 
 /// What a run left behind.
@@ -26,7 +27,14 @@ pub(crate) struct Run {
 
 impl Case {
     pub(crate) fn new(class: &'static str) -> Self {
-        Case { class, name: class.to_owned(), properties: Vec::new(), words: Vec::new(), status: Some(0) }
+        Case {
+            class,
+            name: class.to_owned(),
+            properties: Vec::new(),
+            words: Vec::new(),
+            status: Some(0),
+            library: None,
+        }
     }
 
     /// Another folder than the class's name, for a class that several tests run: they run at once.
@@ -57,6 +65,13 @@ impl Case {
         self
     }
 
+    /// Another library than the example beside the test's own binary.
+    #[allow(dead_code)]
+    pub(crate) fn library(mut self, library: &Path) -> Self {
+        self.library = Some(library.to_owned());
+        self
+    }
+
     /// The program is killed or killed itself: its exit status is not looked at.
     #[allow(dead_code)]
     pub(crate) fn dies(mut self) -> Self {
@@ -81,8 +96,9 @@ impl Case {
     pub(crate) fn command_again(&self) -> Command {
         // Test binaries lie in deps, examples beside that.
         let own = std::env::current_exe().unwrap();
-        let library = own.parent().and_then(Path::parent).unwrap().join("examples/liblibrary.so");
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let beside = || own.parent().and_then(Path::parent).unwrap().join("examples/liblibrary.so");
+        let library = self.library.clone().unwrap_or_else(beside);
+        let here = here();
         let path = std::env::join_paths([classes().to_owned(), here.join("java/classes")]).unwrap();
         let mut command = Command::new("java");
         // Small and quick to start: several run at once.
@@ -187,6 +203,11 @@ pub(crate) fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u6
         .collect()
 }
 
+/// This crate's folder; the program's tests use this file as well.
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace-runtime")
+}
+
 fn base() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("android-host")
 }
@@ -195,7 +216,7 @@ fn base() -> PathBuf {
 fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
     CLASSES.get_or_init(|| {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let here = here();
         let mut sources = Vec::new();
         for folder in ["tests/android-host", "android/java"] {
             collect(&here.join(folder), &mut sources);

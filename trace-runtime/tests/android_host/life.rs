@@ -1,84 +1,15 @@
 //! The life of an app: three processes, and a recording of each.
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
 use trace_format::Event;
 use trace_format::section::SectionKind;
 
 use crate::app::{starts, told};
 use crate::harness::{Case, events, main_thread, open, recorded_issues, sections};
-
-/// The recordings in the folder that an app on Android would have them in.
-fn app_recordings(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder.join("no_backup/anrscope")).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "anrscope")).collect();
-    files.sort();
-    files
-}
-
-/// Waits until something is so, for half a minute at most.
-fn wait_for(what: &str, so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
-    while !so() {
-        assert!(Instant::now() < end, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// How often these bytes are in the file.
-fn count(file: &Path, part: &str) -> usize {
-    let bytes = std::fs::read(file).unwrap();
-    bytes.windows(part.len()).filter(|window| *window == part.as_bytes()).count()
-}
-
-/// The life of an app, in a folder of this name: three processes, one after the other. Gives the first one's pid, and the folder.
-fn live() -> (u32, PathBuf) {
-    let case = Case::new("AppLife").sdk(37).word("life");
-    let folder = case.folder();
-    let mut first = case.command().stdout(Stdio::piped()).spawn().unwrap();
-    let pid = first.id();
-    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
-    let hangs = lines.by_ref().map_while(Result::ok).any(|line| line == "hangs");
-    if !hangs {
-        let _ = first.kill();
-        panic!("{:?}", first.wait());
-    }
-    // HotSpot's own answer goes there, too.
-    let reader = std::thread::spawn(move || lines.map_while(Result::ok).count());
-    let file = app_recordings(&folder).remove(0);
-    signal(pid, libc::SIGQUIT);
-    wait_for("the snapshot of the SIGQUIT", || count(&file, "detector=sigquit\n") == 1);
-    wait_for("its verdict", || count(&file, "error-state-ours") >= 1);
-    wait_for("its report", || count(&file, "\"detail\":\"SIGNAL_ANR\"") == 1);
-    signal(pid, libc::SIGKILL);
-    first.wait().unwrap();
-    reader.join().unwrap();
-
-    let second = Case::new("AppLife").sdk(37).property("anrscope.name=com.example.app:push").word("push");
-    second.run_again();
-    let trace = folder.join("trace.txt");
-    let text = format!(
-        "----- pid {pid} at 2026-01-01 00:00:00 -----\nCmd line: com.example.app\n\nDALVIK THREADS (1):\n\
-         \"main\" prio=5 tid=1 Sleeping\n  | sysTid={pid} nice=-10\n  at java.lang.Thread.sleep(Native method)\n\n----- end {pid} -----\n"
-    );
-    std::fs::write(&trace, text).unwrap();
-    let next = Case::new("AppLife").sdk(37).word("next").word(&pid.to_string()).word(trace.to_str().unwrap());
-    next.run_again();
-    (pid, folder)
-}
-
-fn signal(pid: u32, signal: i32) {
-    // SAFETY: kill takes two numbers.
-    assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0);
-}
+use crate::lifetime::{app_recordings, live};
 
 #[test]
 fn the_life_of_an_app_is_in_one_recording_a_process() {
-    let (pid, folder) = live();
+    let (pid, folder) = live(|| Case::new("AppLife"));
     let files = app_recordings(&folder);
     assert_eq!(files.len(), 3, "{files:?}");
     let recording = |named: &str| {
