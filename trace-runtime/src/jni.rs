@@ -92,7 +92,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_text(
     _: JClass<'_>,
     text: JString<'_>,
 ) -> jint {
-    disarm_on_panic(|| string(&env, &text).map_or(0, |text| crate::text(&text).0 as jint)).unwrap_or(0)
+    text_id(&env, &text)
 }
 
 /// Something about the recorder itself.
@@ -102,8 +102,18 @@ extern "system" fn Java_dev_anrscope_MethodBeat_notice(
     _: JClass<'_>,
     text: JString<'_>,
 ) {
+    tell(&env, &text);
+}
+
+/// The id of a Java string in the recording, 0 for none.
+pub(crate) fn text_id(env: &EnvUnowned<'_>, text: &JString<'_>) -> jint {
+    disarm_on_panic(|| string(env, text).map_or(0, |text| crate::text(&text).0 as jint)).unwrap_or(0)
+}
+
+/// Writes a Java string as a notice.
+pub(crate) fn tell(env: &EnvUnowned<'_>, text: &JString<'_>) {
     disarm_on_panic(|| {
-        if let Some(text) = string(&env, &text) {
+        if let Some(text) = string(env, text) {
             crate::notice(&text);
         }
     });

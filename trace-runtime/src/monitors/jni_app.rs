@@ -12,7 +12,7 @@ use super::exit_info::{self, Exit};
 use super::lifecycle::{self, Step};
 use super::{crash_loop, device, ground, idle, messages, options, retention, starts, touch, tuning};
 use crate::guard::disarm_on_panic;
-use crate::jni::{java_string, string};
+use crate::jni::{java_string, string, text_id};
 use crate::recorder::Recorder;
 
 /// An identity hash code.
@@ -257,7 +257,7 @@ extern "system" fn Java_dev_anrscope_IdleMonitor_name(
     _: JClass<'_>,
     class: JString<'_>,
 ) -> jint {
-    disarm_on_panic(|| string(&env, &class).map_or(0, |class| crate::text(&class).0 as jint)).unwrap_or(0)
+    text_id(&env, &class)
 }
 
 /// An idle handler begins.

@@ -8,7 +8,7 @@ use trace_rules::looper::{Bound, Lines, Tag};
 
 use super::{frames, messages};
 use crate::guard::disarm_on_panic;
-use crate::jni::{java_string, string};
+use crate::jni::{java_string, tell, text_id};
 use crate::{clock, looper};
 
 /// Messages are reported from now on.
@@ -79,7 +79,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_text(
     _: JClass<'_>,
     text: JString<'_>,
 ) -> jint {
-    disarm_on_panic(|| string(&env, &text).map_or(0, |text| crate::text(&text).0 as jint)).unwrap_or(0)
+    text_id(&env, &text)
 }
 
 /// Something about the monitor itself.
@@ -89,11 +89,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_notice(
     _: JClass<'_>,
     text: JString<'_>,
 ) {
-    disarm_on_panic(|| {
-        if let Some(text) = string(&env, &text) {
-            crate::notice(&text);
-        }
-    });
+    tell(&env, &text);
 }
 
 /// The last `count` messages and the open ones, a line each.

@@ -1,0 +1,124 @@
+//! Every row of whole traces, a large one and random ones, and of parts of them.
+
+use super::*;
+
+#[test]
+fn every_row_of_a_large_trace_is_the_models() {
+    let mut b = RecordingBuilder::new(7, "large").start(common::clocks(10 * S));
+    let (target, callback) = (b.text("android.os.Handler"), b.text("com.example.Task"));
+    let bytes = b.main("main", |t| {
+        for i in 0..40_000 {
+            let at = 10 * S + i * 50_000;
+            let id = 1 + (i % 700) as u32;
+            let message = Message { target, callback, what: i as i32 % 9, due: at - 9, ..Message::default() };
+            t.event(at, Event::MessageBegin(message))
+                .enter(at, id)
+                .enter(at + 100, id + 1)
+                .exit(at + 900, id + 1)
+                .exit(at + 4_000, id)
+                .event(at + 4_000, Event::MessageEnd);
+        }
+    });
+    let bytes = bytes.build();
+    for options in &FORMS {
+        let file = same_as_model(&bytes, options);
+        let sums = "select count() n, max(depth) depth from slice";
+        let rows = engine::rows(&file.0, sums);
+        assert_eq!((&rows[0]["n"], &rows[0]["depth"]), (&120_000.into(), &2.into()));
+    }
+}
+
+/// Numbers that look random and are always the same.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// Threads that do whatever they like, with begins without ends and ends without begins.
+fn restless(seed: u64) -> Vec<u8> {
+    let mut dice = Dice(seed);
+    let mut b = RecordingBuilder::new(900 + seed as u32, "restless").start(common::clocks(50 * S));
+    let texts = [b.text("a \"quoted\" one"), b.text("com.example.Übung"), b.text("tab\tand \u{1F600}")];
+    for thread in 0..3 {
+        let fill = |t: &mut ThreadBuilder| {
+            let mut now = 50 * S + 1;
+            for _ in 0..400 {
+                now += 1 + dice.below(2_000_000);
+                let text = texts[dice.below(3) as usize];
+                let id = 1 + dice.below(6) as u32;
+                let message = Message {
+                    target: text,
+                    callback: text,
+                    what: 5,
+                    due: now - dice.below(300 * MS),
+                    ..Message::default()
+                };
+                let (intended, interval) = (now - dice.below(60 * MS), 16_666_667);
+                let frame = Frame { vsync: dice.below(9), intended, interval, estimated: id == 3 };
+                let stage = Stage::ALL[dice.below(5) as usize];
+                t.event(
+                    now,
+                    match dice.below(16) {
+                        0..=4 => Event::Enter(id),
+                        5..=8 => Event::Exit(id),
+                        9 => Event::MessageBegin(message),
+                        10 => Event::MessageEnd,
+                        11 => Event::FrameBegin(frame),
+                        12 => Event::FrameEnd,
+                        13 => Event::StageBegin(stage),
+                        14 => Event::StageEnd(stage),
+                        _ => Event::Mark(text),
+                    },
+                );
+            }
+            // What is open has a length: without one JSON loses the depth.
+            t.event(now + MS, Event::Mark(texts[0]));
+        };
+        let name = format!("thread {thread}");
+        b = if thread == 0 { b.main("main", fill) } else { b.thread(&name, 7000 + thread, fill) };
+    }
+    b.build()
+}
+
+#[test]
+fn every_row_of_ten_small_traces_is_the_models() {
+    let mut recordings = vec![stalled().build(), app().build()];
+    recordings.extend((0..8).map(restless));
+    let sorted = ExportOptions { sorted: true, ..ExportOptions::new(Format::ChromeJson, 0) };
+    let joinable = ExportOptions { merge_safe: true, ..ExportOptions::default() };
+    for bytes in &recordings {
+        for options in FORMS.iter().chain([&sorted, &joinable]) {
+            same_as_model(bytes, options);
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_trace_is_the_models_part() {
+    let part = |from, to, min_duration, threads: &[&str]| {
+        let threads = threads.iter().map(|t| (*t).to_owned()).collect();
+        Selection { from, to, min_duration, threads }
+    };
+    let parts = [
+        part(Some(3 * S), Some(7 * S), 0, &[]),
+        part(None, None, 5 * MS, &["main"]),
+        part(Some(100 * MS), Some(500 * MS), MS, &["4250", "thread 1"]),
+    ];
+    for bytes in [app().build(), stalled().build(), restless(99)] {
+        let whole = export_to_file(&bytes, &FORMS[0]).1.counts;
+        for selection in &parts {
+            for form in &FORMS {
+                let options = ExportOptions { selection: selection.clone(), ..form.clone() };
+                same_as_model(&bytes, &options);
+            }
+            let counts = collect_part(&bytes, &map(), selection).1;
+            assert!(counts.slices < whole.slices, "{selection:?}");
+            let threads_only = selection.threads.is_empty();
+            assert!(!threads_only || counts.slices + counts.filtered == whole.slices, "{counts:?}");
+        }
+    }
+}
