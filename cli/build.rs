@@ -3,6 +3,9 @@
 //! Cargo builds a cdylib that is a dependency, but does not tell where, and `cargo install` would leave
 //! it behind. So a second cargo builds it, in a target folder of its own: the outer one's is locked.
 //! The folder is shared by all profiles, and the library is always optimised and stripped.
+//!
+//! A JVM loads the library, not the program: a static program (musl) carries one for glibc, which
+//! `ANRSCOPE_RUNTIME_LIBRARY` names (`scripts/release` builds it first).
 
 use std::env;
 use std::ffi::OsString;
@@ -12,6 +15,9 @@ use std::process::Command;
 
 /// What the library is made of, by folder of the workspace.
 const PARTS: [&str; 4] = ["trace-runtime", "native-signal", "trace-rules", "trace-format"];
+
+/// The variable that names a library that is there already.
+const READY: &str = "ANRSCOPE_RUNTIME_LIBRARY";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -28,10 +34,24 @@ fn main() {
     println!("cargo:rerun-if-changed={}", workspace.join("Cargo.lock").display());
 
     let out = path("OUT_DIR");
+    println!("cargo:rerun-if-env-changed={READY}");
+    if let Some(library) = env::var_os(READY).filter(|path| !path.is_empty()) {
+        println!("cargo:rerun-if-changed={}", Path::new(&library).display());
+        copy(Path::new(&library), &out);
+        return;
+    }
+    assert!(
+        env::var("CARGO_CFG_TARGET_ENV").as_deref() != Ok("musl"),
+        "a static program carries a library for the JVMs of glibc: build it with scripts/release, or name one in {READY}"
+    );
     // <target>/<profile>/build/cli-<hash>/out
     let target_dir = out.ancestors().nth(4).unwrap_or(&out).join("embedded-runtime");
     let library = build(&workspace, &target_dir);
-    fs::copy(&library, out.join("libanrscope.so"))
+    copy(&library, &out);
+}
+
+fn copy(library: &Path, out: &Path) {
+    fs::copy(library, out.join("libanrscope.so"))
         .unwrap_or_else(|e| panic!("cannot copy {}: {e}", library.display()));
 }
 

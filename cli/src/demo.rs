@@ -17,6 +17,9 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Args;
 
+use crate::cleanup;
+use crate::output;
+
 /// Make an app hang, as an ANR does, and turn what it recorded into a trace.
 ///
 /// Starts a process whose main thread runs a Looper with messages and 60 Hz frames, beside three
@@ -42,6 +45,9 @@ pub(crate) struct Options {
     /// How long main hangs before the kill, in seconds; 0 for no hang. SIGQUIT comes at 5 s
     #[arg(long, value_name = "SECONDS", default_value_t = 8.0, value_parser = seconds)]
     stall: f64,
+    /// Write the files, and say nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -92,29 +98,30 @@ impl Files {
 
 /// Runs the demo.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+    cleanup::on_interrupts().context("cannot catch interrupts")?;
     std::fs::create_dir_all(&options.out)
         .with_context(|| format!("cannot make the folder {}", options.out.display()))?;
     let files = Files::in_folder(&options.out);
     files.remove()?;
-    let result = record(&options, &files).and_then(|()| show::write(&files));
+    // Half a demo explains nothing.
+    files.all().into_iter().for_each(cleanup::add);
+    let result = record(&options, &files).and_then(|()| show::write(&files, options.quiet));
     if result.is_err() {
-        // Half a demo explains nothing.
         let _ = files.remove();
     }
+    files.all().into_iter().for_each(cleanup::forget);
     result.map(|()| ExitCode::SUCCESS)
 }
 
 fn record(options: &Options, files: &Files) -> anyhow::Result<()> {
     let lines = methods::map_lines();
-    std::fs::write(&files.method_map, format!("{}\n", lines.join("\n")))
-        .with_context(|| format!("cannot write {}", files.method_map.display()))?;
+    output::write(&files.method_map, format!("{}\n", lines.join("\n")).as_bytes())?;
     let map_id = trace_format::MapId::of_lines(lines.iter().map(String::as_str));
     #[cfg(target_os = "linux")]
-    return hang::record(options.stall, map_id, files);
+    return hang::record(options.stall, options.quiet, map_id, files);
     #[cfg(not(target_os = "linux"))]
     {
         eprintln!("This system cannot run the recorder: the hang in this recording is made up.");
-        std::fs::write(&files.recording, synthetic::recording(options.stall, map_id))
-            .with_context(|| format!("cannot write {}", files.recording.display()))
+        output::write(&files.recording, &synthetic::recording(options.stall, map_id))
     }
 }

@@ -8,6 +8,7 @@ use anyhow::bail;
 use exporter::diff::{ALPHA, Row, Tallies, compare};
 use serde_json::json;
 
+use crate::progress::{Estimate, Progress};
 use crate::recordings::{Recordings, files_of};
 
 /// Compare two builds: what became slower on the main thread, by method and by message
@@ -105,12 +106,17 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
 /// One recording at a time: memory grows with the names, not with the set.
 fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<Tallies> {
     let mut tallies = Tallies::default();
-    let mut stderr = io::stderr().lock();
-    for file in files_of(path)? {
-        let recordings = Recordings::open(std::slice::from_ref(&file), map, None)?;
+    let (progress, estimate) = (Progress::new(true), Estimate::new());
+    let files = files_of(path)?;
+    for (number, file) in files.iter().enumerate() {
+        progress.show(|| {
+            let left = estimate.left(number as u64, files.len() as u64);
+            format!("{}: {number} of {} recordings{left}", path.display(), files.len())
+        });
+        let recordings = Recordings::open(std::slice::from_ref(file), map, None)?;
         for input in recordings.inputs() {
             for warning in tallies.add(input.file, input.recording, input.map)? {
-                writeln!(stderr, "warning: {warning}")?;
+                crate::terminal::warn(warning)?;
             }
         }
     }
@@ -129,8 +135,10 @@ fn write_table(
 ) -> io::Result<()> {
     writeln!(
         out,
-        "{} recordings before, {} after; main thread, medians in ms\n",
-        recordings[0], recordings[1]
+        "{} recording{} before, {} after; main thread, medians in ms\n",
+        recordings[0],
+        if recordings[0] == 1 { "" } else { "s" },
+        recordings[1]
     )?;
     writeln!(
         out,

@@ -74,7 +74,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     for file in &options.files {
         let mut dump = read(file)?;
         for warning in &dump.warnings {
-            writeln!(stderr, "warning: {}: {warning}", file.display())?;
+            writeln!(stderr, "warning: {}: {}", file.display(), crate::terminal::plain(warning))?;
         }
         if let Some(mapping) = &mapping {
             match dump.r8_map_id().filter(|id| mapping.is_of(id) == Some(false)).map(str::to_owned) {

@@ -1,6 +1,7 @@
 //! `anrscope export`: recordings in, a trace for a viewer out.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use serde_json::json;
 
 use crate::cleanup;
 use crate::output::Output;
+use crate::progress::{Estimate, Progress};
 use crate::recordings::Recordings;
 
 /// Write recordings as a trace that ui.perfetto.dev and chrome://tracing open
@@ -83,9 +85,15 @@ pub(crate) struct Options {
     /// Number tracks so that the trace can be joined with others, byte by byte or by anrscope merge; it is a bit larger
     #[arg(long)]
     merge_safe: bool,
+    /// The oldest Perfetto that shall open it without complaint; from 53 on, states of a thread dump have their stacks with them
+    #[arg(long, value_name = "VERSION", default_value_t = 52)]
+    min_perfetto: u32,
     /// Sort the events of a JSON trace by time, for programs that cannot; what does not fit into memory waits on disk
     #[arg(long)]
     sorted: bool,
+    /// Say nothing but errors and warnings
+    #[arg(long, short)]
+    quiet: bool,
     /// Print what was written as JSON to stdout
     #[arg(long)]
     json: bool,
@@ -117,13 +125,14 @@ pub(crate) struct Settings {
     stdlib_anr: bool,
     merge_safe: bool,
     sorted: bool,
+    min_perfetto: u32,
     selection: Selection,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let selection = Selection::default();
-        Self { level: 6, stdlib_anr: true, merge_safe: false, sorted: false, selection }
+        Self { level: 6, stdlib_anr: true, merge_safe: false, sorted: false, min_perfetto: 52, selection }
     }
 }
 
@@ -143,18 +152,21 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         stdlib_anr: !options.no_stdlib_anr,
         merge_safe: options.merge_safe,
         sorted: options.sorted,
+        min_perfetto: options.min_perfetto,
         selection,
     };
-    let summary = write(&recordings, settings, &options.out)?;
+    let progress = Progress::new(!options.quiet);
+    let summary = write_watched(&recordings, settings, &options.out, &progress)?;
+    drop(progress);
     let mut stderr = io::stderr().lock();
     for warning in &summary.warnings {
-        writeln!(stderr, "warning: {warning}")?;
+        crate::terminal::warn(warning)?;
     }
     if options.json {
         let mut stdout = io::stdout().lock();
         writeln!(stdout, "{:#}", to_json(&summary))?;
         stdout.flush()?;
-    } else {
+    } else if !options.quiet {
         writeln!(stderr, "{} -> {}", in_words(&summary), options.out.display())?;
     }
     Ok(ExitCode::SUCCESS)
@@ -169,6 +181,16 @@ pub(crate) fn write(
     settings: Settings,
     out: &Path,
 ) -> anyhow::Result<ExportSummary> {
+    write_watched(recordings, settings, out, &Progress::new(false))
+}
+
+/// The same, with a line of progress.
+fn write_watched(
+    recordings: &Recordings,
+    settings: Settings,
+    out: &Path,
+    progress: &Progress,
+) -> anyhow::Result<ExportSummary> {
     let inputs = recordings.inputs();
     let form = Form::of(out).unwrap_or(Form::Perfetto);
     let options = ExportOptions {
@@ -177,9 +199,11 @@ pub(crate) fn write(
         stdlib_anr: settings.stdlib_anr,
         merge_safe: settings.merge_safe,
         sorted: settings.sorted,
+        min_perfetto: settings.min_perfetto,
         selection: settings.selection,
     };
     let output = Output::create(out)?;
+    let watched = Watched { out: output.file(), written: 0, estimate: Estimate::new(), recordings, progress };
     let cannot_write = || format!("cannot write {}: choose another output", out.display());
     let failed = |error: ExportError| match error {
         ExportError::Write(source) => anyhow::Error::new(source).context(cannot_write()),
@@ -187,15 +211,45 @@ pub(crate) fn write(
     };
     let mut summary;
     if form == Form::JsonGz {
-        let mut file = GzEncoder::new(output.file(), Compression::new(options.level));
+        let mut file = GzEncoder::new(watched, Compression::new(options.level));
         summary = export(&inputs, &options, &mut file).map_err(failed)?;
         file.finish().with_context(cannot_write)?;
         summary.bytes = output.file().metadata().with_context(cannot_write)?.len();
     } else {
-        summary = export(&inputs, &options, output.file()).map_err(failed)?;
+        summary = export(&inputs, &options, watched).map_err(failed)?;
     }
     output.commit()?;
     Ok(summary)
+}
+
+/// An output that says how far it is.
+struct Watched<'a> {
+    out: &'a File,
+    written: u64,
+    estimate: Estimate,
+    recordings: &'a Recordings,
+    progress: &'a Progress,
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.out.write(bytes)?;
+        self.written += count as u64;
+        self.progress.show(|| {
+            let (read, total) = self.recordings.read_so_far();
+            let left = self.estimate.left(read, total);
+            format!(
+                "{} % read, {} KiB written{left}",
+                (read * 100 / total.max(1)).min(99),
+                self.written >> 10
+            )
+        });
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// What is in a trace, as a phrase.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
 use instrumenter::{Catalogue, Compat, Exits, Input, MapPaths, Skip, Summary, instrument, outputs_in};
@@ -132,6 +133,9 @@ pub(crate) struct Options {
     /// Print what was done to the methods of this class, and why
     #[arg(long, value_name = "CLASS")]
     explain: Option<String>,
+    /// Say nothing but errors and warnings
+    #[arg(long, short)]
+    quiet: bool,
     /// Print what was done as JSON to stdout
     #[arg(long)]
     json: bool,
@@ -158,14 +162,21 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         cleanup::sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     }
     let settings = settings(&options)?;
-    let progress = Progress::new(!options.json);
+    let progress = Progress::new(!options.json && !options.quiet);
+    let (reading, writing) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let count = inputs.len();
     let summary = instrument(&inputs, &maps, &settings, &|step| {
+        let nth = match step {
+            instrumenter::Progress::Reading(_) => reading.fetch_add(1, Ordering::Relaxed) + 1,
+            instrumenter::Progress::Writing(_) => writing.fetch_add(1, Ordering::Relaxed) + 1,
+            _ => 0,
+        };
         progress.show(|| match step {
-            instrumenter::Progress::Reading(path) => format!("reading {}", path.display()),
+            instrumenter::Progress::Reading(path) => format!("{nth} of {count}: reading {}", path.display()),
             instrumenter::Progress::Numbered { classes, methods } => {
                 format!("{classes} classes, {methods} methods")
             }
-            instrumenter::Progress::Writing(path) => format!("writing {}", path.display()),
+            instrumenter::Progress::Writing(path) => format!("{nth} of {count}: writing {}", path.display()),
             _ => String::new(),
         });
     });
@@ -176,7 +187,10 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         writeln!(stdout, "{:#}", to_json(&summary, &inputs, &maps))?;
         stdout.flush()?;
     } else {
-        io::stderr().lock().write_all(to_text(&summary, &maps).as_bytes())?;
+        let text = to_text(&summary, &maps);
+        let told = |line: &&str| !options.quiet || line.starts_with("warning: ");
+        let lines: String = text.split_inclusive('\n').filter(told).collect();
+        io::stderr().lock().write_all(lines.as_bytes())?;
         if let Some(class) = &options.explain {
             io::stdout().lock().write_all(explained::to_text(class, &summary.explained).as_bytes())?;
         }
@@ -304,7 +318,8 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
         text.push_str(&format!("warning: left as it is: {}: {}\n", name_of(skip), skip.reason));
     }
     more(&mut text, summary.skipped.len(), "left as they are");
-    text
+    // Names of classes and entries are the jar's.
+    crate::terminal::plain(text)
 }
 
 /// `, 5 excluded`, or nothing for 0.

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod cleanup;
+mod completions;
 mod demo;
 mod device;
 mod diff;
@@ -16,8 +17,10 @@ mod dump;
 #[cfg(target_os = "linux")]
 mod embedded;
 mod export;
+mod fault;
 mod instrument;
 mod jvm;
+mod man;
 mod merge;
 mod open;
 mod output;
@@ -28,6 +31,7 @@ mod retrace;
 mod scratch;
 #[cfg(unix)]
 mod signals;
+mod terminal;
 
 /// Record what the main thread of an app was doing before it froze, and show it on a time line
 #[derive(Parser)]
@@ -77,9 +81,23 @@ enum Sub {
     Device(device::Options),
     Merge(merge::Options),
     Retrace(retrace::Options),
+    Completions(completions::Options),
+    Man(man::Options),
+}
+
+/// The command line without what is hidden.
+fn public_command() -> clap::Command {
+    let whole = <Command as clap::CommandFactory>::command();
+    let shown: Vec<_> = whole.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
+    // A subcommand cannot be taken out of one that has it.
+    let bare = clap::Command::new("anrscope").version(env!("CARGO_PKG_VERSION")).subcommand_required(true);
+    let about = whole.get_about().cloned().unwrap_or_default();
+    let after = whole.get_after_help().cloned().unwrap_or_default();
+    bare.about(about).after_help(after).subcommands(shown)
 }
 
 fn main() -> ExitCode {
+    fault::tell_panics();
     let result = match Command::parse().subcommand {
         Sub::Demo(options) => demo::run(options),
         #[cfg(target_os = "linux")]
@@ -94,6 +112,8 @@ fn main() -> ExitCode {
         Sub::Device(options) => device::run(options),
         Sub::Merge(options) => merge::run(options),
         Sub::Retrace(options) => retrace::run(options),
+        Sub::Completions(options) => completions::run(&options),
+        Sub::Man(options) => man::run(&options),
     };
     result.unwrap_or_else(|error| {
         // Whoever read our output has seen enough of it.
@@ -112,10 +132,10 @@ fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
 
 fn tell(error: &anyhow::Error) -> io::Result<()> {
     let mut stderr = io::stderr().lock();
-    let mut before = error.to_string();
+    let mut before = terminal::plain(error);
     writeln!(stderr, "error: {before}")?;
     for cause in error.chain().skip(1) {
-        let cause = cause.to_string();
+        let cause = terminal::plain(cause);
         // Errors of the libraries often say what their source says.
         if !before.contains(&cause) {
             writeln!(stderr, "caused by: {cause}")?;

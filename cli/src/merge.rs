@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use exporter::report::Sections;
 use exporter::{ExportOptions, export};
 use serde_json::json;
 
@@ -59,6 +60,9 @@ pub(crate) struct Options {
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+    /// Say nothing but errors and warnings
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 fn is_tar(path: &Path) -> bool {
@@ -106,21 +110,42 @@ impl Kind {
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
+    let warnings = write(&options)?;
+    let mut stderr = io::stderr().lock();
+    for warning in warnings {
+        crate::terminal::warn(warning)?;
+    }
+    if !options.quiet {
+        writeln!(stderr, "{} files -> {}", options.inputs.len(), options.out.display())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Joins files into `out`, whole or not at all; the recordings are read with this map, or else with those beside them. Says
+/// what may not fit together.
+///
+/// # Errors
+/// If one of them cannot be read or joined, or `out` not be written.
+pub(crate) fn join(
+    inputs: Vec<PathBuf>,
+    out: &Path,
+    method_map: Option<&Path>,
+) -> anyhow::Result<Vec<String>> {
+    let method_map = method_map.map(Path::to_owned);
+    write(&Options { inputs, out: out.to_owned(), method_map, mapping: None, quiet: true })
+}
+
+fn write(options: &Options) -> anyhow::Result<Vec<String>> {
     let kinds = options.inputs.iter().map(|path| Kind::of(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let output = Output::create(&options.out)?;
     let mut warnings = if is_tar(&options.out) {
-        archive(&options, &kinds, output.file())?
+        archive(options, &kinds, output.file())?
     } else {
-        concatenate(&options, &kinds, output.file())?
+        concatenate(options, &kinds, output.file())?
     };
     warnings.dedup();
     output.commit()?;
-    let mut stderr = io::stderr().lock();
-    for warning in warnings {
-        writeln!(stderr, "warning: {warning}")?;
-    }
-    writeln!(stderr, "{} files -> {}", options.inputs.len(), options.out.display())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(warnings)
 }
 
 /// Writes the trace of a recording to `out`, and says what is odd about it.
@@ -129,7 +154,18 @@ fn write_recording(options: &Options, path: &Path, out: impl Write) -> anyhow::R
     let recordings = Recordings::open(&files, options.method_map.as_deref(), options.mapping.as_deref())?;
     let how = ExportOptions { merge_safe: true, ..ExportOptions::default() };
     let summary = export(&recordings.inputs(), &how, out)?;
-    Ok(summary.warnings.iter().map(ToString::to_string).collect())
+    let mut told: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
+    for input in recordings.inputs() {
+        let there =
+            |name: &str| options.inputs.iter().any(|path| path.file_name().is_some_and(|own| own == name));
+        for profile in Sections::of(input.recording)?.profiles.iter().filter(|p| !there(p.file_name())) {
+            told.push(format!(
+                "the platform left a profile of this recording's ANR at {}: it is not among the inputs",
+                profile.path.escape_debug()
+            ));
+        }
+    }
+    Ok(told)
 }
 
 /// Traces of two boots have nothing to do with each other, though their clocks overlap.

@@ -2,9 +2,11 @@
 //!
 //! The page fetches the trace from 127.0.0.1:9001, the one plain address that its security policy allows. The file is
 //! given to that page alone: by its origin, and only under our own name, so that no other page can have it, not even
-//! one whose name was made to lead to 127.0.0.1.
+//! one whose name was made to lead to 127.0.0.1. Programs of other users of this machine reach the port too, and say no origin: the
+//! address has a part that they cannot guess.
 
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -69,6 +71,9 @@ pub(crate) struct Options {
     /// The method map of the build, for a recording [default: methodMapping.txt beside it, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
+    /// Say nothing but errors and warnings
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 /// Runs the subcommand.
@@ -85,7 +90,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         let path = folder.path().join("trace.pftrace");
         let summary = export::write(&recordings, Settings::default(), &path)?;
         for warning in &summary.warnings {
-            writeln!(io::stderr(), "warning: {warning}")?;
+            crate::terminal::warn(warning)?;
         }
         scratch = Some(folder);
         (path, last_anr(&recordings)?)
@@ -101,7 +106,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if !metadata.is_file() {
         bail!("{} is no file: name a trace", path.display());
     }
-    let name = served_name(&options.file, is_recording);
+    let name = format!("{}/{}", secret(), served_name(&options.file, is_recording));
     let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, anr);
     if options.print_url {
         let mut stdout = io::stdout().lock();
@@ -118,7 +123,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             options.wait
         );
     }
-    writeln!(io::stderr(), "{} was fetched", options.file.display())?;
+    if !options.quiet {
+        writeln!(io::stderr(), "{} was fetched", options.file.display())?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -147,6 +154,12 @@ fn last_anr(recordings: &Recordings) -> anyhow::Result<Option<link::Place>> {
         found = report.anrs.last().map(|anr| link::Place { since: anr.since, detected: anr.detected, trace });
     }
     Ok(found)
+}
+
+/// 128 bits of the system's randomness, which the standard library keys its hash maps with.
+fn secret() -> String {
+    let word = || RandomState::new().hash_one(std::process::id());
+    format!("{:016x}{:016x}", word(), word())
 }
 
 /// The file's own name, as far as it needs no escapes: the page shows it.

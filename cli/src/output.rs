@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -74,6 +74,19 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// Writes `bytes` to `target`, whole or not at all.
+///
+/// # Errors
+/// If it cannot be written there.
+pub(crate) fn write(target: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let output = Output::create(target)?;
+    output
+        .file()
+        .write_all(bytes)
+        .with_context(|| format!("cannot write {}: choose another output", target.display()))?;
+    output.commit()
 }
 
 /// A new hidden file in `folder`.

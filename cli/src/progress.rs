@@ -40,6 +40,33 @@ impl Progress {
     }
 }
 
+/// How long something still takes that does equal pieces in equal times.
+#[derive(Debug)]
+pub(crate) struct Estimate {
+    began: Instant,
+}
+
+impl Estimate {
+    /// It begins now.
+    pub(crate) fn new() -> Self {
+        Self { began: Instant::now() }
+    }
+
+    /// `, 12 s left`; nothing as long as too little is done to say.
+    pub(crate) fn left(&self, done: u64, total: u64) -> String {
+        left_after(self.began.elapsed(), done, total)
+    }
+}
+
+fn left_after(elapsed: Duration, done: u64, total: u64) -> String {
+    // A hundredth says little about the rest.
+    if done == 0 || done < total / 100 {
+        return String::new();
+    }
+    let left = elapsed.as_secs_f64() * (total.saturating_sub(done) as f64 / done as f64);
+    format!(", {left:.0} s left")
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(Ok(state)) = self.state.as_ref().map(|state| state.lock())
@@ -47,5 +74,19 @@ impl Drop for Progress {
         {
             let _ = write!(io::stderr(), "\r\x1b[2K");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_takes_as_long_as_what_was_done() {
+        let left = |done, total| left_after(Duration::from_secs(10), done, total);
+        assert_eq!((left(25, 100), left(100, 100)), (", 30 s left".to_owned(), ", 0 s left".to_owned()));
+        assert_eq!((left(0, 100), left(9, 1_000)), (String::new(), String::new()));
+        // More than was expected is no time to come.
+        assert_eq!(left(200, 100), ", 0 s left");
     }
 }

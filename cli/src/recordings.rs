@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use exporter::retrace::Mapping;
 use exporter::{ExportInput, FileSource, MethodMap, open_recording};
-use trace_format::Recording;
+use trace_format::{Recording, Source as _};
 
 /// Name of the map that is looked for beside a recording.
 pub(crate) const MAP_NAME: &str = "methodMapping.txt";
@@ -91,6 +91,13 @@ impl Recordings {
             opened.push(Opened { file: file.clone(), recording, map });
         }
         Ok(Self { opened, maps })
+    }
+
+    /// How many of the bytes of all of them an export has read, and how many it reads: each once to know what belongs together,
+    /// and once to write it.
+    pub(crate) fn read_so_far(&self) -> (u64, u64) {
+        let sources = || self.opened.iter().map(|opened| opened.recording.source());
+        (sources().map(FileSource::bytes_read).sum(), sources().map(|source| source.len() * 2).sum())
     }
 
     /// Them as the exporter takes them.

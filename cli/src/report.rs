@@ -69,6 +69,9 @@ pub(crate) struct Options {
     /// With --format matrix: from how many milliseconds on a message is slow
     #[arg(long, value_name = "MS", default_value_t = 700)]
     slow_ms: u64,
+    /// Say nothing but errors, warnings and the report
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -131,9 +134,8 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     }
     // The page tells them too; who reads it on a terminal need not see them twice.
     if !stdout.is_terminal() {
-        let mut stderr = io::stderr().lock();
         for warning in reports.iter().flat_map(|report| &report.warnings) {
-            writeln!(stderr, "warning: {warning}")?;
+            crate::terminal::warn(warning)?;
         }
     }
     for (number, report) in reports.iter().enumerate() {

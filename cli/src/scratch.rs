@@ -68,3 +68,19 @@ impl Scratch {
         path
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn it_is_ours_alone_and_goes_when_dropped() {
+        let scratch = Scratch::new();
+        let path = scratch.path().to_owned();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert_ne!(Scratch::new().path(), path);
+        drop(scratch);
+        assert!(!path.exists());
+    }
+}

@@ -169,8 +169,7 @@ impl App {
     pub fn shelf(&self, place: Place) -> Result<Shelf, Error> {
         let output = self.device.shell_again(&match place {
             Place::Provider => {
-                let user = self.user_option();
-                format!("content query {user}--uri content://{}.anrscope/recordings", self.package)
+                format!("content query {}--uri {}", self.user_option(), self.uri(""))
             }
             _ => self.in_place(
                 place,
@@ -189,10 +188,10 @@ impl App {
         let recordings = match place {
             _ if output.code == NO_FOLDER && output.stderr.trim().is_empty() => Ok(Vec::new()),
             _ if output.code != 0 => Err(output.said()),
-            Place::Provider if is_no_provider(&output) => Err(output.said()),
-            Place::Provider => {
-                Ok(output.stdout.lines().take(MOST).filter_map(row).filter_map(&mut take).collect())
-            }
+            Place::Provider => match complaint(&output) {
+                Some(complaint) => Err(complaint),
+                None => Ok(output.stdout.lines().take(MOST).filter_map(row).filter_map(&mut take).collect()),
+            },
             _ => {
                 let lines = output.stdout.lines().take(MOST);
                 Ok(lines.filter_map(|line| stat_line(line, place)).filter_map(&mut take).collect())
@@ -203,6 +202,11 @@ impl App {
             recordings
         });
         Ok(Shelf { place, recordings, strange })
+    }
+
+    /// What the provider has under this path, after `recordings`.
+    pub(crate) fn uri(&self, path: &str) -> String {
+        quote(&format!("content://{}.anrscope/recordings{path}", self.package))
     }
 
     /// The command that runs `script` in the folder of `place`; it exits with [`NO_FOLDER`] if there is none.
@@ -226,12 +230,17 @@ impl App {
 /// The exit code of a script whose folder is not there.
 pub(crate) const NO_FOLDER: i32 = 66;
 
-/// `content` reports on either stream and exits with 0.
-fn is_no_provider(output: &Output) -> bool {
-    let all = [output.stdout.as_str(), output.stderr.as_str()];
-    all.iter().any(|text| {
-        text.contains("Could not find provider") || text.contains("Exception") || text.contains("[ERROR]")
-    })
+/// What `content` complains of, on one line: it reports on either stream, and exits with 0.
+pub(crate) fn complaint(output: &Output) -> Option<String> {
+    let told = complaint_in(&output.stderr).or_else(|| complaint_in(&output.stdout));
+    told.or_else(|| (output.code != 0).then(|| output.said()))
+}
+
+/// The same in one of its streams: the exception's line, if there is one; a stack follows, which says nothing more.
+pub(crate) fn complaint_in(text: &str) -> Option<String> {
+    let marks = ["Exception: ", "Exception", "Could not find provider", "[ERROR]"];
+    let line = marks.iter().find_map(|mark| text.lines().find(|line| line.contains(mark)));
+    line.map(|line| line.trim().to_owned())
 }
 
 /// Whether a name may become a file of this machine.
@@ -250,21 +259,21 @@ fn stat_line(line: &str, place: Place) -> Option<Remote> {
     Some(Remote { name: name.to_owned(), size, modified, place, sum: None })
 }
 
-/// `Row: 0 name=..., size=..., modified=..., cksum=...`
-fn row(line: &str) -> Option<Remote> {
+/// The value of a column in `Row: 0 name=..., size=..., modified=...`.
+pub(crate) fn column<'a>(line: &'a str, wanted: &str) -> Option<&'a str> {
     let fields = line.strip_prefix("Row: ")?.split_once(' ')?.1;
-    let field = |wanted: &str| {
-        fields
-            .split(", ")
-            .find_map(|field| field.split_once('=').filter(|(key, _)| *key == wanted))
-            .map(|(_, v)| v)
-    };
+    let mut fields = fields.split(", ").filter_map(|field| field.split_once('='));
+    fields.find(|(key, _)| *key == wanted).map(|(_, value)| value.trim())
+}
+
+/// A recording of the provider's list. One that also tells sums gives out what does not change.
+fn row(line: &str) -> Option<Remote> {
     Some(Remote {
-        name: field("name")?.to_owned(),
-        size: field("size")?.parse().ok()?,
-        modified: field("modified")?.parse().ok()?,
+        name: column(line, "name")?.to_owned(),
+        size: column(line, "size")?.parse().ok()?,
+        modified: column(line, "modified")?.parse().ok()?,
         place: Place::Provider,
-        sum: Some(field("cksum")?.trim().parse().ok()?),
+        sum: column(line, "cksum").and_then(|sum| sum.parse().ok()),
     })
 }
 
@@ -293,6 +302,8 @@ mod tests {
     fn rows_and_lines_are_read_and_what_is_none_is_left_out() {
         let remote = row("Row: 0 name=a-7.anrscope, size=12, modified=34, cksum=56").unwrap();
         assert_eq!((remote.size, remote.modified, remote.sum, remote.pid()), (12, 34, Some(56), Some(7)));
+        let remote = row("Row: 1 name=a-7.anrscope, size=12, modified=34, live=1").unwrap();
+        assert_eq!((remote.size, remote.sum), (12, None));
         let remote = stat_line("12 34 a b-8.1.anrscope", Place::Private).unwrap();
         assert_eq!((remote.name.as_str(), remote.pid()), ("a b-8.1.anrscope", Some(8)));
         for line in ["", "Row: ", "Row: 0 name=a", "No result found.", "x y z"] {

@@ -11,6 +11,7 @@
 mod app;
 mod cksum;
 mod connection;
+pub mod control;
 mod device;
 pub mod doctor;
 mod error;

@@ -10,11 +10,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::app::{App, NO_FOLDER, Place, Remote, is_plain};
+use crate::app::{App, NO_FOLDER, Place, Remote, column, complaint, complaint_in, is_plain};
 use crate::cksum::Cksum;
 use crate::connection::{Patience, Stop};
 use crate::error::{Error, Fault};
-use crate::quote::quote;
 
 /// Transfers go on at multiples of this, so that `dd` can jump there.
 const PIECE: u64 = 4096;
@@ -117,7 +116,11 @@ fn prepare(app: &App, remote: &Remote, changes: bool) -> Result<Original, Error>
         });
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-    let copy = format!(".pull-{:x}-{now:x}", std::process::id());
+    let id = format!("{:x}-{now:x}", std::process::id());
+    if remote.place == Place::Provider {
+        return prepare_provided(app, remote, &id);
+    }
+    let copy = format!(".pull-{id}");
     let lives = match remote.pid() {
         _ if changes => "true".to_owned(),
         Some(pid) => format!("[ -d /proc/{pid} ]"),
@@ -152,14 +155,45 @@ fn prepare(app: &App, remote: &Remote, changes: bool) -> Result<Original, Error>
     Ok(Original { name, sum, size, copied, live: kind != "still" })
 }
 
+/// The same by the app's provider, which copies and sums by itself.
+fn prepare_provided(app: &App, remote: &Remote, id: &str) -> Result<Original, Error> {
+    let doing = || format!("reading {}", remote.name);
+    let uri = app.uri(&format!("/{}?copy={id}", remote.name));
+    let command = format!("content query {}--uri {uri}", app.user_option());
+    let output = app.device().shell_again(&command)?;
+    if let Some(said) = complaint(&output) {
+        return Err(Error::Command { doing: doing(), code: output.code, said });
+    }
+    let row = output.stdout.lines().find(|line| line.starts_with("Row: ")).unwrap_or_default();
+    let number = |name| column(row, name).and_then(|value| value.parse::<u64>().ok());
+    let sum = number("cksum").and_then(|sum| u32::try_from(sum).ok());
+    let of_row = (column(row, "name"), number("size"), sum, column(row, "state"));
+    if let (Some(name), Some(size), Some(sum), Some(state)) = of_row {
+        let copied = state == "copy";
+        let expected = if copied { format!(".pull-{id}") } else { remote.name.clone() };
+        if name == expected {
+            return Ok(Original { name: expected, sum, size, copied, live: state != "still" });
+        }
+    }
+    Err(Error::link(
+        format!("{}: the provider said {:?}", doing(), output.stdout),
+        Fault::Malformed("no row with a name, a sum and a state came"),
+    ))
+}
+
 /// Removes the copy. Not even an interrupt keeps it from that.
 fn remove(app: &App, place: Place, name: &str) -> Option<String> {
     let patience =
         Patience { silence: Duration::from_secs(5), absence: Duration::from_secs(10), stop: Stop::default() };
     let app = app.through(app.device().with_patience(patience));
-    let command = app.in_place(place, &format!("rm -f {name}"));
+    let command = match place {
+        Place::Provider => {
+            format!("content delete {}--uri {}", app.user_option(), app.uri(&format!("/{name}")))
+        }
+        _ => app.in_place(place, &format!("rm -f {name}")),
+    };
     match app.device().shell_again(&command) {
-        Ok(output) if output.code == 0 => None,
+        Ok(output) if output.code == 0 && complaint(&output).is_none() => None,
         _ => Some(name.to_owned()),
     }
 }
@@ -235,7 +269,10 @@ fn transfer(
             Ok(())
         });
         let error = match result {
-            Ok((0, _)) => return Ok(()),
+            // A provider that refuses ends with 0 as well, and says so.
+            Ok((0, said)) if remote.place != Place::Provider || complaint_in(&said).is_none() => {
+                return Ok(());
+            }
             Ok((code, said)) => {
                 let said = said.lines().map(str::trim).collect::<Vec<_>>().join("; ");
                 return Err(Error::Command { doing: format!("reading {}", remote.name), code, said });
@@ -259,8 +296,8 @@ fn transfer(
 
 fn read_command(app: &App, remote: &Remote, original: &Original, from: u64) -> String {
     if remote.place == Place::Provider {
-        let uri = format!("content://{}.anrscope/recordings/{}?from={from}", app.package(), original.name);
-        return format!("content read {}--uri {}", app.user_option(), quote(&uri));
+        let uri = app.uri(&format!("/{}?from={from}", original.name));
+        return format!("content read {}--uri {uri}", app.user_option());
     }
     let skip = from / PIECE;
     app.in_place(remote.place, &format!("dd if={} bs={PIECE} skip={skip}", original.name))

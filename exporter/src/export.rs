@@ -9,7 +9,7 @@ use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
 use crate::method_map::{Fit, MethodMap};
 use crate::model::{
-    Filter, Incidents, Input, Level, LogLine, Names, Selection, Sink, Tally, clean, first_moment,
+    Filter, Incidents, Input, Level, LogLine, Names, Selection, Sink, SystemInfo, Tally, clean, first_moment,
     last_moment, stream,
 };
 use crate::perfetto::PerfettoWriter;
@@ -59,6 +59,9 @@ pub struct ExportOptions {
     /// Whether a JSON trace has its events by time; what does not fit into memory waits on disk meanwhile. Without it, spans
     /// come when they end, one thread after the other.
     pub sorted: bool,
+    /// The oldest Perfetto, by its major version, that must take a trace without a complaint. From 53 on the states of a
+    /// thread dump have their stacks with them; older ones count an error for each.
+    pub min_perfetto: u32,
     /// The part to write.
     pub selection: Selection,
 }
@@ -68,7 +71,15 @@ impl ExportOptions {
     #[must_use]
     pub const fn new(format: Format, level: u32) -> Self {
         let selection = Selection { from: None, to: None, min_duration: 0, threads: Vec::new() };
-        Self { format, level, stdlib_anr: true, merge_safe: false, sorted: false, selection }
+        Self {
+            format,
+            level,
+            stdlib_anr: true,
+            merge_safe: false,
+            sorted: false,
+            min_perfetto: 52,
+            selection,
+        }
     }
 }
 
@@ -148,7 +159,8 @@ pub fn export<S: Source, W: Write>(
     let (counts, bytes) = match options.format {
         Format::Perfetto => {
             let base = if options.merge_safe { base(inputs) } else { 0 };
-            let mut writer = PerfettoWriter::new(out, options.level, options.stdlib_anr, base);
+            let mut writer =
+                PerfettoWriter::new(out, options.level, options.stdlib_anr, base, options.min_perfetto);
             let counts = selected(&streams, &options.selection, &mut writer, &mut warnings)?;
             (counts, writer.bytes())
         }
@@ -224,7 +236,7 @@ fn finish<S: Source, K: Sink>(
     let start = inputs.iter().map(|i| i.recording.header().start.boottime).min().unwrap_or(0);
     for warning in warnings.iter() {
         let message = format!("export: {warning}");
-        sink.log(&LogLine { at: start, level: Level::Warn, message: &clean(&message) })?;
+        sink.log(&LogLine::ours(start, Level::Warn, &clean(&message)))?;
     }
     let facts = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
@@ -241,6 +253,14 @@ fn finish<S: Source, K: Sink>(
         ("methods_off", counts.methods_off.to_string()),
     ];
     let mut facts: Vec<_> = facts.into_iter().map(|(k, v)| (format!("anrscope.{k}"), v)).collect();
+    for input in inputs {
+        let of_input = |source| ExportError::Recording { file: input.file.to_owned(), source };
+        let system = SystemInfo::of(input.recording).map_err(of_input)?;
+        if system.is_known() {
+            facts.extend(system.facts().map(|(key, value)| (format!("anrscope.system.{key}"), value)));
+            break;
+        }
+    }
     let told = warnings.iter().enumerate();
     facts.extend(told.map(|(i, w)| (format!("anrscope.warning.{i}"), w.to_string())));
     sink.finish(&facts)?;

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use trace_format::{Recording, Source, layout};
 
@@ -15,6 +16,8 @@ pub struct FileSource {
     bytes: Bytes,
     /// Taken once: a recording that grows while it is read is read up to here.
     length: u64,
+    /// Bytes that were read, those that were read twice counted twice.
+    read: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -34,7 +37,13 @@ impl FileSource {
         if metadata.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a recording"));
         }
-        Ok(Self { bytes: Bytes::File(file), length: metadata.len() })
+        Ok(Self { bytes: Bytes::File(file), length: metadata.len(), read: AtomicU64::new(0) })
+    }
+
+    /// How many bytes were read up to now, what was read twice counted twice.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
     }
 }
 
@@ -44,10 +53,12 @@ impl Source for FileSource {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        match &self.bytes {
+        let count = match &self.bytes {
             Bytes::File(file) => read_file(file, offset, buffer),
             Bytes::Memory(bytes) => bytes.read_at(offset, buffer),
-        }
+        }?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
     }
 }
 
@@ -81,7 +92,8 @@ pub fn open_recording(path: &Path) -> Result<Recording<FileSource>, ExportError>
         }
         if let Some(made) = matrix::recording_of(path, &bytes[..read]) {
             let made = made?;
-            source = FileSource { length: made.len() as u64, bytes: Bytes::Memory(made) };
+            let length = made.len() as u64;
+            source = FileSource { length, bytes: Bytes::Memory(made), read: AtomicU64::new(0) };
         }
     }
     Recording::open(source).map_err(|source| ExportError::Recording { file: path.to_owned(), source })

@@ -8,6 +8,7 @@
 //! What this form cannot say: the engine nests spans of equal times by their length. The depth of a span
 //! without length is therefore lost where another span has the same begin; its time and name are not.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use trace_format::event::Clocks;
@@ -17,6 +18,9 @@ use crate::model::{AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, Sink, Stac
 
 /// A pid for the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
+/// From this begin on, times are told from the begin: readers take them for doubles, which hold nanoseconds only below 2^43
+/// microseconds, 101 days. Half of that leaves room for the recording.
+const REBASED_FROM: u64 = (1 << 42) * 1000;
 /// Output is handed on in pieces of this size.
 const PIECE: usize = 256 << 10;
 
@@ -25,6 +29,8 @@ const PIECE: usize = 256 << 10;
 struct Span {
     begun: u64,
     label: Label,
+    /// What its thread had spent on processors, ns.
+    thread_time: Option<u64>,
     /// Its arguments so far, without braces.
     args: Vec<u8>,
     /// A child that began with it and has ended. If both end together, the engine nests them by their
@@ -52,6 +58,11 @@ pub(crate) struct JsonWriter<W> {
     place: String,
     stdlib_anr: bool,
     system_server: bool,
+    /// Taken off every time.
+    base: u64,
+    processes: usize,
+    /// Threads of the process that only a dump tells of.
+    dumped: HashSet<u32>,
 }
 
 impl<W: Write> JsonWriter<W> {
@@ -67,6 +78,9 @@ impl<W: Write> JsonWriter<W> {
             place: String::new(),
             stdlib_anr,
             system_server: false,
+            base: 0,
+            processes: 0,
+            dumped: HashSet::new(),
         }
     }
 
@@ -77,6 +91,11 @@ impl<W: Write> JsonWriter<W> {
 
     fn pid(&self) -> u32 {
         self.process.as_ref().map_or(0, |p| p.pid)
+    }
+
+    /// A moment on the trace's own axis.
+    fn shown(&self, at: u64) -> u64 {
+        at.saturating_sub(self.base)
     }
 
     /// Hands on what has been collected once it is enough.
@@ -106,12 +125,18 @@ impl<W: Write> JsonWriter<W> {
     }
 
     /// The line of a span that ended.
-    fn line(&mut self, out: &mut Vec<u8>, span: &Span, end: u64) {
+    fn line(&mut self, out: &mut Vec<u8>, span: &Span, end: u64, thread_time: Option<u64>) {
         out.extend_from_slice(b"{\"ph\":\"X\",");
         out.extend_from_slice(self.place.as_bytes());
-        put_micros(out, span.begun);
+        put_micros(out, self.shown(span.begun));
         out.extend_from_slice(b",\"dur\":");
         put_micros(out, end - span.begun);
+        if let (Some(begun), Some(ended)) = (span.thread_time, thread_time) {
+            out.extend_from_slice(b",\"tts\":");
+            put_micros(out, begun);
+            out.extend_from_slice(b",\"tdur\":");
+            put_micros(out, ended.saturating_sub(begun));
+        }
         out.extend_from_slice(b",\"name\":\"");
         out.extend_from_slice(match &span.label {
             Label::Method(id) => self.methods[*id as usize].as_deref().unwrap_or_default().as_bytes(),
@@ -126,9 +151,26 @@ impl<W: Write> JsonWriter<W> {
         out.push(b'}');
     }
 
+    /// The line of something without length.
+    fn mark(&mut self, place: &str, at: u64, name: &str, args: &[Arg<'_>]) -> io::Result<()> {
+        self.separate();
+        write!(self.buffer, "{{\"ph\":\"i\",\"s\":\"t\",{place}")?;
+        let at = self.shown(at);
+        put_micros(&mut self.buffer, at);
+        let mut inside = Vec::new();
+        put_args(&mut inside, args);
+        write!(self.buffer, ",\"name\":\"{}\"", escaped(name))?;
+        if !inside.is_empty() {
+            write!(self.buffer, ",\"args\":{{{}}}", String::from_utf8_lossy(&inside))?;
+        }
+        self.buffer.push(b'}');
+        self.hand_on()
+    }
+
     fn counter_line(&mut self, pid: u32, at: u64, name: &str, key: &str, value: &str) -> io::Result<()> {
         self.separate();
         write!(self.buffer, "{{\"ph\":\"C\",\"pid\":{pid},\"ts\":")?;
+        let at = self.shown(at);
         put_micros(&mut self.buffer, at);
         write!(self.buffer, ",\"name\":\"{}\",\"args\":{{\"{key}\":{value}}}}}", escaped(name))?;
         self.hand_on()
@@ -171,6 +213,16 @@ fn escaped(text: &str) -> String {
     out
 }
 
+/// What stands in each event of a thread before its time.
+fn place(pid: u32, tid: u32) -> String {
+    format!("\"pid\":{pid},\"tid\":{tid},\"ts\":")
+}
+
+/// What the thread had spent on processors, if that is told.
+fn thread_time(args: &[Arg<'_>]) -> Option<u64> {
+    args.iter().find_map(|arg| if let Value::ThreadTime(ns) = arg.value { Some(ns) } else { None })
+}
+
 /// Adds arguments to those in `out`.
 fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
     for arg in args.iter().filter(|arg| arg.is_argument()) {
@@ -186,15 +238,16 @@ fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
             Value::Millis(ns) => format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000),
             Value::Number(value) => value.to_string(),
             Value::Text(text) | Value::Group(text) => format!("\"{}\"", escaped(text)),
-            // Arrows between tracks are left to the other format.
-            Value::Flow(number) => number.to_string(),
+            // Arrows between tracks are left to the other format; processor time has its own place.
+            Value::Flow(number) | Value::ThreadTime(number) => number.to_string(),
         };
         out.extend_from_slice(format!("\"{}\":{value}", arg.key).as_bytes());
     }
 }
 
 impl<W: Write> Sink for JsonWriter<W> {
-    fn head(&mut self, _start: u64, _clocks: &[Clocks]) -> Result<(), ExportError> {
+    fn head(&mut self, start: u64, _clocks: &[Clocks]) -> Result<(), ExportError> {
+        self.base = if start < REBASED_FROM { 0 } else { start };
         self.buffer.extend_from_slice(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
         Ok(())
     }
@@ -202,6 +255,10 @@ impl<W: Write> Sink for JsonWriter<W> {
     fn process(&mut self, info: &ProcessInfo) -> Result<(), ExportError> {
         let pid = info.pid;
         self.metadata(pid, None, "process_name", &format!("\"name\":\"{}\"", escaped(&info.name)))?;
+        let order = format!("\"sort_index\":{}", self.processes);
+        self.metadata(pid, None, "process_sort_index", &order)?;
+        self.processes += 1;
+        self.dumped.clear();
         for (i, thread) in info.threads.iter().enumerate() {
             if let Some(name) = &thread.name {
                 let args = format!("\"name\":\"{}\"", escaped(name));
@@ -224,7 +281,7 @@ impl<W: Write> Sink for JsonWriter<W> {
         if let Some((name, _)) = track.described() {
             self.metadata(pid, Some(tid), "thread_name", &format!("\"name\":\"{name}\""))?;
         }
-        self.place = format!("\"pid\":{pid},\"tid\":{tid},\"ts\":");
+        self.place = place(pid, tid);
         Ok(())
     }
 
@@ -240,7 +297,8 @@ impl<W: Write> Sink for JsonWriter<W> {
             }
             Name::Text(text) | Name::Once(text) => Label::Text(escaped(text).into()),
         };
-        let mut span = Span { begun: at, label, args: Vec::new(), held: Vec::new() };
+        let thread_time = thread_time(args);
+        let mut span = Span { begun: at, label, thread_time, args: Vec::new(), held: Vec::new() };
         put_args(&mut span.args, args);
         self.open.push(span);
         Ok(())
@@ -254,7 +312,7 @@ impl<W: Write> Sink for JsonWriter<W> {
         let mut held = std::mem::take(&mut span.held);
         if waits {
             let mut line = Vec::with_capacity(160 + held.len());
-            self.line(&mut line, &span, at);
+            self.line(&mut line, &span, at, thread_time(args));
             if !held.is_empty() {
                 line.extend_from_slice(b",\n");
                 line.append(&mut held);
@@ -264,7 +322,7 @@ impl<W: Write> Sink for JsonWriter<W> {
         }
         self.separate();
         let mut buffer = std::mem::take(&mut self.buffer);
-        self.line(&mut buffer, &span, at);
+        self.line(&mut buffer, &span, at, thread_time(args));
         if !held.is_empty() {
             buffer.extend_from_slice(b",\n");
             buffer.append(&mut held);
@@ -274,17 +332,10 @@ impl<W: Write> Sink for JsonWriter<W> {
     }
 
     fn instant(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
-        self.separate();
-        write!(self.buffer, "{{\"ph\":\"i\",\"s\":\"t\",{}", self.place)?;
-        put_micros(&mut self.buffer, at);
-        let mut inside = Vec::new();
-        put_args(&mut inside, args);
-        write!(self.buffer, ",\"name\":\"{}\"", escaped(&name.text()))?;
-        if !inside.is_empty() {
-            write!(self.buffer, ",\"args\":{{{}}}", String::from_utf8_lossy(&inside))?;
-        }
-        self.buffer.push(b'}');
-        Ok(self.hand_on()?)
+        let place = std::mem::take(&mut self.place);
+        let written = self.mark(&place, at, &name.text(), args);
+        self.place = place;
+        Ok(written?)
     }
 
     fn counter(&mut self, at: u64, name: &str, _unit: Unit, value: f64) -> Result<(), ExportError> {
@@ -296,8 +347,16 @@ impl<W: Write> Sink for JsonWriter<W> {
         Ok(())
     }
 
-    fn stack(&mut self, _row: &StackRow<'_>) -> Result<(), ExportError> {
-        Ok(())
+    /// Stacks have no form that readers share; what a dump says of its threads is told all the same.
+    fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
+        let Some(state) = row.state else { return Ok(()) };
+        let pid = self.pid();
+        if let Some(name) = row.name
+            && self.dumped.insert(row.tid)
+        {
+            self.metadata(pid, Some(row.tid), "thread_name", &format!("\"name\":\"{}\"", escaped(name)))?;
+        }
+        Ok(self.mark(&place(pid, row.tid), row.at, state.name, state.args)?)
     }
 
     fn log(&mut self, _line: &LogLine<'_>) -> Result<(), ExportError> {
@@ -323,6 +382,10 @@ impl<W: Write> Sink for JsonWriter<W> {
         for (i, (key, value)) in facts.iter().enumerate() {
             let comma = if i > 0 { "," } else { "" };
             write!(self.buffer, "{comma}\"{}\":\"{}\"", escaped(key), escaped(value))?;
+        }
+        if self.base > 0 {
+            let comma = if facts.is_empty() { "" } else { "," };
+            write!(self.buffer, "{comma}\"anrscope.base_ns\":\"{}\"", self.base)?;
         }
         self.buffer.extend_from_slice(b"}}\n");
         self.flush()?;

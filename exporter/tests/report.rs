@@ -1,7 +1,9 @@
 //! The report answers: what hung, for how long, under which message, in which method, who held what.
 
 mod common;
+mod scenario;
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use common::{MS, S, clocks, map, sigquit, stalled, verdict};
@@ -214,6 +216,49 @@ fn an_anr_that_finds_main_in_no_message_is_no_hang_of_main() {
     let page = report.to_string();
     assert!(page.contains("MAIN DID NOT HANG") && page.contains("\nANRS\n"), "{page}");
     assert!(page.contains("+1.000 s  main thread not seen blocked (SIGQUIT)"), "{page}");
+}
+
+/// One case or two of each cause.
+const PAGES: [&str; 16] = [
+    "busy-that-ended",
+    "busy-by-samples",
+    "storm-of-one-handler",
+    "lock-held-by-a-worker-that-reads",
+    "lock-in-a-circle",
+    "lock-told-by-the-dump-alone",
+    "binder-call-to-a-slow-service",
+    "binder-told-by-samples",
+    "database-write",
+    "future-get-on-main",
+    "heap-nearly-full",
+    "starved-in-the-background-group",
+    "frozen-in-the-cache",
+    "native-decoder",
+    "another-process-of-the-app",
+    "idle-when-the-system-asked",
+];
+
+/// `ANRSCOPE_WRITE_DATA=1` writes them anew; read them as somebody would at three in the morning.
+#[test]
+fn the_page_of_each_cause_is_what_it_was() {
+    let (cases, _) = scenario::cases(include_str!("data/causes.txt"));
+    let mut pages = String::new();
+    for name in PAGES {
+        let case = cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("no case {name}"));
+        let (recording, map) = scenario::recording(case);
+        let page = Report::build(Path::new(name), &recording, &map).unwrap();
+        let _ = write!(pages, "######## {name}\n{page}\n");
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pages.txt");
+    if std::env::var_os("ANRSCOPE_WRITE_DATA").is_some() {
+        std::fs::write(&file, &pages).unwrap();
+        return;
+    }
+    let was = std::fs::read_to_string(&file).unwrap();
+    for (was, is) in was.split("######## ").zip(pages.split("######## ")) {
+        assert_eq!(is, was);
+    }
+    assert_eq!(pages.len(), was.len());
 }
 
 proptest! {

@@ -36,16 +36,16 @@
 //!
 //! | call | thread |
 //! | --- | --- |
-//! | [`install`] | the group leader (on Android: the main thread) if its SIGQUIT is blocked; else any |
+//! | [`install`], [`install_quietly`] | the group leader (on Android: the main thread) if its SIGQUIT is blocked; else any |
 //! | [`open_in_this_thread`], [`close_in_this_thread`] | the group leader |
 //! | [`Sensor::uninstall`] | any; only on the leader is its mask closed again |
 //! | [`Sensor::check_displaced`] | any; meant for the watched thread, between two messages |
 //! | the other [`Sensor`] calls | any |
 //! | [`ask_for_dump`] | any |
 //! | [`PassiveWatch`] | any, one at a time; meant for the observer of [`StallTimer::start`] |
-//! | the observer of [`install`] | called on `anrscope-signal`, never in the handler |
+//! | the observer of [`install`] and [`Sensor::listen`] | called on `anrscope-signal`, never in the handler |
 //! | [`StallTimer::message_begin`], [`StallTimer::message_end`] | the one thread that is watched |
-//! | the observer of [`StallTimer::start`] | called on `anrscope-timer` |
+//! | the observer of [`StallTimer::start`] and [`StallTimer::run`] | called on `anrscope-timer` |
 //! | [`Judge`], [`capture_trace_text`] | any; not in a signal handler |
 //! | [`ErrorPolls::run`] | any but the watched one: it takes up to 20 s and may ask a hanging system |
 //! | the observer of [`capture_trace_text`] | called on `anrscope-text` |
@@ -113,7 +113,7 @@ pub use mask::spawn_quiet;
 pub use mode::{Counters, Mode, PassiveReason, Uninstalled};
 pub use passive_watch::{PassiveWatch, SeenPassively};
 pub use sensed::{Forwarded, Sensed};
-pub use sensor::{Config, Sensor, close_in_this_thread, install, open_in_this_thread};
+pub use sensor::{Config, Sensor, close_in_this_thread, install, install_quietly, open_in_this_thread};
 pub use stall::{StallEvent, StallTimer, Thresholds};
 pub use trace_text::{
     Ended, HookError, Limits, Target, TraceCapture, TraceText, UnhookError, Writer, capture_trace_text,

@@ -40,6 +40,21 @@ pub enum PassiveReason {
     Disarmed,
 }
 
+impl std::fmt::Display for PassiveReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::DefaultAction => "there is no Signal Catcher, and SIGQUIT would end the process",
+            Self::Ignored => "there is no Signal Catcher, and SIGQUIT is ignored",
+            Self::LeaderClosed => "the main thread blocks it, and this is another one",
+            Self::OlderHandlerNotReached => {
+                "there is an older handler, which the Signal Catcher keeps from it"
+            }
+            Self::OlderHandlerOneShot => "the older handler wants one signal and no more",
+            Self::Disarmed => "our own part of it failed",
+        })
+    }
+}
+
 /// Numbers of this process since the first [`install`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {

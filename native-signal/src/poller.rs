@@ -67,6 +67,12 @@ struct Poller {
 
 impl Poller {
     fn run(mut self) {
+        // Not looked for at the installation if an older handler is called instead.
+        if self.shared.catcher.load(Ordering::Acquire) == 0
+            && let Ok(Some(found)) = catcher::find(self.shared.refused.load(Ordering::Acquire))
+        {
+            let _ = self.shared.catcher.compare_exchange(0, found, Ordering::AcqRel, Ordering::Relaxed);
+        }
         loop {
             // Read before the wait, for an observer that dropped its own sensor, and before the slots: what was noted
             // until the stop is told.

@@ -12,8 +12,9 @@ use crate::shared::{CHAIN, Shared};
 use crate::{catcher, fork, handler, mask, task};
 use nix::errno::Errno;
 use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, TryLockError};
+use std::sync::{Arc, OnceLock, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -43,8 +44,9 @@ pub struct Sensor {
 
 struct Installed {
     shared: &'static Shared,
-    thread: Option<JoinHandle<()>>,
+    thread: OnceLock<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
+    rescue_after: Option<Duration>,
 }
 
 impl fmt::Debug for Installed {
@@ -68,6 +70,21 @@ impl fmt::Debug for Installed {
 ///
 /// [`InstallError`]. Where sensing would do harm that is no error but [`Mode::Passive`].
 pub fn install(config: Config, on_sensed: Box<dyn FnMut(Sensed) + Send>) -> Result<Sensor, InstallError> {
+    install_and_listen(config, Some(on_sensed))
+}
+
+/// As [`install`], without the sensor's thread, for a leader that has no time to start one: the handler hands signals on
+/// from now on, and what it notes waits for [`Sensor::listen`], which another thread is to call at once. Until then
+/// nothing is rescued, and what the handler could not hand on waits as well.
+///
+/// # Errors
+///
+/// As [`install`].
+pub fn install_quietly(config: Config) -> Result<Sensor, InstallError> {
+    install_and_listen(config, None)
+}
+
+fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Result<Sensor, InstallError> {
     if Shared::get().is_some_and(|shared| shared.pid != task::process_id()) {
         return Err(InstallError::ForkedChild);
     }
@@ -86,10 +103,15 @@ pub fn install(config: Config, on_sensed: Box<dyn FnMut(Sensed) + Send>) -> Resu
         true => None,
         false => Some(Action::current().map_err(os("sigaction"))?),
     };
-    let catcher = catcher::find(0).map_err(|error| InstallError::Os {
-        call: "reading /proc/self/task",
-        errno: error.raw_os_error().unwrap_or(0),
-    })?;
+    // Where an older handler is called whoever the catcher is, our thread looks for that one: on HotSpot there is none,
+    // and every thread's name would have to be read.
+    let catcher = match &older {
+        Some(older) if older.is_handler() && !older.is_one_shot() && mask::is_open_on_the_leader() => None,
+        _ => catcher::find(0).map_err(|error| InstallError::Os {
+            call: "reading /proc/self/task",
+            errno: error.raw_os_error().unwrap_or(0),
+        })?,
+    };
     if let Some(reason) = older.as_ref().and_then(|older| reason_to_stay_out(older, catcher)) {
         return Ok(Sensor { installed: None, passive: Some(reason) });
     }
@@ -106,16 +128,15 @@ pub fn install(config: Config, on_sensed: Box<dyn FnMut(Sensed) + Send>) -> Resu
     if let Some(older) = older {
         shared.set_older(older.is_handler().then_some(older));
     }
-    let rescue = config.rescue_after.and_then(|after| match Rescue::new(after) {
-        Ok(rescue) => Some(rescue),
-        Err(_) => {
-            shared.last_error.store(LastError::NoRescue as u32, Ordering::Relaxed);
-            None
-        }
-    });
-    let stop = Arc::new(AtomicBool::new(false));
-    let thread = poller::start(shared, on_sensed, rescue, stop.clone()).map_err(InstallError::Thread)?;
-    let installed = Installed { shared, thread: Some(thread), stop };
+    let installed = Installed {
+        shared,
+        thread: OnceLock::new(),
+        stop: Arc::default(),
+        rescue_after: config.rescue_after,
+    };
+    if let Some(on_sensed) = on_sensed {
+        installed.listen(on_sensed).map_err(InstallError::Thread)?;
+    }
     shared.armed.store(true, Ordering::Release);
 
     if let Some(expected) = older {
@@ -200,6 +221,20 @@ fn reason_to_stay_out(older: &Action, catcher: Option<i32>) -> Option<PassiveRea
 }
 
 impl Sensor {
+    /// Starts the thread of a sensor that was installed by [`install_quietly`]; `on_sensed` as for [`install`]. A sensor
+    /// that has its thread keeps it, and a passive one needs none. Any thread.
+    ///
+    /// # Errors
+    ///
+    /// The thread could not be started: signals are handed on, and nobody is told.
+    pub fn listen(&self, on_sensed: Box<dyn FnMut(Sensed) + Send>) -> io::Result<()> {
+        let Some(installed) = &self.installed else { return Ok(()) };
+        if installed.thread.get().is_some() {
+            return Ok(());
+        }
+        installed.listen(on_sensed).inspect_err(|_| installed.shared.armed.store(false, Ordering::Release))
+    }
+
     /// How signals are sensed at this moment.
     pub fn mode(&self) -> Mode {
         let Some(Installed { shared, .. }) = &self.installed else {
@@ -312,6 +347,19 @@ fn restore(shared: &Shared) -> bool {
 }
 
 impl Installed {
+    fn listen(&self, on_sensed: poller::Observer) -> io::Result<()> {
+        let rescue = self.rescue_after.and_then(|after| match Rescue::new(after) {
+            Ok(rescue) => Some(rescue),
+            Err(_) => {
+                self.shared.last_error.store(LastError::NoRescue as u32, Ordering::Relaxed);
+                None
+            }
+        });
+        let thread = poller::start(self.shared, on_sensed, rescue, self.stop.clone())?;
+        let _ = self.thread.set(thread);
+        Ok(())
+    }
+
     /// Ends the thread. Called on that thread (an observer that drops its own sensor) it only tells it to.
     fn stop(mut self) {
         self.shared.armed.store(false, Ordering::Release);

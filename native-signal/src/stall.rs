@@ -31,8 +31,8 @@
 use crate::mask;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ pub enum StallEvent {
 #[derive(Debug)]
 pub struct StallTimer {
     watched: Arc<Watched>,
-    thread: Option<JoinHandle<()>>,
+    thread: OnceLock<JoinHandle<()>>,
     pid: u32,
 }
 
@@ -154,18 +154,55 @@ impl StallTimer {
         now: fn() -> u64,
         observer: Box<dyn FnMut(StallEvent) + Send>,
     ) -> io::Result<StallTimer> {
+        let timer = StallTimer::new(thresholds);
+        timer.run_and_park(park_after_ns, now, observer)?;
+        Ok(timer)
+    }
+
+    /// A timer without its thread, for a watched thread that has no time to start one: messages can be told at once, and
+    /// [`StallTimer::run`], on another thread, begins with the one that is open then.
+    pub fn new(thresholds: Thresholds) -> StallTimer {
         let watched = Arc::new(Watched::default());
         watched.set_thresholds(thresholds);
-        let timer = Timer {
-            watched: watched.clone(),
-            thresholds: watched.thresholds(),
-            park_after_ns,
-            now,
-            observer: Some(observer),
-            case: None,
-        };
+        StallTimer { watched, thread: OnceLock::new(), pid: std::process::id() }
+    }
+
+    /// Starts the thread of a timer that was made by [`StallTimer::new`]; the arguments are those of
+    /// [`StallTimer::start`]. A timer that has its thread keeps it, and nothing happens.
+    ///
+    /// # Errors
+    ///
+    /// The thread could not be started.
+    pub fn run(&self, now: fn() -> u64, observer: Box<dyn FnMut(StallEvent) + Send>) -> io::Result<()> {
+        self.run_and_park(PARK_AFTER_NS, now, observer)
+    }
+
+    fn run_and_park(
+        &self,
+        park_after_ns: u64,
+        now: fn() -> u64,
+        observer: Box<dyn FnMut(StallEvent) + Send>,
+    ) -> io::Result<()> {
+        if self.thread.get().is_some() {
+            return Ok(());
+        }
+        let watched = self.watched.clone();
+        let thresholds = watched.thresholds();
+        let timer = Timer { watched, thresholds, park_after_ns, now, observer: Some(observer), case: None };
         let thread = mask::spawn_quiet(NAME, move || timer.run())?;
-        Ok(StallTimer { watched, thread: Some(thread), pid: std::process::id() })
+        let _ = self.thread.set(thread);
+        // Against the fence of `wake`: thresholds that came before anybody could be woken for them are seen now.
+        fence(Ordering::SeqCst);
+        self.wake();
+        Ok(())
+    }
+
+    /// Behind whatever the thread is to see when it looks.
+    fn wake(&self) {
+        fence(Ordering::SeqCst);
+        if let Some(thread) = self.thread.get() {
+            thread.thread().unpark();
+        }
     }
 
     /// The watched thread begins a message. Two stores and a load; one futex wake if no message was open for two
@@ -190,17 +227,13 @@ impl StallTimer {
     /// Other thresholds from now on; a message that has passed one of them already is told of at once. Any thread.
     pub fn set_thresholds(&self, thresholds: Thresholds) {
         self.watched.set_thresholds(thresholds);
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-        }
+        self.wake();
     }
 
     #[cold]
     fn unpark(&self) {
         self.watched.parked.store(false, Ordering::Relaxed);
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-        }
+        self.wake();
     }
 
     /// Whether the observer panicked and is called no more.

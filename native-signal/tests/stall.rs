@@ -46,6 +46,26 @@ fn recoveries(seen: &Seen) -> Vec<(u64, u64)> {
 }
 
 #[test]
+fn a_message_that_began_before_the_thread_is_watched() {
+    let timer = StallTimer::new(Thresholds::default());
+    let begin = boottime_ns();
+    timer.message_begin(begin);
+    // Before the thread, too.
+    timer.set_thresholds(SMALL);
+    let seen = Seen::default();
+    let log = seen.clone();
+    timer.run(boottime_ns, Box::new(move |event| log.lock().unwrap().push(event))).unwrap();
+    wait_for("the stall", || stalls(&seen).len() == 1);
+    let (since, now) = stalls(&seen)[0];
+    assert!(since == begin && now - begin >= SMALL.stall_ns, "{begin}: {since} {now}");
+    // It has its thread, and one that tells everything once.
+    timer.run(boottime_ns, Box::new(|_| panic!("a second observer"))).unwrap();
+    timer.message_end();
+    wait_for("the recovery", || recoveries(&seen).len() == 1);
+    assert!(!timer.observer_panicked());
+}
+
+#[test]
 fn one_stall_with_ticks_before_and_after_and_a_recovery() {
     let (timer, seen) = start(SMALL, boottime_ns);
     let begin = boottime_ns();

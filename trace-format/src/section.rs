@@ -24,7 +24,9 @@ pub const MAX_PAYLOAD: u64 = 64 << 20;
 pub enum SectionKind {
     /// More strings, in the string region's entry form.
     Strings = 1,
-    /// `key=value` lines: name, abi, sdk, version, and whatever else is known of the process.
+    /// `key=value` lines of the process and its system: `name`, `abi`, `os`, `version` (the recorder's), and where they are
+    /// known `kernel`, `kernel_release`, `kernel_version`, `machine` (as `uname` has them), `page_size` (bytes),
+    /// `parent_pid`, `sdk` and `fingerprint` (Android's).
     Process = 2,
     /// Time (8 bytes, BOOTTIME ns: of the signal that asked for it, where that is known) and the text of a thread
     /// dump, byte for byte as it was written (UTF-8 as a rule).
@@ -50,6 +52,9 @@ pub enum SectionKind {
     AnrSnapshot = 10,
     /// `key=value` lines of a start or a page that is complete. `docs/monitors.md` lists the keys.
     Startup = 11,
+    /// `key=value` lines: where the platform left a profile of an ANR (ProfilingManager, API 36): `path` on the device, `bytes`, and
+    /// `time_ms`, when it was complete, ms since 1970.
+    AnrProfile = 12,
 }
 
 impl SectionKind {
@@ -69,6 +74,7 @@ impl SectionKind {
             Issue,
             AnrSnapshot,
             Startup,
+            AnrProfile,
         ]
         .into_iter()
         .find(|kind| *kind as u16 == number)
@@ -143,9 +149,9 @@ mod tests {
 
     #[test]
     fn kinds_keep_their_numbers() {
-        for n in 1..=11 {
+        for n in 1..=12 {
             assert_eq!(SectionKind::of_number(n).unwrap() as u16, n);
         }
-        assert_eq!(SectionKind::of_number(12), None);
+        assert_eq!(SectionKind::of_number(13), None);
     }
 }

@@ -25,6 +25,7 @@ pub struct RecordingBuilder {
     sections: Vec<u8>,
     version: (u16, u16),
     main_ring_blocks: usize,
+    process_uid: u32,
 }
 
 /// One thread's events under construction.
@@ -147,7 +148,15 @@ impl RecordingBuilder {
             sections: Vec::new(),
             version: (1, 1),
             main_ring_blocks: 0,
+            process_uid: 0,
         }
+    }
+
+    /// Sets the process's uid.
+    #[must_use]
+    pub fn uid(mut self, uid: u32) -> Self {
+        self.process_uid = uid;
+        self
     }
 
     /// Sets the method map's identity.
@@ -278,6 +287,7 @@ impl RecordingBuilder {
         out[32..36].copy_from_slice(&self.pid.to_le_bytes());
         let main_tid = self.threads.iter().find(|t| t.main).map_or(0, |t| t.tid);
         out[36..40].copy_from_slice(&main_tid.to_le_bytes());
+        out[44..48].copy_from_slice(&self.process_uid.to_le_bytes());
         out[48..56].copy_from_slice(&self.map_id.to_le_bytes());
         out[56..64].copy_from_slice(&self.start.boottime.to_le_bytes());
         out[64..72].copy_from_slice(&self.start.monotonic.to_le_bytes());

@@ -1,4 +1,4 @@
-//! A large recording, damaged thousands of times. `scripts/prove record` runs it a hundred thousand times.
+//! A large recording, damaged thousands of times. `scripts/prove damage` runs it a hundred thousand times.
 
 mod corrupt;
 

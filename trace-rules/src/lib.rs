@@ -17,6 +17,7 @@
 pub mod foreground;
 pub mod frame;
 pub mod idle;
+pub mod locks;
 pub mod looper;
 pub mod older;
 pub mod report;

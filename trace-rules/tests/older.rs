@@ -2,7 +2,8 @@
 
 use trace_rules::foreground::Ground;
 use trace_rules::older::{
-    FrameBeat, OldGround, OldIssue, OldKind, OldMethods, OldStart, OldStartTimes, old_key, old_trim,
+    FrameBeat, OldGround, OldIssue, OldKind, OldLimits, OldMethods, OldStart, OldStartTimes, old_key,
+    old_trim,
 };
 use trace_rules::stack::Line;
 
@@ -58,6 +59,19 @@ fn item_31_normal_enter_anr_and_full() {
     methods.created(30_000, 10);
     assert_eq!(methods.focused(32_999, 20), None);
     assert_eq!(methods.focused(40_000, 20), None);
+}
+
+#[test]
+fn item_31_a_page_is_slow_from_another_limit_on_and_a_long_one_is_told_where_that_is_wanted() {
+    let enter = |limits, cost_ms: u64| {
+        let mut methods = OldMethods::new(limits);
+        methods.created(1_000, 0);
+        methods.focused(1_000 + cost_ms, 0).map(|issue| issue.cost_ms)
+    };
+    let of = |cost_ms| enter(OldLimits::MATRIX, cost_ms);
+    assert_eq!((of(2_999), of(3_000), of(5_999), of(6_000)), (None, Some(3_000), Some(5_999), None));
+    let of = |cost_ms| enter(OldLimits { enter_ms: 500, too_long_ms: 30_000 }, cost_ms);
+    assert_eq!((of(499), of(500), of(29_999), of(30_000)), (None, Some(500), Some(29_999), None));
 }
 
 #[test]

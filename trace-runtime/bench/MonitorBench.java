@@ -9,36 +9,230 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 
-/** What a message of main costs with our Printer, and with Matrix's way re-made; and what starting costs main. */
+/** What a message of main costs with our Printer, and with Matrix's way re-made; what starting costs main; how long captures take. */
 public final class MonitorBench {
     private static final int LINES = 4096;
     private static final int ROUNDS = 40;
     private static final int MESSAGES = 50_000;
+    private static final int CAPTURES = 200;
+    /** When a message of {@link #captures} is an ANR, ms. */
+    private static final int ANR_MS = 100;
 
     private MonitorBench() {}
 
     public static void main(String[] words) throws Exception {
-        if (words[0].equals("start")) {
-            start();
-        } else {
-            messages();
+        switch (words[0]) {
+            case "start":
+                start();
+                break;
+            case "install":
+                install();
+                break;
+            case "captures":
+                captures();
+                break;
+            default:
+                messages();
         }
     }
 
     /** What main waits for: loading the library, and then everything that it is asked to do. */
-    private static void start() {
+    private static void start() throws Exception {
         Looper.prepareMainLooper();
-        long begin = System.nanoTime();
+        Steps steps = new Steps(4);
         System.load(System.getProperty("anrscope.lib"));
-        long loaded = System.nanoTime();
+        steps.done();
         MethodBeat.i(1);
-        long recording = System.nanoTime();
+        steps.done();
         LooperMonitor.start();
         StackSampler.start();
         Reports.start(null);
-        long watching = System.nanoTime();
-        System.out.println(
-                "us " + (loaded - begin) / 1000 + " " + (recording - loaded) / 1000 + " " + (watching - recording) / 1000);
+        steps.done();
+        // What looking costs.
+        steps.done();
+        steps.print();
+    }
+
+    /** What {@link StartProvider} does on main, with the defaults. */
+    private static void install() throws Exception {
+        Looper.prepareMainLooper();
+        android.app.Application app = new android.app.Application();
+        Steps steps = new Steps(3);
+        MethodBeat.i(1);
+        steps.done();
+        Anrscope.install(app);
+        steps.done();
+        steps.done();
+        steps.print();
+    }
+
+    /**
+     * What main's steps cost: by the clock, of the processor, in page faults. Each look opens {@code /proc/thread-self/stat}, by
+     * which {@code strace} tells the steps' system calls apart.
+     */
+    private static final class Steps {
+        private final com.sun.management.ThreadMXBean bean =
+                (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        private final byte[] text = new byte[1024];
+        private final long[][] taken;
+        private int count;
+        private long wallNs;
+        private long cpuNs;
+        private long faults;
+
+        Steps(int most) throws Exception {
+            taken = new long[most][];
+            // So that the first look's own classes are in no step.
+            look();
+            look();
+        }
+
+        private void look() throws Exception {
+            java.io.FileInputStream stat = new java.io.FileInputStream("/proc/thread-self/stat");
+            int length = stat.read(text);
+            stat.close();
+            // Behind the name, in brackets, which is "java" on this thread; the 8th field from there on (man 5 proc).
+            long value = 0;
+            for (int at = 0, field = 0; at < length && field < 10; at++) {
+                if (text[at] == ' ') {
+                    field++;
+                } else if (field == 9) {
+                    value = value * 10 + text[at] - '0';
+                }
+            }
+            faults = value;
+            cpuNs = bean.getCurrentThreadCpuTime();
+            wallNs = System.nanoTime();
+        }
+
+        void done() throws Exception {
+            long wall = System.nanoTime() - wallNs;
+            long cpu = bean.getCurrentThreadCpuTime() - cpuNs;
+            long before = faults;
+            look();
+            taken[count++] = new long[] {wall, cpu, faults - before};
+        }
+
+        /** {@code us}, and for each step microseconds by the clock and of the processor, and page faults. */
+        void print() {
+            StringBuilder line = new StringBuilder("us");
+            for (int at = 0; at < count; at++) {
+                line.append(' ').append(taken[at][0] / 1000).append(' ').append(taken[at][1] / 1000);
+                line.append(' ').append(taken[at][2]);
+            }
+            System.out.println(line);
+        }
+    }
+
+    /**
+     * How long it takes until what a report needs is in the file, beside a thread that never rests: of an ANR from the instant at
+     * which main's message has reached the limit (the timer's own lateness, main's stack and state, the waiting messages), of a
+     * SIGQUIT from the call that sends it (sensed, handed on, judged). In the file is what was written to it; main looks at its
+     * length every 100 us, which is in the figures.
+     */
+    private static void captures() throws Exception {
+        MethodBeat.i(1);
+        Looper.prepareMainLooper();
+        Natives.set("lag_ms", "0");
+        Natives.set("anr_ms", Integer.toString(ANR_MS));
+        Reports.start(null);
+        StackSampler.start();
+        LooperMonitor.start();
+        java.lang.reflect.Field logging = Looper.class.getDeclaredField("mLogging");
+        logging.setAccessible(true);
+        Printer printer = (Printer) logging.get(Looper.getMainLooper());
+        String[] line = lines()[1];
+        Thread busy =
+                new Thread("busy") {
+                    @Override
+                    public void run() {
+                        for (int at = 0; ; at++) {
+                            MethodBeat.i(1 + (at & 0xFFF));
+                            MethodBeat.o(1 + (at & 0xFFF));
+                        }
+                    }
+                };
+        busy.setDaemon(true);
+        busy.start();
+        Growth growth = new Growth(recording());
+        long[] anrs = new long[CAPTURES];
+        long[] signals = new long[CAPTURES];
+        for (int at = -10; at < CAPTURES; at++) {
+            growth.expect();
+            printer.println(line[0]);
+            long began = System.nanoTime();
+            long took = growth.await() - began - ANR_MS * 1_000_000L;
+            printer.println(line[1]);
+            if (at >= 0) {
+                anrs[at] = took;
+            }
+        }
+        for (int at = -10; at < CAPTURES; at++) {
+            growth.expect();
+            long began = System.nanoTime();
+            MethodBeat.dump();
+            long took = growth.await() - began;
+            if (at >= 0) {
+                signals[at] = took;
+            }
+        }
+        captured("ANR of the timer to its snapshot in the file", anrs);
+        captured("SIGQUIT to its event and verdict in the file", signals);
+        System.exit(0);
+    }
+
+    /** On the error stream: the other one has the JVM's dumps. */
+    private static void captured(String what, long[] ns) {
+        Arrays.sort(ns);
+        System.err.printf(
+                "  %-46s median %6.2f ms, 99 %% %6.2f ms, longest %6.2f ms%n",
+                what, ns[ns.length / 2] / 1e6, ns[ns.length * 99 / 100] / 1e6, ns[ns.length - 1] / 1e6);
+    }
+
+    /** The recording, once it is there. */
+    private static java.io.File recording() throws Exception {
+        java.io.File folder = new java.io.File(System.getProperty("anrscope.dir"));
+        while (true) {
+            java.io.File[] all = folder.listFiles();
+            for (java.io.File file : all == null ? new java.io.File[0] : all) {
+                if (file.getName().endsWith(".anrscope")) {
+                    // What is written at the start is none of what is waited for.
+                    Thread.sleep(500);
+                    return file;
+                }
+            }
+            Thread.sleep(1);
+        }
+    }
+
+    /** Sees a file grow. */
+    private static final class Growth {
+        private final java.io.File file;
+        private long length;
+
+        Growth(java.io.File file) {
+            this.file = file;
+        }
+
+        /** From now on, once nothing is on its way. */
+        void expect() throws Exception {
+            do {
+                length = file.length();
+                Thread.sleep(30);
+            } while (file.length() != length);
+        }
+
+        /** When it had grown. */
+        long await() {
+            long giveUp = System.nanoTime() + 30_000_000_000L;
+            while (file.length() == length) {
+                if (System.nanoTime() > giveUp) {
+                    throw new IllegalStateException("nothing was written to " + file);
+                }
+                java.util.concurrent.locks.LockSupport.parkNanos(100_000);
+            }
+            return System.nanoTime();
+        }
     }
 
     /** The Looper's lines of messages of some handlers and callbacks, each object another one. */

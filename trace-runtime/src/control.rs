@@ -51,6 +51,11 @@ pub fn resume(clock: Clock) {
     }
 }
 
+/// Whether [`pause`] was called last, and not [`resume`].
+pub(crate) fn is_paused() -> bool {
+    TIME.pace() == Pace::Off && Recorder::active().is_some()
+}
+
 /// Ends recording for good: the file says that it ended in order.
 pub fn stop() {
     Recorder::deactivate(Some(State::Ended));

@@ -1,6 +1,8 @@
 //! Where the recording's file is made.
 
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use trace_format::layout::Sizes;
@@ -29,7 +31,7 @@ pub(crate) fn create(
         Destination::File(path) => return Ok(Some((Mapping::create(path, sizes)?, path.clone()))),
         Destination::Folder(folder) => folder,
     };
-    std::fs::create_dir_all(folder)?;
+    private_folder(folder)?;
     // A pid comes again after a reboot: what lies there already is somebody's evidence.
     for attempt in 0..1_000 {
         let path = folder.join(file_name(process_name, attempt));
@@ -39,6 +41,11 @@ pub(crate) fn create(
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Makes a folder that nobody else may look into, and those around it; one that is there stays as it is.
+pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 fn file_name(process_name: &str, attempt: u32) -> String {

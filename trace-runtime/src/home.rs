@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use trace_format::layout::{BLOCK_LEN, EMPTYING, RegionKind, block as at};
 
 use crate::block::{self, BlockMemory, RawBlock};
-use crate::mapping::Mapping;
+use crate::mapping::{self, Mapping};
 use crate::writer::Followed;
 
 const MEMORY: u8 = 0;
@@ -203,14 +203,12 @@ fn raw(start: NonNull<u8>) -> RawBlock {
     unsafe { RawBlock::new(start) }
 }
 
-/// Adds 0 to a reserved word of the block's first half, and to a word of its second half, which is on the next page
-/// where pages are small.
+/// A reserved word of the block's first half, and a word of its second half, which is on the next page where pages are
+/// small.
 fn touch(block: NonNull<u8>) {
     for offset in [at::RESERVED, BLOCK_LEN / 2] {
-        // SAFETY: inside of a block of the mapping, aligned to 8 (blocks are to 4096). An atomic addition of 0
-        // loses no store of the block's writer, whichever comes first.
-        let word = unsafe { AtomicU64::from_ptr(block.add(offset).cast().as_ptr()) };
-        word.fetch_add(0, Ordering::Relaxed);
+        // SAFETY: inside of a block of the mapping, aligned to 8 (blocks are to 4096), and reached through atomics.
+        mapping::touch(unsafe { AtomicU64::from_ptr(block.add(offset).cast().as_ptr()) });
     }
 }
 

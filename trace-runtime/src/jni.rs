@@ -10,7 +10,6 @@ use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
 use ::jni::sys::{jboolean, jint, jlong, jstring};
 use trace_format::event::{TextId, WaitKind};
-use trace_format::layout::Sizes;
 
 use crate::file::Destination;
 use crate::guard::disarm_on_panic;
@@ -18,7 +17,7 @@ use crate::recorder::Recorder;
 use crate::start::{Config, Threads, start};
 use crate::thread::ThreadWriter;
 use crate::ticker::{MAIN_DOOR, TIME};
-use crate::{Budget, Clock};
+use crate::{Budget, Clock, kept_sizes};
 
 /// A method's begin, on the thread whose writer is at `thread`. Gives where Java writes the next word: the address behind
 /// it, 0 if it does not.
@@ -228,7 +227,11 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
         config.map_id = map_id.unwrap_or(config.map_id);
         // A JVM has no looper whose timer would note that the process is alive.
         config.heartbeat = Some(Duration::from_millis(100));
-        config.sizes = sizes(main_words, pool_words);
+        let words = |words: jlong| u64::try_from(words).unwrap_or(0);
+        config.sizes = kept_sizes::with(config.sizes, words(main_words), words(pool_words));
+        if matches!(config.destination, Destination::Later) {
+            config.sizes = kept_sizes::of_last_start(&config.process_name, config.sizes);
+        }
         config.clock = if coarse { Clock::Coarse } else { Clock::Precise };
         config.budget = u64::try_from(budget)
             .ok()
@@ -271,24 +274,6 @@ fn capture_trace_text() {
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_askForDump(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
     disarm_on_panic(|| crate::dump().is_ok()) == Some(true)
-}
-
-/// Sizes for these many words; 0 or less means the default. Bounded so that a typing error does not ask
-/// for more than 4 GiB.
-fn sizes(main_words: jlong, pool_words: jlong) -> Sizes {
-    let blocks = |words: jlong, default: u32| {
-        let words = u64::try_from(words).unwrap_or(0).min(1 << 28);
-        if words == 0 {
-            default
-        } else {
-            words.div_ceil(trace_format::layout::BLOCK_WORDS as u64).max(2) as u32
-        }
-    };
-    let mut sizes = Sizes::DEFAULT;
-    sizes.main_blocks = blocks(main_words, sizes.main_blocks);
-    sizes.pool_blocks = blocks(pool_words, sizes.pool_blocks);
-    sizes.threads = sizes.threads.max(sizes.pool_blocks + 64);
-    sizes
 }
 
 /// `System.identityHashCode` as a lock's identity. 0 stands for "no lock".

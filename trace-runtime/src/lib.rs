@@ -3,8 +3,8 @@
 //!
 //! # What it does
 //! [`start`] maps a recording ([`trace_format`] draws it), makes the calling thread the recorded main thread,
-//! and starts four threads of its own: `anrscope-worker` (files), `anrscope-ticker` (coarse time, while anybody
-//! records), `anrscope-timer` (the looper timer) and `anrscope-signal` (SIGQUIT, see [`native_signal`]). From then on [`enter`], [`exit`] and the other calls
+//! and starts a thread, `anrscope-worker` (files), which starts three more: `anrscope-ticker` (coarse time, while anybody
+//! records), `anrscope-signal` (SIGQUIT, see [`native_signal`]) and `anrscope-timer` (the looper timer). From then on [`enter`], [`exit`] and the other calls
 //! write words into the mapping with plain stores. What is stored is in the file, whatever becomes of the
 //! process.
 //!
@@ -42,6 +42,7 @@ mod file;
 mod guard;
 mod home;
 mod jni;
+mod kept_sizes;
 #[cfg(all(test, loom))]
 mod loom_door;
 #[cfg(all(test, loom))]
@@ -55,6 +56,7 @@ pub mod monitors;
 mod moving;
 mod owners;
 mod pool;
+mod process_facts;
 mod recorder;
 mod ring;
 mod sensing;

@@ -124,6 +124,31 @@ fn watch_nothing(recorder: &Recorder) {
     }
 }
 
+/// Nobody tells of messages, and by main's record it is in a call that began then, or in none that is known. Not on main, and on one
+/// thread at a time: there is no Printer with which main would tell the timer itself.
+pub(crate) fn outermost(begun_ns: Option<u64>) {
+    let Some(recorder) = Recorder::active() else { return };
+    let known = recorder.message_since.load(Ordering::Relaxed);
+    match begun_ns {
+        Some(begun) if known != begun => watch(recorder, begun),
+        None if known != 0 => {
+            recorder.message_since.store(0, Ordering::Relaxed);
+            if let Some(timer) = TIMER.get() {
+                timer.message_end();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Nothing is known of main's messages from now on, until somebody tells.
+pub(crate) fn nobody_tells() {
+    outermost(None);
+    if let Some(recorder) = Recorder::active() {
+        recorder.message_since.store(Recorder::NO_LOOPER, Ordering::Relaxed);
+    }
+}
+
 /// LAG and ANR from these ages of a message on, ms; 0 for never.
 pub(crate) fn set_limits(lag_ms: u64, anr_ms: u64) {
     let Some(timer) = TIMER.get() else { return };
@@ -134,13 +159,17 @@ pub(crate) fn set_limits(lag_ms: u64, anr_ms: u64) {
     timer.set_thresholds(Thresholds { suspect_ns, stall_ns, ..defaults });
 }
 
-/// Starts the timer thread.
-pub(crate) fn start_timer(thresholds: Thresholds) -> std::io::Result<()> {
-    let mut on_stall = OnStall::default();
-    let timer = StallTimer::start(thresholds, clock::boottime, Box::new(move |event| on_stall.on(event)))?;
+/// Messages are told to the timer from now on.
+pub(crate) fn prepare_timer(thresholds: Thresholds) {
     // A second start is refused before it comes here.
-    let _ = TIMER.set(timer);
-    Ok(())
+    let _ = TIMER.set(StallTimer::new(thresholds));
+}
+
+/// Starts the timer thread, which begins with the message that is open then.
+pub(crate) fn start_timer() -> std::io::Result<()> {
+    let Some(timer) = TIMER.get() else { return Ok(()) };
+    let mut on_stall = OnStall::default();
+    timer.run(clock::boottime, Box::new(move |event| on_stall.on(event)))
 }
 
 /// What runs on the timer thread.

@@ -10,12 +10,12 @@ const PLACES: usize = 4096;
 /// Identity of a lock → thread uid of its holder.
 #[derive(Debug)]
 pub(crate) struct Owners {
-    places: Box<[Place]>,
+    places: &'static [Place; PLACES],
     /// Held locks whose holder was forgotten because another lock fell on their place.
     pushed_out: AtomicU64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Place {
     lock: AtomicU64,
     owner: AtomicU32,
@@ -23,9 +23,19 @@ struct Place {
     depth: AtomicU32,
 }
 
+/// The recorder's. Zero pages until a lock falls on them: what is made at the start of an app is written to there.
+static OF_THE_RECORDER: [Place; PLACES] = [const { Place::nobodys() }; PLACES];
+
+impl Place {
+    const fn nobodys() -> Self {
+        Self { lock: AtomicU64::new(0), owner: AtomicU32::new(0), depth: AtomicU32::new(0) }
+    }
+}
+
 impl Owners {
-    pub(crate) fn new() -> Self {
-        Self { places: (0..PLACES).map(|_| Place::default()).collect(), pushed_out: AtomicU64::new(0) }
+    /// The process's one.
+    pub(crate) fn of_the_recorder() -> Self {
+        Self { places: &OF_THE_RECORDER, pushed_out: AtomicU64::new(0) }
     }
 
     fn place(&self, lock: u64) -> &Place {
@@ -75,9 +85,14 @@ impl Owners {
 mod tests {
     use super::*;
 
+    fn owners() -> Owners {
+        let places = Box::leak(Box::new([const { Place::nobodys() }; PLACES]));
+        Owners { places, pushed_out: AtomicU64::new(0) }
+    }
+
     #[test]
     fn holds_through_nested_entries() {
-        let owners = Owners::new();
+        let owners = owners();
         assert_eq!(owners.holder(5), 0);
         owners.acquired(5, 1);
         owners.acquired(5, 1);
@@ -91,7 +106,7 @@ mod tests {
 
     #[test]
     fn two_locks_on_one_place_are_unknown_rather_than_wrong() {
-        let owners = Owners::new();
+        let owners = owners();
         let place = |lock| std::ptr::from_ref(owners.place(lock));
         let other = (2..).find(|lock| place(*lock) == place(1)).unwrap();
         owners.acquired(1, 10);

@@ -32,14 +32,15 @@ struct State {
     /// For each block the next newer one of its thread.
     newer: Vec<u32>,
     owners: Vec<Owner>,
+    /// So many at most, for which there is room.
+    threads: usize,
     /// How many threads have ended.
     endings: u64,
 }
 
-/// A place in the thread table.
+/// A place in the thread table that was ever taken.
 #[derive(Clone, Copy, Debug)]
 struct Owner {
-    used: bool,
     /// When it ended, as a running number from 1; 0 while it lives.
     ended: u64,
     oldest: u32,
@@ -49,7 +50,7 @@ struct Owner {
     door: Option<&'static Door>,
 }
 
-const NOBODY: Owner = Owner { used: false, ended: 0, oldest: NONE, newest: NONE, count: 0, door: None };
+const NOBODY: Owner = Owner { ended: 0, oldest: NONE, newest: NONE, count: 0, door: None };
 
 impl Pool {
     /// A pool of `blocks` for at most `threads` at a time.
@@ -57,7 +58,9 @@ impl Pool {
         let state = State {
             free: (0..blocks).rev().collect(),
             newer: vec![NONE; blocks as usize],
-            owners: vec![NOBODY; threads as usize],
+            // Pages of places that nobody takes are never touched.
+            owners: Vec::with_capacity(threads as usize),
+            threads: threads as usize,
             endings: 0,
         };
         Self { state: Mutex::new(state), taken: AtomicU32::new(1), seen: AtomicU32::new(0) }
@@ -71,13 +74,15 @@ impl Pool {
     /// A place for a new thread. Places of ended threads are taken again once their blocks are gone.
     pub(crate) fn join(&self) -> Option<(u32, &'static Door)> {
         let mut state = self.lock();
-        let place = state
-            .owners
-            .iter()
-            .position(|o| !o.used)
-            .or_else(|| state.owners.iter().position(|o| o.ended > 0 && o.count == 0))?;
+        let place = match state.owners.len() {
+            taken if taken < state.threads => {
+                state.owners.push(NOBODY);
+                taken
+            }
+            _ => state.owners.iter().position(|o| o.ended > 0 && o.count == 0)?,
+        };
         let door = *state.owners[place].door.get_or_insert_with(|| Box::leak(Box::new(Door::new())));
-        state.owners[place] = Owner { used: true, door: Some(door), ..NOBODY };
+        state.owners[place] = Owner { door: Some(door), ..NOBODY };
         Some((place as u32, door))
     }
 

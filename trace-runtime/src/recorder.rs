@@ -64,7 +64,7 @@ impl Recorder {
         let service_door = Box::leak(Box::new(Door::new()));
         Self {
             texts: Interner::new(memory),
-            owners: Owners::new(),
+            owners: Owners::of_the_recorder(),
             pool,
             main_tid,
             message_since: AtomicU64::new(Self::NO_LOOPER),

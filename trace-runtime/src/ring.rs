@@ -103,6 +103,18 @@ pub(crate) trait Ring {
         }
     }
 
+    /// A place in front of the oldest words that are worth copying: the writer goes on meanwhile, so an eighth of the ring, which it
+    /// takes next, is left out.
+    fn oldest(&self) -> Option<Mark> {
+        let opened = self.opened();
+        let kept = self.length() - (self.length() / 8).max(1);
+        let sequence = opened.saturating_sub(kept);
+        match block::look(&self.block(sequence), sequence) {
+            Seen::There(extent) => Some(Mark { sequence, position: extent.base }),
+            Seen::NotYet | Seen::Gone => None,
+        }
+    }
+
     /// Copies all words from the mark to now into `slice`, whose memory is used again.
     ///
     /// # Errors

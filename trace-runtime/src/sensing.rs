@@ -23,19 +23,31 @@ static SENSOR: OnceLock<Sensor> = OnceLock::new();
 /// When a SIGQUIT was last sensed; 0 for never.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// Installs the sensor; what keeps it from sensing is a notice.
-pub(crate) fn start() {
-    match native_signal::install(native_signal::Config::default(), Box::new(on_sigquit)) {
-        Ok(sensor) => {
-            if let Mode::Passive { reason } = sensor.mode() {
-                notice(&format!("SIGQUIT is not sensed: {reason:?}"));
-            }
-            let _ = SENSOR.set(sensor);
-        }
+/// Installs the sensor, without its thread: signals are handed on, and noted, from now on. On the thread that
+/// [`native_signal::install`] asks for.
+pub(crate) fn install() -> Result<(), InstallError> {
+    let sensor = native_signal::install_quietly(native_signal::Config::default())?;
+    let _ = SENSOR.set(sensor);
+    Ok(())
+}
+
+/// Starts the sensor's thread, which takes the notes. What keeps it from sensing is a notice.
+pub(crate) fn listen(installed: Result<(), InstallError>) {
+    let failed = match (installed, SENSOR.get()) {
         // Another copy of the library, in another class loader, has it: that one records it.
-        Err(InstallError::AlreadyInstalled) => notice("SIGQUIT is sensed by another instance"),
-        Err(error) => notice(&format!("SIGQUIT is not sensed: {error}")),
-    }
+        (Err(InstallError::AlreadyInstalled), _) => {
+            notice("SIGQUIT is sensed by another instance");
+            return;
+        }
+        (Err(error), _) => error.to_string(),
+        (Ok(()), None) => return,
+        (Ok(()), Some(sensor)) => match (sensor.mode(), sensor.listen(Box::new(on_sigquit))) {
+            (Mode::Passive { reason }, _) => reason.to_string(),
+            (_, Err(error)) => error.to_string(),
+            (_, Ok(())) => return,
+        },
+    };
+    notice(&format!("SIGQUIT is not sensed: {failed}"));
 }
 
 /// When a SIGQUIT was last sensed, if one was.

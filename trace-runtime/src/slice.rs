@@ -3,6 +3,7 @@
 use trace_format::{Cursor, Event};
 
 use crate::block::{self, BlockMemory, Extent, Seen};
+use crate::ring::Mark;
 
 /// Words and what it takes to tell their times. Blocks are kept from their first word, because a word's time
 /// follows from its block's opening time and the words before it; what lies before the mark is not shown.
@@ -17,6 +18,8 @@ pub struct Slice {
 /// One block of it.
 #[derive(Clone, Copy, Debug)]
 struct Part {
+    /// The block's sequence number.
+    sequence: u64,
     t0: u64,
     base: u64,
     /// Where its words start in the slice's.
@@ -56,6 +59,11 @@ impl Slice {
         self.blocks.last().map_or(0, |last| last.base + last.head as u64 - self.position)
     }
 
+    /// The place behind its last word; `None` if it is empty.
+    pub(crate) fn end(&self) -> Option<Mark> {
+        self.blocks.last().map(|last| Mark::of_words([last.sequence, last.base + last.head as u64]))
+    }
+
     /// Whether nothing was written since the mark.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -77,7 +85,7 @@ impl Slice {
         let start = self.words.len();
         let seen = block::copy(block, sequence, &mut self.words);
         if let Seen::There(Extent { head, base, t0 }) = seen {
-            self.blocks.push(Part { t0, base, start, head });
+            self.blocks.push(Part { sequence, t0, base, start, head });
         }
         seen
     }

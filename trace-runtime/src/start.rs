@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use native_signal::{Policy, Thresholds};
+use native_signal::{InstallError, Policy, Thresholds};
 use trace_format::MapId;
 use trace_format::layout::{Sizes, State};
 use trace_format::section::SectionKind;
@@ -16,8 +16,8 @@ use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::ticker;
 use crate::{
-    Budget, Clock, budget, clock, control, looper, monitors, notice, sensing, switches, thread, verdict,
-    worker,
+    Budget, Clock, budget, clock, control, looper, monitors, notice, process_facts, sensing, switches,
+    thread, verdict, worker,
 };
 
 /// Which threads are recorded.
@@ -139,7 +139,6 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     let pool = Pool::new(sizes.pool_blocks, sizes.threads);
     let recorder = Box::new(Recorder::new(mapping, pool, main_tid, config.threads));
     let recorder = Recorder::activate(recorder).map_err(|_| StartError::Already)?;
-    crate::monitors::device::set_process(&config.process_name);
     switches::prepare();
     monitors::device::set_process(&config.process_name);
     ticker::set_pace(config.clock.pace());
@@ -148,35 +147,49 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     Ok(())
 }
 
+/// Main starts one thread, the worker, and that one the others: a thread costs its maker a stack, which has to be mapped, and
+/// a walk through the kernel. What they look after begins here: the sensor's handler, which hands signals on by itself, and
+/// the timer's word.
 fn start_threads(recorder: &'static Recorder, config: &Config) {
+    looper::prepare_timer(config.thresholds);
+    let installed = config.sense_sigquit.then(sensing::install);
+    let others = {
+        let config = config.clone();
+        move || start_others(recorder, &config, installed)
+    };
+    let worker =
+        worker::start(recorder, config.destination.clone(), &config.process_name, config.sizes, others);
+    if let Err(error) = worker {
+        // Where not one thread can be had, no second one can.
+        notice(&format!(
+            "no thread of the recorder's: no file, no SIGQUITs, no messages that are late: {error}"
+        ));
+        control::set_clock(Clock::Precise);
+    }
+}
+
+/// What the worker does first. Gives the recording's first sections.
+fn start_others(
+    recorder: &'static Recorder,
+    config: &Config,
+    installed: Option<Result<(), InstallError>>,
+) -> [(SectionKind, String); 2] {
     if let Some(budget) = config.budget {
         budget::set(budget);
-    }
-    match worker::start(recorder, config.destination.clone(), config.process_name.clone(), config.sizes) {
-        Ok(()) => {
-            let process = format!(
-                "name={}\nabi={}\nos={}\nversion={}\n",
-                config.process_name.replace('\n', " "),
-                std::env::consts::ARCH,
-                std::env::consts::OS,
-                env!("CARGO_PKG_VERSION"),
-            );
-            worker::append(SectionKind::Process, process.into_bytes());
-            worker::append(SectionKind::Configuration, configuration(config).into_bytes());
-        }
-        Err(error) => notice(&format!("no worker thread, so no file: {error}")),
     }
     if let Err(error) = ticker::start(recorder, config.heartbeat) {
         notice(&format!("no ticker: times are read from the kernel: {error}"));
         control::set_clock(Clock::Precise);
     }
     verdict::start(config.policy);
-    if let Err(error) = looper::start_timer(config.thresholds) {
+    if let Some(installed) = installed {
+        sensing::listen(installed);
+    }
+    if let Err(error) = looper::start_timer() {
         notice(&format!("no looper timer: {error}"));
     }
-    if config.sense_sigquit {
-        sensing::start();
-    }
+    let process = process_facts::lines(&config.process_name);
+    [(SectionKind::Process, process), (SectionKind::Configuration, configuration(config))]
 }
 
 /// What is in force, a `key=value` a line. Numbers alone: formatting whole structures is 4 KB of code on a device.

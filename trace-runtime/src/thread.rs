@@ -6,6 +6,7 @@ use std::sync::atomic::{Ordering, fence};
 use trace_format::event::{Encoded, Event};
 use trace_format::layout::{ClockMode, RegionKind, THREAD_LEN, THREAD_NAME_LEN, thread as entry};
 
+use crate::monitors::options::{self, Number};
 use crate::recorder::{PoolBlocks, Recorder, RingBlocks};
 use crate::start::Threads;
 use crate::ticker::{self, TIME};
@@ -231,7 +232,8 @@ fn join(recorder: &'static Recorder, slot: &Slot) {
 impl ThreadWriter {
     fn join(recorder: &'static Recorder) -> Option<Self> {
         let tid = gettid();
-        if recorder.threads == Threads::Main && tid != recorder.main_tid {
+        let main_only = recorder.threads == Threads::Main || options::is_on(Number::MainOnly);
+        if main_only && tid != recorder.main_tid {
             return None;
         }
         let Some((place, door)) = recorder.pool.join() else {

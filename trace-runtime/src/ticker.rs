@@ -158,6 +158,8 @@ impl Ticker {
 
     /// Nobody records: sleeps until somebody does, waking for the heartbeat as long as there is one.
     fn rest(&mut self) {
+        // What was written since the last check is there by now, and nobody may write for long.
+        crate::monitors::outermost::look_soon();
         while TIME.fall_asleep() {
             let heartbeat = self.heartbeat.filter(|_| clock::boottime() - self.active < HEARTBEAT_AFTER);
             match heartbeat {
@@ -182,6 +184,7 @@ impl Ticker {
             crate::cost::measure_and_tell();
         }
         self.checked = clock::boottime();
+        crate::monitors::outermost::look_soon();
         if self.heartbeat.is_some() {
             self.recorder.alive(self.checked);
             // Where there is no Looper, nobody else looks.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use native_signal::{Limits, Target, TraceText, Writer};
 use trace_format::section::SectionKind;
 
+use crate::monitors::told;
 use crate::recorder::Recorder;
 use crate::{clock, guard, notice, sensing, worker};
 
@@ -72,6 +73,7 @@ fn on_text(text: TraceText, source: TraceTextSource) {
     if !text.bytes.is_empty() {
         let at = sensing::last_signal().unwrap_or_else(clock::boottime);
         worker::append(SectionKind::DumpText, [&at.to_le_bytes()[..], &text.bytes].concat());
+        told::locks(&text.bytes, std::process::id(), false);
     }
     if text.lost > 0 {
         notice(&format!("{} bytes of a thread dump found no room", text.lost));

@@ -30,6 +30,10 @@ const MAX_WAITING: usize = 4;
 /// How long after [`asking`] a signal of our own is the one that was asked for. Main may be unable to run meanwhile.
 const ASKED_NS: u64 = Judge::WINDOW_MS * 1_000_000;
 
+/// The system's list is about what happens now: of a signal older than this it says nothing. The time of all polls and as much again
+/// as a busy device takes longer; a signal waits meanwhile, and the device may sleep.
+const LATEST_NS: u64 = ErrorPolls::POLLS as u64 * ErrorPolls::INTERVAL.as_nanos() as u64 * 3 / 2;
+
 static COURT: OnceLock<Court> = OnceLock::new();
 static GROUND: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 0;
@@ -205,6 +209,9 @@ fn next_case() -> Option<Case> {
 
 fn run_polls() {
     while let Some(mut case) = next_case() {
+        if is_late(case.evidence.at_ns, clock::boottime()) {
+            continue;
+        }
         let Some(court) = COURT.get() else { return };
         let (source, changes) = {
             let mut slot = error_source();
@@ -214,7 +221,7 @@ fn run_polls() {
         let Some(mut source) = source else { continue };
         let pause = |interval| {
             thread::sleep(interval);
-            Recorder::active().is_some()
+            Recorder::active().is_some() && !is_late(case.evidence.at_ns, clock::boottime())
         };
         let polls = ErrorPolls::new(court.policy(), court.own);
         // What the embedder gave us may fail without taking the recording along.
@@ -239,6 +246,11 @@ fn run_polls() {
             Err(_) => notice("the source of the error state panicked and is asked no more"),
         }
     }
+}
+
+/// Whether the system's list may speak of another ANR by now than that of a signal at `at`.
+fn is_late(at: u64, now: u64) -> bool {
+    now.saturating_sub(at) > LATEST_NS
 }
 
 impl Court {
@@ -349,6 +361,13 @@ mod tests {
         let since = 2_000_000_000;
         assert_eq!(main(since), MainAt { stuck_since: since, running_ms: Some(3_000) });
         assert_eq!(main(at + 1), MainAt { stuck_since: 0, running_ms: Some(0) }, "it began after the signal");
+    }
+
+    #[test]
+    fn the_systems_list_speaks_of_no_signal_of_half_a_minute_ago() {
+        let at = 7_000_000_000;
+        assert!(!is_late(at, at + 20_500_000_000) && !is_late(at, at - 1));
+        assert!(is_late(at, at + 30_000_000_001));
     }
 
     #[test]

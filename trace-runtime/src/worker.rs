@@ -19,10 +19,15 @@ use crate::recorder::Recorder;
 use crate::sync::plain::{Condvar, Mutex, MutexGuard};
 
 /// What it is asked for. Not a channel of the standard library's: that one brings all of its kinds, 14 KB on a device.
-static REQUESTS: Mutex<VecDeque<Request>> = Mutex::new(VecDeque::new());
+static REQUESTS: Mutex<Requests> = Mutex::new(Requests { queue: VecDeque::new(), worker_waits: false });
 static ASKED: Condvar = Condvar::new();
 /// There is a worker.
 static RUNNING: AtomicBool = AtomicBool::new(false);
+
+struct Requests {
+    queue: VecDeque<Request>,
+    worker_waits: bool,
+}
 
 /// What the worker is asked to do, in order.
 enum Request {
@@ -47,6 +52,9 @@ static PLACE_CHANGED: Condvar = Condvar::new();
 
 /// Sections that wait for a file take this many bytes at most: a handful of thread dumps.
 const MAX_WAITING: usize = 4 << 20;
+/// Sections of a recording take this many bytes at most, what tells of an ANR twice as many: an app that is slow for weeks must not
+/// fill the disk. An ANR takes some 50 KB.
+const MAX_SECTIONS: u64 = 64 << 20;
 /// While something is left to bring: the first and the longest interval at which the worker looks.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LAST_LOOK: Duration = Duration::from_secs(2);
@@ -80,6 +88,14 @@ pub fn wait_for_file(timeout: Duration) -> Option<PathBuf> {
     }
 }
 
+/// The recording's file, once everything that was recorded and told before is in it; waits as long as `timeout`. `None` as
+/// for [`wait_for_file`].
+pub(crate) fn flush(timeout: Duration) -> Option<PathBuf> {
+    let end = Instant::now() + timeout;
+    drain(timeout);
+    wait_for_file(end.saturating_duration_since(Instant::now()))
+}
+
 /// Waits until the worker has done what it was asked for so far, as long as `timeout`.
 pub(crate) fn drain(timeout: Duration) {
     let done = Arc::new((Mutex::new(false), Condvar::new()));
@@ -93,7 +109,7 @@ pub(crate) fn drain(timeout: Duration) {
     let _ = done.1.wait_timeout_while(waiting, timeout, |done| !*done && RUNNING.load(Ordering::Acquire));
 }
 
-fn requests() -> MutexGuard<'static, VecDeque<Request>> {
+fn requests() -> MutexGuard<'static, Requests> {
     // Nothing panics with it locked.
     REQUESTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -116,8 +132,14 @@ pub(crate) fn after(delay: Duration, task: Box<dyn FnOnce() + Send>) {
 
 fn ask(request: Request) {
     if RUNNING.load(Ordering::Acquire) {
-        requests().push_back(request);
-        ASKED.notify_one();
+        let mut requests = requests();
+        requests.queue.push_back(request);
+        let waits = requests.worker_waits;
+        drop(requests);
+        // A system call even where nobody waits.
+        if waits {
+            ASKED.notify_one();
+        }
     }
 }
 
@@ -125,27 +147,37 @@ fn ask(request: Request) {
 fn next(until: Option<Instant>) -> Option<Request> {
     let mut requests = requests();
     loop {
-        if let Some(request) = requests.pop_front() {
+        if let Some(request) = requests.queue.pop_front() {
             return Some(request);
         }
-        requests = match until.map(|until| until.saturating_duration_since(Instant::now())) {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return None;
+        }
+        requests.worker_waits = true;
+        requests = match left {
             None => ASKED.wait(requests).unwrap_or_else(PoisonError::into_inner),
-            Some(Duration::ZERO) => return None,
             Some(left) => ASKED.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0,
         };
+        requests.worker_waits = false;
     }
 }
 
-/// Starts the worker, which sleeps until there is something to do.
+/// Starts the worker, which does `first`, makes the file with the sections that this gave, and sleeps until there is something
+/// to do.
 pub(crate) fn start(
     recorder: &'static Recorder,
     destination: Destination,
-    process_name: String,
+    process_name: &str,
     sizes: Sizes,
+    first: impl FnOnce() -> [(SectionKind, String); 2] + Send + 'static,
 ) -> io::Result<()> {
     RUNNING.store(true, Ordering::Release);
+    // Before the thread is there: nobody has to be woken.
+    set_destination(destination);
+    let process_name = process_name.to_owned();
     let spawned = native_signal::spawn_quiet("anrscope-worker", move || {
-        let worker = Worker {
+        let mut worker = Worker {
             recorder,
             process_name,
             sizes,
@@ -158,14 +190,20 @@ pub(crate) fn start(
             told: false,
             timed: Vec::new(),
         };
-        crate::guard::disarm_on_panic(|| worker.run());
+        crate::guard::disarm_on_panic(|| {
+            for (kind, text) in first() {
+                worker.append(kind, text.into_bytes());
+            }
+            worker.run();
+        });
         RUNNING.store(false, Ordering::Release);
     });
     if let Err(error) = spawned {
         RUNNING.store(false, Ordering::Release);
+        requests().queue.clear();
+        answer(None);
         return Err(error);
     }
-    set_destination(destination);
     Ok(())
 }
 
@@ -297,14 +335,28 @@ impl Worker {
                 self.waiting_bytes += payload.len();
                 self.waiting.push_back((kind, payload));
             }
-            None => self.tell(&format!("section {kind:?} left out: in memory there is no room for more")),
+            None => self.tell(&format!(
+                "a section of kind {} left out: in memory there is no room for more",
+                kind as u16
+            )),
         }
     }
 
     fn write(&mut self, file: &Mapping, kind: SectionKind, payload: &[u8]) {
+        if !has_room(self.end, kind, payload.len()) {
+            self.tell(&format!(
+                "a section of kind {} left out, others may be missing: there are {} MB of them",
+                kind as u16,
+                self.end >> 20
+            ));
+            return;
+        }
         match file.append(self.end, &section::encode(kind, 1, payload)) {
             Ok(end) => self.end = end,
-            Err(error) => self.tell(&format!("section {kind:?} not written, others may be missing: {error}")),
+            Err(error) => self.tell(&format!(
+                "a section of kind {} not written, others may be missing: {error}",
+                kind as u16
+            )),
         }
         if file.is_removed() {
             self.tell("the recording's file was removed: it goes on in memory and is gone with the process");
@@ -316,5 +368,28 @@ impl Worker {
         if !std::mem::replace(&mut self.told, true) {
             crate::notice(what);
         }
+    }
+}
+
+/// Whether a section may still be written behind so many bytes of others.
+fn has_room(end: u64, kind: SectionKind, length: usize) -> bool {
+    let tells_of_anr =
+        matches!(kind, SectionKind::Verdict | SectionKind::AnrSnapshot | SectionKind::DumpText);
+    let limit = if tells_of_anr { 2 * MAX_SECTIONS } else { MAX_SECTIONS };
+    end.saturating_add(length as u64) <= limit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_end_before_what_tells_of_an_anr() {
+        assert!(has_room(0, SectionKind::Issue, 1 << 20) && !has_room(MAX_SECTIONS, SectionKind::Issue, 1));
+        assert!(has_room(MAX_SECTIONS, SectionKind::AnrSnapshot, 1 << 20));
+        assert!(
+            !has_room(2 * MAX_SECTIONS, SectionKind::Verdict, 1)
+                && !has_room(u64::MAX, SectionKind::DumpText, 9)
+        );
     }
 }

@@ -3,6 +3,8 @@
 
 #[path = "android_host/app.rs"]
 mod app;
+#[path = "android_host/exits.rs"]
+mod exits;
 #[path = "android_host/frames.rs"]
 mod frames;
 #[path = "android_host/harness.rs"]
@@ -13,8 +15,16 @@ mod life;
 mod lifetime;
 #[path = "android_host/looper.rs"]
 mod looper;
+#[path = "android_host/older.rs"]
+mod older;
+#[path = "android_host/options.rs"]
+mod options;
+#[path = "android_host/served.rs"]
+mod served;
 #[path = "android_host/stuck.rs"]
 mod stuck;
+#[path = "android_host/uploads.rs"]
+mod uploads;
 
 use harness::Case;
 

@@ -82,3 +82,42 @@ fn names_and_numbers_are_as_they_are_read() {
         ["0", "999", "1,000", "262,144"]
     );
 }
+
+/// The source of the tests and cases that say what an option changes: all of them but those that only set every key.
+fn tests_of_options() -> String {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut all = String::new();
+    for folder in ["android_host", "android-host/cases"] {
+        for entry in std::fs::read_dir(here.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_stem().is_some_and(|name| name != "AppOptions") {
+                all += &std::fs::read_to_string(path).unwrap();
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn each_key_is_exercised_through_the_shims() {
+    let tests = tests_of_options();
+    // As a word of a case (`key=VALUE`), by its name, by its setter, or as a tracer that is started and stopped.
+    let exercised = |key: &str| {
+        let forms = [
+            format!("{key}="),
+            format!("\"{key}\""),
+            format!(".{}(", setter(key)),
+            format!("Tracer.{}", key.to_uppercase()),
+        ];
+        let is_word = |at: usize| !tests[..at].ends_with(|c: char| c == '_' || c.is_alphanumeric());
+        forms.iter().any(|form| tests.match_indices(form).any(|(at, _)| is_word(at)))
+    };
+    let missing: Vec<_> = NUMBERS
+        .iter()
+        .map(|option| option.key)
+        .chain(TEXTS.iter().map(|option| option.key))
+        .filter(|key| !exercised(key))
+        .collect();
+    // The manifest's, code's and provider's say, where the events of the clock's change are looked for.
+    assert_eq!(missing, ["coarse_clock"], "without a test of what they change");
+}

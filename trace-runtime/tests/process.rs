@@ -45,6 +45,7 @@ fn main() {
         ("a_removed_folder_stops_nothing", destination::removed),
         ("a_hang_that_ends_in_a_kill_has_its_true_length", hang),
         ("an_exit_in_order_is_known", exit_in_order),
+        ("nobody_else_may_read_a_recording", destination::private),
         ("a_hundred_short_threads_share_a_small_pool", many_threads),
         ("an_anr_is_judged_at_once_and_again_when_the_system_was_asked", judged),
         ("a_source_that_panics_is_asked_no_more", source_that_panics),

@@ -1,4 +1,4 @@
-//! Threads that come and go. `scripts/prove record` does it for a minute.
+//! Threads that come and go. `scripts/prove threads` does it for a minute.
 
 mod churn;
 

@@ -64,8 +64,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     // The app goes on for ever where it does not hang: it is the parent that ends it.
     while let Some(message) = looper.next() {
         if options.hang && message == Work::Pay {
-            println!("pay");
             sync.recv()?;
+            println!("pay");
             main.handle(Work::Pay, &prices);
         } else if message != Work::Pay {
             main.handle(message, &prices);
@@ -269,10 +269,13 @@ fn listen_to_the_system() -> io::Result<impl FnMut() -> Vec<ProcessInError> + Se
     let told = Arc::new(AtomicBool::new(false));
     let not_responding = told.clone();
     thread::Builder::new().name("system".to_owned()).spawn(move || {
-        let mut line = String::new();
-        if io::stdin().read_line(&mut line).is_ok() && line.trim() == NOT_RESPONDING {
-            told.store(true, Ordering::Release);
+        for line in io::stdin().lines().map_while(Result::ok) {
+            if line == NOT_RESPONDING {
+                told.store(true, Ordering::Release);
+            }
         }
+        // The parent is gone without having ended this process, and nobody else would.
+        let _ = nix::sys::signal::raise(Signal::SIGKILL);
     })?;
     let (pid, uid) = (std::process::id() as i32, nix::unistd::getuid().as_raw());
     Ok(move || {

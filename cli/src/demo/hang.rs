@@ -16,13 +16,16 @@ use super::log::{Log, boottime};
 
 /// When the system loses patience with an input event (AOSP `InputConstants.h`, DISPATCHING_TIMEOUT).
 const ANR_AFTER: Duration = Duration::from_secs(5);
+/// How much later the signal comes: the system has to notice, on a thread of its own. So main is stuck for all of five
+/// seconds when it does, though the hang is told to us a moment before it begins.
+const NOTICED_AFTER: Duration = Duration::from_millis(50);
 /// How long an app without a hang is watched.
 const NORMAL_LIFE: Duration = Duration::from_secs(4);
 /// How long the child may take to come to its hang; on an idle machine it takes 2.5 s.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs the child to its end and leaves its recording.
-pub(super) fn record(stall: f64, map_id: MapId, files: &Files) -> anyhow::Result<()> {
+pub(super) fn record(stall: f64, quiet: bool, map_id: MapId, files: &Files) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut command = Command::new(program);
     command.arg("demo-child").arg(&files.recording).arg(&files.log).arg(map_id.to_string());
@@ -34,7 +37,7 @@ pub(super) fn record(stall: f64, map_id: MapId, files: &Files) -> anyhow::Result
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start the process that is to hang")?;
-    let mut app = App { child };
+    let mut app = App { child, told: !quiet && std::io::stderr().is_terminal() };
     let result = app.live(stall, files);
     app.end()?;
     result
@@ -43,11 +46,13 @@ pub(super) fn record(stall: f64, map_id: MapId, files: &Files) -> anyhow::Result
 /// The running child; it is killed whatever happens to us.
 struct App {
     child: Child,
+    /// Whether somebody watches.
+    told: bool,
 }
 
 impl App {
     fn live(&mut self, stall: f64, files: &Files) -> anyhow::Result<()> {
-        say(format_args!("process {} runs; its main thread draws frames", self.child.id()));
+        self.say(format_args!("process {} runs; its main thread draws frames", self.child.id()));
         let mut log = Log::open(&files.log, "parent")?;
         if stall <= 0.0 {
             sleep(NORMAL_LIFE);
@@ -55,17 +60,17 @@ impl App {
             return Ok(());
         }
         let since = self.wait_for_hang()?;
-        say(format_args!("its main thread hangs"));
+        self.say(format_args!("its main thread hangs"));
         let until = |age: Duration| {
             let end = since + age.as_nanos() as u64;
             sleep(Duration::from_nanos(end.saturating_sub(boottime())));
         };
         let stall = Duration::from_secs_f64(stall);
         if stall >= ANR_AFTER {
-            until(ANR_AFTER);
+            until(ANR_AFTER + NOTICED_AFTER);
             let pid = Pid::from_raw(self.child.id() as i32);
             log.note('I', "SIGQUIT", || kill(pid, Signal::SIGQUIT))?;
-            say(format_args!("hanging for 5 s: SIGQUIT, as Android sends it"));
+            self.say(format_args!("hanging for 5 s: SIGQUIT, as Android sends it"));
             // And as there, whoever asks is told from now on that this process does not respond.
             writeln!(self.child.stdin.as_ref().context("the child's input")?, "{NOT_RESPONDING}")?;
             // The signal must be felt before the kill, however short the rest of the hang is.
@@ -76,7 +81,7 @@ impl App {
             bail!("the process ended by itself before it was killed ({status})");
         }
         log.note('I', "SIGKILL", || self.child.kill())?;
-        say(format_args!("killed; what follows comes from the file that it left"));
+        self.say(format_args!("killed; what follows comes from the file that it left"));
         Ok(())
     }
 
@@ -98,17 +103,17 @@ impl App {
         }
     }
 
+    /// Progress, for a person who watches.
+    fn say(&self, text: std::fmt::Arguments<'_>) {
+        if self.told {
+            eprintln!("{text}");
+        }
+    }
+
     fn end(&mut self) -> anyhow::Result<()> {
         // An error here says that it is dead already.
         let _ = self.child.kill();
         self.child.wait().context("cannot wait for the process that hung")?;
         Ok(())
-    }
-}
-
-/// Progress, for a person who watches.
-fn say(text: std::fmt::Arguments<'_>) {
-    if std::io::stderr().is_terminal() {
-        eprintln!("{text}");
     }
 }

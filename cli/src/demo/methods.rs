@@ -50,6 +50,7 @@ impl Method {
     }
 
     /// Its name as a trace shows it.
+    #[cfg(target_os = "linux")]
     pub(super) fn name(self) -> String {
         let (_, class, method, _) = ALL[self as usize - 1];
         format!("{class}.{method}")

@@ -74,11 +74,13 @@ pub(super) fn in_words(pulled: &Pulled, remote: &Remote) -> String {
     )
 }
 
-/// How many ANRs a recording tells of.
-pub(super) fn anrs_of(file: &Path) -> anyhow::Result<usize> {
+/// When the ANRs of a recording were detected, by the device's clock, ns since 1970.
+pub(super) fn anrs_of(file: &Path) -> anyhow::Result<Vec<u64>> {
     let recording = exporter::open_recording(file)?;
     let incidents = Incidents::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
-    Ok(incidents.anrs.len())
+    let start = recording.header().start;
+    let wall = |boottime: u64| start.realtime.saturating_add(boottime.saturating_sub(start.boottime));
+    Ok(incidents.anrs.iter().map(|anr| wall(anr.detected)).collect())
 }
 
 /// How many SIGQUITs a recording tells of that its process has judged.

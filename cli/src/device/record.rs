@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use device::control::{Command, ask};
 use device::launch::{component, start};
 use device::{App, Patience, Remote, Stop, SystemTrace};
 use serde_json::json;
@@ -13,13 +14,15 @@ use serde_json::json;
 use super::fetched::{fetch, in_words};
 use super::{Target, map_for, seconds};
 use crate::export::{self, Settings};
+use crate::merge;
 use crate::output::Output;
 use crate::recordings::Recordings;
 
 /// Record an app until Ctrl-C, and have the trace here
 ///
 /// The app records by itself, always; this waits, pulls what its processes have in their rings, and exports it. With
-/// --system the device's own perfetto records beside it, into a second file on the same time line.
+/// --system the device's own perfetto records beside it, and the trace has both on one time line. An app that was told
+/// to stop recording is told to record meanwhile.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -47,12 +50,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// End after so many seconds
-    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long = "for", visible_alias = "seconds", value_name = "SECONDS", value_parser = seconds)]
     duration: Option<f64>,
     /// Start the app's activity first, in a new process
     #[arg(long)]
     launch: bool,
-    /// Record the system too, into NAME.system.pftrace (Android 9 and later)
+    /// Record the system too, and join both; the system's own trace stays in NAME.system.pftrace (Android 9 and later)
     #[arg(long)]
     system: bool,
     /// Print what was written as JSON to stdout
@@ -70,6 +73,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     if before.is_empty() {
         bail!("{} does not run on {}: start it, or give --launch", app.package(), app.device().serial());
     }
+    // It has stopped if somebody told it to; then it does so again afterwards.
+    let was_stopped = told(&app, Command::Start)?.is_some_and(|said| said == "was paused");
     writeln!(io::stderr(), "recording {}: Ctrl-C ends it", app.package())?;
     match options.duration {
         Some(seconds) => drop(stop.sleep(Duration::from_secs_f64(seconds))),
@@ -78,14 +83,19 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     // That Ctrl-C meant the recording, not what follows.
     let patience = Patience { stop: Stop::default(), ..app.device().server().patience().clone() };
     let app = App::new(app.device().with_patience(patience), app.package(), app.user())?;
-    let mut written = Vec::new();
+    if was_stopped {
+        told(&app, Command::Stop)?;
+    }
+    // A recording may still be on its way into its file.
+    told(&app, Command::Flush)?;
+    let mut system_trace = None;
     if let Some(system) = system {
         let path = options.out.with_extension("system.pftrace");
         let output = Output::create(&path)?;
         let mut file = output.file();
         system.finish(&mut |bytes| file.write_all(bytes))?;
         output.commit()?;
-        written.push(path);
+        system_trace = Some(path);
     }
     let folder =
         options.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -102,14 +112,33 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let recordings = Recordings::open(&files, map.as_deref(), None)?;
     let summary = export::write(&recordings, Settings::default(), &options.out)?;
     for warning in &summary.warnings {
-        writeln!(io::stderr(), "warning: {warning}")?;
+        crate::terminal::warn(warning)?;
+    }
+    let mut merged = false;
+    if let Some(system) = &system_trace {
+        let inputs = files.iter().chain([system]).cloned().collect();
+        // What the device's perfetto wrote is the device's: without it there is still the app's.
+        match merge::join(inputs, &options.out, map.as_deref()) {
+            Ok(warnings) => {
+                merged = true;
+                for warning in warnings {
+                    writeln!(io::stderr(), "warning: {warning}")?;
+                }
+            }
+            Err(error) => writeln!(
+                io::stderr(),
+                "warning: the system's trace is not in {}: {error:#}",
+                options.out.display()
+            )?,
+        }
     }
     if options.json {
         let name = |path: &PathBuf| path.display().to_string();
         let document = json!({
             "trace": name(&options.out),
             "recordings": files.iter().map(name).collect::<Vec<_>>(),
-            "system": written.first().map(name),
+            "system": system_trace.as_ref().map(name),
+            "merged": merged,
             "slices": summary.counts.slices,
             "anrs": summary.counts.anrs,
         });
@@ -117,11 +146,17 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         writeln!(stdout, "{document:#}").and_then(|()| stdout.flush()).context("cannot write to stdout")?;
     } else {
         writeln!(io::stderr(), "{} -> {}", export::in_words(&summary), options.out.display())?;
-        if let Some(path) = written.first() {
-            writeln!(io::stderr(), "the system's trace -> {}", path.display())?;
+        if let Some(path) = &system_trace {
+            let joined = if merged { ", joined with it" } else { "" };
+            writeln!(io::stderr(), "the system's trace{joined} -> {}", path.display())?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tells the app something, and gives what it said if it did so. One that takes no commands records all the same.
+fn told(app: &App, command: Command) -> Result<Option<String>, device::Error> {
+    Ok(ask(app, command)?.ok().filter(|answer| answer.done).map(|answer| answer.said))
 }
 
 /// The recordings of these processes; an app's other processes have names of their own, and pids of their own.

@@ -6,16 +6,18 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use device::control::{Command, ask};
 use device::{App, Remote, Stop};
 use serde_json::json;
 
 use super::fetched::{answer, fetch, in_words, judged_in};
 use super::{Target, map_for, seconds};
 
-/// Ask a running app what it does, now: SIGQUIT, and the recording with what came of it
+/// Ask a running app what it does, now: a thread dump, and the recording with what came of it
 ///
-/// The signal is sent by run-as, which Android allows for apps that can be debugged; on devices whose shell is root, by
-/// the shell. The app goes on; ART writes its thread dump as ever.
+/// The app's content provider is asked, which answers while main is stuck, or its broadcast receiver. An app that has
+/// neither, or may not be debugged, gets SIGQUIT. That is sent by run-as, which Android allows for apps that can be
+/// debugged; on devices whose shell is root, by the shell. The app goes on; ART writes its thread dump as ever.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -23,12 +25,15 @@ use super::{Target, map_for, seconds};
 Examples:
     anrscope device trigger com.example.app -o now
 
-    # Only the signal.
+    # As the system does when an app does not respond: SIGQUIT from outside, which the app has to judge.
+    anrscope device trigger com.example.app --anr
+
+    # Only the question.
     anrscope device trigger com.example.app --no-pull
 
 Exit status:
     0  done
-    1  the app does not run or may not be sent a signal, or nothing came of it in time
+    1  the app does not run or may not be asked, or nothing came of it in time
     2  the command line is wrong
 "
 )]
@@ -41,7 +46,10 @@ pub(crate) struct Options {
     /// The method map of the build [default: methodMapping.txt in the folder, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
-    /// Send the signal and end
+    /// Send SIGQUIT, as the system does at an ANR, and do not ask the app itself
+    #[arg(long)]
+    anr: bool,
+    /// Ask and end
     #[arg(long)]
     no_pull: bool,
     /// How many seconds the app may take to write what it has to say
@@ -67,8 +75,13 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         Some(remote) => judged_in(&fetch(&app, remote, &options.out, options.json)?.path)?,
         None => 0,
     };
-    send(&app, pid)?;
-    writeln!(io::stderr(), "SIGQUIT sent to pid {pid} of {package}")?;
+    let how = if !options.anr && asked(&app)? {
+        "asked"
+    } else {
+        send(&app, pid)?;
+        "SIGQUIT sent to"
+    };
+    writeln!(io::stderr(), "{how} pid {pid} of {package}")?;
     let mut stdout = io::stdout().lock();
     let Some(before) = before else {
         if options.json {
@@ -89,13 +102,13 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         }
         if Instant::now() >= end {
             bail!(
-                "pid {pid} wrote nothing about the signal within {} s: it may be stopped or its sensor not installed; \
+                "pid {pid} wrote nothing about a dump within {} s: it may be stopped or its sensor not installed; \
                  `anrscope device pull` gets what is there",
                 options.wait
             );
         }
         if stop.sleep(Duration::from_millis(200)) {
-            bail!("interrupted: the signal was sent; `anrscope device pull` gets what came of it");
+            bail!("interrupted: it was asked; `anrscope device pull` gets what came of it");
         }
     };
     let map = map_for(options.method_map.as_deref(), &options.out);
@@ -110,6 +123,16 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     }
     stdout.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the app says that it asked for a dump of itself. One that does not, or cannot, is sent the signal.
+fn asked(app: &App) -> Result<bool, device::Error> {
+    match ask(app, Command::Dump) {
+        Ok(answer) => Ok(answer.is_ok_and(|answer| answer.done)),
+        // A broadcast waits for main, which may be what is wrong.
+        Err(error) if error.is_lost() => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn send(app: &App, pid: u32) -> anyhow::Result<()> {

@@ -1,12 +1,12 @@
 //! `anrscope device watch`: waits for ANRs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use device::Stop;
+use device::{App, Stop};
 use serde_json::json;
 
 use super::fetched::{anrs_of, answer, fetch};
@@ -73,6 +73,9 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let mut seen: HashMap<String, Seen> = HashMap::new();
     let mut found = 0;
     let mut first = true;
+    // What the first look finds may have happened while it was pulled.
+    let mut at_first = HashSet::new();
+    let began = clock_of(&app)?;
     writeln!(
         io::stderr(),
         "watching {} on {}: Ctrl-C ends it",
@@ -85,13 +88,18 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             Err(error) if error.is_interrupt() => break,
             // A device that is unplugged for a while, or an app that is installed anew.
             Err(error) if !first => {
-                writeln!(io::stderr(), "warning: {error}")?;
+                crate::terminal::warn(error)?;
                 stop.sleep(Duration::from_secs_f64(options.interval));
                 continue;
             }
             Err(error) => return Err(error.into()),
         };
-        for remote in shelf.recordings.unwrap_or_default() {
+        let recordings = shelf.recordings.unwrap_or_default();
+        if first {
+            at_first = recordings.iter().map(|remote| remote.name.clone()).collect();
+            first = false;
+        }
+        for remote in recordings {
             let before = seen.get(&remote.name).copied();
             let now = Seen { size: remote.size, modified: remote.modified, ..before.unwrap_or_default() };
             if before.is_some_and(|before| (before.size, before.modified) == (now.size, now.modified)) {
@@ -101,7 +109,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
                 Ok(pulled) => pulled,
                 Err(error) if error.is_interrupt() => return Ok(ended(options, found)),
                 Err(error) => {
-                    writeln!(io::stderr(), "warning: {error}")?;
+                    crate::terminal::warn(error)?;
                     continue;
                 }
             };
@@ -109,15 +117,22 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             let anrs = match anrs_of(&pulled.path) {
                 Ok(anrs) => anrs,
                 Err(error) => {
-                    writeln!(io::stderr(), "warning: {error:#}")?;
+                    crate::terminal::warn(format_args!("{error:#}"))?;
                     continue;
                 }
             };
+            let known = match (before, began) {
+                (Some(before), _) => before.anrs,
+                (None, _) if !at_first.contains(&remote.name) => 0,
+                (None, Some(began)) => anrs.iter().filter(|at| **at < began).count(),
+                (None, None) => anrs.len(),
+            };
+            let anrs = anrs.len();
             seen.insert(remote.name.clone(), Seen { anrs, ..now });
-            if first || anrs <= now.anrs {
+            if anrs <= known {
                 continue;
             }
-            found += anrs - now.anrs;
+            found += anrs - known;
             let (trace, text) = answer(&pulled.path, map.as_deref())?;
             let mut stdout = io::stdout().lock();
             if options.json {
@@ -128,7 +143,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
                         "recording": pulled.path.display().to_string(),
                         "trace": trace.display().to_string(),
                         "anrs": anrs,
-                        "new": anrs - now.anrs,
+                        "new": anrs - known,
                     })
                 )?;
             } else {
@@ -140,10 +155,16 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
                 return Ok(ExitCode::SUCCESS);
             }
         }
-        first = false;
         stop.sleep(Duration::from_secs_f64(options.interval));
     }
     Ok(ended(options, found))
+}
+
+/// The device's clock, ns since 1970; nothing if it does not tell.
+fn clock_of(app: &App) -> Result<Option<u64>, device::Error> {
+    let output = app.device().shell_again("date +%s")?;
+    let seconds = output.stdout.trim().parse::<u64>().ok().filter(|_| output.code == 0);
+    Ok(seconds.and_then(|seconds| seconds.checked_mul(1_000_000_000)))
 }
 
 /// After how many ANRs it ends, if after any.

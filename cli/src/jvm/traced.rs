@@ -68,7 +68,7 @@ impl Teller {
     fn line(&self, text: impl Display) {
         if !self.quiet {
             // Whoever closed stderr does not want to hear it.
-            let _ = writeln!(io::stderr(), "anrscope: {text}");
+            let _ = writeln!(io::stderr(), "anrscope: {}", crate::terminal::plain(text));
         }
     }
 }

@@ -3,19 +3,22 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use exporter::Report;
 use exporter::fleet::{Group, Row, groups, write_parquet};
 use serde_json::json;
 
 use super::{Options, ReportFormat};
+use crate::cleanup;
 use crate::output::Output;
+use crate::progress::{Estimate, Progress};
 use crate::recordings::{Recordings, files_of};
 
 /// Files that could not be read that are named.
 const NAMED: usize = 10;
 
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    cleanup::on_interrupts().context("cannot catch interrupts")?;
     if !matches!(options.format, ReportFormat::Text | ReportFormat::Json) {
         bail!("groups are told as text or as JSON: choose --format text or json");
     }
@@ -25,18 +28,24 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     let (mut rows, mut unread) = (Vec::with_capacity(files.len()), 0_usize);
     let mut stderr = io::stderr().lock();
-    for file in &files {
+    let (progress, estimate) = (Progress::new(!options.quiet), Estimate::new());
+    for (number, file) in files.iter().enumerate() {
+        progress.show(|| {
+            let left = estimate.left(number as u64, files.len() as u64);
+            format!("{number} of {} recordings{left}", files.len())
+        });
         // One at a time, and one that is broken does not spoil the others.
         match row(file, options) {
             Ok(row) => rows.push(row),
             Err(error) => {
                 unread += 1;
                 if unread <= NAMED {
-                    writeln!(stderr, "warning: {error:#}")?;
+                    crate::terminal::warn(format_args!("{error:#}"))?;
                 }
             }
         }
     }
+    drop(progress);
     if unread > NAMED {
         writeln!(stderr, "warning: and {} more that could not be read", unread - NAMED)?;
     }
@@ -47,7 +56,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         let output = Output::create(target)?;
         write_parquet(&rows, output.file())?;
         output.commit()?;
-        writeln!(stderr, "{} rows -> {}", rows.len(), target.display())?;
+        if !options.quiet {
+            writeln!(stderr, "{} rows -> {}", rows.len(), target.display())?;
+        }
     }
     if options.group {
         let found = groups(&rows);

@@ -1,17 +1,19 @@
 //! `device` on a device that is played in a folder, through the real adb server.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use test_device::{AdbServer, App, Daemon, Faults};
 use trace_format::MapId;
+use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 
 use crate::folder::Folder;
-use crate::program::{Shown, command};
+use crate::program::{Shown, command, run};
 
 const PACKAGE: &str = "com.example.shop";
 const OWN: &str = "data/user/0/com.example.shop/no_backup/anrscope";
@@ -206,6 +208,27 @@ fn startup_sets_ams_figures_beside_each_other() {
 }
 
 #[test]
+fn startup_has_the_figure_of_each_starts_own_recording() {
+    let bench = Bench::new(Faults::default());
+    bench.phone.folder().write(&format!("data/app/{PACKAGE}/times"), "300\n310\n").unwrap();
+    // From its begin to the first draw: 4 ms.
+    let start = b"kind=cold\nbegin=1000000\nend=9000000\nfirst_draw=5000000\n";
+    let recorded = RecordingBuilder::new(4242, PACKAGE).section(SectionKind::Startup, start).build();
+    bench.phone.folder().write(&format!("data/user/0/{PACKAGE}/prepared"), recorded).unwrap();
+    let script = format!("data/app/{PACKAGE}/start");
+    let text = "#!/bin/sh\nmkdir -p no_backup/anrscope\n\
+                cp prepared no_backup/anrscope/shop-$$.anrscope\nexec sleep 1000\n";
+    bench.phone.folder().write(&script, text).unwrap();
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(bench.phone.folder().path(&script), permissions).unwrap();
+    let figures = bench.json(&["startup", PACKAGE, "-n", "2", "--settle", "3", "--json"]);
+    let own: Vec<_> = figures["starts"].as_array().unwrap().iter().map(|start| &start["own_ms"]).collect();
+    assert_eq!(own, [4.0, 4.0], "{figures}");
+    assert_eq!((&figures["own"]["median_ms"], &figures["total"]["median_ms"]), (&4.0.into(), &305.0.into()));
+    assert_eq!(bench.names(OWN).len(), 2, "what was recorded stays, and nothing else");
+}
+
+#[test]
 fn record_brings_the_apps_trace_and_the_systems() {
     let bench = Bench::new(Faults::default());
     let living = Living::start();
@@ -221,8 +244,59 @@ fn record_brings_the_apps_trace_and_the_systems() {
     assert!(fs::metadata(&out).unwrap().len() > 100);
     assert_eq!(fs::read(shown["system"].as_str().unwrap()).unwrap(), system);
     assert!(bench.names("data/misc/perfetto-traces").is_empty(), "nothing is left there");
+    // That was none of Perfetto's: the app's trace is there without it.
+    assert_eq!(shown["merged"], false);
+
+    // A real one is joined with it; a trace of ours is as good as the system's for that.
+    let system = RecordingBuilder::new(77, "system_server").main("main", |t| {
+        for n in 0..500 {
+            t.enter(1_000 + n * 10, 1).exit(1_005 + n * 10, 1);
+        }
+    });
+    let other = bench.folder.file("other.anrscope", system.build());
+    let theirs = bench.folder.name("theirs.pftrace");
+    run(["export", &other, "-o", &theirs, "--merge-safe", "--level", "0"]).ok(&["500 slices"]);
+    let system = fs::read(&theirs).unwrap();
+    bench.phone.folder().write("system.pftrace", &system).unwrap();
+    let alone = fs::metadata(&out).unwrap().len();
+    let shown = bench.json(&["record", PACKAGE, "-o", &out, "--for", "0.5", "--system", "--json"]);
+    assert_eq!(shown["merged"], true, "{shown}");
+    assert_eq!(fs::read(shown["system"].as_str().unwrap()).unwrap(), system);
+    let joined = fs::metadata(&out).unwrap().len();
+    assert!(joined >= alone + system.len() as u64 / 2, "{joined} of {alone} and {}", system.len());
     fs::remove_file(bench.phone.folder().path(&format!("proc/{PACKAGE}"))).unwrap();
     bench.run(&["record", PACKAGE, "-o", &out, "--for", "1"]).failed(1, &["does not run", "--launch"]);
+}
+
+#[test]
+fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
+    let bench = Bench::new(Faults::default());
+    let living = Living::start();
+    let pid = living.0.id();
+    bench.record(&format!("shop-{pid}.anrscope"), &recording(1, 1_000));
+    bench.phone.folder().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
+    bench.phone.folder().write("system.pftrace", "system").unwrap();
+    let out = bench.folder.name("out/scroll.pftrace");
+    let mut record = bench.command(&["record", PACKAGE, "-o", &out, "--system", "--json"]);
+    let mut child = record.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    told.read_line(&mut line).unwrap();
+    assert!(line.contains("recording com.example.shop: Ctrl-C ends it"), "{line}");
+    // SAFETY: the child was not waited for, so the pid is its own.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let mut rest = String::new();
+    told.read_to_string(&mut rest).unwrap();
+    let shown = Shown::from(child.wait_with_output().unwrap());
+    assert_eq!(shown.code, Some(0), "{shown:?} {rest}");
+    let written: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(written["slices"], 1_000, "{written}");
+    let alone = bench.folder.name("alone.pftrace");
+    run(["export", written["recordings"][0].as_str().unwrap(), "-o", &alone]).ok(&["1000 slices"]);
+    assert_eq!(fs::read(&out).unwrap(), fs::read(&alone).unwrap());
+    assert_eq!(fs::read(written["system"].as_str().unwrap()).unwrap(), b"system");
+    assert!(bench.names("data/misc/perfetto-traces").is_empty(), "nothing is left there");
+    assert_eq!(bench.names(OWN), [format!("shop-{pid}.anrscope")]);
 }
 
 #[test]
@@ -262,10 +336,53 @@ fn scripts_pull_report_and_export() {
 #[test]
 fn scripts_are_clean() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut pending =
+        ["scripts", ".ci", "device/test-device/src/programs"].map(|name| root.join(name)).to_vec();
+    let mut scripts = Vec::new();
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+                continue;
+            }
+            let text = fs::read(&path).unwrap();
+            if text.starts_with(b"#!/bin/sh") || text.starts_with(b"#!/usr/bin/env bash") {
+                scripts.push(path);
+            }
+        }
+    }
+    assert!(scripts.len() > 30, "{scripts:?}");
     let mut command = Command::new("shellcheck");
-    command.args(["pull-anr", "export", "capture-on-anr"].map(|name| root.join("scripts").join(name)));
-    let programs = fs::read_dir(root.join("device/test-device/src/programs")).unwrap();
-    command.args(programs.map(|entry| entry.unwrap().path()));
+    // What a script sources is looked at with it; it is named from the top.
+    command.args(["-x", "-P", ".", "-S", "warning"]).current_dir(&root).args(&scripts);
     let shown: Shown = command.output().expect("shellcheck: scripts/install-test-needs installs it").into();
     assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
+
+    // Those of the proofs are called by the one that lists them, and share a file that they name from the root.
+    let mut command = Command::new("shellcheck");
+    command.args(["--shell=bash", "--external-sources", "scripts/prove"]).current_dir(&root);
+    let proofs = fs::read_dir(root.join("scripts/prove.d")).unwrap().map(|entry| entry.unwrap().path());
+    command.args(proofs.filter(|path| path.extension().is_none_or(|end| end == "sh")));
+    let shown: Shown = command.output().unwrap().into();
+    assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
+}
+
+/// Each says in its first line what it proves: `scripts/prove` and the page of results show that.
+#[test]
+fn every_proof_says_what_it_proves() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let shown: Shown =
+        Command::new("bash").arg(root.join("scripts/prove")).arg("--help").output().unwrap().into();
+    let mut count = 0;
+    for entry in fs::read_dir(root.join("scripts/prove.d")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none() {
+            let text = fs::read_to_string(&path).unwrap();
+            let claim = text.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or_default();
+            assert!(claim.len() > 10 && shown.stdout.contains(claim), "{}: {shown:?}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 20, "{count} proofs");
 }

@@ -1,6 +1,7 @@
 //! The program as its users see it: exit codes, both streams, and what is on disk afterwards.
 
 #[cfg(target_os = "linux")]
+mod dependencies;
 mod device;
 mod dump;
 #[cfg(target_os = "linux")]
@@ -8,6 +9,8 @@ mod dump;
 mod engine;
 mod export_and_report;
 mod folder;
+#[cfg(target_os = "linux")]
+mod generated;
 mod help;
 mod instrument;
 #[cfg(target_os = "linux")]
@@ -19,5 +22,11 @@ mod merge;
 mod open;
 mod program;
 mod reports;
+#[path = "../../../exporter/tests/scenario/mod.rs"]
+mod scenario;
+#[path = "../../../exporter/tests/schema/mod.rs"]
+mod schema;
 mod status;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod wrong_input;

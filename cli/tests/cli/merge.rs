@@ -150,3 +150,30 @@ fn an_archive_has_all_of_them_and_a_manifest() {
     assert_eq!(engine::rows(folder.name("app.pftrace").as_ref(), ROWS).len(), 1);
     assert_eq!(engine::rows(folder.name("other.json").as_ref(), ROWS).len(), 1);
 }
+
+#[test]
+fn a_profile_that_the_platform_left_is_told_unless_it_is_among_the_inputs() {
+    let folder = Folder::new();
+    let clocks = Clocks { boottime: 50 * S, monotonic: 50 * S, realtime: BOOTED + 50 * S };
+    let noted =
+        "path=/data/user/0/com.example/files/profiling/profile_trigger_anr.pftrace\nbytes=9\ntime_ms=1\n";
+    let recording = RecordingBuilder::new(42, "com.example")
+        .start(clocks)
+        .main("main", |t| {
+            t.enter(51 * S, 1).exit(52 * S, 1);
+        })
+        .section(trace_format::section::SectionKind::AnrProfile, noted.as_bytes());
+    let app = folder.file("app.anrscope", recording.build());
+    let other = folder.file("other.anrscope", self::recording(60, "system", BOOTED));
+    let (profile, out) = (folder.name("profile_trigger_anr.pftrace"), folder.name("both.pftrace"));
+    run(["merge", &app, &other, "-o", &out])
+        .ok(&["the platform left a profile of this recording's ANR at /data/user/0/"]);
+    assert_eq!(run(["export", &other, "-o", &profile]).code, Some(0));
+    let told = run(["merge", &app, &profile, "-o", &out]);
+    assert_eq!(told.code, Some(0));
+    assert!(!told.stderr.contains("the platform left"), "{}", told.stderr);
+    let report = run(["report", &app]);
+    assert!(report.stdout.contains("profile_trigger_anr.pftrace (9 bytes)"), "{}", report.stdout);
+    let json: Value = serde_json::from_str(&run(["report", &app, "--format", "json"]).stdout).unwrap();
+    assert!(json.to_string().contains("\"profiles\":[{\"bytes\":9,"), "{json}");
+}

@@ -32,6 +32,13 @@ fn waiting(arguments: &[&str], port: u16) -> (Child, String) {
     (child, url.trim().to_owned())
 }
 
+/// The path that the page fetches, with a slash in front.
+fn path(url: &str) -> String {
+    let address = url.split("url=").nth(1).unwrap().split('&').next().unwrap();
+    let plain = address.replace("%3A", ":").replace("%2F", "/");
+    plain.splitn(4, '/').last().map(|path| format!("/{path}")).unwrap()
+}
+
 /// Status line and body of the answer to a request with these fields.
 fn ask(port: u16, request: &str, fields: &[&str]) -> (String, String, Vec<u8>) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -55,15 +62,23 @@ fn the_page_fetches_the_trace_and_the_program_ends() {
     assert!(url.contains("PinTracksByRegex") && url.contains("my_trace.pftrace"), "{url}");
     let host = format!("Host: 127.0.0.1:{port}");
     let origin = "Origin: https://ui.perfetto.dev";
-    let path = "/my_trace.pftrace";
+    let path = path(&url);
+    assert!(
+        path.len() == 1 + 32 + "/my_trace.pftrace".len() && path.ends_with("/my_trace.pftrace"),
+        "{path}"
+    );
 
     // Whoever is not the page gets nothing and does not end it.
     let (status, fields, _) = ask(port, &format!("GET {path}"), &[&host, "Origin: https://evil.example"]);
     assert!(status.contains("403") && !fields.contains("Allow-Origin"), "{status} {fields}");
     let (status, ..) = ask(port, &format!("GET {path}"), &["Host: rebound.example", origin]);
     assert!(status.contains("421"), "{status}");
-    let (status, ..) = ask(port, "GET /etc/passwd", &[&host, origin]);
-    assert!(status.contains("404"), "{status}");
+    // Another user's program says no origin, and does not know the address.
+    let guess = format!("GET /{:032x}/my_trace.pftrace", 0);
+    for request in ["GET /etc/passwd", "GET /my_trace.pftrace", &guess] {
+        let (status, ..) = ask(port, request, &[&host]);
+        assert!(status.contains("404"), "{request}: {status}");
+    }
     let (status, fields, _) = ask(port, &format!("OPTIONS {path}"), &[&host, origin]);
     assert!(
         status.contains("204") && fields.contains("Access-Control-Allow-Private-Network: true"),
@@ -98,7 +113,7 @@ fn a_recording_is_exported_and_shown_at_its_anr() {
         "{url}"
     );
     let host = format!("Host: localhost:{port}");
-    let (status, _, body) = ask(port, "GET /app.anrscope.pftrace", &[&host]);
+    let (status, _, body) = ask(port, &format!("GET {}", path(&url)), &[&host]);
     assert!(status.contains("200") && body.len() > 100, "{status}");
     assert!(child.wait_with_output().unwrap().status.success());
     assert_eq!(folder.listing().len(), 1, "nothing is left beside the recording");

@@ -15,7 +15,7 @@ pub(crate) fn command() -> Command {
 
 /// Background jobs of a script inherit an ignored SIGINT and SIGQUIT, and the program would leave them ignored.
 #[cfg(target_os = "linux")]
-fn with_default_signals(command: &mut Command) {
+pub(crate) fn with_default_signals(command: &mut Command) {
     use std::os::unix::process::CommandExt as _;
     let reset = || {
         for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
@@ -29,7 +29,7 @@ fn with_default_signals(command: &mut Command) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn with_default_signals(_: &mut Command) {}
+pub(crate) fn with_default_signals(_: &mut Command) {}
 
 /// What a run showed.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! The forms of a report, `diff`, `retrace`, groups and their Parquet file.
 
 use std::fs;
+use std::io::Read;
+use std::path::Path;
 
 use serde_json::Value;
 use trace_format::event::{Event, Message};
@@ -8,6 +10,7 @@ use trace_format::synth::RecordingBuilder;
 
 use super::folder::Folder;
 use super::program::run;
+use super::{scenario, schema};
 
 const S: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -63,6 +66,30 @@ fn a_hang_is_told_in_each_form() {
     }
     assert!(!page.contains("http://") && !page.contains("src="));
     run(["report", &input, &input, "--format", "html"]).failed(1, &["one page is of one recording"]);
+}
+
+/// What earlier versions recorded and every made-up case, as the program prints them.
+#[test]
+fn the_json_of_forty_recordings_fits_the_written_schema() {
+    let folder = Folder::new();
+    let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
+    let mut files: Vec<String> = cases
+        .iter()
+        .map(|case| folder.file(&format!("{}.anrscope", case.name), scenario::built(case).0))
+        .collect();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data");
+    for name in ["recording-1.0.anrscope", "recording-1.1.anrscope"] {
+        let packed = fs::File::open(data.join(format!("{name}.gz"))).unwrap();
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+        files.push(folder.file(name, bytes));
+    }
+    assert!(files.len() >= 40, "{}", files.len());
+    let shown = run([&["report".to_owned(), "--format".to_owned(), "json".to_owned()], &files[..]].concat());
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    let document: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(document["reports"].as_array().unwrap().len(), files.len());
+    schema::fits(&document);
 }
 
 #[test]

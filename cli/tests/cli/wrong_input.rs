@@ -150,3 +150,34 @@ fn inputs_that_cannot_be_instrumented_are_refused() {
     run_without_trace(&folder, &["instrument", &jar, "--out", &out, "--block-list", &list])
         .failed(1, &[&format!("{list}:2")]);
 }
+
+/// ESC and CSI, as a terminal takes them for commands.
+#[cfg(unix)]
+#[test]
+fn nothing_that_a_file_says_reaches_the_terminal_as_a_command() {
+    let command = "\u{1b}]0;taken\u{7}\u{9b}2J";
+    let folder = Folder::new();
+    let title = format!("a{command}.anrscope");
+    let mut shown = vec![run(["report", &folder.file(&title, b"no recording")])];
+    // A thread's name, a process's and a text of the app's own.
+    let mut builder = RecordingBuilder::new(42, &format!("com.example{command}"));
+    let text = builder.text(command);
+    builder = builder.main(&format!("main{command}"), |t| {
+        t.event(2_000, trace_format::Event::Mark(text));
+        t.enter(3_000, 1);
+    });
+    let recording = folder.file("names.anrscope", builder.build());
+    shown.push(run(["report", &recording]));
+    shown.push(run(["export", &recording, "-o", &folder.name("names.pftrace")]));
+    // A class file that is none, by its name in the jar.
+    let jar = std::fs::File::create(folder.name("names.jar")).unwrap();
+    let mut jar = zip::ZipWriter::new(jar);
+    jar.start_file(format!("a{command}.class"), zip::write::SimpleFileOptions::default()).unwrap();
+    std::io::Write::write_all(&mut jar, b"\xca\xfe\xba\xbe no class").unwrap();
+    jar.finish().unwrap();
+    shown.push(run(["instrument", &folder.name("names.jar"), "--out", &folder.name("out.jar")]));
+    for shown in shown {
+        let all = shown.stdout + &shown.stderr;
+        assert!(all.contains('a') && !all.contains(['\u{1b}', '\u{9b}', '\u{7}']), "{all:?}");
+    }
+}

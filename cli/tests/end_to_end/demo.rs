@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::five_questions::answered;
 use crate::folder::Folder;
-use crate::{engine, number, program, text};
+use crate::{engine, number, program, schema, text};
 
 const ANRS: &str = "include perfetto module android.anrs; select * from android_anrs";
 const SLICES: &str = "
@@ -13,7 +14,7 @@ const SLICES: &str = "
     from slice join thread_track on slice.track_id = thread_track.id join thread using (utid)
         left join slice parent on slice.parent_id = parent.id
     where thread.name not in ('anrscope recorder', 'main: processor while late', 'main: messages before an ANR',
-        'MessageQueue', 'VSYNC') and slice.name != 'another thread waits for this one''s lock'
+        'MessageQueue', 'VSYNC') and thread_track.name is not 'main: processor while late' and slice.name != 'another thread waits for this one''s lock'
     order by thread.tid, slice.ts, slice.depth";
 
 /// A slice of the log: its name and the bounds of its begin and end.
@@ -85,6 +86,9 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
     ] {
         assert!(shown.contains(answer), "{answer} is not in {shown}");
     }
+    answered("demo", &shown, false);
+    let json = program::run(["report", &folder.name("demo.anrscope"), "--format", "json"]).ok(&[]);
+    schema::fits(&serde_json::from_str(&json).unwrap());
     let (log, instants) = read_log(&folder.path().join("demo.log"));
     let (sigquit, sigkill) = (instants["parent SIGQUIT"], instants["parent SIGKILL"]);
     // The Signal Catcher got it, after the sensor.

@@ -14,24 +14,30 @@ use crate::{compile, engine, number, program, recordings};
 
 const PACKAGE: &str = "com.example.shop";
 
-struct Bench {
-    adb: AdbServer,
-    phone: Daemon,
-    folder: Folder,
+/// A phone with an app, and an adb server.
+pub(crate) struct Bench {
+    pub(crate) adb: AdbServer,
+    pub(crate) phone: Daemon,
+    pub(crate) serial: String,
+    pub(crate) folder: Folder,
 }
 
 impl Bench {
     fn new() -> Self {
-        let folder = Folder::new();
-        let files = test_device::Folder::create(&folder.path().join("phone")).unwrap();
-        files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
-        let phone = Daemon::start(files, Faults::default(), 0).unwrap();
-        let adb = AdbServer::start(&folder.path().join("adb"));
-        adb.connect(&phone);
-        Self { adb, phone, folder }
+        Self::with(App { package: PACKAGE, debuggable: true, library: true }, Faults::default())
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn with(app: App<'_>, faults: Faults) -> Self {
+        let folder = Folder::new();
+        let files = test_device::Folder::create(&folder.path().join("phone")).unwrap();
+        files.install(app).unwrap();
+        let phone = Daemon::start(files, faults, 0).unwrap();
+        let adb = AdbServer::start(&folder.path().join("adb"));
+        let serial = adb.connect(&phone);
+        Self { adb, phone, serial, folder }
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = program::command();
         command.arg("device").args(arguments).envs(self.adb.environment()).env_remove("ANDROID_SERIAL");
         command.env_remove("ADB_SERVER_SOCKET").env_remove("ANDROID_ADB_SERVER_ADDRESS");
@@ -45,7 +51,7 @@ impl Bench {
 }
 
 /// A process that is ended with the test.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {

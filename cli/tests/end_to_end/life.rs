@@ -1,21 +1,20 @@
 //! The life of an app, on the stand-ins of Android's classes and with the library that the program carries: what the engine
-//! and a server that takes Matrix's reports make of its recordings.
-
-#[path = "../../../trace-runtime/tests/android_host/harness.rs"]
-#[allow(dead_code, reason = "the runtime's own tests use more of it")]
-mod harness;
-#[path = "../../../trace-runtime/tests/android_host/lifetime.rs"]
-mod lifetime;
+//! and a server that takes Matrix's reports make of its recordings. `ANRSCOPE_KEEP` names a folder for them and
+//! their trace, for other proofs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use self::harness::Case;
-use self::lifetime::{app_recordings, live};
+use exporter::MethodMap;
+
+use crate::five_questions::answered;
 use crate::folder::Folder;
-use crate::{compile, engine, program};
+use crate::harness::Case;
+use crate::lifetime::{app_recordings, live};
+use crate::model_rows::same_in_all_forms;
+use crate::{compile, engine, program, schema};
 
 /// What each report has besides what all have (Matrix's `Plugin.onDetectIssue` and `DeviceUtil.getDeviceInfo`).
 const KEYS: [(&str, &str); 8] = [
@@ -41,7 +40,7 @@ const KEYS: [(&str, &str); 8] = [
 ];
 
 /// The library that the program carries, as a traced run lays it out.
-fn library(folder: &Folder) -> std::path::PathBuf {
+pub(crate) fn library(folder: &Folder) -> std::path::PathBuf {
     compile("DeepThrow", folder.path());
     let kept = folder.name("kept");
     let shown = program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &folder.name(""), "DeepThrow"]);
@@ -57,16 +56,28 @@ fn the_life_of_an_app_is_a_clean_trace_and_matrix_reports() {
     let recordings = app_recordings(&runs);
     let recordings: Vec<&str> = recordings.iter().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(recordings.len(), 3, "{recordings:?}");
-
     let trace = folder.name("life.pftrace");
     let shown = program::run([&["export"], &recordings[..], &["-o", &trace]].concat());
     assert_eq!(shown.code, Some(0), "{shown:?}");
     looks_at_the_trace(Path::new(&trace), pid);
+    let slices = recordings.iter().map(|path| same_in_all_forms(Path::new(path), &MethodMap::empty()));
+    assert!(slices.sum::<u64>() > 100);
 
     let killed = recordings.iter().find(|path| path.contains(&format!("com.example.app-{pid}."))).unwrap();
     let shown = program::run(["report", "--format", "matrix", killed]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     looks_at_the_reports(&shown.stdout);
+
+    let shown = program::run([&["report", "--format", "json"], &recordings[..]].concat());
+    schema::fits(&serde_json::from_str(&shown.stdout).unwrap());
+    let page = program::run(["report", killed]).stdout;
+    if let Some(kept) = std::env::var_os("ANRSCOPE_KEEP").map(PathBuf::from) {
+        std::fs::create_dir_all(&kept).unwrap();
+        for path in recordings.iter().copied().chain([trace.as_str()]) {
+            std::fs::copy(path, kept.join(Path::new(path).file_name().unwrap())).unwrap();
+        }
+    }
+    answered("life", &page, false);
 }
 
 fn looks_at_the_trace(trace: &Path, pid: u32) {

@@ -3,23 +3,41 @@
 
 #![cfg(target_os = "linux")]
 
+mod browser;
 mod closure;
+#[path = "../../../exporter/tests/common/collect.rs"]
+#[allow(dead_code, reason = "the exporter's own tests use more of it")]
+mod collect;
 mod demo;
 mod device;
 #[path = "../../../exporter/tests/engine/mod.rs"]
 mod engine;
 mod exceptions;
+mod export_in_app;
+mod five_questions;
 #[path = "../cli/folder.rs"]
 #[allow(dead_code, reason = "the other test binary uses more of it")]
 mod folder;
+#[path = "../../../trace-runtime/tests/android_host/harness.rs"]
+#[allow(dead_code, reason = "the runtime's own tests use more of it")]
+mod harness;
 #[path = "../cli/java.rs"]
 #[allow(dead_code, reason = "the other test binary uses more of it")]
 mod java;
 mod kills;
 mod life;
+#[path = "../../../trace-runtime/tests/android_host/lifetime.rs"]
+mod lifetime;
+mod model_rows;
+mod on_device;
 #[path = "../cli/program.rs"]
 #[allow(dead_code, reason = "the other test binary uses more of it")]
 mod program;
+#[path = "../../../exporter/tests/common/rows.rs"]
+#[allow(dead_code, reason = "the exporter's own tests use more of it")]
+mod rows;
+#[path = "../../../exporter/tests/schema/mod.rs"]
+mod schema;
 mod sigquit;
 mod waits;
 mod without_a_library;

@@ -1,10 +1,12 @@
 //! A program with contended locks: who waited for whom, for which lock, and for how long.
 
+use exporter::MethodMap;
 use trace_format::event::WaitKind;
 use trace_format::{Event, Recording, Thread};
 
 use crate::folder::Folder;
-use crate::{engine, events, number, recording, text, traced};
+use crate::model_rows::same_in_all_forms;
+use crate::{engine, events, number, recording, recordings, text, traced};
 
 /// Kind, owner's uid, lock, class and nanoseconds of each wait of a thread.
 fn waits(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(WaitKind, u32, u64, String, u64)> {
@@ -23,6 +25,16 @@ fn waits(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(WaitKind, u32,
     }
     assert!(open.is_empty(), "{open:?}");
     waits
+}
+
+/// Of a real program on a real virtual machine, its locks and their owners among them.
+#[test]
+fn every_row_of_a_jvms_trace_is_the_models() {
+    let folder = Folder::new();
+    let (_, kept, _) = traced(&folder, "Contention", &["--waits"]);
+    let map = MethodMap::load(&std::path::Path::new(&kept).join("methodMapping.txt")).unwrap();
+    let slices: u64 = recordings(kept.as_ref()).iter().map(|path| same_in_all_forms(path, &map)).sum();
+    assert!(slices > 10, "{slices}");
 }
 
 #[test]

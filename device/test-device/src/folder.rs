@@ -11,6 +11,7 @@
 //! data/user/N/PACKAGE/      its files for user N
 //! proc/PACKAGE              the pids of its processes
 //! provider/PACKAGE/         what its content provider gives out, if it has one
+//! served/PACKAGE/           requests to a real app that a test runs: what `content` and `am broadcast` are told
 //! storage/emulated/N/       what all may read
 //! ```
 
@@ -32,6 +33,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("pidof", include_str!("programs/pidof")),
     ("pm", include_str!("programs/pm")),
     ("run-as", include_str!("programs/run-as")),
+    ("served", include_str!("programs/served")),
 ];
 
 /// The root of a device's files.
@@ -64,6 +66,7 @@ impl Folder {
             "data/user/0",
             "proc",
             "provider",
+            "served",
             "storage/emulated/0",
             "data/local/tmp",
         ] {

@@ -106,40 +106,9 @@ impl LockGraph {
     }
 }
 
-/// The cycles of a graph in which each thread waits for one other.
+/// The cycles of the graph; a second wait of the same thread (or of another one with its tid) cannot be.
 fn cycles<'a>(edges: impl Iterator<Item = &'a Edge>) -> Vec<Vec<u32>> {
-    let mut next: HashMap<u32, u32> = HashMap::new();
-    let mut order = Vec::new();
-    for edge in edges {
-        // A second wait of the same thread (or of another one with its tid) cannot be.
-        next.entry(edge.from).or_insert_with(|| {
-            order.push(edge.from);
-            edge.to
-        });
-    }
-    let mut done: HashSet<u32> = HashSet::new();
-    let mut found = Vec::new();
-    for start in order {
-        let mut path = Vec::new();
-        let mut places: HashMap<u32, usize> = HashMap::new();
-        let mut at = start;
-        while !done.contains(&at) {
-            if let Some(&begin) = places.get(&at) {
-                let mut cycle = path.split_off(begin);
-                let least = (0..cycle.len()).min_by_key(|&i| cycle[i]).unwrap_or(0);
-                cycle.rotate_left(least);
-                path.extend_from_slice(&cycle);
-                found.push(cycle);
-                break;
-            }
-            places.insert(at, path.len());
-            path.push(at);
-            let Some(&to) = next.get(&at) else { break };
-            at = to;
-        }
-        done.extend(path);
-    }
-    found
+    trace_rules::locks::cycles(edges.map(|edge| (edge.from, edge.to)))
 }
 
 #[cfg(test)]
@@ -149,21 +118,6 @@ mod tests {
     fn edges(pairs: &[(u32, u32)]) -> Vec<Edge> {
         let edge = |&(from, to)| Edge { from, to, address: None, class: None, inferred: false };
         pairs.iter().map(edge).collect()
-    }
-
-    #[test]
-    fn cycles_are_found_once_and_without_their_tails() {
-        for (pairs, expected) in [
-            (&[(1, 2), (2, 1)][..], vec![vec![1, 2]]),
-            (&[(9, 3), (3, 7), (7, 3)], vec![vec![3, 7]]),
-            (&[(1, 2), (2, 3)], vec![]),
-            (&[(5, 5)], vec![vec![5]]),
-            (&[(4, 6), (6, 5), (5, 4), (1, 2), (2, 1), (3, 1)], vec![vec![4, 6, 5], vec![1, 2]]),
-            (&[(1, 2), (1, 1)], vec![]),
-            (&[], vec![]),
-        ] {
-            assert_eq!(cycles(edges(pairs).iter()), expected, "{pairs:?}");
-        }
     }
 
     #[test]

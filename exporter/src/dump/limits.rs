@@ -3,6 +3,8 @@
 
 /// Bytes of a line that are read; what is behind is skipped. ART's longest line lists an app's libraries.
 pub const LINE: usize = 64 << 10;
+/// Bytes of the line that has ART's long running methods, in base64.
+pub const LONG_METHODS: usize = 4 << 20;
 /// Bytes of text that are read of one file, unpacked.
 pub const TEXT: u64 = 1 << 30;
 /// Bytes that may be kept for one file: texts, and what stands for each thread and frame.

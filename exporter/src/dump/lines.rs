@@ -3,6 +3,7 @@
 use std::io::{self, BufRead};
 
 use super::limits;
+use super::long_methods::TITLE;
 
 /// Reads line by line into one buffer.
 #[derive(Debug)]
@@ -46,7 +47,10 @@ impl<R: BufRead> Lines<R> {
             }
             let end = memchr::memchr(b'\n', piece);
             let length = end.unwrap_or(piece.len());
-            let room = limits::LINE.saturating_sub(self.buffer.len());
+            let title = TITLE.as_bytes();
+            let long = self.buffer.starts_with(title) || (self.buffer.is_empty() && piece.starts_with(title));
+            let limit = if long { limits::LONG_METHODS } else { limits::LINE };
+            let room = limit.saturating_sub(self.buffer.len());
             self.buffer.extend_from_slice(&piece[..length.min(room)]);
             was_cut |= length > room;
             let used = length + usize::from(end.is_some());

@@ -11,9 +11,8 @@
 //! 0x7f3a10<tab>com.example.Foo<tab>bar<tab>()V<tab>Foo.java
 //! *end
 //! ```
-//! ART keeps what ran for 2^23 ticks of its counter (about 341 ms) or longer, and what was on the stack when it
-//! began to look; those have that moment as their begin. The form of newer builds is binary: it is seen by its
-//! bytes, left out.
+//! ART keeps what ran for 2^23 ticks of its counter (about 341 ms; newer builds 2^22) or longer, and what was on the stack
+//! when it began to look; those have that moment as their begin. The form of newer builds is in [`super::long_binary`].
 
 use std::collections::HashMap;
 
@@ -50,6 +49,9 @@ const RUNS: usize = 1 << 15;
 /// Bytes of a name: it is repeated for each of its runs.
 const NAME: usize = 1 << 10;
 
+/// What newer builds put in front of the section, in either form.
+pub(crate) const TITLE: &str = "LongRunningMethods: ";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Runs,
@@ -67,6 +69,71 @@ impl LongMethods {
     }
 }
 
+/// Runs under way, whatever their form.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runs {
+    out: LongMethods,
+    threads: HashMap<u32, String>,
+    methods: HashMap<String, String>,
+}
+
+impl Runs {
+    /// A method was entered on a thread whose open runs are `open`.
+    pub(super) fn enter(&mut self, sys_tid: u32, method: &str, open: &mut Vec<usize>, begin_us: u64) {
+        if self.out.runs.len() >= RUNS || open.len() >= limits::FRAMES {
+            self.out.dropped += 1;
+            return;
+        }
+        open.push(self.out.runs.len());
+        self.out.runs.push(LongRun {
+            sys_tid,
+            thread: None,
+            method: cut(method, NAME).to_owned(),
+            depth: u32::try_from(open.len() - 1).unwrap_or(u32::MAX),
+            begin_us,
+            end_us: None,
+        });
+    }
+
+    /// The innermost open run was left.
+    pub(super) fn leave(&mut self, open: &mut Vec<usize>, end_us: u64) {
+        match open.pop() {
+            Some(run) => self.out.runs[run].end_us = Some(end_us),
+            None => self.out.dropped += 1,
+        }
+    }
+
+    pub(super) fn name_thread(&mut self, sys_tid: u32, name: &str) {
+        if self.threads.len() < RUNS {
+            self.threads.insert(sys_tid, cut(name, NAME).to_owned());
+        }
+    }
+
+    /// `class<tab>method<tab>...`; says whether it is that.
+    pub(super) fn name_method(&mut self, id: &str, line: &str) -> bool {
+        let mut words = line.split('\t');
+        let (Some(class), Some(method)) = (words.next(), words.next()) else { return false };
+        // Some builds write descriptors.
+        let class = class.strip_prefix('L').and_then(|class| class.strip_suffix(';')).unwrap_or(class);
+        if self.methods.len() < RUNS {
+            let name = format!("{}.{method}", class.replace('/', "."));
+            self.methods.insert(cut(id, NAME).to_owned(), cut(&name, NAME).to_owned());
+        }
+        true
+    }
+
+    /// What was read, with names.
+    pub(super) fn finish(mut self) -> LongMethods {
+        for run in &mut self.out.runs {
+            run.thread = self.threads.get(&run.sys_tid).cloned();
+            if let Some(name) = self.methods.get(&run.method) {
+                run.method.clone_from(name);
+            }
+        }
+        self.out
+    }
+}
+
 /// Reads the section by line.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
@@ -74,52 +141,40 @@ pub(crate) struct Reader {
     sys_tid: u32,
     /// Runs that are open on the thread.
     open: Vec<usize>,
-    out: LongMethods,
-    threads: HashMap<u32, String>,
-    methods: HashMap<String, String>,
+    runs: Runs,
 }
 
 impl Reader {
     /// Begins at a line `Thread:12`.
     pub(crate) fn begin(line: &str) -> Option<Self> {
+        let line = line.strip_prefix(TITLE).unwrap_or(line);
         let sys_tid = line.strip_prefix("Thread:")?.trim().parse().ok()?;
-        let (threads, methods) = (HashMap::new(), HashMap::new());
-        Some(Self {
-            part: Part::Runs,
-            sys_tid,
-            open: Vec::new(),
-            out: LongMethods::default(),
-            threads,
-            methods,
-        })
+        Some(Self { part: Part::Runs, sys_tid, open: Vec::new(), runs: Runs::default() })
     }
 
     /// Takes in a line; says whether it was one of the section.
     pub(crate) fn take(&mut self, line: &str) -> bool {
         match (self.part, line.trim_end()) {
-            (_, "") => return true,
-            (_, "*threads") => self.part = Part::Threads,
-            (_, "*methods") => self.part = Part::Methods,
-            (Part::Runs, text) => return self.run(text),
+            (_, "") => true,
+            (_, "*threads") => {
+                self.part = Part::Threads;
+                true
+            }
+            (_, "*methods") => {
+                self.part = Part::Methods;
+                true
+            }
+            (Part::Runs, text) => self.run(text),
             (Part::Threads, text) => {
                 let Some((tid, name)) = text.split_once('\t') else { return false };
                 let Ok(tid) = tid.parse() else { return false };
-                if self.threads.len() < RUNS {
-                    self.threads.insert(tid, cut(name, NAME).to_owned());
-                }
+                self.runs.name_thread(tid, name);
+                true
             }
             (Part::Methods, text) => {
-                let mut words = text.split('\t');
-                let (Some(id), Some(class), Some(method)) = (words.next(), words.next(), words.next()) else {
-                    return false;
-                };
-                if self.methods.len() < RUNS {
-                    let name = format!("{}.{method}", class.replace('/', "."));
-                    self.methods.insert(cut(id, NAME).to_owned(), cut(&name, NAME).to_owned());
-                }
+                text.split_once('\t').is_some_and(|(id, line)| self.runs.name_method(id, line))
             }
         }
-        true
     }
 
     fn run(&mut self, text: &str) -> bool {
@@ -131,25 +186,10 @@ impl Reader {
             self.sys_tid = tid;
         } else if let Some((method, at)) = text.strip_prefix("->").and_then(|rest| rest.split_once(' ')) {
             let Ok(begin_us) = at.trim().parse() else { return false };
-            if self.out.runs.len() >= RUNS || self.open.len() >= limits::FRAMES {
-                self.out.dropped += 1;
-                return true;
-            }
-            self.out.runs.push(LongRun {
-                sys_tid: self.sys_tid,
-                thread: None,
-                method: cut(method, NAME).to_owned(),
-                depth: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
-                begin_us,
-                end_us: None,
-            });
-            self.open.push(self.out.runs.len() - 1);
+            self.runs.enter(self.sys_tid, method, &mut self.open, begin_us);
         } else if let Some(at) = text.strip_prefix("<-") {
             let Ok(end_us) = at.trim().parse() else { return false };
-            match self.open.pop() {
-                Some(run) => self.out.runs[run].end_us = Some(end_us),
-                None => self.out.dropped += 1,
-            }
+            self.runs.leave(&mut self.open, end_us);
         } else {
             return false;
         }
@@ -157,14 +197,8 @@ impl Reader {
     }
 
     /// What was read, with names.
-    pub(crate) fn finish(mut self) -> LongMethods {
-        for run in &mut self.out.runs {
-            run.thread = self.threads.get(&run.sys_tid).cloned();
-            if let Some(name) = self.methods.get(&run.method) {
-                run.method.clone_from(name);
-            }
-        }
-        self.out
+    pub(crate) fn finish(self) -> LongMethods {
+        self.runs.finish()
     }
 }
 

@@ -32,6 +32,7 @@ mod json;
 pub mod limits;
 mod lines;
 mod lock_line;
+mod long_binary;
 mod long_methods;
 mod model;
 mod native_frame;
@@ -55,3 +56,5 @@ pub use model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 pub use native_frame::NativeFrame;
 pub use page::PageOptions;
 pub use subject::{AnrKind, Subject};
+
+pub(crate) use state::{doing, name as state_name};

@@ -1,5 +1,6 @@
 //! Puts a dump together, line by line.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -9,10 +10,11 @@ use super::event_log::EventLog;
 use super::facts::{self, FactValue};
 use super::frame::{self, Frame, JavaFrame, KernelFrame};
 use super::lines::Lines;
+use super::long_methods::LongMethods;
 use super::model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 use super::section::{self, Border};
 use super::subject::{AnrKind, Subject};
-use super::{attributes, limits, lock_line, long_methods, native_frame, prefix, thread_line};
+use super::{attributes, limits, lock_line, long_binary, long_methods, native_frame, prefix, thread_line};
 
 impl Dump {
     /// Reads the dump in a file, which may be packed with gzip.
@@ -216,11 +218,32 @@ impl Reader {
     }
 
     fn end_long(&mut self) {
-        let Some(long) = self.long.take().map(long_methods::Reader::finish) else { return };
+        if let Some(long) = self.long.take() {
+            self.add_long(long.finish());
+        }
+    }
+
+    fn add_long(&mut self, long: LongMethods) {
         if self.keep(long.size())
             && let Some(section) = self.section()
         {
             section.long_methods = Some(long);
+        }
+    }
+
+    /// Newer builds leave it to the threads of the dump to name those of the long running methods.
+    fn name_long(&mut self) {
+        let Some(section) = self.dump.sections.last_mut() else { return };
+        let Some(long) = &mut section.long_methods else { return };
+        let named = section.threads.iter().filter_map(|t| Some((t.sys_tid?, t.name.as_ref()?)));
+        let names: HashMap<u32, &String> = named.collect();
+        for run in long.runs.iter_mut().filter(|run| run.thread.is_none()) {
+            let Some(name) = names.get(&run.sys_tid) else { continue };
+            if self.kept.saturating_add(name.len()) > limits::KEPT {
+                return;
+            }
+            self.kept += name.len();
+            run.thread = Some((*name).clone());
         }
     }
 
@@ -230,6 +253,7 @@ impl Reader {
         self.kernel = None;
         self.loaders = None;
         if self.in_section {
+            self.name_long();
             if let Some(section) = self.dump.sections.last_mut() {
                 section.ended = ended;
             }
@@ -410,6 +434,11 @@ impl Reader {
         } else if let Some(long) = long_methods::Reader::begin(text) {
             self.end_thread();
             self.long = Some(long);
+        } else if let Some(encoded) = text.strip_prefix(long_methods::TITLE) {
+            match long_binary::read(encoded) {
+                Ok(long) => self.add_long(long),
+                Err(why) => self.warn(format!("line {}: ART's long running methods {why}", self.number)),
+            }
         } else if self.kept < limits::KEPT {
             let facts = match self.dump.sections.last_mut().filter(|_| self.in_section) {
                 Some(section) => &mut section.facts,

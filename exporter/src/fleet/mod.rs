@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use trace_format::{Recording, Source};
 
+use crate::model::StartKind;
 use crate::report::Report;
 
 /// What is kept of a recording. `docs/fleet.md` explains the columns.
@@ -52,7 +53,7 @@ impl Row {
     pub fn of<S: Source>(file: &str, recording: &Recording<S>, report: &Report) -> Self {
         let hang = report.hang.as_ref();
         let wait = hang.and_then(|hang| hang.wait.as_ref());
-        let cold = report.starts.iter().find(|start| start.kind == "cold");
+        let cold = report.starts.iter().find(|start| start.kind == StartKind::Cold);
         Self {
             file: file.to_owned(),
             process: report.process.clone(),

@@ -31,7 +31,7 @@ use super::slice::{Slice, Stack};
 use super::starts::start_of;
 use super::thread_stack::stack_at;
 use crate::export::names_of;
-use crate::model::{Anr, Detector, Incidents, Names, OpenStack, clean, last_moment, typed};
+use crate::model::{self, Anr, Detector, Incidents, Names, OpenStack, clean, last_moment, typed};
 use crate::report::{Sections, Snapshot};
 use crate::{ExportError, MethodMap};
 
@@ -149,7 +149,7 @@ impl<'a, S: Source> Teller<'a, S> {
         let mut clocks = recording.clocks()?;
         clocks.sort_by_key(|clock| clock.boottime);
         let mut starts = Vec::new();
-        for fact in &sections.starts {
+        for fact in &model::starts(recording)?.0 {
             let Some(start) = start_of(fact) else { continue };
             let slice = (start.with_stack && starts.len() < MAX_STACKS)
                 .then(|| Slice::new(rules, false, options.lines));

@@ -123,6 +123,7 @@ fn kept(value: Value<'_>) -> Kept {
         Value::Number(value) => Kept::Plain(Value::Number(value)),
         Value::Bool(value) => Kept::Plain(Value::Bool(value)),
         Value::Flow(value) => Kept::Plain(Value::Flow(value)),
+        Value::ThreadTime(ns) => Kept::Plain(Value::ThreadTime(ns)),
     }
 }
 
@@ -205,15 +206,17 @@ impl<K: Sink> Sink for Filter<'_, K> {
 
     fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
         if !self.in_time(row.at) {
-            self.left_out.stacks += 1;
+            self.left_out.stacks += u64::from(!row.frames.is_empty());
+            self.left_out.instants += u64::from(row.state.is_some());
             return Ok(());
         }
         self.sink.stack(row)
     }
 
     fn log(&mut self, line: &LogLine<'_>) -> Result<(), ExportError> {
-        // What is odd is odd about the whole.
-        if self.in_time(line.at) || line.level != Level::Info { self.sink.log(line) } else { Ok(()) }
+        // What we find odd is odd about the whole.
+        let wanted = self.in_time(line.at) || (line.source.is_none() && line.level > Level::Info);
+        if wanted { self.sink.log(line) } else { Ok(()) }
     }
 
     fn anr(&mut self, row: &AnrRow<'_>) -> Result<(), ExportError> {

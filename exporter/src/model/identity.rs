@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use trace_format::{Recording, Source};
 
+use super::SystemInfo;
 use super::names::clean;
 use super::sink::{ProcessInfo, ThreadInfo, Track};
 
@@ -66,6 +67,7 @@ impl Identities {
             started: header.start.boottime,
             plain_tids: Track::PLAIN.map(|_| self.synthetic()),
             description: describe(header.pid, pid, &threads),
+            system: SystemInfo::default(),
             threads,
         }
     }

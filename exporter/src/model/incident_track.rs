@@ -49,7 +49,7 @@ pub(super) fn incident_track<S: Source, K: Sink>(
 ) -> Result<(), ExportError> {
     for (at, id) in &incidents.notices {
         if let Some(message) = notice(shared.recording, *id) {
-            sink.log(&LogLine { at: (*at).max(shared.start), level: Level::Info, message: &message })?;
+            sink.log(&LogLine::ours((*at).max(shared.start), Level::Info, &message))?;
         }
     }
     let mut marks: Vec<(u64, Mark<'_>)> = Vec::new();
@@ -149,7 +149,7 @@ fn begin_anr<S: Source, K: Sink>(
         )
     });
     let line = format!("{kind} in {}: {subject}{what}{stage}{why}", shared.process.name);
-    sink.log(&LogLine { at: detected, level: Level::Error, message: &clean(&line) })?;
+    sink.log(&LogLine::ours(detected, Level::Error, &clean(&line)))?;
     let error_id = anr.error_id(shared.process.pid);
     sink.anr(&AnrRow { at: detected, error_id: &error_id, subject: &subject })
 }
@@ -171,7 +171,7 @@ fn capture<K: Sink>(capture: &Capture, at: u64, tally: &mut Tally, sink: &mut K)
         ),
         None => format!("thread dump requested by pid {} uid {}", signal.si_pid, signal.si_uid),
     };
-    sink.log(&LogLine { at, level: Level::Info, message: &clean(&message) })
+    sink.log(&LogLine::ours(at, Level::Info, &clean(&message)))
 }
 
 /// What the process said of a signal, or that nobody but the reader judged it.

@@ -6,6 +6,7 @@
 //! first pass (`survey`, `owners`). Nothing here grows with the number of events.
 
 mod anr;
+mod dumped;
 mod filter;
 mod flows;
 mod frames;
@@ -14,6 +15,7 @@ mod identity;
 mod incident_track;
 mod labels;
 mod late_tracks;
+mod log_form;
 mod names;
 mod owners;
 mod rate;
@@ -23,9 +25,11 @@ mod samples;
 mod sink;
 mod snapshot;
 mod stack;
+mod start;
 mod startup;
 mod stream;
 mod survey;
+mod system;
 mod tally;
 mod thread;
 mod typed;
@@ -36,19 +40,21 @@ pub use filter::{Filter, Selection};
 pub use names::Names;
 pub use recorder::{Off, Pause, Processor, RecorderFacts, SelfMeasurement};
 pub use sink::{
-    AnrRow, Arg, FrameRow, Jank, Level, LogLine, Name, ProcessInfo, Sink, StackFrame, StackRow, ThreadInfo,
-    Track, Unit, Value,
+    AnrRow, Arg, FrameRow, Jank, Level, LogLine, LogSource, Name, ProcessInfo, Sink, StackFrame, StackRow,
+    ThreadInfo, ThreadState, Track, Unit, Value,
 };
 pub use snapshot::Snapshot;
-pub use startup::{Start, StartKind};
+pub use start::{Start, StartKind};
 pub(crate) use stream::first_moment;
 pub use stream::{Input, stream};
+pub use system::SystemInfo;
 pub use tally::Tally;
 
 pub(crate) use labels::{forward_name, message_name, stage_names, wait_name};
 pub(crate) use names::clean;
 pub(crate) use recorder::{first_event, percent};
 pub(crate) use stack::{OpenStack, typed};
+pub(crate) use start::starts;
 pub(crate) use survey::last_moment;
 pub(crate) use verdicts::{confidence_name, reasons_text, verdict_name};
 

@@ -270,7 +270,7 @@ fn change<S: Source, K: Sink>(
 }
 
 fn log<K: Sink>(sink: &mut K, at: u64, message: &str) -> Result<(), ExportError> {
-    sink.log(&LogLine { at, level: Level::Info, message: &super::clean(&format!("recorder: {message}")) })
+    sink.log(&LogLine::ours(at, Level::Info, &super::clean(&format!("recorder: {message}"))))
 }
 
 /// What main did from one look to the next while its message was late.
@@ -286,7 +286,7 @@ pub(super) fn processor_track<S: Source, K: Sink>(
     }
     sink.track(Track::Processor)?;
     tally.tracks += 1;
-    let mut now = shared.start;
+    let (mut now, mut used) = (shared.start, 0_u64);
     for span in spans {
         let (begin, end) = (span.begin.max(now), span.end.max(now));
         if begin > now && now > shared.start {
@@ -297,8 +297,12 @@ pub(super) fn processor_track<S: Source, K: Sink>(
         tally.counters += 1;
         sink.counter(begin, CPU, Unit::Sign("%"), percent(span.ran as f64, span.looked()))?;
         tally.slices += 1;
-        sink.begin(begin, Name::Text(span.mostly()), &processor_args(&span))?;
-        sink.end(end, &[])?;
+        // The processor's own time, where readers look for it.
+        let mut args = processor_args(&span).to_vec();
+        args.push(Arg::thread_time(used));
+        used = used.saturating_add(span.ran);
+        sink.begin(begin, Name::Text(span.mostly()), &args)?;
+        sink.end(end, &[Arg::thread_time(used)])?;
         now = end;
     }
     tally.counters += 1;

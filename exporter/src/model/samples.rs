@@ -1,17 +1,19 @@
-//! Stacks: samples of main while it was stuck, the one of each ANR's snapshot, and the threads of a dump.
+//! Stacks: samples of main while it was stuck, the one of each ANR's snapshot, and the threads of a dump with their states.
 
 use std::path::Path;
 
+use trace_format::Source;
 use trace_format::section::SectionKind;
-use trace_format::{Recording, Source};
 
-use super::sink::{Sink, StackFrame, StackRow};
+use super::anr::{Detector, Incidents};
+use super::dumped::Dumped;
+use super::sink::{Sink, StackFrame, StackRow, ThreadState};
 use super::snapshot::Snapshot;
 use super::survey::MAX_TIME;
 use super::thread::{Shared, unplaced};
 use super::{Tally, clean};
 use crate::ExportError;
-use crate::dump::{Dump, Frame, Place, Thread};
+use crate::dump::{Dump, Frame, Place, Section, Thread};
 
 /// The longest section of samples or of a dump's text that is read.
 const MAX_SECTION: u64 = 32 << 20;
@@ -85,8 +87,9 @@ impl<K: Sink> Stacks<'_, K> {
         tid: u32,
         name: Option<&str>,
         frames: &[StackFrame<'_>],
+        state: Option<&Dumped>,
     ) -> Result<(), ExportError> {
-        if frames.is_empty() {
+        if frames.is_empty() && state.is_none() {
             return Ok(());
         }
         if self.left == 0 {
@@ -94,15 +97,18 @@ impl<K: Sink> Stacks<'_, K> {
             return Ok(());
         }
         self.left -= 1;
-        self.tally.stacks += 1;
+        self.tally.stacks += u64::from(!frames.is_empty());
+        self.tally.instants += u64::from(state.is_some());
         let at = at.max(self.start);
+        let args = state.map(Dumped::args).unwrap_or_default();
+        let state = state.map(|state| ThreadState { name: &state.name, args: &args });
         if frames.len() <= MAX_FRAMES {
-            return self.sink.stack(&StackRow { at, tid, name, frames });
+            return self.sink.stack(&StackRow { at, tid, name, frames, state });
         }
         let missing = format!("{} more frames", frames.len() - MAX_FRAMES);
         let mut cut = vec![StackFrame { function: &missing, ..frames[0] }];
         cut.extend_from_slice(&frames[frames.len() - MAX_FRAMES..]);
-        self.sink.stack(&StackRow { at, tid, name, frames: &cut })
+        self.sink.stack(&StackRow { at, tid, name, frames: &cut, state })
     }
 }
 
@@ -110,6 +116,7 @@ impl<K: Sink> Stacks<'_, K> {
 pub(crate) fn stacks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     snapshots: &[Snapshot],
+    incidents: &Incidents,
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
@@ -133,13 +140,14 @@ pub(crate) fn stacks<S: Source, K: Sink>(
         while let Some(at) = samples.next() {
             frames.clear();
             frames.extend(samples.stack.iter().map(|line| java_frame(line, SAMPLES)));
-            out.write(at, main, None, &frames)?;
+            out.write(at, main, None, &frames, None)?;
         }
     }
     for snapshot in snapshots {
         let Some(main) = main else { break };
         let frames: Vec<_> = snapshot.stack.iter().rev().map(|line| java_frame(line, SNAPSHOT)).collect();
-        out.write(snapshot.at, main, None, &frames)?;
+        let state = snapshot.main_state().map(Dumped::of_snapshot);
+        out.write(snapshot.at, main, None, &frames, state.as_ref())?;
     }
     for section in of_kind(SectionKind::DumpText) {
         if section.length > MAX_SECTION {
@@ -156,37 +164,54 @@ pub(crate) fn stacks<S: Source, K: Sink>(
             out.tally.skipped += 1;
             continue;
         };
-        dump_stacks(shared, recording, at, &dump, &mut out)?;
+        dump_stacks(shared, dumped_for(incidents, at), at, &dump, &mut out)?;
     }
     Ok(())
 }
 
+/// What the dump at `at` was made for, by the last signal before it.
+fn dumped_for(incidents: &Incidents, at: u64) -> &'static str {
+    let of_system = incidents.anrs.iter().filter(|anr| matches!(anr.detector, Detector::Sigquit(_)));
+    let anrs = of_system.map(|anr| (anr.detected, "ANR"));
+    let signals = anrs.chain(incidents.captures.iter().map(|capture| (capture.at, "requested")));
+    signals
+        .filter(|(sensed, _)| *sensed <= at)
+        .max_by_key(|(sensed, _)| *sensed)
+        .map_or("unknown", |(_, kind)| kind)
+}
+
 fn dump_stacks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
-    recording: &Recording<S>,
+    kind: &'static str,
     at: u64,
     dump: &Dump,
     out: &mut Stacks<'_, K>,
 ) -> Result<(), ExportError> {
     // A text may tell of other processes too; those are not in this trace.
-    let pid = recording.header().pid;
+    let pid = shared.recording.header().pid;
     let ours = dump.sections.iter().filter(|section| section.pid.is_none_or(|p| p == pid));
-    for (section, thread) in ours.flat_map(|section| section.threads.iter().map(move |t| (section, t))) {
+    // A thread that was recorded, or one that nobody else of the trace shares its tid with.
+    let known = |section: &Section, thread: &Thread| {
         let is_main = section.main().is_some_and(|main| std::ptr::eq(main, thread));
-        let known = shared.process.threads.iter().find(|t| {
+        shared.process.threads.iter().find(|t| {
             (is_main && t.main)
                 || thread.sys_tid.is_some_and(|tid| t.recorded_tid == tid && t.main == is_main)
-        });
+        })
+    };
+    let stranger = |thread: &Thread| thread.sys_tid.filter(|tid| *tid > 0 && !shared.process.has_tid(*tid));
+    for (section, thread) in ours.flat_map(|section| section.threads.iter().map(move |t| (section, t))) {
         let name = thread.name.as_deref().map(clean);
-        let (tid, name) = match known {
+        let (tid, name) = match known(section, thread) {
             Some(known) if !out.sink.wants(known) => continue,
             Some(known) => (known.tid, None),
-            // Nobody else of the trace has this tid, or it would be that one's stack.
-            None => match thread.sys_tid.filter(|tid| *tid > 0 && !shared.process.has_tid(*tid)) {
+            None => match stranger(thread) {
                 Some(tid) => (tid, name.as_deref()),
                 None => continue,
             },
         };
+        let tid_of =
+            |other: &Thread| known(section, other).map(|known| known.tid).or_else(|| stranger(other));
+        let state = Dumped::of(kind, section, thread, tid_of);
         let texts: Vec<_> = texts(thread);
         let frames = texts.iter().rev().map(|(function, mapping, source)| StackFrame {
             function,
@@ -194,7 +219,7 @@ fn dump_stacks<S: Source, K: Sink>(
             source: source.as_ref().map(|(file, line)| (file.as_str(), *line)),
         });
         let frames: Vec<_> = frames.collect();
-        out.write(at, tid, name, &frames)?;
+        out.write(at, tid, name, &frames, Some(&state))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use trace_format::event::Clocks;
 
-use super::Names;
+use super::{Names, SystemInfo};
 use crate::ExportError;
 
 /// The name of a slice, instant or counter.
@@ -48,6 +48,9 @@ pub enum Value<'a> {
     Flow(u64),
     /// No argument but a group: viewers give events of one group one colour.
     Group(&'a str),
+    /// No argument but the time that the main thread had spent on processors by then, ns. Both ends of a slice have it, or
+    /// neither.
+    ThreadTime(u64),
 }
 
 /// One argument of an event.
@@ -78,10 +81,16 @@ impl<'a> Arg<'a> {
         Self { key: "", value: Value::Group(name) }
     }
 
-    /// Whether it is an argument, and not a link or a group.
+    /// Main had spent so much time on processors, ns.
+    #[must_use]
+    pub fn thread_time(ns: u64) -> Self {
+        Self { key: "", value: Value::ThreadTime(ns) }
+    }
+
+    /// Whether it is an argument, and not a link, a group or a clock.
     #[must_use]
     pub fn is_argument(&self) -> bool {
-        !matches!(self.value, Value::Flow(_) | Value::Group(_))
+        !matches!(self.value, Value::Flow(_) | Value::Group(_) | Value::ThreadTime(_))
     }
 }
 
@@ -98,6 +107,8 @@ pub struct ProcessInfo {
     pub started: u64,
     /// What a reader should know about it, if anything.
     pub description: Option<String>,
+    /// What its recording says of the system.
+    pub system: SystemInfo,
     /// Tids that nobody has, one for each of [`Track::PLAIN`], for writers that know no other tracks than threads.
     pub plain_tids: [u32; Track::PLAIN.len()],
     /// Its threads, main first.
@@ -164,7 +175,7 @@ impl Track {
     /// Whether it tells of the main thread, and so hangs below it: readers that ask for main's slices find it.
     #[must_use]
     pub fn of_main(self) -> bool {
-        self == Self::StartupPhases
+        matches!(self, Self::StartupPhases | Self::Processor)
     }
 
     /// Its place in [`Track::PLAIN`]; `None` for a thread's.
@@ -212,15 +223,21 @@ impl Track {
     }
 }
 
-/// How grave a log line is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How grave a log line is. Of ours only three come.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
+    /// For whoever wrote the code.
+    Verbose,
+    /// For whoever looks for a fault.
+    Debug,
     /// Good to know.
     Info,
     /// Odd.
     Warn,
     /// An ANR.
     Error,
+    /// What ends a process.
+    Fatal,
 }
 
 /// A line of the log.
@@ -230,8 +247,27 @@ pub struct LogLine<'a> {
     pub at: u64,
     /// How grave.
     pub level: Level,
+    /// Who of the app wrote it; `None` for a line of ours.
+    pub source: Option<LogSource<'a>>,
     /// What.
     pub message: &'a str,
+}
+
+impl<'a> LogLine<'a> {
+    /// A line of ours.
+    #[must_use]
+    pub fn ours(at: u64, level: Level, message: &'a str) -> Self {
+        Self { at, level, source: None, message }
+    }
+}
+
+/// Who wrote a line of the app's log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogSource<'a> {
+    /// The thread's tid in the trace.
+    pub tid: u32,
+    /// The tag.
+    pub tag: &'a str,
 }
 
 /// An ANR as Perfetto's standard library reads it.
@@ -291,8 +327,17 @@ pub struct StackFrame<'a> {
     pub source: Option<(&'a str, u32)>,
 }
 
-/// What a thread had on its stack.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What was said of a thread at one moment.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ThreadState<'a> {
+    /// `dump: Blocked`.
+    pub name: &'a str,
+    /// All that was said.
+    pub args: &'a [Arg<'a>],
+}
+
+/// What a thread had on its stack, and what else a dump said of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StackRow<'a> {
     /// When, BOOTTIME ns.
     pub at: u64,
@@ -300,8 +345,10 @@ pub struct StackRow<'a> {
     pub tid: u32,
     /// Its name, for a thread that is not among those of [`ProcessInfo::threads`].
     pub name: Option<&'a str>,
-    /// The frames, outermost first.
+    /// The frames, outermost first; none only where there is a state.
     pub frames: &'a [StackFrame<'a>],
+    /// What a dump says of it: shown as an instant on the thread's track.
+    pub state: Option<ThreadState<'a>>,
 }
 
 /// Takes a model, in order: the head, then for each process its tracks one after the other, on each
@@ -351,7 +398,7 @@ pub trait Sink {
     /// # Errors
     /// As for [`Sink::head`].
     fn frame(&mut self, row: &FrameRow) -> Result<(), ExportError>;
-    /// A stack of the process. They come one after the other and behind all tracks of the process.
+    /// A stack of the process, at any time. They come one after the other and behind all tracks of the process.
     ///
     /// # Errors
     /// As for [`Sink::head`].

@@ -120,6 +120,11 @@ impl Snapshot {
         Some((stage, since.map(|since| self.at - since)))
     }
 
+    /// Main's `Thread.State`.
+    pub(crate) fn main_state(&self) -> Option<&str> {
+        self.value("state").filter(|state| !state.is_empty())
+    }
+
     /// What it says, as arguments.
     pub(crate) fn args(&self) -> Vec<Arg<'_>> {
         let mut args = vec![Arg::new("snapshot_at_ns", Value::Uint(self.at))];

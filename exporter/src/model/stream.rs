@@ -16,13 +16,14 @@ use super::owners::Owners;
 use super::recorder::RecorderFacts;
 use super::recorder_track::{processor_track, recorder_track};
 use super::samples::stacks;
-use super::sink::{Sink, Track};
+use super::sink::{ProcessInfo, Sink, Track};
 use super::snapshot::Snapshot;
 use super::stack::OpenStack;
-use super::startup::{starts, startup_tracks};
+use super::start::starts;
+use super::startup::startup_tracks;
 use super::survey::{MAX_TIME, Survey};
 use super::thread::{Found, Shared, ThreadPass};
-use super::{Names, Tally};
+use super::{Names, SystemInfo, Tally};
 use crate::ExportError;
 
 /// One recording and the names of its methods.
@@ -132,7 +133,8 @@ fn one<S: Source, K: Sink>(
     let frames = std::mem::take(&mut survey.frames);
     tally.skipped += incidents.verdicts_skipped.saturating_add(facts.more);
     tally.skipped += starts_skipped + snapshots_skipped + frames.more;
-    let process = identities.process(recording, first);
+    let system = placed(input, SystemInfo::of(recording))?;
+    let process = ProcessInfo { system, ..identities.process(recording, first) };
     sink.process(&process)?;
 
     let pauses = facts.pauses();
@@ -163,6 +165,6 @@ fn one<S: Source, K: Sink>(
     startup_tracks(&shared, &starts, &mut tally, sink)?;
     recorder_track(&shared, &survey, &mut tally, sink)?;
     processor_track(&shared, &mut tally, sink)?;
-    stacks(&shared, &snapshots, &mut tally, sink).map_err(|error| place(input, error))?;
+    stacks(&shared, &snapshots, &incidents, &mut tally, sink).map_err(|error| place(input, error))?;
     Ok(tally)
 }

@@ -10,9 +10,10 @@ use super::flows::{Flows, Late};
 use super::frames::{FrameFacts, Frames};
 use super::history::History;
 use super::labels::{self, known, text};
+use super::log_form;
 use super::owners::{Awaited, Owners};
 use super::recorder::{Pause, Processor, RecorderFacts};
-use super::sink::{Arg, Name, ProcessInfo, Sink, Value};
+use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Value};
 use super::stack::{Open, OpenStack, typed};
 use super::survey::MAX_TIME;
 use super::{MAX_DEPTH, Names, Tally};
@@ -231,7 +232,14 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             Event::WaitEnd => self.close(at, typed(types::WAIT)),
             Event::SpanEnd => self.close(at, typed(types::SPAN)),
             Event::IdleEnd => self.close(at, typed(types::IDLE)),
-            Event::Mark(id) => self.instant(at, &text(texts, id, "mark"), &[]),
+            Event::Mark(id) => {
+                let mark = text(texts, id, "mark");
+                if let Some((level, tag, message)) = log_form::parse(&mark) {
+                    let tid = self.shared.process.threads[self.thread].tid;
+                    self.sink.log(&LogLine { at, level, source: Some(LogSource { tid, tag }), message })?;
+                }
+                self.instant(at, &mark, &[])
+            }
             Event::Focus(id, gained) => {
                 let class = text(texts, id, "?");
                 let name = format!("window focus {}: {class}", if gained { "gained" } else { "lost" });

@@ -47,7 +47,7 @@ impl<W: Write> PerfettoWriter<W> {
         args: &[Arg<'_>],
     ) -> io::Result<()> {
         let since = self.elapsed(at);
-        let Self { message, interned, body, sequence, next_sequence, base, .. } = self;
+        let Self { message, interned, body, sequence, next_sequence, base, thread_time, .. } = self;
         let interning = &mut sequence.interning;
         interned.clear();
         body.clear();
@@ -62,14 +62,7 @@ impl<W: Write> PerfettoWriter<W> {
                 });
                 body.uint(event::NAME_IID, number.into())
             }
-            Some(Name::Text(name)) => match interning.names.number(name, &mut interning.next_name) {
-                Interned::Known(number) => body.uint(event::NAME_IID, number.into()),
-                Interned::New(number) => {
-                    interned.message(2, |m| m.uint(1, number.into()).text(2, name));
-                    body.uint(event::NAME_IID, number.into())
-                }
-                Interned::Full => body.text(event::NAME, name),
-            },
+            Some(Name::Text(name)) => named(body, interned, interning, name),
             Some(Name::Once(name)) => body.text(event::NAME, name),
             None => body,
         };
@@ -77,6 +70,12 @@ impl<W: Write> PerfettoWriter<W> {
             match arg.value {
                 Value::Flow(number) => body.fixed(event::FLOW_IDS, number.wrapping_add(*base)),
                 Value::Group(group) => body.text(event::CORRELATION, group),
+                Value::ThreadTime(ns) => match thread_time {
+                    Some(track) => {
+                        body.uint(event::EXTRA_COUNTER_TRACKS, *track).uint(event::EXTRA_COUNTER_VALUES, ns)
+                    }
+                    None => body,
+                },
                 _ => body.message(event::ANNOTATIONS, |m| annotation(m, interned, interning, arg)),
             };
         }
@@ -113,7 +112,24 @@ impl<W: Write> PerfettoWriter<W> {
     }
 }
 
-fn annotation<'m>(
+/// Puts an event's name into its body, by number if there is room for one.
+pub(super) fn named<'m>(
+    body: &'m mut Message,
+    interned: &mut Message,
+    interning: &mut Interning,
+    name: &str,
+) -> &'m mut Message {
+    match interning.names.number(name, &mut interning.next_name) {
+        Interned::Known(number) => body.uint(event::NAME_IID, number.into()),
+        Interned::New(number) => {
+            interned.message(2, |m| m.uint(1, number.into()).text(2, name));
+            body.uint(event::NAME_IID, number.into())
+        }
+        Interned::Full => body.text(event::NAME, name),
+    }
+}
+
+pub(super) fn annotation<'m>(
     m: &'m mut Message,
     interned: &mut Message,
     interning: &mut Interning,
@@ -143,6 +159,6 @@ fn annotation<'m>(
             Interned::Full => m.text(6, text),
         },
         // They are no arguments.
-        Value::Flow(_) | Value::Group(_) => m,
+        Value::Flow(_) | Value::Group(_) | Value::ThreadTime(_) => m,
     }
 }

@@ -1,12 +1,13 @@
-//! The packets that are written once: heads, clocks, descriptors, log lines.
+//! The packets that are written once: heads, clocks, descriptors, the system, log lines.
 
 use trace_format::event::Clocks;
 
 use super::wire::Message;
-use crate::model::{FrameRow, Jank, Unit};
+use crate::model::{FrameRow, Jank, SystemInfo, Unit};
 
 /// Field numbers of TracePacket.
 pub(crate) mod packet {
+    pub(crate) const PROCESS_TREE: u32 = 2;
     pub(crate) const CLOCK_SNAPSHOT: u32 = 6;
     pub(crate) const TIMESTAMP: u32 = 8;
     pub(crate) const SEQUENCE: u32 = 10;
@@ -14,6 +15,7 @@ pub(crate) mod packet {
     pub(crate) const INTERNED_DATA: u32 = 12;
     pub(crate) const SEQUENCE_FLAGS: u32 = 13;
     pub(crate) const ANDROID_LOG: u32 = 39;
+    pub(crate) const SYSTEM_INFO: u32 = 45;
     pub(crate) const TIMESTAMP_CLOCK: u32 = 58;
     pub(crate) const DEFAULTS: u32 = 59;
     pub(crate) const TRACK_DESCRIPTOR: u32 = 60;
@@ -29,10 +31,13 @@ pub(crate) mod event {
     pub(crate) const TYPE: u32 = 9;
     pub(crate) const NAME_IID: u32 = 10;
     pub(crate) const TRACK: u32 = 11;
+    pub(crate) const EXTRA_COUNTER_VALUES: u32 = 12;
     pub(crate) const NAME: u32 = 23;
+    pub(crate) const EXTRA_COUNTER_TRACKS: u32 = 31;
     pub(crate) const DOUBLE_COUNTER_VALUE: u32 = 44;
     pub(crate) const FLOW_IDS: u32 = 47;
     pub(crate) const CORRELATION: u32 = 53;
+    pub(crate) const CALLSTACK_IID: u32 = 56;
     pub(crate) const BEGIN: u64 = 1;
     pub(crate) const END: u64 = 2;
     pub(crate) const INSTANT: u64 = 3;
@@ -84,10 +89,31 @@ pub(crate) fn clocks(m: &mut Message, c: &Clocks) {
 
 /// What a descriptor describes.
 pub(crate) enum Described<'a> {
-    Process { pid: u32, name: &'a str, started: u64, description: Option<&'a str> },
-    Thread { pid: u32, tid: u32, name: Option<&'a str> },
-    Counter { name: &'a str, process: u64, unit: Unit },
-    Plain { name: &'a str, parent: u64, description: &'a str },
+    Process {
+        pid: u32,
+        name: &'a str,
+        started: u64,
+        description: Option<&'a str>,
+    },
+    Thread {
+        pid: u32,
+        tid: u32,
+        name: Option<&'a str>,
+    },
+    Counter {
+        name: &'a str,
+        process: u64,
+        unit: Unit,
+    },
+    /// What a thread has spent on processors; readers know it by its name and type.
+    ThreadTime {
+        thread: u64,
+    },
+    Plain {
+        name: &'a str,
+        parent: u64,
+        description: &'a str,
+    },
 }
 
 /// A track. It is on no sequence, so its time is absolute: on one it would move the private clock, and
@@ -115,6 +141,9 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
                     Unit::Sign(sign) => m.text(6, sign),
                 })
             }
+            Described::ThreadTime { thread } => {
+                m.text(2, "thread_time").uint(5, thread).message(8, |m| m.uint(1, 1).uint(4, 1))
+            }
             // Tracks of one name are merged unless they ask not to be.
             Described::Plain { name, parent, description } => {
                 m.text(2, name).uint(5, parent).text(14, description).uint(15, 2)
@@ -123,13 +152,53 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
     });
 }
 
+/// What the trace's readers show of the system.
+pub(crate) fn system(m: &mut Message, system: &SystemInfo) {
+    m.message(packet::SYSTEM_INFO, |m| {
+        let uname = [(1, &system.kernel), (2, &system.version), (3, &system.release), (4, &system.machine)];
+        m.message(1, |m| {
+            uname.iter().filter_map(|(field, text)| Some((*field, text.as_deref()?))).for_each(
+                |(field, text)| {
+                    m.text(field, text);
+                },
+            );
+            m
+        });
+        if let Some(fingerprint) = &system.fingerprint {
+            m.text(2, fingerprint);
+        }
+        for (field, number) in [(5, system.sdk), (6, system.page_size)] {
+            if let Some(number) = number {
+                m.uint(field, number.into());
+            }
+        }
+        m
+    });
+}
+
+/// Whose a process is, which its descriptor cannot say.
+pub(crate) fn process_tree(m: &mut Message, at: u64, pid: u32, uid: u32, name: &str, parent: Option<u32>) {
+    m.uint(packet::TIMESTAMP, at);
+    m.message(packet::PROCESS_TREE, |m| {
+        m.message(1, |m| {
+            m.uint(1, pid.into());
+            if let Some(parent) = parent {
+                m.uint(2, parent.into());
+            }
+            m.text(3, name).uint(5, uid.into())
+        })
+    });
+}
+
 /// One line of the log. `realtime` is on the wall clock, as Android's log is.
 pub(crate) struct Log<'a> {
     pub(crate) at: u64,
     pub(crate) realtime: u64,
     pub(crate) pid: u32,
+    pub(crate) tid: u32,
     pub(crate) uid: u32,
     pub(crate) priority: u64,
+    pub(crate) tag: &'a str,
     pub(crate) message: &'a str,
 }
 
@@ -137,8 +206,8 @@ pub(crate) fn log(m: &mut Message, line: &Log<'_>) {
     m.uint(packet::TIMESTAMP, line.at);
     m.message(packet::ANDROID_LOG, |m| {
         m.message(1, |m| {
-            m.uint(1, 0).uint(2, line.pid.into()).uint(3, line.pid.into()).uint(4, line.uid.into());
-            m.uint(5, line.realtime).text(6, "anrscope").uint(7, line.priority).text(8, line.message)
+            m.uint(1, 0).uint(2, line.pid.into()).uint(3, line.tid.into()).uint(4, line.uid.into());
+            m.uint(5, line.realtime).text(6, line.tag).uint(7, line.priority).text(8, line.message)
         })
     });
 }

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::packets::packet;
+use super::events::{annotation, named};
+use super::interning::Interning;
+use super::packets::{event, packet};
 use super::wire::Message;
-use crate::model::{StackFrame, StackRow};
+use crate::model::{StackFrame, StackRow, ThreadState};
 
 /// Different texts, frames and stacks that one sequence remembers. Beyond that a new one begins.
 const MAX_KNOWN: usize = 1 << 17;
@@ -46,6 +48,8 @@ pub(crate) struct Stacks {
     /// Function, mapping, source and line.
     frames: Numbers<(u64, u64, u64, u32)>,
     stacks: Numbers<Vec<u64>>,
+    /// Of the states' arguments.
+    texts: Interning,
 }
 
 impl Stacks {
@@ -85,8 +89,14 @@ impl Stacks {
         number
     }
 
-    /// The packet of a stack, but for its sequence.
-    pub(crate) fn packet(&mut self, m: &mut Message, row: &StackRow<'_>, pid: u32, interned: &mut Message) {
+    /// The packet of a stack, but for its sequence; and the stack's number.
+    pub(crate) fn packet(
+        &mut self,
+        m: &mut Message,
+        row: &StackRow<'_>,
+        pid: u32,
+        interned: &mut Message,
+    ) -> u64 {
         interned.clear();
         let frames: Vec<u64> = row.frames.iter().map(|frame| self.frame(frame, interned)).collect();
         let (stack, new) = self.stacks.of(frames.clone());
@@ -107,5 +117,33 @@ impl Stacks {
             // 2: user code.
             m.uint(2, pid.into()).uint(3, row.tid.into()).uint(4, stack).uint(5, 2).uint(6, 1)
         });
+        stack
+    }
+
+    /// The packet of a state, but for its sequence: an instant on `track`, with the number of a stack of this sequence.
+    pub(crate) fn state(
+        &mut self,
+        m: &mut Message,
+        at: u64,
+        track: u64,
+        state: &ThreadState<'_>,
+        stack: Option<u64>,
+        interned: &mut Message,
+    ) {
+        interned.clear();
+        let mut body = Message::new();
+        body.uint(event::TYPE, event::INSTANT).uint(event::TRACK, track);
+        named(&mut body, interned, &mut self.texts, state.name);
+        for arg in state.args.iter().filter(|arg| arg.is_argument()) {
+            body.message(event::ANNOTATIONS, |m| annotation(m, interned, &mut self.texts, arg));
+        }
+        if let Some(stack) = stack {
+            body.uint(event::CALLSTACK_IID, stack);
+        }
+        m.uint(packet::TIMESTAMP, at);
+        if !interned.bytes().is_empty() {
+            m.data(packet::INTERNED_DATA, interned.bytes());
+        }
+        m.data(packet::TRACK_EVENT, body.bytes());
     }
 }

@@ -1,6 +1,6 @@
 //! A [`Sink`] that writes a Perfetto trace.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use trace_format::event::Clocks;
@@ -16,6 +16,8 @@ use crate::model::{AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sin
 /// A pid for the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 const SYSTEM_SERVER: &str = "system_server";
+/// The first version that takes a stack with an event. Older ones count an error for each.
+const WITH_CALLSTACKS: u32 = 53;
 /// Sequences are numbered by 32 bits, of which the system's own tracers use the lowest numbers.
 const MAX_SEQUENCE_BASE: u64 = (1 << 28) - 1;
 
@@ -29,8 +31,8 @@ struct Process {
     threads: Vec<u64>,
     /// That of main, if there is one.
     main: Option<u64>,
-    /// Tids of stacks that were described.
-    others: HashSet<u32>,
+    /// All that were described, those of stacks too.
+    by_tid: HashMap<u32, u64>,
     /// Of those tracks that are none of a thread.
     plain: [Option<u64>; Track::PLAIN.len()],
     counters: HashMap<Box<str>, u64>,
@@ -66,6 +68,11 @@ pub(crate) struct PerfettoWriter<W> {
     cookie: u64,
     /// Of the sequence of stacks, if that is the one in hand, and its number.
     stacks: Option<(u64, Stacks)>,
+    /// The counter of what main has spent on processors, once there is one.
+    pub(super) thread_time: Option<u64>,
+    system_told: bool,
+    /// The oldest reader that must take it without a complaint, as Perfetto's major version.
+    min_perfetto: u32,
     /// What is added to the numbers of arrows and frames.
     pub(super) base: u64,
     bytes: u64,
@@ -74,7 +81,7 @@ pub(crate) struct PerfettoWriter<W> {
 impl<W: Write> PerfettoWriter<W> {
     /// `base` is added to the numbers of tracks, arrows and frames, and what fits of it to those of sequences; 0 makes the
     /// smallest trace, and anything else one that can be joined with others.
-    pub(crate) fn new(out: W, level: u32, stdlib_anr: bool, base: u64) -> Self {
+    pub(crate) fn new(out: W, level: u32, stdlib_anr: bool, base: u64, min_perfetto: u32) -> Self {
         Self {
             blocks: Blocks::new(out, level),
             message: Message::new(),
@@ -91,6 +98,9 @@ impl<W: Write> PerfettoWriter<W> {
             system_server: None,
             cookie: base,
             stacks: None,
+            thread_time: None,
+            system_told: false,
+            min_perfetto,
             base,
             bytes: 0,
         }
@@ -175,6 +185,20 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             let name = thread.name.as_deref();
             tracks.push(self.describe(&Described::Thread { pid, tid: thread.tid, name })?);
         }
+        packets::process_tree(
+            &mut self.message,
+            self.start,
+            pid,
+            info.uid,
+            &info.name,
+            info.system.parent_pid,
+        );
+        self.write()?;
+        if info.system.is_known() && !std::mem::replace(&mut self.system_told, true) {
+            packets::system(&mut self.message, &info.system);
+            self.write()?;
+        }
+        self.thread_time = None;
         if first {
             self.blocks.flush_plain()?;
         }
@@ -184,7 +208,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             name: info.name.clone(),
             uuid,
             main: info.threads.iter().position(|t| t.main).map(|i| tracks[i]),
-            others: HashSet::new(),
+            by_tid: info.threads.iter().map(|t| t.tid).zip(tracks.iter().copied()).collect(),
             threads: tracks,
             plain: Default::default(),
             counters: HashMap::new(),
@@ -195,6 +219,10 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     fn track(&mut self, track: Track) -> Result<(), ExportError> {
         self.stacks = None;
         let process = self.process.uuid;
+        if let (Track::Processor, None, Some(thread)) = (track, self.thread_time, self.process.main) {
+            // Its slices say what main spent on processors, which is a counter of that thread.
+            self.thread_time = Some(self.describe(&Described::ThreadTime { thread })?);
+        }
         let uuid = match (track, track.plain().zip(track.described())) {
             (Track::Thread(i), _) => self.process.threads[i],
             (_, Some((place, (name, description)))) => match self.process.plain[place] {
@@ -261,12 +289,15 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     }
 
     fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
-        if let Some(name) = row.name
-            && self.process.others.insert(row.tid)
-        {
-            let pid = self.process.pid;
-            self.describe(&Described::Thread { pid, tid: row.tid, name: Some(name) })?;
-        }
+        let track = match self.process.by_tid.get(&row.tid) {
+            Some(track) => *track,
+            None => {
+                let pid = self.process.pid;
+                let track = self.describe(&Described::Thread { pid, tid: row.tid, name: row.name })?;
+                self.process.by_tid.insert(row.tid, track);
+                track
+            }
+        };
         let (sequence, mut stacks) = match self.stacks.take() {
             Some((sequence, stacks)) if !stacks.is_full() => (sequence, stacks),
             _ => {
@@ -276,9 +307,21 @@ impl<W: Write> Sink for PerfettoWriter<W> {
                 (self.next_sequence, Stacks::default())
             }
         };
-        self.message.uint(packet::SEQUENCE, sequence);
-        stacks.packet(&mut self.message, row, self.process.pid, &mut self.interned);
-        self.write()?;
+        let Self { message, interned, blocks, process, .. } = self;
+        let mut stack = None;
+        if !row.frames.is_empty() {
+            message.uint(packet::SEQUENCE, sequence);
+            stack = Some(stacks.packet(message, row, process.pid, interned));
+            blocks.packet(message.bytes())?;
+            message.clear();
+        }
+        if let Some(state) = row.state {
+            message.uint(packet::SEQUENCE, sequence);
+            let stack = stack.filter(|_| self.min_perfetto >= WITH_CALLSTACKS);
+            stacks.state(message, row.at, track, &state, stack, interned);
+            blocks.packet(message.bytes())?;
+            message.clear();
+        }
         self.stacks = Some((sequence, stacks));
         Ok(())
     }
@@ -287,12 +330,16 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         // Without the wall clock the engine could not place the line.
         let Some(realtime) = self.realtime(line.at) else { return Ok(()) };
         let priority = match line.level {
+            Level::Verbose => 2,
+            Level::Debug => 3,
             Level::Info => 4,
             Level::Warn => 5,
             Level::Error => 6,
+            Level::Fatal => 7,
         };
         let (pid, uid, message) = (self.process.pid, self.process.uid, line.message);
-        let log = Log { at: line.at, realtime, pid, uid, priority, message };
+        let (tid, tag) = line.source.map_or((pid, "anrscope"), |source| (source.tid, source.tag));
+        let log = Log { at: line.at, realtime, pid, tid, uid, priority, tag, message };
         packets::log(&mut self.message, &log);
         Ok(self.write()?)
     }

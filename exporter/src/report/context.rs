@@ -4,8 +4,8 @@ use std::fmt::{self, Formatter};
 
 use trace_format::event::WaitKind;
 
-use super::text::{moment, times};
-use super::{Before, Cause, Report, StartFact, seconds};
+use super::words::{moment, seconds, times};
+use super::{Before, Cause, Report};
 use crate::model::{clean, confidence_name};
 
 /// Facts of a cause, kinds of messages and starts that are listed.
@@ -44,11 +44,11 @@ impl Report {
     /// The five answers; without a hang or a cause there are none.
     #[must_use]
     pub fn answers(&self) -> Option<Answers> {
-        let next = self.cause.as_ref().map_or("", |cause| cause.kind.next()).to_owned();
+        let next = self.cause.as_ref().map_or("", |cause| cause.next).to_owned();
         let Some(hang) = &self.hang else {
             let cause = self.cause.as_ref()?;
             return Some(Answers {
-                what: format!("main did not hang in one message: {}", cause.kind.word()),
+                what: format!("main did not hang in one message: {}", cause.kind.name()),
                 how_long: format!(
                     "the messages of {} took {}",
                     seconds(self.before.to - self.before.from),
@@ -78,7 +78,7 @@ impl Report {
                     (None, _) => format!("nobody known: main waited on {class}"),
                 }
             }
-            None => "main waited for nobody that was recorded".to_owned(),
+            None => format!("main waited {}", self.unrecorded_wait()),
         };
         let ended = if hang.ended { "then it went on" } else { "to the last moment recorded" };
         Some(Answers {
@@ -91,23 +91,37 @@ impl Report {
     }
 }
 
+impl Report {
+    /// What main waited for, where no wait was recorded in the hang.
+    pub(super) fn unrecorded_wait(&self) -> String {
+        let cause = self.cause.as_ref();
+        match cause.and_then(|cause| cause.waiting.as_ref()) {
+            Some(waiting) => format!("for {waiting} (says the dump)"),
+            None if cause.is_some_and(|cause| cause.kind.is_wait()) => {
+                "(for whom is not recorded: see the cause)".to_owned()
+            }
+            None => "for nobody that was recorded".to_owned(),
+        }
+    }
+}
+
 /// `which was in X` as a sentence's end.
 fn does(doing: String) -> String {
     doing.strip_prefix("which ").map_or_else(|| doing.clone(), str::to_owned)
 }
 
 pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> fmt::Result {
-    let word = cause.kind.word().replace('-', " ");
-    writeln!(f, "  cause       {word} ({}): {}", confidence_name(cause.confidence), cause.rule)?;
+    let name = cause.kind.name();
+    writeln!(f, "  cause       {name} ({}): {}", confidence_name(cause.confidence), cause.rule)?;
     for evidence in cause.evidence.iter().take(LISTED) {
         let at = evidence.at.map_or_else(String::new, |at| format!("{}: ", moment(r, at)));
         writeln!(f, "              {at}{}", clean(&evidence.text))?;
     }
     if !cause.also.is_empty() {
-        let also: Vec<String> = cause.also.iter().map(|kind| kind.word().replace('-', " ")).collect();
+        let also: Vec<&str> = cause.also.iter().map(|kind| kind.name()).collect();
         writeln!(f, "              also possible: {}", also.join(", "))?;
     }
-    writeln!(f, "  look at     {}", cause.kind.next())
+    writeln!(f, "  look at     {}", cause.next)
 }
 
 /// What ran in the seconds before.
@@ -115,7 +129,13 @@ pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Resul
     if before.messages == 0 {
         return Ok(());
     }
-    writeln!(f, "  {} took {} together", times(before.messages, "message"), seconds(before.busy))?;
+    let share = u128::from(before.busy) * 100 / u128::from(before.to.saturating_sub(before.from).max(1));
+    writeln!(
+        f,
+        "  {} took {} together, {share} % of it",
+        times(before.messages, "message"),
+        seconds(before.busy)
+    )?;
     for kind in before.kinds.iter().take(LISTED) {
         writeln!(
             f,
@@ -136,26 +156,20 @@ pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     }
     writeln!(f, "\nSTARTS")?;
     for start in r.starts.iter().take(LISTED * 2) {
-        let StartFact { kind, activity, begin, application_end, first_draw, grade, .. } = start;
-        let took = |to: u64| seconds(to.saturating_sub(*begin));
-        let mut parts = Vec::new();
-        if *application_end > 0 {
-            parts.push(format!("application {}", took(*application_end)));
-        }
-        if first_draw >= begin && *first_draw > 0 {
-            parts.push(format!("first draw {}", took(*first_draw)));
-        }
-        if let Some(grade) = grade {
-            parts.push(clean(grade).into_owned());
-        }
-        let activity = activity.as_deref().map_or_else(String::new, |a| format!("  {}", clean(a)));
-        let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        let took = |to: u64| seconds(to.saturating_sub(start.begin));
+        let application = start.application_end.map(|at| format!("application {}, ", took(at)));
+        let drawn = start.first_draw.map(|at| format!("first draw {}, ", took(at)));
+        let activity =
+            if start.activity.is_empty() { String::new() } else { format!("  {}", start.activity) };
         writeln!(
             f,
-            "  {:>10}  at {}  {}{activity}{parts}",
+            "  {:>10}  at {}  {}{activity} ({}{}{})",
             seconds(start.duration()),
-            moment(r, *begin),
-            clean(kind)
+            moment(r, start.begin),
+            start.kind.name(),
+            application.unwrap_or_default(),
+            drawn.unwrap_or_default(),
+            start.grade
         )?;
     }
     if let Some(more) = r.starts.len().checked_sub(LISTED * 2).filter(|n| *n > 0) {

@@ -6,7 +6,7 @@ use trace_format::Texts;
 use trace_format::event::{Event, Message, Wait};
 use trace_format::ids;
 
-use crate::model::message_name;
+use super::messages::told_name;
 
 /// How far back is remembered, ns.
 const REMEMBERED: u64 = 30_000_000_000;
@@ -153,5 +153,5 @@ fn name(texts: &Texts, message: &Message) -> String {
         // A message that is entered and left like a method has no other name.
         return "android.os.Handler.dispatchMessage".to_owned();
     }
-    message_name(texts, message)
+    told_name(texts, message)
 }

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
-use super::{Before, Cause, Frame, FrameKind, Hang, Report, StartFact, WaitFact};
-use crate::model::{Anr, Detector};
+use super::{Before, Cause, Frame, FrameKind, Hang, Report, WaitFact};
+use crate::model::{Anr, Detector, Start};
 
 /// The version of the schema. Its first number changes when a key changes its meaning or goes.
-pub const SCHEMA_VERSION: &str = "1.0";
+pub const SCHEMA_VERSION: &str = "1.1";
 
 /// Frames of a stack, and ANRs and captures, that are told.
 const MAX_FRAMES: usize = 512;
@@ -74,12 +74,13 @@ fn cause(cause: &Cause) -> Value {
     let evidence = cause.evidence.iter().map(|e| json!({"at_ns": e.at, "text": e.text}));
     json!({
         "kind": cause.kind.word(),
+        "name": cause.kind.name(),
         "confidence": cause.confidence.word(),
         "rule": cause.rule,
         "evidence": evidence.collect::<Value>(),
         "root": cause.root,
         "also": cause.also.iter().map(|kind| kind.word()).collect::<Value>(),
-        "next": cause.kind.next(),
+        "next": cause.next,
     })
 }
 
@@ -108,11 +109,11 @@ fn before(before: &Before) -> Value {
         "kinds": kinds.collect::<Value>()})
 }
 
-fn start(start: &StartFact) -> Value {
-    let known = |at: u64| (at > 0).then_some(at);
-    json!({"kind": start.kind, "activity": start.activity, "begin_ns": start.begin, "duration_ns": start.duration(),
-        "application_end_ns": known(start.application_end), "end_ns": known(start.end),
-        "first_draw_ns": known(start.first_draw), "splash_end_ns": known(start.splash_end), "grade": start.grade})
+fn start(start: &Start) -> Value {
+    let activity = Some(start.activity.as_str()).filter(|activity| !activity.is_empty());
+    json!({"kind": start.kind.name(), "activity": activity, "begin_ns": start.begin,
+        "duration_ns": start.duration(), "application_end_ns": start.application_end, "end_ns": start.end,
+        "first_draw_ns": start.first_draw, "splash_end_ns": start.splash_end, "grade": start.grade})
 }
 
 impl Report {
@@ -157,6 +158,7 @@ impl Report {
             "before": before(&self.before),
             "slowest": slowest.collect::<Value>(),
             "starts": self.starts.iter().map(start).collect::<Value>(),
+            "profiles": self.profiles.iter().map(|p| json!({"path": p.path, "bytes": p.bytes})).collect::<Value>(),
             "counts": {"threads": c.threads, "words": c.words, "overwritten": c.overwritten, "methods": c.methods,
                 "messages": c.messages, "frames": c.frames},
             "recorder": {"main_cost_percent": r.main_cost_percent, "all_cost_percent": r.all_cost_percent,

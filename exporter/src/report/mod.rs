@@ -4,11 +4,17 @@ pub mod cause;
 mod chart;
 mod collect;
 mod context;
+mod hang;
 mod history;
 mod html;
 mod json;
+mod messages;
+mod recorder;
 mod sections;
 mod text;
+mod waits;
+mod walk;
+mod words;
 
 use std::fmt;
 use std::path::Path;
@@ -18,7 +24,7 @@ use trace_format::layout::State;
 use trace_format::verdict::Counters;
 use trace_format::{Recording, Source};
 
-use crate::model::{Anr, Capture, Off, Pause, Processor, SelfMeasurement};
+use crate::model::{Anr, Capture, Off, Pause, Processor, SelfMeasurement, Start};
 use crate::{ExportError, MethodMap, Warning};
 
 pub use cause::{Cause, CauseKind, Evidence};
@@ -27,7 +33,8 @@ pub use context::Answers;
 pub use history::{Before, MessageKind};
 pub use html::MAX_EMBEDDED;
 pub use json::SCHEMA_VERSION;
-pub use sections::{AppIssue, Sections, Snapshot, StackSample, StartFact};
+pub use sections::{AppIssue, PlatformProfile, Sections, Snapshot, StackSample};
+pub(crate) use words::seconds;
 
 /// What a recording tells. Times are BOOTTIME ns, durations ns.
 #[derive(Clone, PartialEq, Debug)]
@@ -57,7 +64,9 @@ pub struct Report {
     /// What ran in the 10 s before the hang, or before the end.
     pub before: Before,
     /// Starts and pages, by time.
-    pub starts: Vec<StartFact>,
+    pub starts: Vec<Start>,
+    /// Profiles of its ANRs that the platform left on the device.
+    pub profiles: Vec<PlatformProfile>,
     /// The slowest messages and frames that ended in the 10 s before the hang, or before the end.
     pub slowest: Vec<Slow>,
     /// How many events of which kind there are.
@@ -239,15 +248,6 @@ impl Report {
     #[must_use]
     pub fn hung(&self) -> bool {
         self.hang.is_some()
-    }
-}
-
-/// A duration with the digits that matter.
-pub(crate) fn seconds(ns: u64) -> String {
-    match ns {
-        0..1_000_000 => format!("{:.3} ms", ns as f64 / 1e6),
-        1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
-        _ => format!("{:.3} s", ns as f64 / 1e9),
     }
 }
 

@@ -51,36 +51,6 @@ pub struct Snapshot {
     pub pending: Vec<String>,
 }
 
-/// A start or a page that is complete (section Startup). Times are BOOTTIME ns, 0 if not known.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct StartFact {
-    /// `cold`, `warm`, `hot`, `page`, `service`, `receiver` or `relaunch`.
-    pub kind: String,
-    /// The activity.
-    pub activity: Option<String>,
-    /// When it began.
-    pub begin: u64,
-    /// When `Application.onCreate` was over.
-    pub application_end: u64,
-    /// When the page had the focus.
-    pub end: u64,
-    /// When it was first drawn.
-    pub first_draw: u64,
-    /// When the splash page had gone.
-    pub splash_end: u64,
-    /// What the app's rules say of it.
-    pub grade: Option<String>,
-}
-
-impl StartFact {
-    /// How long it took, ns: to the focus, or where there was none to the end of the application's part.
-    #[must_use]
-    pub fn duration(&self) -> u64 {
-        let end = if self.end > 0 { self.end } else { self.application_end };
-        end.saturating_sub(self.begin)
-    }
-}
-
 /// A sample of main's stack, taken while it was stuck.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StackSample {
@@ -104,8 +74,6 @@ pub struct AppIssue {
 pub struct Sections {
     /// Snapshots of ANRs, in the file's order.
     pub snapshots: Vec<Snapshot>,
-    /// Starts and pages.
-    pub starts: Vec<StartFact>,
     /// Samples of main's stack, in the file's order.
     pub samples: Vec<StackSample>,
     /// Reports.
@@ -114,8 +82,32 @@ pub struct Sections {
     pub dumps: Vec<(u64, String)>,
     /// What the system said of the process's end: keys and text.
     pub exits: Vec<(Vec<(String, String)>, String)>,
+    /// Profiles of its ANRs that the platform left on the device.
+    pub profiles: Vec<PlatformProfile>,
     /// Sections that could not be read, or that were too many.
     pub skipped: u64,
+}
+
+/// A profile that the platform took of an ANR.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlatformProfile {
+    /// Where it is on the device.
+    pub path: String,
+    /// How large it is.
+    pub bytes: u64,
+}
+
+impl PlatformProfile {
+    fn of(text: &str) -> Option<Self> {
+        let value = |wanted| key_values(text).find(|(key, _)| *key == wanted).map(|(_, value)| value);
+        Some(Self { path: value("path")?.to_owned(), bytes: value("bytes")?.parse().ok()? })
+    }
+
+    /// The file's name, without its folder.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
 }
 
 impl Sections {
@@ -127,7 +119,7 @@ impl Sections {
         let mut found = Self::default();
         for section in recording.sections() {
             let limit = match section.kind {
-                Some(SectionKind::AnrSnapshot | SectionKind::Startup | SectionKind::Issue) => MAX_KEYS,
+                Some(SectionKind::AnrSnapshot | SectionKind::Issue | SectionKind::AnrProfile) => MAX_KEYS,
                 Some(SectionKind::StackSamples | SectionKind::DumpText | SectionKind::ExitInformation) => {
                     MAX_TEXT
                 }
@@ -147,9 +139,6 @@ impl Sections {
             SectionKind::AnrSnapshot if self.snapshots.len() < MAX_KEPT => {
                 self.snapshots.push(snapshot(std::str::from_utf8(payload).ok()?)?);
             }
-            SectionKind::Startup if self.starts.len() < MAX_KEPT => {
-                self.starts.push(start(std::str::from_utf8(payload).ok()?)?);
-            }
             SectionKind::Issue if self.issues.len() < MAX_KEPT => {
                 let (at, json) = timed(payload)?;
                 self.issues.push(AppIssue { at, json: one_line(std::str::from_utf8(json).ok()?)? });
@@ -158,6 +147,9 @@ impl Sections {
             SectionKind::DumpText if self.dumps.len() < 16 => {
                 let (at, text) = timed(payload)?;
                 self.dumps.push((at, String::from_utf8_lossy(text).into_owned()));
+            }
+            SectionKind::AnrProfile if self.profiles.len() < 16 => {
+                self.profiles.push(PlatformProfile::of(std::str::from_utf8(payload).ok()?)?);
             }
             SectionKind::ExitInformation if self.exits.len() < 16 => {
                 let text = String::from_utf8_lossy(payload);
@@ -283,20 +275,6 @@ fn snapshot(text: &str) -> Option<Snapshot> {
     })
 }
 
-fn start(text: &str) -> Option<StartFact> {
-    let keys = Keys(text);
-    Some(StartFact {
-        kind: keys.owned("kind")?,
-        activity: keys.owned("activity"),
-        begin: keys.number("begin")?,
-        application_end: keys.time("application_end"),
-        end: keys.time("end"),
-        first_draw: keys.time("first_draw"),
-        splash_end: keys.time("splash_end"),
-        grade: keys.owned("grade"),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -341,6 +319,16 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_of_the_platforms_has_a_path_and_a_size() {
+        let whole = b"path=/data/user/0/a.b/files/profiling/p.perfetto-trace\nbytes=12\ntime_ms=5\n";
+        let found =
+            sections(&[(SectionKind::AnrProfile, &whole[..]), (SectionKind::AnrProfile, b"path=/x\n")]);
+        assert_eq!(found.profiles.len(), 1);
+        assert_eq!((found.profiles[0].file_name(), found.profiles[0].bytes), ("p.perfetto-trace", 12));
+        assert_eq!(found.skipped, 1);
+    }
+
+    #[test]
     fn an_issue_is_an_object_in_one_line_or_none() {
         let issue = |json: &str| [&7u64.to_le_bytes()[..], json.as_bytes()].concat();
         let (good, bad) = (issue("{\n\"tag\": \"Trace_FPS\"\n}"), issue("[1]"));
@@ -357,11 +345,11 @@ mod tests {
         ) {
             for kind in [
                 SectionKind::AnrSnapshot,
-                SectionKind::Startup,
                 SectionKind::StackSamples,
                 SectionKind::Issue,
                 SectionKind::DumpText,
                 SectionKind::ExitInformation,
+                SectionKind::AnrProfile,
             ] {
                 sections(&[(kind, &bytes), (kind, text.as_bytes())]);
             }

@@ -5,8 +5,10 @@ use std::fmt::{self, Formatter};
 use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
+use super::cause::own_method;
 use super::context::{write_before, write_cause, write_starts};
-use super::{Frame, Hang, Holder, Report, WaitFact, seconds};
+use super::words::{moment, seconds, time_of_day, times};
+use super::{CauseKind, Frame, Hang, Holder, Report, WaitFact};
 use crate::model::{Anr, Capture, Detector, Processor, clean, forward_name, reasons_text, verdict_name};
 
 /// Lines of a stack that are shown; the middle of a longer one is left out.
@@ -15,23 +17,9 @@ const STACK_LINES: usize = 24;
 /// Pauses, and methods that are off, that are listed.
 const LISTED: usize = 8;
 
-/// A moment, as seconds since the recording began.
-pub(super) fn moment(report: &Report, at: u64) -> String {
-    let start = report.start.boottime;
-    if at >= start {
-        format!("+{:.3} s", (at - start) as f64 / 1e9)
-    } else {
-        format!("-{:.3} s", (start - at) as f64 / 1e9)
-    }
-}
-
-/// `1 message`, `2 messages`.
-pub(super) fn times(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
-    writeln!(f, "{} (pid {}), {} recorded", r.process, r.pid, seconds(r.end.saturating_sub(r.first)))?;
+    let begun = time_of_day(r, r.first).map_or_else(String::new, |at| format!(" from {at}"));
+    writeln!(f, "{} (pid {}), {} recorded{begun}", r.process, r.pid, seconds(r.end.saturating_sub(r.first)))?;
     let ended = match r.state {
         Some(State::Open) => "The process was killed, crashed, or is still running",
         Some(State::Ended) => "The process ended in order",
@@ -41,20 +29,13 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(f, "{ended}; last seen alive at {}.\n", moment(r, r.end))?;
     match &r.hang {
         Some(hang) => write_hang(r, hang, f)?,
-        None if r.anrs.is_empty() => {
-            writeln!(f, "NOTHING HUNG\n  No ANR was recorded, and main was in no message that took long.")?
-        }
-        None => {
-            writeln!(f, "MAIN DID NOT HANG\n  It was in no message that took long; see the ANRs.")?;
-        }
-    }
-    if let (None, Some(cause)) = (&r.hang, &r.cause) {
-        write_cause(r, cause, f)?;
+        None => write_no_hang(r, f)?,
     }
     write_signals(r, f)?;
     if !r.slowest.is_empty() || r.before.messages > 0 {
-        let before = if r.hung() { "the hang" } else { "the end" };
-        writeln!(f, "\nIN THE 10 S BEFORE {}", before.to_uppercase())?;
+        let before = if r.hung() { "HANG" } else { "END" };
+        let span = r.before.to.saturating_sub(r.before.from);
+        writeln!(f, "\nIN THE {:.1} S BEFORE THE {before}", span as f64 / 1e9)?;
     }
     write_before(&r.before, f)?;
     if !r.slowest.is_empty() {
@@ -64,6 +45,15 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         }
     }
     write_starts(r, f)?;
+    if !r.profiles.is_empty() {
+        writeln!(
+            f,
+            "\nPROFILES OF THE PLATFORM'S, on the device (anrscope merge puts one beside this recording)"
+        )?;
+        for profile in &r.profiles {
+            writeln!(f, "  {} ({} bytes)", clean(&profile.path), profile.bytes)?;
+        }
+    }
     let c = &r.counts;
     writeln!(
         f,
@@ -93,25 +83,52 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
+/// Nothing hung, or main did not: then the messages may have been too many, or it was not main that was waited for.
+fn write_no_hang(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
+    let kind = r.cause.as_ref().map(|cause| cause.kind);
+    match kind {
+        Some(CauseKind::SomebodyElses) => {
+            writeln!(f, "NOTHING HUNG HERE\n  The system asked for a dump because of another process.")?;
+        }
+        _ if r.anrs.is_empty() => {
+            writeln!(f, "NOTHING HUNG\n  No ANR was recorded, and main was in no message that took long.")?;
+        }
+        Some(CauseKind::MessageStorm) => {
+            writeln!(f, "MAIN DID NOT HANG in one message: many kept it busy")?;
+            if let Some(most) = r.before.kinds.first() {
+                writeln!(f, "  in message  {}, most of the time", most.name)?;
+            }
+            writeln!(f, "  waiting     for nobody")?;
+        }
+        _ => writeln!(f, "MAIN DID NOT HANG\n  It was in no message that took long; see the ANRs.")?,
+    }
+    match &r.cause {
+        Some(cause) => write_cause(r, cause, f),
+        None => Ok(()),
+    }
+}
+
 fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     let end = if h.ended { "then it went on" } else { "to the last moment recorded" };
     writeln!(f, "MAIN THREAD HUNG for {}, {end}", seconds(h.duration()))?;
     writeln!(f, "  in message  {}", h.message.as_deref().unwrap_or("(not recorded)"))?;
-    writeln!(f, "  since       {}", moment(r, h.since))?;
+    let day = time_of_day(r, h.since).map_or_else(String::new, |at| format!(", {at}"));
+    writeln!(f, "  since       {}{day}", moment(r, h.since))?;
     match h.method() {
         Some(method) => {
             writeln!(f, "  in method   {} (since {})", method.name, moment(r, method.since))?;
         }
         None => writeln!(f, "  in method   (no instrumented method was open)")?,
     }
-    if let Some(wait) = &h.wait {
-        write_wait(r, wait, f)?;
-    }
-    if let Some(processor) = &h.processor {
-        write_processor(processor, f)?;
+    match &h.wait {
+        Some(wait) => write_wait(r, wait, f)?,
+        None => writeln!(f, "  waiting     {}", r.unrecorded_wait())?,
     }
     if let Some(cause) = &r.cause {
         write_cause(r, cause, f)?;
+    }
+    if let Some(processor) = &h.processor {
+        write_processor(processor, f)?;
     }
     if let Some(anr) = &h.anr {
         write_verdict(anr, h.message.as_deref(), f)?;
@@ -135,10 +152,14 @@ fn write_wait(r: &Report, wait: &WaitFact, f: &mut Formatter<'_>) -> fmt::Result
         WaitKind::Join => "in Thread.join on",
         WaitKind::Blocking => "in a blocking call,",
     };
-    let class = wait.class.as_deref().unwrap_or("an object of unknown class");
-    let class = if wait.kind == WaitKind::Sleep { "" } else { class };
-    let lock = if wait.lock > 0 { format!(" (0x{:x})", wait.lock) } else { String::new() };
-    writeln!(f, "  waiting     {what} {class}{lock} (since {})", moment(r, wait.since))?;
+    let class = match wait.kind {
+        WaitKind::Sleep => String::new(),
+        _ => format!(" {}", wait.class.as_deref().unwrap_or("an object of unknown class")),
+    };
+    // A call and a sleep are no locks, whatever they were called on.
+    let is_lock = wait.lock > 0 && !matches!(wait.kind, WaitKind::Blocking | WaitKind::Sleep);
+    let lock = if is_lock { format!(" (0x{:x})", wait.lock) } else { String::new() };
+    writeln!(f, "  waiting     {what}{class}{lock} (since {})", moment(r, wait.since))?;
     if let Some(holder) = &wait.holder {
         writeln!(f, "  held by     thread \"{}\" (tid {}), {}", holder.name, holder.tid, doing(holder))?;
     }
@@ -208,7 +229,12 @@ pub(super) fn doing(holder: &Holder) -> String {
         return format!("which itself waits for the lock of {lock}{owner}");
     }
     match (holder.stack.last(), &holder.last_left) {
-        (Some(frame), _) => format!("which was in {}", frame.name),
+        (Some(frame), _) => {
+            // A call of the platform says less than whose call it is.
+            let own = own_method(&holder.stack).filter(|own| own.name != frame.name);
+            let under = own.map_or_else(String::new, |own| format!(", under {}", own.name));
+            format!("which was in {}{under}", frame.name)
+        }
         (None, Some(method)) => format!("in no recorded method; the last it left was {method}"),
         (None, None) => "of which nothing was recorded".to_owned(),
     }

@@ -1,7 +1,7 @@
 //! An app's recording with something of everything: a start, good and bad frames, a late message, a lock, an ANR with all that
 //! the app wrote of it.
 
-use trace_format::event::{Frame, FrameMetrics, InputEvents, Message, Stage, Stall, Wait, WaitKind};
+use trace_format::event::{Frame, FrameMetrics, InputEvents, Message, Stage, Stall, Usage, Wait, WaitKind};
 use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::verdict::Outcome;
@@ -25,6 +25,11 @@ pub(crate) const LOCK: u64 = 107 * S;
 pub(crate) const HANG: u64 = 108 * S;
 /// The system asks for a dump.
 pub(crate) const ASKED: u64 = HANG + 5 * S + 40 * MS;
+
+/// What the recorder says of the system.
+pub(crate) const PROCESS: &str = "name=com.example.app\nabi=aarch64\nos=android\nversion=0.1.0\nkernel=Linux\n\
+    kernel_release=6.1.75-android14\nkernel_version=#1 SMP PREEMPT\nmachine=aarch64\npage_size=16384\n\
+    parent_pid=812\nsdk=35\nfingerprint=acme/phone/phone:15/AP1A/1:user/release-keys\n";
 
 pub(crate) const STARTUPS: [&str; 3] = [
     "kind=cold\nactivity=com.example.app.Main\nbegin=100000000000\napplication_end=100200000000\nend=100800000000\n\
@@ -60,13 +65,16 @@ pub(crate) const DUMP: &str = "\n----- pid 4242 at 2026-01-01 00:00:00.000000000
     \x20 at android.os.Looper.loop(Looper.java:288)\n\n\
     \"worker-1\" prio=5 tid=12 Native\n\
     \x20 | group=\"main\" sCount=1 ucsCount=0 flags=1 obj=0x7 self=0xb4\n\
-    \x20 | sysTid=4250 nice=0 cgrp=default sched=0/0 handle=0x7\n\
+    \x20 | sysTid=4250 nice=-2 cgrp=default sched=0/0 handle=0x7\n\
+    \x20 | state=S schedstat=( 1500000 250000 12 ) utm=10 stm=5 core=2 HZ=100\n\
     \x20 native: #00 pc 0009f3b8  /apex/com.android.runtime/lib64/bionic/libc.so (read+8)\n\
-    \x20 at com.example.app.Store.read(Native method)\n\n\
-    \"OkHttp\" prio=5 tid=15 Waiting\n\
+    \x20 at com.example.app.Store.read(Native method)\n\
+    \x20 - locked <0x0000001a> (a com.example.app.Store)\n\n\
+    \"OkHttp\" daemon prio=5 tid=15 Blocked\n\
     \x20 | group=\"main\" sCount=1 ucsCount=0 flags=1 obj=0x7 self=0xb4\n\
     \x20 | sysTid=4299 nice=0 cgrp=default sched=0/0 handle=0x7\n\
-    \x20 at java.lang.Object.wait(Native method)\n\n\
+    \x20 at com.example.app.Store.write(Store.java:9)\n\
+    \x20 - waiting to lock <0x0000001a> (a com.example.app.Store) held by thread 12\n\n\
     ----- end 4242 -----\n";
 
 /// A frame that public calls tell (`estimated`) has no vsync: that is in the system's figures.
@@ -123,6 +131,7 @@ pub(crate) fn app() -> RecordingBuilder {
     let row = message("com.example.app.Row$H", "", 3);
     let pay = message("android.os.Handler", "com.example.app.Main$Pay", 0);
     let (lock, heap) = (b.text("com.example.app.Store"), b.text("Java heap"));
+    let (mark, line) = (b.text("basket shown"), b.text("W/Store: 3 attempts so far"));
     let mut b = b
         .main("main", |t| {
             t.event(START, Event::MessageBegin(bind))
@@ -160,6 +169,7 @@ pub(crate) fn app() -> RecordingBuilder {
             let due = LATE_MESSAGE - 300 * MS;
             t.event(due - 100 * MS, Event::MessageBegin(row)).event(due + 300 * MS, Event::MessageEnd);
             t.event(LATE_MESSAGE, Event::MessageBegin(Message { due, ..row }))
+                .event(LATE_MESSAGE + MS, Event::Mark(mark))
                 .event(LATE_MESSAGE + 5 * MS, Event::MessageEnd)
                 .event(LOCK - MS, Event::MessageBegin(pay))
                 .enter(LOCK - MS, 1)
@@ -188,7 +198,8 @@ pub(crate) fn app() -> RecordingBuilder {
                 .enter(HANG + 4 * MS, 5);
         })
         .thread("worker-1", 4250, |t| {
-            t.enter(START + MS, 3).enter(LOCK - 2 * MS, 4).exit(LOCK + 399 * MS, 4);
+            t.enter(START + MS, 3).enter(LOCK - 2 * MS, 4);
+            t.event(LOCK + 100 * MS, Event::Mark(line)).exit(LOCK + 399 * MS, 4);
         })
         .thread("FrameMetrics", 4251, |t| {
             for i in 0..20 {
@@ -198,8 +209,14 @@ pub(crate) fn app() -> RecordingBuilder {
             t.event(LATE_FRAME + 200 * MS, metrics(LATE_FRAME, 40 * MS + MS / 10, 95 * MS));
         })
         .service(|t| {
-            t.event(START, Event::Clock(clocks(START)))
-                .event(HANG + 5 * S, Event::Stall(Stall { stuck_since: HANG }))
+            t.event(START, Event::Clock(clocks(START)));
+            // Main is looked at while its message is late.
+            for (i, ran) in [(0, 300 * MS), (1, 740 * MS), (2, 750 * MS)] {
+                let waited = i * 20 * MS;
+                let usage = Usage { tid: 4242, state: b'R', ran, waited, ..Usage::default() };
+                t.event(HANG + 2 * S + i * 500 * MS, Event::Usage(usage));
+            }
+            t.event(HANG + 5 * S, Event::Stall(Stall { stuck_since: HANG }))
                 .event(ASKED, Event::Clock(clocks(ASKED)))
                 .event(ASKED, Event::Sigquit(sigquit(ASKED, HANG)));
         })
@@ -211,6 +228,7 @@ pub(crate) fn app() -> RecordingBuilder {
         sigquit: sigquit(ASKED, HANG),
         ..super::verdict(Outcome::Anr, true)
     };
+    b = b.uid(10_123).section(SectionKind::Process, PROCESS.as_bytes());
     let dump = [&(ASKED + 10 * MS).to_le_bytes()[..], DUMP.as_bytes()].concat();
     b.section(SectionKind::AnrSnapshot, SNAPSHOT.as_bytes())
         .section(SectionKind::StackSamples, SAMPLES.as_bytes())

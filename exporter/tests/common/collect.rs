@@ -53,6 +53,9 @@ pub(crate) fn number(n: f64) -> String {
 /// A frame on the frame timeline: begin and end, expected begin, and how bad.
 pub(crate) type FrameFact = (u64, u64, Option<u64>, exporter::model::Jank);
 
+/// A line of the log: when, by whom of the app (tid and tag), and what.
+pub(crate) type LogFact = (u64, Option<(u32, String)>, String);
+
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) start: u64,
@@ -67,7 +70,7 @@ pub(crate) struct Collected {
     pub(crate) stacks: Vec<(u64, u32, Vec<String>)>,
     /// Arrows: their number, and the time of each end.
     pub(crate) flows: Vec<(u64, u64)>,
-    pub(crate) logs: Vec<(u64, String)>,
+    pub(crate) logs: Vec<LogFact>,
     pub(crate) anrs: Vec<(u64, String)>,
     place: String,
     now: u64,
@@ -150,9 +153,15 @@ impl Sink for Collected {
     }
 
     fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
-        assert!(!row.frames.is_empty());
-        let functions = row.frames.iter().map(|frame| frame.function.to_owned()).collect();
-        self.stacks.push((row.at, row.tid, functions));
+        assert!(!row.frames.is_empty() || row.state.is_some());
+        if !row.frames.is_empty() {
+            let functions = row.frames.iter().map(|frame| frame.function.to_owned()).collect();
+            self.stacks.push((row.at, row.tid, functions));
+        }
+        if let Some(state) = row.state {
+            self.instants.push((row.tid.to_string(), row.at, state.name.to_owned()));
+            self.instant_args.push(shown(state.args));
+        }
         Ok(())
     }
 
@@ -163,7 +172,8 @@ impl Sink for Collected {
     }
 
     fn log(&mut self, line: &LogLine<'_>) -> Result<(), ExportError> {
-        self.logs.push((line.at, line.message.to_owned()));
+        let source = line.source.map(|source| (source.tid, source.tag.to_owned()));
+        self.logs.push((line.at, source, line.message.to_owned()));
         Ok(())
     }
 

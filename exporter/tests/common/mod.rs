@@ -3,6 +3,8 @@
 
 pub(crate) mod app;
 pub(crate) mod collect;
+pub(crate) mod old;
+pub(crate) mod rows;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -53,9 +55,17 @@ pub(crate) const FORMS: [ExportOptions; 3] = [
 
 /// Exports `bytes` into a file.
 pub(crate) fn export_to_file(bytes: &[u8], options: &ExportOptions) -> (TempFile, ExportSummary) {
+    export_with(bytes, &map(), options)
+}
+
+/// Exports `bytes` with the names of `map` into a file.
+pub(crate) fn export_with(
+    bytes: &[u8],
+    map: &MethodMap,
+    options: &ExportOptions,
+) -> (TempFile, ExportSummary) {
     let recording = Recording::open(bytes).unwrap();
-    let map = map();
-    let input = ExportInput { file: Path::new("test.anrscope"), recording: &recording, map: &map };
+    let input = ExportInput { file: Path::new("test.anrscope"), recording: &recording, map };
     let file = TempFile::new(if options.format == Format::ChromeJson { "json" } else { "pftrace" });
     let summary = export(&[input], options, std::fs::File::create(&file.0).unwrap()).unwrap();
     assert_eq!(summary.bytes, std::fs::metadata(&file.0).unwrap().len());

@@ -84,6 +84,28 @@ fn seen(dump: &Dump) -> BTreeMap<&'static str, Value> {
     ])
 }
 
+/// What `anrscope dump --json` says is what was read.
+fn json_says_the_same(dump: &Dump) {
+    let document = dump.to_json("x");
+    let sections = document["sections"].as_array().unwrap();
+    assert_eq!(sections.len(), dump.sections.len());
+    for (json, section) in sections.iter().zip(&dump.sections) {
+        let graph = LockGraph::of(section);
+        let stated = graph.edges.iter().filter(|edge| !edge.inferred);
+        let stated: Vec<Value> = stated.map(|edge| serde_json::json!([edge.from, edge.to])).collect();
+        let edges = json["lock_edges"].as_array().unwrap().iter();
+        let edges: Vec<Value> = edges.map(|e| serde_json::json!([e["from"], e["to"]])).collect();
+        assert_eq!(edges, stated);
+        assert_eq!(json["deadlocks"], serde_json::json!(graph.deadlocks));
+        let of = |thread: &Thread| serde_json::json!([thread.name, thread.tid, thread.sys_tid, thread.state]);
+        let threads: Vec<Value> = section.threads.iter().map(of).collect();
+        let told = json["threads"].as_array().unwrap().iter();
+        let told: Vec<Value> =
+            told.map(|t| serde_json::json!([t["name"], t["tid"], t["sys_tid"], t["state"]])).collect();
+        assert_eq!(told, threads);
+    }
+}
+
 /// Excerpts in forms that the index leaves uncounted on purpose: threads, frames, lock lines, counted by hand.
 const EXCERPTS: [(&str, [usize; 3]); 6] = [
     ("58-", [1, 12, 1]),
@@ -111,6 +133,7 @@ fn every_dump_of_the_corpus_is_as_its_index_says() {
                 continue;
             }
         };
+        json_says_the_same(&dump);
         let excerpt = EXCERPTS.iter().find(|(begin, _)| file.starts_with(begin));
         if let Some((_, expected)) = excerpt {
             let threads: Vec<_> = dump.sections.iter().flat_map(|s| &s.threads).collect();

@@ -219,6 +219,29 @@ fn long_running_methods_are_read() {
     assert!(page.contains("main 12: com.acme.Main.work (not left)"), "{page}");
 }
 
+/// The form of newer builds, which leaves the names of threads to the dump; and the one in between.
+#[test]
+fn long_running_methods_in_base64_are_read_and_raw_ones_are_told() {
+    let dump = open("art17-long-methods-base64.txt");
+    let long = dump.sections[0].long_methods.as_ref().unwrap();
+    let runs: Vec<_> =
+        long.runs.iter().map(|r| (r.thread.as_deref(), r.method.as_str(), r.depth, r.end_us)).collect();
+    assert_eq!(
+        runs,
+        [
+            (Some("main"), "com.acme.Main.work", 0, None),
+            (Some("main"), "com.acme.Main.parse", 1, Some(1_700_000))
+        ]
+    );
+    assert!(dump.warnings.is_empty() && dump.sections[0].ended, "{:?}", dump.warnings);
+    let text = std::fs::read_to_string(data("art17-long-methods-base64.txt")).unwrap();
+    let (before, rest) = text.split_once("LongRunningMethods: ").unwrap();
+    let raw = format!("{before}LongRunningMethods: \u{2}\u{c}\0\n{}", rest.split_once('\n').unwrap().1);
+    let dump = Dump::read(Path::new("raw"), raw.as_bytes()).unwrap();
+    assert!(dump.sections[0].long_methods.is_none() && dump.sections[0].threads.len() == 1);
+    assert!(dump.warnings.iter().any(|w| w.contains("times have no unit")), "{:?}", dump.warnings);
+}
+
 #[test]
 fn packed_texts_are_unpacked_and_cut_ones_read_as_far_as_they_go() {
     let text = std::fs::read(data("art14-deadlock.txt")).unwrap();

@@ -152,10 +152,18 @@ fn every_mapping_of_the_corpus_is_retraced_as_the_crate_does() {
         .collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "txt"));
     files.sort();
+    let index = fs::read_to_string(Path::new(&corpus).join("mapping/index.jsonl")).unwrap();
+    let index: Vec<serde_json::Value> =
+        index.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(files.len(), index.len());
     let mut all_wrong = 0;
     for file in files {
-        let Compared { frames, several, repeats, kept, wrong } = compare(&fs::read(&file).unwrap());
+        let bytes = fs::read(&file).unwrap();
+        let Compared { frames, several, repeats, kept, wrong } = compare(&bytes);
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let counted = index.iter().find(|entry| entry["file"] == *name).expect("each is in the index");
+        let mapping = Mapping::parse(&file, &bytes).unwrap();
+        assert_eq!(Some(mapping.len() as u64), counted["classes"].as_u64(), "{name}: classes");
         println!(
             "{name}: {frames} frames, {several} with several meanings; {repeats} told once, {kept} told more of, \
              {} unlike the crate's",

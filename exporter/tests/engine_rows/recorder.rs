@@ -11,7 +11,7 @@ use super::common::{self, FORMS, MS, S, map};
 use super::{engine, same_as_model};
 
 /// A recording whose recorder measured itself, was paused, switched methods off and looked at a late main.
-fn controlled() -> Vec<u8> {
+pub(super) fn controlled() -> Vec<u8> {
     let control = |change, method, rate| Event::Control(Control { change, method, rate });
     let usage = |state, ran, waited, voluntary| {
         Event::Usage(Usage { tid: 4242, state, ran, waited, voluntary, involuntary: 1 })
@@ -74,7 +74,7 @@ fn the_recorder_shows_what_it_did_and_what_that_cost() {
            where t.name glob 'methods switched off*' order by c.ts",
         "select s.ts, s.dur, s.name from slice s join track tr on s.track_id = tr.id left join thread_track tt
            on s.track_id = tt.id left join thread t using (utid)
-           where coalesce(t.name, tr.name) = 'main: processor while late' order by s.ts",
+           where 'main: processor while late' in (t.name, tr.name) order by s.ts",
         "select coalesce(extract_arg(arg_set_id, 'debug.cpu_ms'), extract_arg(arg_set_id, 'args.cpu_ms')) cpu,
            coalesce(extract_arg(arg_set_id, 'debug.runnable_ms'), extract_arg(arg_set_id, 'args.runnable_ms')) runnable,
            coalesce(extract_arg(arg_set_id, 'debug.mostly'), extract_arg(arg_set_id, 'args.mostly')) mostly,

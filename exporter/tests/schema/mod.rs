@@ -1,68 +1,63 @@
-//! Checks a document against the part of JSON Schema that the written schema uses. A keyword it does not know is an error,
-//! so that nothing in the schema goes unchecked.
+//! Checks reports against the written schema, by the reference validator of JSON Schema (Python's jsonschema, which
+//! `scripts/install-test-needs` fetches).
+//!
+//! It stands alone, so that other crates' tests can include it with `#[path]`.
 
-use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-pub(crate) fn check(schema: &Value, document: &Value) -> Result<(), String> {
-    node(schema, schema, document, "")
+use serde_json::{Value, json};
+
+/// `docs/report-schema.json`.
+pub(crate) fn written() -> Value {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/report-schema.json");
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }
 
-fn node(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
-    let keywords = schema.as_object().ok_or_else(|| format!("{at}: the schema is no object"))?;
-    for (keyword, wanted) in keywords {
-        let good = match keyword.as_str() {
-            "$schema" | "$id" | "title" | "description" | "$defs" => true,
-            "$ref" => {
-                let path = wanted.as_str().and_then(|p| p.strip_prefix('#')).unwrap_or_default();
-                let target = root.pointer(path).ok_or_else(|| format!("{at}: no {wanted} in the schema"))?;
-                return node(root, target, value, at);
-            }
-            "type" => {
-                let types = wanted.as_array().cloned().unwrap_or_else(|| vec![wanted.clone()]);
-                types.iter().any(|t| is(value, t.as_str().unwrap_or_default()))
-            }
-            "enum" => wanted.as_array().is_some_and(|allowed| allowed.contains(value)),
-            "minimum" => value.as_f64().is_none_or(|n| n >= wanted.as_f64().unwrap()),
-            "anyOf" => wanted.as_array().unwrap().iter().any(|option| node(root, option, value, at).is_ok()),
-            "required" => {
-                wanted.as_array().unwrap().iter().all(|key| value.get(key.as_str().unwrap()).is_some())
-            }
-            "items" => {
-                for (i, item) in value.as_array().into_iter().flatten().enumerate() {
-                    node(root, wanted, item, &format!("{at}/{i}"))?;
-                }
-                true
-            }
-            "properties" => {
-                for (key, property) in wanted.as_object().unwrap() {
-                    if let Some(value) = value.get(key) {
-                        node(root, property, value, &format!("{at}/{key}"))?;
-                    }
-                }
-                true
-            }
-            "additionalProperties" => {
-                let known = |key: &String| keywords["properties"].get(key).is_some();
-                wanted == &Value::Bool(true) || value.as_object().is_none_or(|o| o.keys().all(known))
-            }
-            _ => return Err(format!("{at}: this checker does not know {keyword}")),
-        };
-        if !good {
-            return Err(format!("{at}: {keyword} {wanted} does not hold for {value}"));
-        }
-    }
-    Ok(())
+const VALIDATE: &str = "
+import json, sys
+from jsonschema import Draft202012Validator
+asked = json.load(sys.stdin)
+Draft202012Validator.check_schema(asked['schema'])
+validator = Draft202012Validator(asked['schema'])
+told = [[e.json_path + ': ' + e.message[:300] for e in validator.iter_errors(d)] for d in asked['documents']]
+json.dump(told, sys.stdout)
+";
+
+/// What is wrong with each document; nothing where it fits.
+///
+/// # Panics
+/// If there is no validator, or the schema is none.
+pub(crate) fn faults(schema: &Value, documents: &[Value]) -> Vec<Vec<String>> {
+    let data = std::env::var_os("ANRSCOPE_TEST_DATA")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"), PathBuf::from);
+    let mut python = Command::new("python3")
+        .args(["-c", VALIDATE])
+        .env("PYTHONPATH", data.join("jsonschema"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python3: run scripts/test, which installs it");
+    let asked = json!({"schema": schema, "documents": documents});
+    python.stdin.take().expect("piped").write_all(asked.to_string().as_bytes()).unwrap();
+    let output = python.wait_with_output().unwrap();
+    assert!(output.status.success(), "no jsonschema (run scripts/test, which fetches it), or no schema");
+    let faults: Vec<Vec<String>> = serde_json::from_slice::<Value>(&output.stdout)
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| of.as_array().unwrap().iter().map(|fault| fault.as_str().unwrap().to_owned()).collect())
+        .collect();
+    assert_eq!(faults.len(), documents.len());
+    faults
 }
 
-fn is(value: &Value, name: &str) -> bool {
-    match name {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "null" => value.is_null(),
-        "integer" => value.is_u64() || value.is_i64(),
-        "number" => value.is_number(),
-        _ => false,
-    }
+/// Asserts that a document fits the written schema.
+#[track_caller]
+#[allow(dead_code, reason = "each test uses a part of it")]
+pub(crate) fn fits(document: &Value) {
+    let faults = faults(&written(), std::slice::from_ref(document)).remove(0);
+    assert!(faults.is_empty(), "{faults:#?}");
 }

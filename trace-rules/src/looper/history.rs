@@ -103,6 +103,12 @@ impl History {
         }
     }
 
+    /// How many messages ever began.
+    #[must_use]
+    pub fn begun(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
     /// A message ended. Only on the writing thread.
     #[inline]
     pub fn end(&self, ended: &Ended) {

@@ -7,6 +7,7 @@
 mod history;
 mod line;
 mod messages;
+mod outermost;
 mod pairing;
 mod slow;
 mod watch;
@@ -14,6 +15,7 @@ mod watch;
 pub use history::{DENSITY, Density, HISTORY, History, Told};
 pub use line::{Bound, Lines};
 pub use messages::Messages;
+pub use outermost::{Outer, Outermost};
 pub use pairing::{Begun, Ended, MAX_NESTED, Pairing, SAME_LOOP_BYTES, Tag};
 pub use slow::{SLOW_MS, SlowMessage};
 pub use watch::{Due, Evidence, Limits, Look, Seen, Suppressed, Watch};

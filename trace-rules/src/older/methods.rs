@@ -24,7 +24,7 @@ impl FrameBeat {
 pub enum OldKind {
     /// A frame took more than 1,000 ms.
     Normal,
-    /// A page took 3,000 ms or more from its create to its focus; with the depth and count of its views.
+    /// A page took 3,000 ms or more ([`OldLimits::enter_ms`]) from its create to its focus; with the depth and count of its views.
     Enter,
     /// No frame for 5,000 ms, in the foreground.
     Anr,
@@ -46,14 +46,38 @@ pub struct OldIssue {
 }
 
 const FRAME_MS: i64 = 1_000;
-const ENTER_MS: i64 = 3_000;
 const ANR_MS: i64 = 5_000;
-const TOO_LONG_MS: i64 = 6_000;
 const UNLOCK_MS: u64 = 20_000;
+
+/// From where on it reports, and from where on it does not any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OldLimits {
+    /// A page is a slow one ([`OldKind::Enter`]) from here on, ms.
+    pub enter_ms: i64,
+    /// What took this long is not reported, ms.
+    pub too_long_ms: i64,
+}
+
+impl OldLimits {
+    /// Those of 0.4.
+    pub const MATRIX: Self = Self { enter_ms: 3_000, too_long_ms: 6_000 };
+
+    fn is_told(&self, cost_ms: i64) -> bool {
+        (0..self.too_long_ms).contains(&cost_ms)
+    }
+}
+
+impl Default for OldLimits {
+    fn default() -> Self {
+        Self::MATRIX
+    }
+}
 
 /// Decides at each frame what the buffer is reported for, and whether it starts at 0 again.
 #[derive(Debug, Default)]
 pub struct OldMethods {
+    /// In force; may be changed at any time.
+    pub limits: OldLimits,
     has_entered: bool,
     /// The ANR timer has told of this stall.
     ignore: bool,
@@ -64,6 +88,12 @@ pub struct OldMethods {
 }
 
 impl OldMethods {
+    /// With these limits.
+    #[must_use]
+    pub fn new(limits: OldLimits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
     /// A frame from `last_ms` to `now_ms`, with `words` in the buffer. The report, and whether the buffer starts at 0 again: it
     /// does not while a page opens.
     pub fn frame(&mut self, last_ms: u64, now_ms: u64, words: usize) -> (Option<OldIssue>, bool) {
@@ -73,7 +103,7 @@ impl OldMethods {
         let slow = self.has_entered && cost_ms > FRAME_MS && !told;
         let issue =
             slow.then(|| OldIssue { kind: OldKind::Normal, cost_ms, from: 0, to: words.saturating_sub(1) });
-        (issue.filter(reportable), !self.locked(now_ms))
+        (issue.filter(|issue| self.limits.is_told(issue.cost_ms)), !self.locked(now_ms))
     }
 
     /// When [`OldMethods::tick`] is due, ms.
@@ -97,8 +127,8 @@ impl OldMethods {
     #[must_use]
     pub fn full(&self, since_ms: u64, now_ms: u64, words: usize) -> Option<OldIssue> {
         let cost_ms = now_ms as i64 - since_ms as i64;
-        Some(OldIssue { kind: OldKind::Full, cost_ms, from: 0, to: words.saturating_sub(1) })
-            .filter(reportable)
+        let issue = OldIssue { kind: OldKind::Full, cost_ms, from: 0, to: words.saturating_sub(1) };
+        self.limits.is_told(cost_ms).then_some(issue)
     }
 
     /// `onActivityCreated`: the buffer is kept until the focus, for 20 s at most.
@@ -115,7 +145,7 @@ impl OldMethods {
         let (created_ms, from) = self.page.take()?;
         let cost_ms = now_ms as i64 - created_ms as i64;
         let issue = OldIssue { kind: OldKind::Enter, cost_ms, from, to: words.saturating_sub(1) };
-        Some(issue).filter(|issue| issue.cost_ms >= ENTER_MS && reportable(issue))
+        (cost_ms >= self.limits.enter_ms && self.limits.is_told(cost_ms)).then_some(issue)
     }
 
     /// Whether the buffer is kept.
@@ -123,8 +153,4 @@ impl OldMethods {
     pub fn locked(&self, now_ms: u64) -> bool {
         self.locked_until_ms.is_some_and(|until| now_ms < until)
     }
-}
-
-fn reportable(issue: &OldIssue) -> bool {
-    (0..TOO_LONG_MS).contains(&issue.cost_ms)
 }

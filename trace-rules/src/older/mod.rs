@@ -1,5 +1,5 @@
-//! The rules of Matrix's first generation (0.4): everything is per frame. For apps that compare with what they had then;
-//! nothing else uses them. Its frames-per-second reports are [`crate::frame::matrix::OldFps`].
+//! The rules of Matrix's first generation (0.4): everything is per frame. For apps that compare with what they had then
+//! (the options that begin with `older`); nothing else uses them. Its frames-per-second reports are [`crate::frame::matrix::OldFps`].
 
 mod ground;
 mod methods;
@@ -7,6 +7,6 @@ mod stack;
 mod start;
 
 pub use ground::{OLD_DEBOUNCE_MS, OldGround};
-pub use methods::{FrameBeat, OldIssue, OldKind, OldMethods};
-pub use stack::{OLD_LINES, old_key, old_trim};
+pub use methods::{FrameBeat, OldIssue, OldKind, OldLimits, OldMethods};
+pub use stack::{OLD_FULL_KEY, OLD_LINES, old_key, old_trim};
 pub use start::{OldStart, OldStartTimes};

@@ -7,6 +7,9 @@ use crate::stack::Line;
 /// Lines that it keeps.
 pub const OLD_LINES: usize = 20;
 
+/// The key of a full buffer's report, whatever is in it.
+pub const OLD_FULL_KEY: &str = "TypeFull";
+
 /// In three rounds, with shares of 0.1, 0.2 and 0.3: lines of at most 5 % of `total_ms` go, and the calls of a line go when it took
 /// at most that share of its caller; until 20 are left. What is more than 20 after that stays.
 pub fn old_trim(lines: &mut Vec<Line>, total_ms: i64) {

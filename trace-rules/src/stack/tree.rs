@@ -108,6 +108,12 @@ impl CallTree {
         if call.entered { self.enter(call.id) } else { self.exit(call.id) }
     }
 
+    /// Whether a call is open.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// The whole slice, closed at `end_ns` or at its last call, whichever is later.
     #[must_use]
     pub fn of(calls: &[Call], end_ns: u64) -> Finished {

@@ -1,15 +1,19 @@
 //! An app that falls over at its start, twice in a row, starts without us until its next version.
 //!
-//! Three small files. `starting` in the recordings' folder is there from a start until it has settled; a process that finds it was
+//! Small files. `starting` in the recordings' folder is there from a start until it has settled; a process that finds it was
 //! preceded by one that did not. `disarmed` says for which version nothing is to be armed; its name alone is looked at on main, so that
-//! even a fault in arming itself is not met a third time. `installation` has the number by which a share of all installations is chosen.
+//! even a fault in arming itself is not met a third time. `installation` has the number by which a share of all
+//! installations is chosen, and `off` is there while the app is switched off.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::options::{self, Number};
+use crate::file::private_folder;
 use crate::worker;
 
 /// Starts that did not settle, after which nothing is armed.
@@ -30,12 +34,32 @@ fn write(path: &Path, first: u64, second: u64) {
     let text = [first.to_string(), second.to_string(), String::new()].join("\n");
     // In one piece: a reader sees all of it or what was there before.
     let new = path.with_extension("new");
-    let _ = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let written = options.open(&new).and_then(|mut file| file.write_all(text.as_bytes()));
+    let _ = written.and_then(|()| fs::rename(&new, path));
 }
 
 /// Whether nothing may be armed: one access(2), the only file that main ever asks for.
 pub(crate) fn is_disarmed(mark_folder: &Path) -> bool {
     mark_folder.join("disarmed").exists()
+}
+
+/// The mark of an app that was switched off (option `recording`).
+const OFF: &str = "off";
+
+/// Whether an earlier start was told to record nothing: one access(2), as above.
+pub(crate) fn is_off(mark_folder: &Path) -> bool {
+    mark_folder.join(OFF).exists()
+}
+
+/// Keeps for the next starts whether anything is to be recorded. On a thread of ours.
+pub(crate) fn set_off(mark_folder: &Path, off: bool) {
+    if off && !is_off(mark_folder) {
+        let _ = fs::create_dir_all(mark_folder).and_then(|()| fs::write(mark_folder.join(OFF), ""));
+    } else if !off {
+        let _ = fs::remove_file(mark_folder.join(OFF));
+    }
 }
 
 /// Whether this start may be, and if so notes that it is on its way. Makes and reads files: on a thread of ours.
@@ -44,7 +68,7 @@ pub(crate) fn admit(folder: &Path, mark_folder: &Path, process: &str, version: u
 }
 
 fn admit_share(folder: &Path, mark_folder: &Path, process: &str, version: u64, share: u64) -> bool {
-    let _ = fs::create_dir_all(folder);
+    let _ = private_folder(folder);
     let disarmed = mark_folder.join("disarmed");
     if numbers(&disarmed).is_some_and(|(of, _)| of == version) {
         return false;
@@ -57,7 +81,7 @@ fn admit_share(folder: &Path, mark_folder: &Path, process: &str, version: u64, s
     let starting = folder.join(["starting-", &crate::file::plain(process)].concat());
     let failed = numbers(&starting).filter(|(of, _)| *of == version).map_or(0, |(_, count)| count);
     if failed >= MOST {
-        let _ = fs::create_dir_all(mark_folder);
+        let _ = private_folder(mark_folder);
         write(&disarmed, version, failed);
         let _ = fs::remove_file(&starting);
         return false;

@@ -33,9 +33,17 @@ fn device() -> Device {
         memory: kib("MemTotal:").map_or(-1, |kib| kib.saturating_mul(1024)),
         // Kernels before 3.14 do not say what is available.
         free_kib: kib("MemAvailable:").or_else(|| kib("MemFree:")).unwrap_or(-1),
-        processors: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+        processors: processors(),
         cpu: cpu(),
     }
+}
+
+/// Those of the device, whether they are awake or not. What std would ask for, how many this process may use, is another thing
+/// and weighs 4 KB.
+fn processors() -> u32 {
+    // SAFETY: a question for a number.
+    let configured = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+    u32::try_from(configured).unwrap_or(0)
 }
 
 /// `None` where /proc/stat cannot be read: Android, from API 26 on.

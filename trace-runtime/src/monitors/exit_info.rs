@@ -4,7 +4,7 @@ use std::path::Path;
 
 use trace_format::section::SectionKind;
 
-use super::{crash_loop, old_file};
+use super::{crash_loop, old_file, told};
 
 /// What the system says of a process that is gone.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,7 @@ enum Trace {
 
 /// The system tells of an exit; whether there was a recording for it that did not know yet. Reads and writes files: on a thread of ours.
 pub(crate) fn exited(folder: &Path, own_process: &str, exit: &Exit<'_>) -> bool {
+    let _alone = old_file::alone();
     // The youngest that began before: a pid comes again.
     let old = old_file::all(folder).into_iter().filter(|old| {
         old.pid == exit.pid
@@ -66,6 +67,9 @@ pub(crate) fn exited(folder: &Path, own_process: &str, exit: &Exit<'_>) -> bool 
     });
     let Some(mut old) = old.max_by_key(|old| old.start_ms).filter(|old| !old.has_exit) else { return false };
     let appended = old.append(SectionKind::ExitInformation, &section(exit)).is_ok();
+    if appended && let Some(text) = exit.trace.filter(|text| whose(text, exit.pid) == Trace::Ours) {
+        told::locks(text, exit.pid, reason(exit.reason) == "anr");
+    }
     if appended && exit.process == own_process && !FAULTS.contains(&reason(exit.reason)) {
         crash_loop::was_no_fault(folder, own_process);
     }

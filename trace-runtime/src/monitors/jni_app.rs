@@ -1,6 +1,7 @@
-//! What the shims of the app's side call: `Natives`, `Lifecycle`, `StartMonitor`, `IdleMonitor`, `TouchMonitor`.
+//! What the shims of the app's side call: `Natives`, `Lifecycle`, `StartMonitor`, `IdleMonitor`, `TouchMonitor`, `EntryViews`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use ::jni::EnvUnowned;
 use ::jni::objects::{JByteArray, JClass, JString};
@@ -10,9 +11,14 @@ use trace_format::layout::State;
 
 use super::exit_info::{self, Exit};
 use super::lifecycle::{self, Step};
-use super::{crash_loop, device, ground, idle, messages, options, retention, starts, touch, tuning};
+use super::options::Number;
+use super::{
+    crash_loop, device, finished, ground, idle, messages, older, options, profile, redact, retention, starts,
+    touch, tuning,
+};
 use crate::guard::disarm_on_panic;
 use crate::jni::{java_string, string, text_id};
+use crate::kept_sizes;
 use crate::recorder::Recorder;
 
 /// An identity hash code.
@@ -90,7 +96,7 @@ extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned<'_>, _: JClass
 /// The app's own scene; null for the page's class.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_setScene(env: EnvUnowned<'_>, _: JClass<'_>, name: JString<'_>) {
-    disarm_on_panic(|| lifecycle::set_scene(string(&env, &name)));
+    disarm_on_panic(|| lifecycle::set_scene(string(&env, &name).map(redact::own)));
 }
 
 /// Whether the app is in the foreground.
@@ -104,7 +110,7 @@ extern "system" fn Java_dev_anrscope_Natives_isForeground(_: EnvUnowned<'_>, _: 
 extern "system" fn Java_dev_anrscope_Natives_mark(env: EnvUnowned<'_>, _: JClass<'_>, name: JString<'_>) {
     disarm_on_panic(|| {
         if let Some(name) = string(&env, &name) {
-            crate::mark(crate::text(&name));
+            crate::mark(redact::text(&name));
         }
     });
 }
@@ -119,7 +125,7 @@ extern "system" fn Java_dev_anrscope_Natives_counter(
 ) {
     disarm_on_panic(|| {
         if let Some(name) = string(&env, &name) {
-            crate::counter(crate::text(&name), value);
+            crate::counter(redact::text(&name), value);
         }
     });
 }
@@ -154,10 +160,70 @@ extern "system" fn Java_dev_anrscope_Natives_admit(
     .unwrap_or(false)
 }
 
+/// Whether an earlier start was told to record nothing.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_isOff(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    mark_folder: JString<'_>,
+) -> jboolean {
+    disarm_on_panic(|| string(&env, &mark_folder).is_some_and(|at| crash_loop::is_off(Path::new(&at))))
+        .unwrap_or(true)
+}
+
+/// What the next start is to find: whether anything is recorded, and the rings' sizes.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_keep(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    mark_folder: JString<'_>,
+) {
+    disarm_on_panic(|| {
+        let Some(marks) = string(&env, &mark_folder) else { return };
+        let marks = Path::new(&marks);
+        crash_loop::set_off(marks, !options::is_on(Number::Recording));
+        let words = [Number::MainWords, Number::PoolWords].map(options::number);
+        if let Err(error) = kept_sizes::keep(marks, words[0], words[1]) {
+            crate::notice(&["the sizes of the rings are not kept: ", &error.to_string()].concat());
+        }
+    });
+}
+
 /// Ends recording for good.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_disarm(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(|| Recorder::deactivate(Some(State::Disarmed)));
+}
+
+/// Whether recording is paused.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_isPaused(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+    disarm_on_panic(crate::control::is_paused).unwrap_or(false)
+}
+
+/// Waits until all is in the file. Not on main.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_flush(env: EnvUnowned<'_>, _: JClass<'_>, ms: jlong) -> jstring {
+    disarm_on_panic(|| {
+        let file = crate::worker::flush(Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+        file.map(|file| java_string(&env, &file.to_string_lossy()))
+    })
+    .flatten()
+    .unwrap_or(std::ptr::null_mut())
+}
+
+/// Recordings of processes that are gone.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_finished(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    folder: JString<'_>,
+) -> jstring {
+    disarm_on_panic(|| {
+        let folder = string(&env, &folder).unwrap_or_default();
+        java_string(&env, &finished::lines(Path::new(&folder)))
+    })
+    .unwrap_or(std::ptr::null_mut())
 }
 
 /// Removes old recordings.
@@ -209,6 +275,19 @@ extern "system" fn Java_dev_anrscope_Natives_exited(
     })
     .flatten()
     .unwrap_or(false)
+}
+
+/// The platform left a profile of an ANR.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_profiled(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    folder: JString<'_>,
+    path: JString<'_>,
+) -> jboolean {
+    disarm_on_panic(|| Some(profile::left(Path::new(&string(&env, &folder)?), &string(&env, &path)?)))
+        .flatten()
+        .unwrap_or(false)
 }
 
 /// A step in an activity's life.
@@ -302,6 +381,31 @@ extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
         class.is_some_and(|class| starts::focused_at(identity(activity), &class, gained, at_ns as u64))
     })
     .unwrap_or(false)
+}
+
+/// Whether this page opened slowly, and its views are to be counted.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_EntryViews_wanted(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    activity: jint,
+) -> jboolean {
+    disarm_on_panic(|| older::waits_for_views(identity(activity))).unwrap_or(false)
+}
+
+/// They were counted.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_EntryViews_counted(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    activity: jint,
+    depth: jint,
+    count: jint,
+) {
+    disarm_on_panic(|| {
+        let number = |value| u32::try_from(value).unwrap_or(0);
+        older::views(identity(activity), number(depth), number(count));
+    });
 }
 
 /// A Java array's bytes; `None` for null.

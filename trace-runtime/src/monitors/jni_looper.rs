@@ -2,13 +2,13 @@
 
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
-use ::jni::sys::{jint, jlong, jstring};
+use ::jni::sys::{jboolean, jint, jlong, jstring};
 use trace_format::event::{Message, TextId};
 use trace_rules::looper::{Bound, Lines, Tag};
 
-use super::{frames, messages};
+use super::{frames, messages, outermost, redact};
 use crate::guard::disarm_on_panic;
-use crate::jni::{java_string, tell, text_id};
+use crate::jni::{java_string, string, tell, text_id};
 use crate::{clock, looper};
 
 /// Messages are reported from now on.
@@ -21,6 +21,18 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_watch(_: EnvUnowned<'_>, _: J
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_unwatch(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(messages::stop);
+}
+
+/// Nobody tells of messages: main's outermost calls stand for them; or somebody does again.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_LooperMonitor_outermost(_: EnvUnowned<'_>, _: JClass<'_>, on: jboolean) {
+    disarm_on_panic(if on { outermost::start } else { outermost::stop });
+}
+
+/// How many messages were told of.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_LooperMonitor_told(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
+    disarm_on_panic(messages::told).unwrap_or(0) as jlong
 }
 
 /// A line of the Looper's. `known` is what this gave for the line before, 0 for the first; `first` the line's first character, 0
@@ -72,14 +84,18 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
 const FOREIGN: jint = 2;
 const FRAME: jint = 3;
 
-/// The id of a text.
+/// The id of a text: the name of a class, or, with `said`, what a callback says of itself.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_text(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
     text: JString<'_>,
+    said: jboolean,
 ) -> jint {
-    text_id(&env, &text)
+    if !said {
+        return text_id(&env, &text);
+    }
+    disarm_on_panic(|| string(&env, &text).map_or(0, |text| redact::text(&text).0 as jint)).unwrap_or(0)
 }
 
 /// Something about the monitor itself.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use trace_rules::foreground::{Foreground, Ground};
 
 use super::options::{self, Number};
-use super::{crash_loop, ground, reports, starts};
+use super::{crash_loop, ground, older, reports, starts};
 use crate::worker;
 
 const MS: u64 = 1_000_000;
@@ -56,6 +56,7 @@ fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64)
     rule.set_debounce(debounce_ms);
     let changed = match step {
         Step::Created => {
+            older::created(activity, at_ns);
             starts::created(activity, at_ns);
             None
         }

@@ -10,7 +10,7 @@ use trace_rules::looper::{
 use trace_rules::report::StackStyle;
 
 use super::options::{Number, is_on, number};
-use super::{samples, slow, snapshot, tuning};
+use super::{older, outermost, samples, slow, snapshot, tuning};
 use crate::ring::Mark;
 use crate::thread::ThreadWriter;
 
@@ -48,21 +48,49 @@ pub(crate) fn options_changed() {
 /// The last `count` messages and the open ones, a line each: `{target callback: what -> ms}` as Matrix's history has them. Not
 /// on a hot path.
 pub(crate) fn history(count: usize, now_ns: u64) -> String {
-    let Some((history, _)) = SHARED.get() else { return String::new() };
     let mut out = String::new();
-    for told in history.last(count, now_ns) {
-        let text = |id| crate::text_of(id).unwrap_or_default();
-        out.push('{');
-        out.push_str(&text(told.tag.target));
-        if told.tag.callback != 0 {
-            out.push(' ');
-            out.push_str(&text(told.tag.callback));
-        }
-        for part in [": ", &told.tag.what.to_string(), " -> ", &(told.took_us / 1_000).to_string()] {
+    let mut line = |what: &str, took_ms: u64, open: bool| {
+        for part in ["{", what, " -> ", &took_ms.to_string(), if open { " open}\n" } else { "}\n" }] {
             out.push_str(part);
         }
-        out.push_str(if told.open { " open}\n" } else { "}\n" });
+    };
+    if outermost::is_running() {
+        let (last, is_open) = outermost::last(count, now_ns);
+        for (n, outer) in last.iter().enumerate() {
+            line(&outermost::text(outer), outermost::took_ms(outer), is_open && n + 1 == last.len());
+        }
+    } else if let Some((history, _)) = SHARED.get() {
+        for told in history.last(count, now_ns) {
+            line(&tag_text(&told.tag), u64::from(told.took_us / 1_000), told.open);
+        }
     }
+    out
+}
+
+/// How many messages the Looper has told of.
+pub(crate) fn told() -> u64 {
+    SHARED.get().map_or(0, |(history, _)| history.begun())
+}
+
+/// What the open message is for, the innermost of them: `target callback: what`; empty if none is.
+pub(crate) fn open_text(now_ns: u64) -> String {
+    if outermost::is_running() {
+        let (last, is_open) = outermost::last(1, now_ns);
+        return last.last().filter(|_| is_open).map(outermost::text).unwrap_or_default();
+    }
+    let last = SHARED.get().and_then(|(history, _)| history.last(MAX_NESTED, now_ns).pop());
+    last.filter(|told| told.open).map(|told| tag_text(&told.tag)).unwrap_or_default()
+}
+
+fn tag_text(tag: &Tag) -> String {
+    let text = |id| crate::text_of(id).unwrap_or_default();
+    let mut out = text(tag.target);
+    if tag.callback != 0 {
+        out.push(' ');
+        out.push_str(&text(tag.callback));
+    }
+    out.push_str(": ");
+    out.push_str(&tag.what.to_string());
     out
 }
 
@@ -79,9 +107,9 @@ pub(crate) fn clear_density() {
 }
 
 /// The message that main is in: when it began (of a message around a nested loop that goes on: when that loop's last message
-/// ended), and the place in main's record in front of it. From any thread.
+/// ended), and the place in main's record in front of it. From any thread; on main only where a Printer is there.
 pub(crate) fn open() -> Option<Open> {
-    OPEN.load()
+    OPEN.load().or_else(outermost::open)
 }
 
 /// What [`open`] says.
@@ -167,10 +195,13 @@ impl Main {
     /// The message with so many around it ended; its end is in the record. Gives how many are still open.
     #[inline]
     pub(crate) fn end(&mut self, at_ns: u64, nested: u8) -> usize {
-        if let Some((ended, slow)) = self.messages.end_of(at_ns, nested)
-            && let Some(cost_ms) = slow
-        {
-            self.slow(&ended, cost_ms);
+        if let Some((ended, slow)) = self.messages.end_of(at_ns, nested) {
+            if let Some(cost_ms) = slow {
+                self.slow(&ended, cost_ms);
+            }
+            if nested == 0 && is_started() {
+                older::message_ended(self.marks[0].as_ref(), ended.begun_ns, ended.ended_ns);
+            }
         }
         let open = self.open();
         match open.checked_sub(1) {

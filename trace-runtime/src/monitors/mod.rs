@@ -9,15 +9,19 @@
 //! | `starts` | starts and pages |
 //! | `idle`, `touch`, `tuning` | idle handlers, late input, main's priority and timer slack |
 //! | `crash_loop` | whether this start may be |
-//! | `exit_info`, `retention`, `old_file` | recordings of earlier processes: what became of them, which are kept |
+//! | `exit_info`, `profile`, `retention`, `old_file` | recordings of earlier processes: what became of them, profiles that the platform left, which are kept |
 //! | `messages` | main's messages: pairing, history, which one is open |
+//! | `older` | what only Matrix's first generation reports, for who asks for it |
+//! | `outermost` | main's messages where no Printer tells of them |
 //! | `overlay` | the window that shows frames a second |
 //! | [`options`] | every flag and threshold |
+//! | `redact` | what of the app's own texts is recorded |
 //! | [`reports`] | finished reports: into the recording, and to the app's listener on a thread that is its own |
 //! | `sampler`, `samples` | main's Java stack, asked of a thread of the shims; samples of it while main is stuck |
 //! | `slow`, `stacks` | slow messages, and what main called in them |
 //! | `errors` | the system's list of processes in error, for the judge of SIGQUITs |
 //! | `timers`, `snapshot` | LAG and ANR, and what was known when one was found |
+//! | `told` | what the app's listener of ANRs gets |
 //!
 //! # Which thread does what
 //! Main only stores: begin and end of what it does, into the recorder's ring and the rules' fixed memory. The timer thread
@@ -28,6 +32,7 @@ mod crash_loop;
 pub(crate) mod device;
 mod errors;
 mod exit_info;
+mod finished;
 pub(crate) mod frames;
 mod ground;
 mod idle;
@@ -41,8 +46,12 @@ mod jni_sampler;
 mod lifecycle;
 pub(crate) mod messages;
 mod old_file;
+mod older;
 pub mod options;
+pub(crate) mod outermost;
 mod overlay;
+mod profile;
+mod redact;
 pub mod reports;
 mod retention;
 mod sampler;
@@ -52,6 +61,7 @@ pub(crate) mod snapshot;
 pub(crate) mod stacks;
 pub(crate) mod starts;
 pub(crate) mod timers;
+pub(crate) mod told;
 pub(crate) mod touch;
 pub(crate) mod tuning;
 

@@ -3,8 +3,9 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::layout::{self, header};
 use trace_format::section::{self, HEADER_LEN, MAX_PAYLOAD, SectionHeader, SectionKind};
@@ -28,12 +29,26 @@ pub(crate) struct OldFile {
     end: u64,
     pub(crate) has_exit: bool,
     pub(crate) has_anr: bool,
+    /// What became of the process, as its exit's information says; empty where there is none.
+    pub(crate) reason: String,
+    /// Where the platform left profiles of its ANRs.
+    pub(crate) profiles: Vec<PathBuf>,
+}
+
+static BUSY: Mutex<()> = Mutex::new(());
+
+/// Whoever looks through the folder holds this: two threads of ours would take each other's locks on the files for those of
+/// processes that live.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    BUSY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl OldFile {
     /// Opens it. `None` for what is no recording, or whose process still writes to it.
     pub(crate) fn open(path: &Path) -> Option<Self> {
-        let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
+        // What is appended must not land where a link leads.
+        let file =
+            OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
         // SAFETY: flock takes a descriptor that is open and touches no memory. The lock ends with `file`.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0
             && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
@@ -62,6 +77,8 @@ impl OldFile {
             file,
             has_exit: false,
             has_anr: false,
+            reason: String::new(),
+            profiles: Vec::new(),
         };
         if old.end < layout::HEADER_LEN as u64 || old.end > old.bytes {
             // Cut short: nobody knows where a section would be looked for.
@@ -100,7 +117,18 @@ impl OldFile {
             Some(SectionKind::AnrSnapshot) => self.has_anr = true,
             Some(SectionKind::ExitInformation) => {
                 self.has_exit = true;
-                self.has_anr |= anr(&self.text(section, payload), &["reason=anr"]);
+                let text = self.text(section, payload);
+                self.has_anr |= anr(&text, &["reason=anr"]);
+                let mut keys = section::key_values(&text);
+                if let Some((_, reason)) = keys.find(|(key, _)| *key == "reason") {
+                    self.reason = reason.to_owned();
+                }
+            }
+            Some(SectionKind::AnrProfile) => {
+                self.has_anr = true;
+                let text = self.text(section, payload);
+                let path = section::key_values(&text).find(|(key, _)| *key == "path");
+                self.profiles.extend(path.map(|(_, path)| PathBuf::from(path)));
             }
             Some(SectionKind::Verdict) => {
                 let lines = ["verdict=anr", "verdict=suspected-anr"];

@@ -6,10 +6,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::control::{self, Clock};
+
 /// A number's place in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Number {
+    /// `recording`
+    Recording,
     /// `fps`
     Fps,
     /// `slow`
@@ -30,6 +34,8 @@ pub enum Number {
     History,
     /// `density`
     Density,
+    /// `printer`
+    Printer,
     /// `overlay`
     Overlay,
     /// `has_activity`
@@ -54,12 +60,20 @@ pub enum Number {
     StackStyle,
     /// `policy`
     Policy,
+    /// `anr_profile`
+    AnrProfile,
     /// `fps_window_ms`
     FpsWindowMs,
     /// `fps_threshold`
     FpsThreshold,
     /// `older_fps`
     OlderFps,
+    /// `older_methods`
+    OlderMethods,
+    /// `older_startup`
+    OlderStartup,
+    /// `enter_ms`
+    EnterMs,
     /// `tell_dropped`
     TellDropped,
     /// `dropped_normal`
@@ -88,6 +102,14 @@ pub enum Number {
     SlackNs,
     /// `background_ms`
     BackgroundMs,
+    /// `main_only`
+    MainOnly,
+    /// `coarse_clock`
+    CoarseClock,
+    /// `main_words`
+    MainWords,
+    /// `pool_words`
+    PoolWords,
     /// `keep_recordings`
     KeepRecordings,
     /// `keep_days`
@@ -96,6 +118,8 @@ pub enum Number {
     KeepKib,
     /// `installs_per_mille`
     InstallsPerMille,
+    /// `redact`
+    Redact,
 }
 
 /// A text's place in the table.
@@ -159,6 +183,7 @@ macro_rules! numbers {
 }
 
 numbers! {
+    Recording "recording" 1 0..=1 "" "Off: nothing is recorded and nothing watched, now and at the next starts, until somebody says on (the switch for a server)"
     Fps "fps" 1 0..=1 "enableFPS" "Frames: stages, dropped frames, reports of scenes"
     Slow "slow" 1 0..=1 "enableEvilMethodTrace" "Slow messages, with what main called"
     Anr "anr" 1 0..=1 "enableAnrTrace" "The timers of LAG and ANR"
@@ -169,6 +194,7 @@ numbers! {
     Tuning "tuning" 1 0..=1 "" "Main's priority and timer slack"
     History "history" 1 0..=1 "enableHistoryMsgRecorder" "The last 200 messages in reports"
     Density "density" 0 0..=1 "enableDenseMsgTracer" "Count and length of the last 5,000 messages"
+    Printer "printer" 1 0..=1 "" "The Looper's Printer tells of main's messages; off, or where the system calls none: the outermost calls of main's record do, and frames have no stages"
     Overlay "overlay" 0 0..=1 "FrameDecorator" "The window that shows frames a second"
     HasActivity "has_activity" 1 0..=1 "isHasActivity" "0: a process without activities, whose start ends with its application's"
     SharedPreferencesFix "shared_preferences_fix" 0 0..=1 "IssueFixConfig" "API 21 to 25: main does not wait for SharedPreferences at a stop"
@@ -181,9 +207,13 @@ numbers! {
     StackLines "stack_lines" 30 1..=1_000 "TARGET_EVIL_METHOD_STACK" "Lines of a stack in a report"
     StackStyle "stack_style" 1 0..=2 "looperPrinterStackStyle" "Java stacks in reports: 0 simple, 1 whole, 2 raw"
     Policy "policy" 0 0..=1 "" "Whether a SIGQUIT was an ANR: 0 by our rules, 1 by Matrix's"
+    AnrProfile "anr_profile" 1 0..=1 "" "API 36: the platform is asked for a profile of each ANR, and the recording says where it is"
     FpsWindowMs "fps_window_ms" 10_000 1_000..=600_000 "clicfg_matrix_trace_fps_time_slice" "A scene's frames are reported this often, ms"
     FpsThreshold "fps_threshold" 0 0..=600 "clicfg_matrix_trace_fps_report_threshold" "Only frames with this many dropped ones are in reports"
     OlderFps "older_fps" 0 0..=1 "FPSTracer (0.4)" "Frames are reported as Matrix 0.4 did, too: every 2 min, in slices of 6 s"
+    OlderMethods "older_methods" 0 0..=1 "EvilMethodTracer (0.4)" "Pages that open slowly (ENTER, with the depth and number of their views) and messages that filled main's ring (FULL), as Matrix 0.4 reported them"
+    OlderStartup "older_startup" 0 0..=1 "StartUpTracer (0.4)" "A process's first page is reported as Matrix 0.4 did, too: with betweenCost and splashCost"
+    EnterMs "enter_ms" 3_000 1..=60_000 "clicfg_matrix_trace_load_activity_threshold" "A page opens slowly from here on, ms, up to page_ms; with older_methods"
     TellDropped "tell_dropped" 3 0..=10_000 "DropFrameListener" "Observers are told of a frame that dropped this many at 60 Hz (at 120 Hz twice as many); 0 none"
     DroppedNormal "dropped_normal" 3 1..=10_000 "clicfg_matrix_fps_dropped_normal" "Dropped frames from which on a frame is NORMAL"
     DroppedMiddle "dropped_middle" 9 1..=10_000 "clicfg_matrix_fps_dropped_middle" "... MIDDLE"
@@ -198,10 +228,15 @@ numbers! {
     TouchMs "touch_ms" 2_000 1..=60_000 "setTouchEventThreshold" "A touch event is late from here on, ms"
     SlackNs "slack_ns" 50_000 0..=1_000_000_000 "" "Main's timer slack is reported above, ns"
     BackgroundMs "background_ms" 500 0..=60_000 "" "Without a resumed activity for this long it is in the background, ms"
+    MainOnly "main_only" 0 0..=1 "" "Main alone is recorded; other threads that were recorded before go on"
+    CoarseClock "coarse_clock" 0 0..=1 "" "Methods get their time once a millisecond; messages, frames and waits stay exact"
+    MainWords "main_words" 0 0..=16_777_216 "BUFFER_SIZE" "Words of 8 bytes in main's ring, from the app's next start on; 0: a million"
+    PoolWords "pool_words" 0 0..=16_777_216 "" "The same of all other threads together; 0: half a million"
     KeepRecordings "keep_recordings" 20 1..=10_000 "" "Recordings kept at most"
     KeepDays "keep_days" 14 1..=3_650 "" "Days for which one is kept at most"
     KeepKib "keep_kib" 262_144 1_024..=1_073_741_824 "" "KiB of all together"
     InstallsPerMille "installs_per_mille" 1_000 0..=1_000 "" "Installations of 1,000 in which it starts at all"
+    Redact "redact" 0 0..=1 "" "Texts that the app makes up (marks, counters, scenes, what callbacks say of themselves) are recorded as a number"
 }
 
 /// All texts, in the order of [`Text`].
@@ -277,6 +312,9 @@ pub fn set(key: &str, value: &str) -> Result<(), Refused> {
         VALUES[option.number as usize].store(value.clamp(option.least, option.greatest), Ordering::Relaxed);
         CHANGES.fetch_add(1, Ordering::Release);
         super::messages::options_changed();
+        if option.number == Number::CoarseClock {
+            control::set_clock(if is_on(Number::CoarseClock) { Clock::Coarse } else { Clock::Precise });
+        }
         return Ok(());
     }
     let option = TEXTS.iter().find(|option| option.key == key).ok_or(Refused::Key)?;
@@ -340,6 +378,6 @@ mod tests {
         }
         assert_eq!(set("slow", "true"), Ok(()));
         assert_eq!(set("quick", "1"), Err(Refused::Key));
-        assert!(in_force().starts_with("fps=1\nslow=1\n"), "{}", in_force());
+        assert!(in_force().starts_with("recording=1\nfps=1\n"), "{}", in_force());
     }
 }

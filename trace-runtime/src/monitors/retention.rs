@@ -33,6 +33,7 @@ pub(crate) fn retain(folder: &Path) {
 }
 
 fn retain_within(folder: &Path, limits: Limits) {
+    let _alone = old_file::alone();
     let old = old_file::all(folder);
     let kept: Vec<_> = old
         .iter()
@@ -41,6 +42,10 @@ fn retain_within(folder: &Path, limits: Limits) {
     for victim in victims(&kept, limits) {
         // While it is locked: nobody appends to it meanwhile.
         let _ = std::fs::remove_file(&old[victim].path);
+        // The platform left them for us, and nobody else knows of them.
+        for profile in &old[victim].profiles {
+            let _ = std::fs::remove_file(profile);
+        }
     }
 }
 
@@ -97,12 +102,25 @@ mod tests {
         let living = std::fs::File::open(folder.join("living.anrscope")).unwrap();
         // SAFETY: flock takes a descriptor that is open and touches no memory.
         assert_eq!(unsafe { libc::flock(living.as_raw_fd(), libc::LOCK_EX) }, 0);
+        // A link to a recording elsewhere is none: neither that nor the link is touched.
+        let elsewhere = folder.join("elsewhere");
+        std::fs::write(&elsewhere, RecordingBuilder::new(1 << 30, "p").build()).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder.join("link.anrscope")).unwrap();
+        assert!(old_file::OldFile::open(&folder.join("link.anrscope")).is_none());
         retain_within(&folder, Limits { count: 2, kib: u64::MAX, oldest_ms: 10 });
         let mut left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(
             left,
-            ["anr.anrscope", "last.anrscope", "living.anrscope", "notes.txt", "strange.anrscope"]
+            [
+                "anr.anrscope",
+                "elsewhere",
+                "last.anrscope",
+                "link.anrscope",
+                "living.anrscope",
+                "notes.txt",
+                "strange.anrscope"
+            ]
         );
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -4,6 +4,7 @@ use trace_rules::looper::Ended;
 use trace_rules::report::{Issue, slow_log};
 
 use super::options::{Number, is_on};
+use super::stacks::CallStack;
 use super::{ground, reports, stacks};
 use crate::ring::Mark;
 use crate::worker;
@@ -18,12 +19,15 @@ pub(super) fn ended(ended: &Ended, cost_ms: u64, mark: Option<Mark>) {
         // With a nested loop in it, main was not busy with it all the time that the lines say.
         let nested_loop = own_ns < ended_ns.saturating_sub(begun_ns);
         let cost_ms = if nested_loop { i64::try_from(cost_ms).unwrap_or(i64::MAX) } else { stack.cost_ms };
-        let issue =
-            Issue::SlowMessage { cost_ms, scene: &scene, stack: &stack.text, key: &stack.key, cpu_ms: None };
-        reports::tell(&issue);
-        if is_on(Number::Log) {
-            let trace = Some((&*stack.key, &*stack.log_text()));
-            reports::log(slow_log(cost_ms, &scene, ground::is_foreground(), trace));
-        }
+        tell(cost_ms, &scene, &stack);
     }));
+}
+
+/// The report, and its block in the log. Not on main.
+pub(super) fn tell(cost_ms: i64, scene: &str, stack: &CallStack) {
+    reports::tell(&Issue::SlowMessage { cost_ms, scene, stack: &stack.text, key: &stack.key, cpu_ms: None });
+    if is_on(Number::Log) {
+        let trace = Some((&*stack.key, &*stack.log_text()));
+        reports::log(slow_log(cost_ms, scene, ground::is_foreground(), trace));
+    }
 }

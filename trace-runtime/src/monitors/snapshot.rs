@@ -7,7 +7,7 @@
 //! anrscope-worker          the slice of the record -> tree -> report
 //! ```
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use trace_format::section::SectionKind;
@@ -20,7 +20,7 @@ use trace_rules::report::{
 
 use super::options::{Number, is_on, number};
 use super::sampler::{self, Answer, Purpose};
-use super::{device, ground, messages, reports, samples, stacks, touch};
+use super::{device, ground, messages, outermost, reports, samples, stacks, told, touch};
 use crate::recorder::Recorder;
 use crate::ring::Mark;
 use crate::{clock, usage, worker};
@@ -52,6 +52,8 @@ pub(super) struct Facts {
     at_ns: u64,
     /// Begin of main's message, 0 if it was in none.
     since_ns: u64,
+    /// What that message is for.
+    message: String,
     mark: Option<Mark>,
     stage: Option<OpenStage>,
     costs: Option<FrameCosts>,
@@ -75,6 +77,7 @@ impl Facts {
             detector,
             at_ns,
             since_ns,
+            message: open.map(|_| messages::open_text(at_ns)).unwrap_or_default(),
             mark: open.and_then(|open| open.mark),
             stage: stages.open(),
             costs: stages.running(at_ns),
@@ -105,7 +108,7 @@ pub(super) fn lag(since_ns: u64, _due: &Due) {
 
 /// Main's stack for it came, or is given up.
 pub(super) fn lag_answered(lag: &Lag, answer: &Answer) {
-    if answer.debugger || is_dying(&answer.stack) {
+    if answer.debugger || is_dying(&answer.stack) || outermost::is_idle(&answer.stack) {
         return;
     }
     let stack = styled(&stack_of(lag.since_ns, answer), StackStyle::Whole);
@@ -136,7 +139,8 @@ pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
         certain,
         scene: facts.scene.clone(),
         foreground: facts.foreground,
-        stack: None,
+        listed: false,
+        answered: None,
     });
     if let Some(recorder) = Recorder::active() {
         usage::look(recorder);
@@ -149,7 +153,8 @@ pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
 pub(crate) fn confirmed(at_ns: u64, since_ns: u64) {
     let known = match last().as_mut().filter(|signal| signal.at_ns == at_ns) {
         Some(signal) => {
-            signal.certain = true;
+            // What was only suspected: the system's list of processes in error has decided it.
+            signal.listed = !std::mem::replace(&mut signal.certain, true);
             true
         }
         None => TOLD.load(Ordering::Relaxed) == at_ns,
@@ -158,6 +163,9 @@ pub(crate) fn confirmed(at_ns: u64, since_ns: u64) {
         tell_signal();
     } else {
         sigquit(at_ns, since_ns, true);
+        if let Some(signal) = last().as_mut().filter(|signal| signal.at_ns == at_ns) {
+            signal.listed = true;
+        }
     }
 }
 
@@ -167,7 +175,18 @@ struct Signal {
     certain: bool,
     scene: String,
     foreground: bool,
-    stack: Option<String>,
+    /// The system's list of processes in error names us.
+    listed: bool,
+    /// Main's stack, and the snapshot's text.
+    answered: Option<(String, String)>,
+}
+
+/// An ANR of this process was found, or suspected.
+static FOUND: AtomicBool = AtomicBool::new(false);
+
+/// Whether one was.
+pub(super) fn was_found() -> bool {
+    FOUND.load(Ordering::Relaxed)
 }
 
 static LAST: Mutex<Option<Signal>> = Mutex::new(None);
@@ -180,38 +199,45 @@ fn last() -> std::sync::MutexGuard<'static, Option<Signal>> {
 
 /// Reports the newest SIGQUIT once it is certain and main's stack is there.
 fn tell_signal() {
-    let signal = last().take_if(|signal| signal.certain && signal.stack.is_some());
+    let signal = last().take_if(|signal| signal.certain && signal.answered.is_some());
     let Some(signal) = signal else { return };
     TOLD.store(signal.at_ns, Ordering::Relaxed);
+    let (stack, snapshot) = signal.answered.unwrap_or_default();
+    told::anr(&snapshot, signal.listed);
     if !is_on(Number::SignalAnr) {
         return;
     }
     reports::tell(&Issue::SignalAnr {
         native_backtrace: false,
         scene: &signal.scene,
-        thread_stack: &styled(&signal.stack.unwrap_or_default(), StackStyle::Whole),
+        thread_stack: &styled(&stack, StackStyle::Whole),
         foreground: signal.foreground,
     });
 }
 
 /// What only Java knows came, or is given up: into the recording at once, and then the report.
 pub(super) fn anr_answered(facts: Facts, answer: Answer) {
+    if matches!(facts.detector, Detector::Looper(_)) && outermost::is_idle(&answer.stack) {
+        return;
+    }
+    FOUND.store(true, Ordering::Relaxed);
     let stack = stack_of(facts.since_ns, &answer);
     let dying = is_dying(&stack);
-    worker::append(
-        SectionKind::AnrSnapshot,
-        section(&facts, &answer, &stack, dying, clock::boottime()).into_bytes(),
-    );
+    let text = section(&facts, &answer, &stack, dying, clock::boottime());
+    worker::append(SectionKind::AnrSnapshot, text.clone().into_bytes());
     if answer.debugger || dying {
         return;
     }
     match facts.detector {
         Detector::Looper(due) => {
-            worker::then(Box::new(move || tell_anr(&facts, &answer, &stack, &due)));
+            worker::then(Box::new(move || {
+                told::anr(&text, false);
+                tell_anr(&facts, &answer, &stack, &due);
+            }));
         }
         Detector::Sigquit { .. } => {
             if let Some(signal) = last().as_mut().filter(|signal| signal.at_ns == facts.at_ns) {
-                signal.stack = Some(stack);
+                signal.answered = Some((stack, text));
             }
             tell_signal();
         }
@@ -254,8 +280,9 @@ fn tell_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
             thread_stack: &thread_stack,
             trace: Some((&calls.key, &calls.log_text())),
         }));
-        let history = messages::history(IN_LOG, facts.at_ns);
-        if !history.is_empty() {
+        let wanted = if is_on(Number::History) { IN_LOG } else { 0 };
+        let history = messages::history(wanted, facts.at_ns);
+        if wanted > 0 && !history.is_empty() {
             reports::log(["|* [Messages]\n", &history].concat());
         }
     }
@@ -286,6 +313,11 @@ fn section(facts: &Facts, answer: &Answer, stack: &str, dying: bool, now_ns: u64
     line("at", &number(facts.at_ns));
     line("took_ns", &number(now_ns.saturating_sub(facts.at_ns)));
     line("message_since", &number(facts.since_ns));
+    line("message", &facts.message.replace('\n', " "));
+    if let Some((head, when_ms)) = told::head(&answer.pending) {
+        line("head", head);
+        line("head_when_ms", &when_ms.to_string());
+    }
     if let Some(open) = facts.stage {
         line("stage", stage_name(open.stage));
         line("stage_since", &number(open.since_ns));
@@ -401,6 +433,7 @@ mod tests {
             detector: Detector::Looper(due),
             at_ns: 9_000_000_000,
             since_ns: 4_000_000_000,
+            message: "a.H: 7".into(),
             mark: None,
             stage: None,
             costs: None,
@@ -414,14 +447,14 @@ mod tests {
             state: "BLOCKED".into(),
             dalvik_kib: 1,
             native_kib: 2,
-            pending: "Message 0".into(),
+            pending: "Message 0: { when=-2s1ms what=3 }".into(),
             ..Answer::default()
         };
         assert_eq!(
             section(&facts, &answer, "a.B.c(B.java:1)\n", false, 9_000_000_004),
             "detector=looper\nage_ns=5000000000\nfrozen_ns=0\ntimer_late=0\nat=9000000000\ntook_ns=4\nmessage_since=4000000000\n\
-             foreground=1\nscene=a.Page\nstate=BLOCKED\npriority=20\nnice=-10\ndalvik_kib=1\nnative_kib=2\nvm_kib=3\n\
-             cgroup=0::/\ndebugger=0\ndying=0\n\na.B.c(B.java:1)\n\nMessage 0"
+             message=a.H: 7\nhead={ when=-2s1ms what=3 }\nhead_when_ms=-2001\nforeground=1\nscene=a.Page\nstate=BLOCKED\npriority=20\nnice=-10\ndalvik_kib=1\nnative_kib=2\nvm_kib=3\n\
+             cgroup=0::/\ndebugger=0\ndying=0\n\na.B.c(B.java:1)\n\nMessage 0: { when=-2s1ms what=3 }"
         );
         let stages = trace_rules::frame::Stages::default();
         stages.frame_begin(4_000_000_000, 0, 0);

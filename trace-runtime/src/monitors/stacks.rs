@@ -2,11 +2,16 @@
 
 use trace_format::Event;
 use trace_rules::Rules;
+use trace_rules::older::{old_key, old_trim};
 use trace_rules::stack::{self, Call, CallTree, DISPATCH, Line};
 
 use super::options::{Number, number};
+use super::outermost;
 use crate::ring::Mark;
 use crate::slice::Slice;
+
+/// Calls around a slice that are shown.
+const MOST_BEFORE: usize = 1_000;
 
 /// The lines of a stack, trimmed to as many as the options say, and what a report says of it.
 #[derive(Debug)]
@@ -32,7 +37,10 @@ impl CallStack {
 pub(crate) fn since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack {
     let mut slice = Slice::default();
     let copied = mark.is_some_and(|mark| crate::copy_since(mark, &mut slice).is_ok());
-    let calls = slice.events().take_while(|(time, _)| *time <= to_ns).filter_map(call);
+    // The place in front of an outermost call is where the record was read to before, and other calls may lie between.
+    let before = if outermost::is_running() { from_ns } else { 0 };
+    let calls = slice.events().skip_while(|(time, _)| *time < before).take_while(|(time, _)| *time <= to_ns);
+    let calls = calls.filter_map(call);
     let mut lines = if copied { lines(calls, to_ns) } else { Vec::new() };
     let took_ms = i64::try_from(to_ns.saturating_sub(from_ns) / 1_000_000).unwrap_or(i64::MAX);
     if lines.is_empty() {
@@ -43,14 +51,60 @@ pub(crate) fn since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack 
     CallStack { cost_ms, text: stack::text(&lines), key: stack::key(&lines, cost_ms, Rules::Anrscope), lines }
 }
 
+/// Of lines that are there already, of a stretch that took so long.
+pub(crate) fn of_lines(mut lines: Vec<Line>, took_ms: u64) -> CallStack {
+    stack::trim(&mut lines, number(Number::StackLines) as usize, Rules::Anrscope);
+    let cost_ms = stack::cost_ms(&lines, i64::try_from(took_ms).unwrap_or(i64::MAX));
+    CallStack { cost_ms, text: stack::text(&lines), key: stack::key(&lines, cost_ms, Rules::Anrscope), lines }
+}
+
+/// As [`since`], shortened and keyed as the first generation did, which knows no messages. Without a record it is empty.
+pub(crate) fn older_since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack {
+    let mut slice = Slice::default();
+    let copied = mark.is_some_and(|mark| crate::copy_since(mark, &mut slice).is_ok());
+    let cost_ms = i64::try_from(to_ns.saturating_sub(from_ns) / 1_000_000).unwrap_or(i64::MAX);
+    let calls = || slice.events().take_while(|(time, _)| *time <= to_ns).filter_map(method);
+    let begin_ns = calls().next().map_or(to_ns, |call| call.at_ns);
+    let around = open_before(calls()).into_iter().rev().map(|id| Call::enter(id, begin_ns));
+    let mut lines = if copied { whole(around.chain(calls()), to_ns) } else { Vec::new() };
+    old_trim(&mut lines, cost_ms);
+    CallStack { cost_ms, text: stack::text(&lines), key: old_key(&lines, cost_ms), lines }
+}
+
+/// Calls that end in a slice and did not begin in it, innermost first: they were open where it begins.
+fn open_before(calls: impl Iterator<Item = Call>) -> Vec<u32> {
+    let mut before = Vec::new();
+    let mut open: Vec<u32> = Vec::new();
+    for call in calls {
+        if call.entered {
+            open.push(call.id);
+        } else if let Some(at) = open.iter().rposition(|id| *id == call.id) {
+            open.truncate(at);
+        } else if before.len() < MOST_BEFORE {
+            open.clear();
+            before.push(call.id);
+        }
+    }
+    before
+}
+
 fn lines(calls: impl Iterator<Item = Call>, to_ns: u64) -> Vec<Line> {
+    let mut lines = whole(calls, to_ns);
+    stack::trim(&mut lines, number(Number::StackLines) as usize, Rules::Anrscope);
+    lines
+}
+
+fn whole(calls: impl Iterator<Item = Call>, to_ns: u64) -> Vec<Line> {
     let mut tree = CallTree::new();
     for call in calls {
         tree.push(call);
     }
-    let mut lines = tree.finish(to_ns).lines;
-    stack::trim(&mut lines, number(Number::StackLines) as usize, Rules::Anrscope);
-    lines
+    tree.finish(to_ns).lines
+}
+
+/// A method's bound, and no message's.
+pub(crate) fn method(event: (u64, Event)) -> Option<Call> {
+    call(event).filter(|call| call.id != DISPATCH)
 }
 
 /// Messages are calls of the id that is reserved for them.
@@ -62,4 +116,25 @@ fn call((at_ns, event): (u64, Event)) -> Option<Call> {
         Event::MessageEnd => Call::exit(DISPATCH, at_ns),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_open_before_a_slice_ends_in_it() {
+        let calls = |text: &str| -> Vec<Call> {
+            let call = |(n, word): (usize, &str)| {
+                let (id, at) = (word[1..].parse().unwrap(), n as u64);
+                if word.starts_with('i') { Call::enter(id, at) } else { Call::exit(id, at) }
+            };
+            text.split(' ').enumerate().map(call).collect()
+        };
+        let of = |text: &str| open_before(calls(text).into_iter());
+        assert_eq!(of("i1 o1 o2 i3 o3 o4"), [2, 4]);
+        assert_eq!(of("i1 i2 o1 o2"), [2], "an exception went through 2, whose exit then is another's");
+        assert_eq!(of("i1 i1 o1 o1"), [0; 0]);
+        assert_eq!(of("i1 i2"), [0; 0], "what is open at the end began in it");
+    }
 }

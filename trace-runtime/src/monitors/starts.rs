@@ -6,11 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trace_format::event::{Event, TextId};
 use trace_format::layout::header;
 use trace_format::section::SectionKind;
+use trace_rules::older::{OldStart, OldStartTimes};
 use trace_rules::report::Issue;
 use trace_rules::startup::{CreatedBy, Grades, Page, Start, StartConfig, StartKind, Starts};
 
 use super::options::{self, Number, Text};
-use super::{reports, stacks};
+use super::{older, reports, stacks};
 use crate::recorder::{Recorder, record};
 use crate::ring::Mark;
 use crate::{clock, worker};
@@ -38,6 +39,14 @@ struct State {
     splash: Vec<u32>,
     /// The splash page that has the focus.
     on_splash: bool,
+    /// What the first generation's report of this process's start needs; `None` once it is told.
+    old: Option<OldTimes>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct OldTimes {
+    first_created_ns: u64,
+    splash_focus_ns: u64,
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
@@ -72,6 +81,7 @@ fn with<R>(of: impl FnOnce(&mut State) -> R) -> Option<R> {
             places: vec![(begun_ns, Mark::FIRST)],
             living: Vec::new(),
             on_splash: false,
+            old: Some(OldTimes::default()),
         });
     }
     state.as_mut().map(of)
@@ -135,6 +145,9 @@ pub(crate) fn created(activity: u64, at_ns: u64) {
             state.application_ends(CreatedBy::UNKNOWN, at_ns);
         }
         state.rule.created(activity, at_ns);
+        if let Some(old) = state.old.as_mut().filter(|old| old.first_created_ns == 0) {
+            old.first_created_ns = at_ns;
+        }
         state.living.retain(|shown| shown.activity != activity);
         state.living.push(Shown { activity, created_ns: at_ns, drawn_ns: 0 });
     });
@@ -195,6 +208,9 @@ pub(crate) fn focused_at(activity: u64, class: &str, gained: bool, at_ns: u64) -
     crate::focus(if class.is_empty() { TextId(0) } else { crate::text(class) }, gained);
     if known {
         with(|state| state.focus(activity, class, gained, at_ns));
+        if gained {
+            older::focused(activity, class, at_ns);
+        }
     }
     true
 }
@@ -224,6 +240,9 @@ impl State {
         } else if gained && self.splash_end_ns == 0 && self.splash.contains(&id) {
             self.on_splash = true;
         }
+        if gained {
+            self.old_focus(id, class, at_ns);
+        }
         let (page, start) = self.rule.focus(activity, id, gained, at_ns);
         let drawn_ns = self.shown(activity).map_or(0, |shown| shown.drawn_ns);
         if let Some(page) = page {
@@ -231,6 +250,30 @@ impl State {
         }
         if let Some(start) = start {
             self.told(&start, class, at_ns, drawn_ns);
+        }
+    }
+
+    /// The first generation tells of a start once a process, at the first focus of a page that is no splash page.
+    fn old_focus(&mut self, class_id: u32, class: &str, at_ns: u64) {
+        let Some(old) = self.old.as_mut() else { return };
+        if self.splash.contains(&class_id) {
+            old.splash_focus_ns = at_ns;
+            return;
+        }
+        let ms = |ns: u64| i64::try_from(ns / MS).unwrap_or(i64::MAX);
+        let times = OldStartTimes {
+            application_begin: ms(self.begun_ns),
+            application_end: ms(self.application_end_ns),
+            first_create: ms(old.first_created_ns),
+            splash_focus: ms(old.splash_focus_ns),
+            focus: ms(at_ns),
+        };
+        self.old = None;
+        if let Some(start) = OldStart::of(&times).filter(|_| options::is_on(Number::OlderStartup)) {
+            let scene = class.to_owned();
+            worker::then(Box::new(move || {
+                reports::tell(&Issue::OldStartup { start: &start, scene: &scene })
+            }));
         }
     }
 

@@ -4,7 +4,7 @@
 use trace_rules::looper::{Due, Evidence, Limits, Look, Seen, Suppressed, Watch};
 
 use super::options::{Number, is_on, number};
-use super::{messages, sampler, samples, snapshot};
+use super::{messages, outermost, sampler, samples, snapshot};
 use crate::recorder::Recorder;
 use crate::{clock, usage};
 
@@ -23,6 +23,9 @@ impl Timers {
         if !messages::is_started() {
             return;
         }
+        // Where calls stand for messages the word is as old as the last look: the call may be over.
+        let over = outermost::is_running() && outermost::open().is_none_or(|open| open.since_ns != since_ns);
+        let since_ns = if over { 0 } else { since_ns };
         let look = Look {
             now_ns,
             begun_ns: since_ns,

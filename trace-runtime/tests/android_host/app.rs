@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use trace_format::event::{Change, Control};
 use trace_format::section::{SectionKind, key_values};
 use trace_format::{Event, Recording};
 use trace_runtime::monitors::options::{self, NumberOption};
 
-use crate::harness::{Case, Run, events, main_thread, recorded_issues, sections};
+use crate::harness::{Case, Run, events, main_thread, open, recorded_issues, sections};
+use crate::lifetime::app_recordings;
 
 pub(crate) type Lines = BTreeMap<String, String>;
 
@@ -210,7 +212,7 @@ fn item_26_touch_that_waits_has_the_stack_of_the_stall_and_is_told_once() {
 #[test]
 fn item_32_a_pause_within_the_debounce_is_no_change_and_leaving_is_one() {
     let run = Case::new("AppGround").sdk(34).run();
-    assert_eq!(run.printed, "changes 1\nchanges 2\nfocused Home Detail \nmessages true\n");
+    assert_eq!(run.printed, "changes 1\nchanges 2\nfocused Home Detail \nmessages true twice false\n");
     // By the activity itself and by its window's callback: once each. The page that came back had not lost it by then.
     let recording = run.recording();
     let of_main = events(&recording, main_thread(&recording));
@@ -229,8 +231,9 @@ fn every_option_has_a_setter_and_reaches_the_library() {
         let mut case = Case::new("AppOptions").named(end);
         let mut expected = String::new();
         for option in options::NUMBERS {
-            // With 0 of 1,000 installations nothing would start.
-            let value = if option.key == "installs_per_mille" { 1_000 } else { value(option) };
+            // With these at 0 nothing would start.
+            let starts = ["installs_per_mille", "recording"].contains(&option.key);
+            let value = if starts { option.greatest } else { value(option) };
             case = case.word(&format!("{}={value}", option.key));
             expected += &format!("{}={value}\n", option.key);
         }
@@ -261,6 +264,42 @@ fn the_manifest_the_code_and_the_provider_each_have_their_say() {
     let text = |id| recording.texts().get(id).unwrap_or_default();
     assert!(of_main.iter().any(|(_, e)| matches!(e, Event::Mark(id) if text(*id) == "basket opened")));
     assert!(of_main.iter().any(|(_, e)| matches!(e, Event::Counter(id, 2.5) if text(*id) == "basket")));
+    let service = events(&recording, recording.service().unwrap());
+    let coarse = |e: &Event| matches!(e, Event::Control(Control { change: Change::Coarse, .. }));
+    assert!(service.iter().any(|(_, event)| coarse(event)), "the code wants a coarse clock");
+}
+
+#[test]
+fn what_an_app_makes_up_is_recorded_as_a_number_if_it_says_so() {
+    let said = |redact: &str| {
+        let run = Case::new("AppRedact").named(redact).word(redact).run();
+        let recording = run.recording();
+        let text = |id| recording.texts().get(id).unwrap_or_default().to_owned();
+        let of_main = events(&recording, main_thread(&recording));
+        let mut marks = Vec::new();
+        let mut texts = 0;
+        for (_, event) in &of_main {
+            match event {
+                // Others are the library's own.
+                Event::Mark(id)
+                    if text(*id).starts_with(['a', '#']) && text(*id) != "application created" =>
+                {
+                    marks.push(text(*id));
+                }
+                Event::Counter(id, _) => texts += usize::from(text(*id).contains("alice")),
+                Event::MessageBegin(message) => texts += usize::from(text(message.callback) == "alice"),
+                _ => {}
+            }
+        }
+        let bytes = std::fs::read(&run.files()[0]).unwrap();
+        let anywhere = bytes.windows(5).filter(|part| *part == b"alice").count();
+        (marks, texts, anywhere)
+    };
+    let (marks, texts, _) = said("0");
+    assert_eq!((marks[0].as_str(), texts), ("alice opened the basket", 2));
+    let (marks, texts, anywhere) = said("1");
+    assert_eq!((texts, anywhere), (0, 0), "{marks:?}");
+    assert!(marks.len() == 2 && marks[0] == marks[1] && marks[0].starts_with('#'), "{marks:?}");
 }
 
 #[test]
@@ -287,4 +326,73 @@ fn the_fix_for_shared_preferences_is_an_option_of_the_systems_that_need_it() {
         let run = Case::new("AppFix").named(&format!("{sdk}-{on}")).sdk(sdk).word(on).run();
         assert_eq!(run.printed, format!("waited {waited}\nours true\nrestored true\n"), "{sdk} {on}");
     }
+}
+
+/// A start of an app with Android's folders, in that of the start before unless it is the first.
+pub(crate) fn kept(name: &str, words: &[&str], first: bool) -> Run {
+    let case = Case::new("AppOff").named(name);
+    let data = case.folder().join("user/0/com.example.app");
+    let case = case.property(&format!("android.host.data={}", data.display()));
+    // As the system sets it: from there the library finds what it kept, before there is a Context.
+    let case = case.environment("ANDROID_DATA", &Case::new("AppOff").named(name).folder()).in_memory_first();
+    let case = words.iter().fold(case, |case, word| case.word(word));
+    if first { case.run() } else { case.run_again() }
+}
+
+/// The recordings there are, the newest last.
+fn kept_recordings(name: &str) -> Vec<Recording<Vec<u8>>> {
+    let folder = Case::new("AppOff").named(name).folder().join("user/0/com.example.app");
+    let mut files = app_recordings(&folder);
+    files.sort_by_key(|file| std::fs::metadata(file).unwrap().modified().unwrap());
+    files.iter().map(|file| open(file)).collect()
+}
+
+#[test]
+fn an_app_that_was_switched_off_stays_off_until_somebody_says_on() {
+    let name = "off";
+    // The provider says so: what was watched is let go, and the file that is there has no more.
+    assert_eq!(kept(name, &["0", "off"], true).printed, "at once true\nwatched false\nrecording true\n");
+    let before = kept_recordings(name).len();
+    // Nobody is asked before anything is armed; and an answer that does not come changes nothing.
+    for answer in ["0", "none"] {
+        let run = kept(name, &[answer, "off"], false);
+        assert_eq!(run.printed, "at once false\nwatched false\nrecording true\n", "{answer}");
+    }
+    assert_eq!(kept_recordings(name).len(), before, "no file is made");
+    assert_eq!(kept(name, &["1", "on"], false).printed, "at once false\nrecording true\n");
+    assert_eq!(kept(name, &["none", "on"], false).printed, "at once true\nrecording true\n");
+    let all = kept_recordings(name);
+    assert_eq!(all.len(), before + 2);
+    let marks = |recording: &Recording<Vec<u8>>| -> Vec<String> {
+        let of_main = events(recording, main_thread(recording));
+        let text = |id| recording.texts().get(id).unwrap().to_owned();
+        of_main
+            .into_iter()
+            .filter_map(|(_, e)| if let Event::Mark(id) = e { Some(text(id)) } else { None })
+            .collect()
+    };
+    for recording in &all {
+        assert!(!marks(recording).contains(&"not seen".to_owned()));
+    }
+    assert!(all[before..].iter().all(|recording| marks(recording).contains(&"seen".to_owned())));
+}
+
+#[test]
+fn sizes_hold_from_the_next_start_on_and_main_alone_from_a_threads_first_event_on() {
+    let name = "sizes";
+    for (first, words) in [(true, "main_words=50000"), (false, "main_words=50000"), (false, "main_words=0")] {
+        kept(name, &["none", "on", words, "pool_words=20000"], first);
+    }
+    kept(name, &["none", "on"], false);
+    let all = kept_recordings(name);
+    let blocks = |recording: &Recording<Vec<u8>>, key: &str| -> u64 {
+        let text = String::from_utf8(sections(recording, SectionKind::Configuration)[0].clone()).unwrap();
+        key_values(&text).find(|(k, _)| *k == key).unwrap().1.parse().unwrap()
+    };
+    let of = |key: &str| all.iter().map(|recording| blocks(recording, key)).collect::<Vec<_>>();
+    // The first start knows nothing of it, and the fourth what the third said. 1,020 words are a block.
+    assert_eq!(of("main_blocks"), [986, 50, 50, 986]);
+    assert_eq!(of("pool_blocks"), [512, 20, 20, 20]);
+    let names: Vec<_> = all[0].threads().iter().filter_map(|thread| thread.name.as_deref()).collect();
+    assert!(names.contains(&"Early") && !names.contains(&"Late"), "{names:?}");
 }

@@ -227,6 +227,24 @@ fn item_28_fps_through_the_shims_is_within_one_percent_of_the_truth() {
 }
 
 #[test]
+fn item_28_below_api_24_frames_are_counted_by_what_main_made_of_them() {
+    for sdk in [21, 23] {
+        let run = Case::new("FrameOlder").named(&sdk.to_string()).sdk(sdk).run();
+        assert_eq!(run.lines("frames").next(), Some("120 told 120 shorter 0"), "{sdk}: {}", run.printed);
+        let truth: f64 = run.lines("truth").next().unwrap().parse().unwrap();
+        let reports = run.issues();
+        assert_eq!((reports.len(), counted(&reports[0])), (1, 120), "{sdk}");
+        let fps = reports[0]["fps"].as_f64().unwrap();
+        assert!((fps / truth - 1.0).abs() <= 0.01, "{fps} instead of {truth:.2} at API {sdk}");
+        // Six were of 120 ms, seven intervals and more; no window told of parts of frames.
+        let slow = ["MIDDLE", "NORMAL", "HIGH", "FROZEN"]
+            .map(|level| &reports[0]["dropLevel"][format!("DROPPED_{level}")]);
+        assert!(slow.iter().map(|count| count.as_u64().unwrap()).sum::<u64>() >= 6, "{}", reports[0]);
+        assert!(reports[0].get("TOTAL_DURATION").is_none(), "{}", reports[0]);
+    }
+}
+
+#[test]
 fn item_28_a_window_of_ten_seconds_is_a_report_and_the_older_ones_come_after_two_minutes() {
     let run = rates("older", 30, &["60", "0", "36", "older_fps=1"]);
     let reports = run.issues();

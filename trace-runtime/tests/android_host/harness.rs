@@ -15,6 +15,9 @@ pub(crate) struct Case {
     words: Vec<String>,
     status: Option<i32>,
     library: Option<PathBuf>,
+    environment: Vec<(String, PathBuf)>,
+    /// The recorder is told no folder: it is as on Android, where recording begins before there is one.
+    in_memory_first: bool,
 }
 
 /// What a run left behind.
@@ -34,7 +37,22 @@ impl Case {
             words: Vec::new(),
             status: Some(0),
             library: None,
+            environment: Vec::new(),
+            in_memory_first: false,
         }
+    }
+
+    #[allow(dead_code)]
+    pub(crate) fn environment(mut self, name: &str, folder: &Path) -> Self {
+        self.environment.push((name.to_owned(), folder.to_owned()));
+        self
+    }
+
+    /// On Android nobody tells the recorder a folder.
+    #[allow(dead_code)]
+    pub(crate) fn in_memory_first(mut self) -> Self {
+        self.in_memory_first = true;
+        self
     }
 
     /// Another folder than the class's name, for a class that several tests run: they run at once.
@@ -104,7 +122,10 @@ impl Case {
         // Small and quick to start: several run at once.
         command.args(["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-XX:+UseSerialGC"]);
         command.arg(format!("-Danrscope.lib={}", library.display()));
-        command.arg(format!("-Danrscope.dir={}", self.folder().display()));
+        if !self.in_memory_first {
+            command.arg(format!("-Danrscope.dir={}", self.folder().display()));
+        }
+        command.envs(self.environment.iter().map(|(name, folder)| (name, folder)));
         command.arg("-Danrscope.name=com.example.app").arg("-Danrscope.mapId=1");
         command.args(&self.properties).arg("-cp").arg(path);
         command.arg(format!("dev.anrscope.{}", self.class)).args(&self.words);
@@ -218,7 +239,7 @@ fn classes() -> &'static Path {
     CLASSES.get_or_init(|| {
         let here = here();
         let mut sources = Vec::new();
-        for folder in ["tests/android-host", "android/java"] {
+        for folder in ["tests/android-host", "android/java", "../exporter/android/java"] {
             collect(&here.join(folder), &mut sources);
         }
         let classes = base().join("classes");

@@ -43,6 +43,13 @@ fn item_8_a_replaced_printer_is_taken_again_when_idle_and_at_a_look() {
 }
 
 #[test]
+fn item_8_an_observer_is_told_of_each_bound_once() {
+    let run = printer("observed");
+    assert_eq!(run.printed, "begins true\nends true\n");
+    assert_eq!(whats(&run), [51, 52]);
+}
+
+#[test]
 fn item_8_a_printer_that_hands_on_to_ours_tells_no_message_twice() {
     let run = printer("wrapped");
     assert_eq!(whats(&run), [31, 32]);
@@ -113,4 +120,13 @@ fn item_10_the_history_has_the_open_message_and_the_density_counts_it() {
     }
     assert!(lines[5].ends_with(" open}"), "{}", lines[5]);
     assert!(run.printed.contains("\nmessages 8\ncleared 0\n"), "{}", run.printed);
+}
+
+#[test]
+fn item_10_where_the_looper_calls_no_printer_it_is_noticed_and_when_it_does_again() {
+    let run = Case::new("AppSilent").sdk(36).run();
+    assert_eq!(run.printed, "calls true\nmessages true\n");
+    let bytes = std::fs::read(&run.files()[0]).unwrap();
+    let notice = b"the Looper calls no Printer: main's outermost calls stand for its messages";
+    assert!(bytes.windows(notice.len()).any(|text| text == notice));
 }

@@ -9,10 +9,10 @@ use trace_format::{Event, Recording};
 use super::harness::{Case, Run, events, main_thread, recorded_issues, sections};
 
 /// Limits that are reached soon.
-const SOON: [&str; 3] = ["slow_ms=200", "lag_ms=300", "anr_ms=800"];
+pub(crate) const SOON: [&str; 3] = ["slow_ms=200", "lag_ms=300", "anr_ms=800"];
 
 /// Options of the table, and `-DKEY=VALUE` of the JVM's. Main hangs until `during` reports came, and then for `ms`; `after` more come when it goes on.
-fn stuck(how: &str, name: &str, (during, ms, after): (u32, u32, u32), options: &[&str]) -> Run {
+pub(crate) fn stuck(how: &str, name: &str, (during, ms, after): (u32, u32, u32), options: &[&str]) -> Run {
     // What reflection needs on a JVM with modules.
     let case =
         Case::new("StuckLife").named(name).jvm("--add-opens=java.base/java.lang=ALL-UNNAMED").word(how);
@@ -26,7 +26,7 @@ fn stuck(how: &str, name: &str, (during, ms, after): (u32, u32, u32), options: &
     run
 }
 
-fn detail(issue: &Value) -> &str {
+pub(crate) fn detail(issue: &Value) -> &str {
     issue["detail"].as_str().unwrap()
 }
 
@@ -36,7 +36,7 @@ fn keys(issue: &Value) -> Vec<&str> {
 
 /// The report of this detail, of which there is one.
 #[track_caller]
-fn only<'a>(issues: &'a [Value], wanted: &str) -> &'a Value {
+pub(crate) fn only<'a>(issues: &'a [Value], wanted: &str) -> &'a Value {
     let mut found = issues.iter().filter(|issue| detail(issue) == wanted);
     let issue = found.next().unwrap_or_else(|| panic!("no {wanted} in {issues:#?}"));
     assert_eq!(found.count(), 0, "two of {wanted} in {issues:#?}");
@@ -119,6 +119,44 @@ fn item_18_a_message_that_hangs_is_a_lag_and_an_anr_and_was_slow() {
     let (begun, ended) = hung(&recording);
     let took_ms = (ended - begun) / 1_000_000;
     assert_eq!(slow["cost"].as_u64().unwrap(), took_ms, "the message's own length");
+}
+
+#[test]
+fn the_anr_listener_is_told_by_both_detectors_what_was_known() {
+    for (how, detector, listed) in [("lock", "looper", "false"), ("sigquit", "sigquit", "true")] {
+        let (reports, options) = match how {
+            "lock" => (2, &SOON[..]),
+            _ => (1, &["slow_ms=60000", "lag_ms=0", "anr_ms=0"][..]),
+        };
+        let run = stuck(how, &format!("listener-{how}"), (reports, 0, 0), options);
+        let only = |word: &str| -> String {
+            let mut lines = run.lines(word);
+            let line = lines.next().unwrap_or_else(|| panic!("no {word}: {}", run.printed)).to_owned();
+            assert_eq!(lines.next(), None, "{}", run.printed);
+            line
+        };
+        // Nobody said that there is an activity.
+        let ground =
+            run.issues().iter().find(|i| detail(i).ends_with("ANR")).unwrap()["isProcessForeground"].clone();
+        assert_eq!(only("anr"), format!("{detector} BLOCKED {ground} com.example.CheckoutActivity"));
+        assert!(detector == "sigquit" || only("age").parse::<u64>().unwrap() >= 800, "{}", run.printed);
+        assert!(only("message").contains("StuckLife$Pay"), "{}", run.printed);
+        assert_eq!((only("thread"), only("memory")), ("anrscope-reports".into(), "true".into()));
+        assert!(
+            only("stack").starts_with("dev.anrscope.StuckLife.priceOf(StuckLife.java:"),
+            "{}",
+            run.printed
+        );
+        // The message that waits is due in ten minutes.
+        let head = only("head");
+        let (when, message) = head.split_once(' ').unwrap();
+        assert!(
+            (500_000..=600_000).contains(&when.parse::<i64>().unwrap()) && message.contains("what=77"),
+            "{head}"
+        );
+        assert_eq!(only("listed"), listed);
+        assert!(only("cgroup").starts_with("0::") || only("cgroup").contains(':'), "{}", run.printed);
+    }
 }
 
 #[test]
@@ -219,6 +257,54 @@ fn without_a_sampler_reports_have_no_stack_and_come_nevertheless() {
     assert_eq!(only(&issues, "LAG")["threadStack"], "");
     assert_eq!(only(&issues, "ANR")["stackKey"], "201|");
     assert!(sections(&run.recording(), SectionKind::StackSamples).is_empty());
+}
+
+/// Begin and end of the method that hung.
+fn hung_call(recording: &Recording<Vec<u8>>) -> (u64, u64) {
+    let all = events(recording, main_thread(recording));
+    let at = |wanted: Event| all.iter().find(|(_, event)| *event == wanted).unwrap().0;
+    (at(Event::Enter(200)), at(Event::Exit(200)))
+}
+
+#[test]
+fn item_10_without_a_printer_mains_outermost_calls_stand_for_its_messages() {
+    let run = stuck("lock", "no-printer", (2, 0, 1), &[&SOON[..], &["printer=0", "log=1"]].concat());
+    let recording = run.recording();
+    let issues = run.issues();
+    assert_eq!(issues.iter().map(detail).collect::<Vec<_>>(), ["LAG", "ANR", "NORMAL"]);
+    let all = events(&recording, main_thread(&recording));
+    assert!(!all.iter().any(|(_, event)| matches!(event, Event::MessageBegin(_))), "nobody told of one");
+    let lag = only(&issues, "LAG")["threadStack"].as_str().unwrap();
+    assert!(lag.starts_with("at dev.anrscope.StuckLife:priceOf("), "{lag}");
+    for kind in ["ANR", "NORMAL"] {
+        let issue = only(&issues, kind);
+        let lines = issue["stack"].as_str().unwrap().lines();
+        let ids: Vec<Vec<&str>> = lines.map(|line| line.split(',').take(3).collect()).collect();
+        assert_eq!(ids, [["0", "200", "1"], ["1", "201", "1"]], "{issue}");
+        assert_eq!(issue["stackKey"], "201|");
+    }
+    let (begun, ended) = hung_call(&recording);
+    assert_eq!(only(&issues, "NORMAL")["cost"].as_u64().unwrap(), (ended - begun) / 1_000_000);
+    let snapshots = sections(&recording, SectionKind::AnrSnapshot);
+    let (values, stack, _) = snapshot(&snapshots[0]);
+    assert_eq!((snapshots.len(), values["message"].as_str()), (1, "method 200"));
+    assert_eq!(values["message_since"].parse::<u64>().unwrap(), begun);
+    assert!(values["age_ns"].parse::<u64>().unwrap() >= 800_000_000, "{values:?}");
+    assert!(stack.starts_with("dev.anrscope.StuckLife.priceOf("), "{stack}");
+    let log: Vec<_> = run.lines("log").collect();
+    let messages = log.iter().position(|line| *line == "W/anrscope: |* [Messages]").expect("the history");
+    assert!(log[messages + 1].starts_with("W/anrscope: {method 200 -> "), "{log:#?}");
+    assert!(log[messages + 1].ends_with(" open}"), "{log:#?}");
+}
+
+#[test]
+fn item_17_without_a_printer_slow_calls_are_told_where_java_writes_them_itself_and_only_those() {
+    let limits = ["-Danrscope.clock=coarse", "slow_ms=200", "lag_ms=0", "anr_ms=0", "printer=0"];
+    let run = stuck("lock", "no-printer-coarse", (0, 400, 1), &limits);
+    assert_eq!(only(&run.issues(), "NORMAL")["stackKey"], "201|");
+    let off = ["slow_ms=60000", "lag_ms=0", "anr_ms=0", "sample_ms=0", "printer=0"];
+    let run = stuck("lock", "no-printer-off", (0, 400, 0), &off);
+    assert_eq!(recorded_issues(&run.recording()), [Value::Null; 0]);
 }
 
 #[test]

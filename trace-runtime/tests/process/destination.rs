@@ -197,3 +197,13 @@ pub(super) fn removed(folder: &Path) {
     assert_eq!(super::line(&mut out), "goes on");
     assert!(child.wait().unwrap().success());
 }
+
+/// The file, and the folders that had to be made for it, whatever the umask allows.
+pub(super) fn private(folder: &Path) {
+    let made = folder.join("no_backup/anrscope");
+    assert!(spawn("exit", &made).wait().unwrap().success());
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(made.parent().unwrap()), mode(&made)), (0o700, 0o700));
+    let file = std::fs::read_dir(&made).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(mode(&file), 0o600);
+}

@@ -6,11 +6,14 @@ use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::{TextId, ids};
 
+use super::json::Document;
 use super::layout::{self, Placed};
 use super::{BASE, MS, at};
 
 /// Reports of one file that are read.
 const MAX_ISSUES: usize = 16_384;
+/// Calls of one file that lines for several calls are taken apart into: each is two words of the recording that is made.
+const MAX_CALLS: u64 = 1 << 20;
 /// A call on the last path of an ANR with this share of its cost was open when the report was made: Matrix's share of a key.
 const OPEN_SHARE: f64 = 0.3;
 
@@ -31,11 +34,17 @@ struct Issue {
 }
 
 pub(super) fn recording(bytes: &[u8]) -> Result<Vec<u8>, Bad> {
-    let mut issues = Vec::new();
-    let stream = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
-    for value in stream {
-        let value =
-            value.map_err(|e| (format!("line {}, column {}", e.line(), e.column()), "this is no JSON"))?;
+    let (mut issues, mut room) = (Vec::new(), MAX_CALLS);
+    let stream = serde_json::Deserializer::from_slice(bytes).into_iter::<Document>();
+    for document in stream {
+        let Document(value) = document.map_err(|e| {
+            let what = if e.is_data() {
+                "too many values for one document: split the file"
+            } else {
+                "this is no JSON"
+            };
+            (format!("line {}, column {}", e.line(), e.column()), what)
+        })?;
         let values = match value {
             Value::Array(values) => values,
             value => vec![value],
@@ -47,7 +56,7 @@ pub(super) fn recording(bytes: &[u8]) -> Result<Vec<u8>, Bad> {
                     "more reports than are read at once: split the file",
                 ));
             }
-            issues.push(issue(value, issues.len() + 1)?);
+            issues.push(issue(value, issues.len() + 1, &mut room)?);
         }
     }
     if issues.is_empty() {
@@ -57,7 +66,7 @@ pub(super) fn recording(bytes: &[u8]) -> Result<Vec<u8>, Bad> {
     Ok(build(&issues))
 }
 
-fn issue(value: Value, number: usize) -> Result<Issue, Bad> {
+fn issue(value: Value, number: usize, room: &mut u64) -> Result<Issue, Bad> {
     let bad = |what| Err((format!("report {number}"), what));
     let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let tag = text("tag");
@@ -70,7 +79,7 @@ fn issue(value: Value, number: usize) -> Result<Issue, Bad> {
         let what = "this is no `depth,methodId,count,costMs` with a method's id (1 to 1044479, or 1048574)";
         (format!("report {number}, line {line} of its stack"), what)
     })?;
-    let calls = layout::place(&lines);
+    let calls = layout::place(&lines, room);
     let told = ["cost", "startup_duration"].iter().find_map(|key| value[*key].as_u64()).unwrap_or(0);
     let own = calls.iter().map(|call| call.end).max().unwrap_or(0);
     let time = value["time"].as_u64().or_else(|| value["time"].as_str()?.parse().ok()).unwrap_or(0);
@@ -170,7 +179,8 @@ fn write_calls(t: &mut ThreadBuilder, issue: &Issue, from: u64, open: &[usize]) 
     let mut message = None;
     let mut entered: Vec<usize> = Vec::new();
     let close = |t: &mut ThreadBuilder, i: usize| {
-        if !open.contains(&i) {
+        // They rise from caller to called.
+        if open.binary_search(&i).is_err() {
             t.exit(time(issue.calls[i].end), issue.calls[i].id);
         }
     };

@@ -51,8 +51,9 @@ pub(super) struct Placed {
     pub(super) caller: Option<usize>,
 }
 
-/// Gives each line its place; a caller stands before its calls.
-pub(super) fn place(lines: &[Line]) -> Vec<Placed> {
+/// Gives each line its place; a caller stands before its calls. `room` is how many calls may be made of lines that stand for
+/// several; where it is used up, a line becomes one.
+pub(super) fn place(lines: &[Line], room: &mut u64) -> Vec<Placed> {
     let mut callers: Vec<Option<usize>> = Vec::with_capacity(lines.len());
     let mut open: Vec<(i64, usize)> = Vec::new();
     for (i, line) in lines.iter().enumerate() {
@@ -80,7 +81,9 @@ pub(super) fn place(lines: &[Line]) -> Vec<Placed> {
         *cursor = end;
         next[i] = begin;
         let called = callers.get(i + 1).is_some_and(|next| *next == Some(i));
-        let calls = if !called && (1..=MAX_CALLS).contains(&line.count) { line.count } else { 1 };
+        let several = !called && (1..=MAX_CALLS.min(*room)).contains(&line.count);
+        let calls = if several { line.count } else { 1 };
+        *room = room.saturating_sub(calls);
         placed.push(Placed { id: line.id, calls, begin, end, caller: callers[i] });
     }
     placed
@@ -94,15 +97,26 @@ mod tests {
     #[test]
     fn the_order_is_that_of_the_lines_and_callers_hold_their_calls() {
         let lines = parse("0,1048574,1,1006\n1,243,1,1000\n2,7,3,30\n2,8,1,20\n1,9,1,50\n").unwrap();
-        let placed: Vec<_> = place(&lines).iter().map(|p| (p.id, p.begin, p.end, p.calls)).collect();
+        let placed: Vec<_> =
+            place(&lines, &mut 100).iter().map(|p| (p.id, p.begin, p.end, p.calls)).collect();
         // The calls of the message are longer than it: it is as long as they are.
         assert_eq!(
             placed,
             [(1048574, 0, 1050, 1), (243, 0, 1000, 1), (7, 0, 30, 3), (8, 30, 50, 1), (9, 1000, 1050, 1)]
         );
         // A trimmed caller leaves a gap in the depths.
-        let gap = place(&parse("0,1048574,1,10\n3,5,1,4\n1,6,1,2").unwrap());
+        let gap = place(&parse("0,1048574,1,10\n3,5,1,4\n1,6,1,2").unwrap(), &mut 100);
         assert_eq!(gap.iter().map(|p| p.caller).collect::<Vec<_>>(), [None, Some(0), Some(0)]);
+    }
+
+    #[test]
+    fn a_short_file_is_not_a_great_many_calls() {
+        let lines = parse(&"0,5,100,1\n".repeat(50)).unwrap();
+        let mut room = 1_000;
+        let calls: Vec<u64> = place(&lines, &mut room).iter().map(|p| p.calls).collect();
+        assert_eq!((calls[..10].iter().sum::<u64>(), calls[10..].iter().sum::<u64>()), (1_000, 40));
+        // It is the room of all reports of a file.
+        assert_eq!(place(&lines[..1], &mut room)[0].calls, 1);
     }
 
     #[test]
@@ -129,7 +143,7 @@ mod tests {
         ) {
             let lines: Vec<Line> =
                 lines.into_iter().map(|(depth, id, count, ms)| Line { depth, id, count, ms }).collect();
-            let placed = place(&lines);
+            let placed = place(&lines, &mut 100);
             for (i, p) in placed.iter().enumerate() {
                 prop_assert!(p.begin <= p.end);
                 if let Some(caller) = p.caller {

@@ -9,6 +9,7 @@
 //! notice in it says what it was made of.
 
 mod issue;
+mod json;
 mod layout;
 mod words;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::MethodMap;
-use crate::model::{Names, ThreadInfo};
+use crate::model::{Names, SystemInfo, ThreadInfo};
 
 const START: u64 = 1_000_000_000_000;
 
@@ -16,6 +16,7 @@ fn process() -> ProcessInfo {
         name: "p".to_owned(),
         started: START,
         description: None,
+        system: SystemInfo::default(),
         plain_tids: [1, 2, 3, 4, 5, 6, 7, 8],
         threads: vec![main],
     }
@@ -25,7 +26,7 @@ fn process() -> ProcessInfo {
 fn written(fill: impl FnOnce(&mut PerfettoWriter<&mut Vec<u8>>)) -> String {
     let run = |fill: &mut dyn FnMut(&mut PerfettoWriter<&mut Vec<u8>>)| {
         let mut out = Vec::new();
-        let mut writer = PerfettoWriter::new(&mut out, 0, true, 0);
+        let mut writer = PerfettoWriter::new(&mut out, 0, true, 0, 52);
         writer.head(START, &[]).unwrap();
         writer.process(&process()).unwrap();
         writer.track(Track::Thread(0)).unwrap();

@@ -79,6 +79,8 @@ pub struct Facts {
     pub(super) dump: Option<(u64, Dumped)>,
     pub(super) sampled: Sampled,
     pub(super) snapshot: Option<Snapshot>,
+    /// What the system said that it had waited for.
+    subject: Option<String>,
 }
 
 /// Whether `part` is at least half of `whole`, of numbers that a file may have made large.
@@ -218,9 +220,11 @@ impl Facts {
         let texts = sections.dumps.iter().filter(|(at, _)| *at >= self.since && *at <= until);
         let exits = sections.exits.iter().map(|(_, text)| (0, text)).filter(|_| self.anr);
         for (at, text) in texts.map(|(at, text)| (*at, text)).chain(exits) {
-            let dump = Dump::read(Path::new("dump"), text.as_bytes()).ok();
-            let dumped = dump.and_then(|dump| Dumped::of(&dump, (pid > 0).then_some(pid)));
-            if let Some(dumped) = dumped {
+            let Ok(dump) = Dump::read(Path::new("dump"), text.as_bytes()) else { continue };
+            if let Some(subject) = &dump.subject {
+                self.subject.get_or_insert_with(|| subject.text.clone());
+            }
+            if let Some(dumped) = Dumped::of(&dump, (pid > 0).then_some(pid)) {
                 self.dump = Some((at, dumped));
                 return;
             }
@@ -286,16 +290,35 @@ impl Facts {
         }
     }
 
+    /// The lock that the dump has main waiting for, and who holds it.
+    pub(super) fn dumped_wait(&self) -> Option<String> {
+        let (_, dump) = self.dump.as_ref()?;
+        let (class, holder) = dump.lock.as_ref()?;
+        let class = class.as_deref().unwrap_or("an object of unknown class");
+        let holder = holder.as_ref().map_or_else(String::new, |holder| format!(", held by {holder}"));
+        Some(format!("the lock of {class}{holder}"))
+    }
+
+    /// Whether main had nothing to do when the system asked.
+    pub(super) fn main_was_idle(&self) -> bool {
+        let idle = self.dump.as_ref().is_some_and(|(_, dump)| dump.doing == Some(Doing::Idle));
+        let little = self.before.busy < self.before.to.saturating_sub(self.before.from) / 5;
+        (self.hung || self.anr) && (idle || !self.hung && little)
+    }
+
+    /// What the system had waited for, in its words.
+    pub(super) fn asked_for(&self) -> Option<Evidence> {
+        let subject = self.subject.as_ref()?;
+        Some(Evidence::new(0, format!("the system's subject: {subject}")))
+    }
+
     /// Why nothing can be said.
     pub(super) fn what_is_missing(&self) -> Vec<Evidence> {
         let mut told = Vec::new();
         let mut say = |text: &str| told.push(Evidence::new(0, text.to_owned()));
-        let idle = self.dump.as_ref().is_some_and(|(_, dump)| dump.doing == Some(Doing::Idle));
         if !self.hung && !self.anr {
             say("nothing hung");
-        } else if idle
-            || (!self.hung && self.before.busy < self.before.to.saturating_sub(self.before.from) / 5)
-        {
+        } else if self.main_was_idle() {
             say(
                 "main had nothing to do when the system asked: it had gone on, or it was not main that was waited for",
             );

@@ -11,6 +11,7 @@ mod table;
 
 pub use facts::Facts;
 pub(super) use facts::WaitSum;
+pub(super) use place::own_method;
 pub use table::{RULES, Rule};
 
 use trace_format::verdict::Confidence;
@@ -80,6 +81,31 @@ impl CauseKind {
         }
     }
 
+    /// Whether main waited for somebody or something.
+    #[must_use]
+    pub fn is_wait(self) -> bool {
+        matches!(self, Self::LockWait | Self::BinderWait | Self::IoWait | Self::ThreadWait)
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BusyMethod => "busy method",
+            Self::MessageStorm => "message storm",
+            Self::LockWait => "lock wait",
+            Self::BinderWait => "binder wait",
+            Self::IoWait => "I/O wait",
+            Self::ThreadWait => "wait for another thread",
+            Self::GcOrMemory => "GC or memory",
+            Self::CpuStarvation => "CPU starvation",
+            Self::FrozenProcess => "frozen process",
+            Self::NativeStretch => "native stretch",
+            Self::SomebodyElses => "somebody else's ANR",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// What to look at next.
     #[must_use]
     pub fn next(self) -> &'static str {
@@ -103,6 +129,9 @@ impl CauseKind {
         }
     }
 }
+
+const OTHERS_WAITED_FOR: &str =
+    "what the system waited for (a service, a broadcast, a window), and what the other threads did meanwhile";
 
 /// A fact that speaks for a cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -134,6 +163,10 @@ pub struct Cause {
     pub root: Option<String>,
     /// What else the facts allow.
     pub also: Vec<CauseKind>,
+    /// What to look at next.
+    pub next: &'static str,
+    /// What main waited for, as the dump tells it: for where no wait was recorded.
+    pub waiting: Option<String>,
 }
 
 impl Cause {
@@ -150,9 +183,11 @@ impl Cause {
             kind: rule.cause,
             confidence: rule.confidence,
             rule: rule.when,
-            evidence,
+            evidence: evidence.into_iter().chain(facts.asked_for()).collect(),
             root: facts.root(rule.cause),
             also,
+            next: rule.cause.next(),
+            waiting: facts.dumped_wait().filter(|_| rule.cause == CauseKind::LockWait),
         }
     }
 
@@ -160,10 +195,13 @@ impl Cause {
         Self {
             kind: CauseKind::Unknown,
             confidence: Confidence::Low,
-            rule: "no row of the table holds",
-            evidence: facts.what_is_missing(),
+            rule: "nothing that was recorded says why",
+            evidence: facts.what_is_missing().into_iter().chain(facts.asked_for()).collect(),
             root: facts.root(CauseKind::Unknown),
             also: Vec::new(),
+            // An idle main is no riddle about main: a service, a broadcast or a window was waited for.
+            next: if facts.main_was_idle() { OTHERS_WAITED_FOR } else { CauseKind::Unknown.next() },
+            waiting: None,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a thread does, by the method that it is in.
 
+use crate::report::{Frame, FrameKind};
+
 /// What a place in a stack says of its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Doing {
@@ -78,6 +80,11 @@ const PLATFORM: &[&str] = &[
 /// Whether a class is the app's own.
 pub(super) fn is_own(class: &str) -> bool {
     !PLATFORM.iter().any(|package| class.starts_with(package))
+}
+
+/// The innermost method of the app's own.
+pub(in crate::report) fn own_method(stack: &[Frame]) -> Option<&Frame> {
+    stack.iter().rev().find(|f| f.kind == FrameKind::Method && is_own(parts(&f.name).0))
 }
 
 /// Class and method of `a.b.C.d`.

@@ -59,21 +59,26 @@ pub const RULES: &[Rule] = &[
     row(
         CauseKind::LockWait,
         High,
-        "for half of the hang main waited for monitors, and the holder is known",
+        "for half of the hang or more main waited for monitors, and the holder is known",
         lock_known,
     ),
     row(CauseKind::LockWait, Medium, "the same, and the holder is not known", lock_unknown),
     row(
         CauseKind::BinderWait,
         High,
-        "for half of the hang main was in a recorded call to another process",
+        "for half of the hang or more main was in a recorded call to another process",
         binder_recorded,
     ),
-    row(CauseKind::IoWait, High, "for half of the hang main was in a recorded blocking call", io_recorded),
+    row(
+        CauseKind::IoWait,
+        High,
+        "for half of the hang or more main was in a recorded blocking call",
+        io_recorded,
+    ),
     row(
         CauseKind::ThreadWait,
         High,
-        "for half of the hang main was parked, joined, slept or waited",
+        "for half of the hang or more main was parked, joined, slept or waited",
         thread_recorded,
     ),
     row(CauseKind::LockWait, High, "the dump has main blocked at a lock", lock_dumped),
@@ -112,7 +117,7 @@ pub const RULES: &[Rule] = &[
     row(
         CauseKind::MessageStorm,
         High,
-        "100 messages in 5 s took 80 % of them, half of it one kind, and none was long",
+        "100 messages or more in 5 s took 80 % of them or more, half of it one kind, and none was long",
         storm,
     ),
     row(

@@ -15,6 +15,7 @@ pub(super) const CASES: &[Row] = &[
     ("beside_catcher_storm", play_beside, judge_storm),
     ("withheld_is_reported_as_lost", play_withheld, judge_withheld),
     ("forwarded_before_the_observer_is_called", play_forward_first, judge_forward_first),
+    ("notes_wait_for_the_thread", play_quietly, judge_quietly),
     ("read_is_restarted", play_read, judge_read),
     ("catcher_replaced", play_replaced, judge_replaced),
     ("catcher_ends_with_a_signal_untaken", play_ends_untaken, judge_ends_untaken),
@@ -96,6 +97,38 @@ fn judge_withheld(played: &mut Played) {
     played.send_taken(5, |page| page.observer.count());
     let balance = played.balance(received, last_received);
     assert!(balance.lost && balance.received == 0, "{balance:?}");
+}
+
+fn play_quietly(page: &'static Page) {
+    block_as_art();
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let sensor = native_signal::install_quietly(Config::default()).unwrap();
+    assert_eq!(sensor.mode(), Mode::BesideCatcher { tid: page.catcher_tid.load(Ordering::SeqCst) as i32 });
+    page.reach(1);
+    page.wait_allowed(2);
+    thread::scope(|scope| {
+        scope.spawn(|| sensor.listen(scribe(page)).unwrap());
+    });
+    // It has its thread.
+    sensor.listen(Box::new(|_| panic!("a second observer"))).unwrap();
+    page.reach(2);
+    page.wait_allowed(3);
+}
+
+fn judge_quietly(played: &mut Played) {
+    for round in 1..=3 {
+        played.send_taken(1, received);
+        played.leader_opens();
+        assert_eq!(
+            (received(played.page), played.page.observer.count()),
+            (round, 0),
+            "handed on, told nobody"
+        );
+    }
+    played.allow(2);
+    played.await_step(2);
+    played.settles_at("the observer", 3, |page| page.observer.count());
+    played.send_sensed(2, received);
 }
 
 fn play_forward_first(page: &'static Page) {

@@ -54,9 +54,6 @@ public final class MethodBeat {
      */
     private static final ThreadLocal<long[]> WRITER = new ThreadLocal<long[]>();
 
-    /** Class names that have an id already; see {@link #className}. */
-    private static final Name[] NAMES = new Name[1024];
-
     private static final Thread MAIN = Thread.currentThread();
 
     /** The address of main's native writer; 0 if nothing is recorded. */
@@ -284,6 +281,10 @@ public final class MethodBeat {
     }
 
     private static Class<?> virtual() {
+        // Not looked for where there are none: a class that is not found is an exception with a stack, at the app's start.
+        if (major() < 19) {
+            return null;
+        }
         try {
             return Class.forName("java.lang.BaseVirtualThread", false, null);
         } catch (Throwable none) {
@@ -293,6 +294,9 @@ public final class MethodBeat {
 
     /** A class that has an id for its name. Does not keep the class. */
     private static final class Name extends WeakReference<Class<?>> {
+        /** Those that are known; see {@link #className}. */
+        static final Name[] KNOWN = new Name[1024];
+
         final int id;
 
         Name(Class<?> of, int id) {
@@ -303,14 +307,14 @@ public final class MethodBeat {
 
     /** The id of a class's name: without a lock or an allocation once it is known. */
     private static int className(Class<?> of) {
-        int at = System.identityHashCode(of) & NAMES.length - 1;
-        Name known = NAMES[at];
+        int at = System.identityHashCode(of) & Name.KNOWN.length - 1;
+        Name known = Name.KNOWN[at];
         if (known != null && known.get() == of) {
             return known.id;
         }
         int id = text(of.getName());
         // Final fields: another thread sees the whole of it or nothing.
-        NAMES[at] = new Name(of, id);
+        Name.KNOWN[at] = new Name(of, id);
         return id;
     }
 
@@ -327,12 +331,13 @@ public final class MethodBeat {
             if (!silent || address(2) != 8) {
                 return null;
             }
-            Unsafe.class.getMethod("putLong", long.class, long.class);
-                        Field field = Unsafe.class.getDeclaredField("theUnsafe");
+            Field field = Unsafe.class.getDeclaredField("theUnsafe");
             field.setAccessible(true);
             Unsafe unsafe = (Unsafe) field.get(null);
+            // Main has recorded nothing yet: its door is closed, and whoever stores there closes it.
+            unsafe.putLong(DOOR, unsafe.getLong(DOOR));
             // 0 is no method's id: never on.
-            return unsafe.getByte(address(1)) == 1 ? unsafe : null;
+            return unsafe.getByte(OFF) == 1 ? unsafe : null;
         } catch (Throwable without) {
             return null;
         }
@@ -341,9 +346,9 @@ public final class MethodBeat {
     /** 8 for 1.8, 17 for 17; 0 on Android, whose specification is 0.9. */
     private static int major() {
         String version = System.getProperty("java.specification.version", "0");
-        String[] parts = version.split("\\.");
-        int first = Integer.parseInt(parts[0]);
-        return first == 1 && parts.length > 1 ? Integer.parseInt(parts[1]) : first;
+        int point = version.indexOf('.');
+        int first = Integer.parseInt(point < 0 ? version : version.substring(0, point));
+        return first == 1 && point > 0 ? Integer.parseInt(version.substring(point + 1)) : first;
     }
 
     private static long load() {
@@ -397,7 +402,12 @@ public final class MethodBeat {
             return told;
         }
         try {
-            Class<?> map = Class.forName("dev.anrscope.MapId", true, ClassLoader.getSystemClassLoader());
+            // It is in the app, as this class is on Android; on a JVM this class is in front of the app.
+            ClassLoader app = MethodBeat.class.getClassLoader();
+            if (app == null) {
+                app = ClassLoader.getSystemClassLoader();
+            }
+            Class<?> map = Class.forName("dev.anrscope.MapId", true, app);
             return (String) map.getField("ID").get(null);
         } catch (Throwable unknown) {
             // Instrumented without a map class: readers then say that they cannot compare.

@@ -24,6 +24,7 @@ public final class AppGround {
         script.then(1, () -> System.out.println("changes " + AppWatched.CHANGES));
         script.run(20);
         System.out.println("focused " + AppWatched.focused);
-        System.out.println("messages " + (AppWatched.begun > 10 && AppWatched.ended >= AppWatched.begun - 1));
+        System.out.println("messages " + (AppWatched.begun > 10 && AppWatched.ended >= AppWatched.begun - 1)
+                + " twice " + AppWatched.twice);
     }
 }

@@ -48,8 +48,8 @@ public final class AppOptions {
                 own++;
             }
         }
-        // set, provider, coarseClock, build.
-        System.out.println("setters " + (own - 4));
+        // set, provider, build.
+        System.out.println("setters " + (own - 3));
         HostApp.META.putString("anrscope.anr_ms", "7000");
         HostApp.META.putString("anrscope.lag_ms", "2100");
         HostApp.META.putString("other.lag_ms", "1");

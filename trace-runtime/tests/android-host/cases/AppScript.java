@@ -60,6 +60,9 @@ final class AppScript {
         }
     }
 
+    /** The app's own, which its manifest has for another process. */
+    private static final class PushStart extends StartProvider {}
+
     /** The app of a case, which is there from the start. */
     static final class App extends Application {
         private final Runnable create;
@@ -101,7 +104,8 @@ final class AppScript {
             Clock.virtual(System.nanoTime() / 1_000_000L + 1);
         }
         app = new App(create);
-        thread = ActivityThread.hostMain(app, new StartProvider());
+        boolean push = System.getProperty("anrscope.name", "").endsWith(":push");
+        thread = ActivityThread.hostMain(app, push ? new PushStart() : new StartProvider());
         main = new Handler();
     }
 

@@ -3,7 +3,7 @@ package dev.anrscope;
 import android.app.ActivityThread;
 import android.os.SystemClock;
 
-/** Starts of every kind, in virtual time. */
+/** Starts of every kind, in virtual time; words: the kind, options as KEY=VALUE. */
 public final class AppStarts {
     private AppStarts() {}
 
@@ -14,7 +14,11 @@ public final class AppStarts {
         }
         AppScript script = new AppScript(true, () -> SystemClock.sleep(300));
         // What the JVM takes in front of virtual time is no part of what is asked here.
-        Anrscope.install(script.app, new Config.Builder().goodColdMs(8_000).build());
+        Config.Builder config = new Config.Builder().goodColdMs(8_000);
+        for (int at = 1; at < words.length; at++) {
+            config.set(words[at].split("=")[0], words[at].split("=")[1]);
+        }
+        Anrscope.install(script.app, config.build());
         AppScript.Home home = new AppScript.Home(kind.equals("slow") ? 12_000 : kind.equals("away") ? 30_000 : 0);
         AppScript.Splash splash = new AppScript.Splash();
         Runnable nothing = () -> {};

@@ -7,6 +7,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class AppWatched extends Observer {
     static volatile int created;
     static volatile int begun;
+    /** A message's begin came twice, or its end did. */
+    static volatile boolean twice;
+    private static String last;
     static volatile String focused = "";
     static volatile int ended;
     static final AtomicInteger CHANGES = new AtomicInteger();
@@ -33,12 +36,20 @@ final class AppWatched extends Observer {
 
     @Override
     public void onMessageBegin(String line) {
+        seen(line);
         begun++;
     }
 
     @Override
     public void onMessageEnd(String line) {
+        seen(line);
         ended++;
         throw new IllegalStateException("an observer's own fault");
+    }
+
+    private static void seen(String line) {
+        // The Looper makes a text for each bound.
+        twice |= line == last;
+        last = line;
     }
 }

@@ -84,6 +84,9 @@ public final class PrinterCases {
             case "replaced":
                 replaced();
                 break;
+            case "observed":
+                observed();
+                break;
             case "wrapped":
                 wrapped();
                 break;
@@ -143,6 +146,28 @@ public final class PrinterCases {
         }
         say("who takes it each time wins in the end", depth < 80);
         message(25);
+    }
+
+    /** The app's observer is told of each bound once. */
+    private static void observed() {
+        LooperMonitor.start();
+        final int[] told = new int[2];
+        Observers.add(
+                new Observer() {
+                    @Override
+                    public void onMessageBegin(String line) {
+                        told[0]++;
+                    }
+
+                    @Override
+                    public void onMessageEnd(String line) {
+                        told[1]++;
+                    }
+                });
+        message(51);
+        message(52);
+        say("begins", told[0] == 2);
+        say("ends", told[1] == 2);
     }
 
     private static void wrapped() throws Exception {

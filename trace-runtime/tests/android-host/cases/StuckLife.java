@@ -117,6 +117,7 @@ public final class StuckLife {
                         throw new IllegalStateException("a listener that throws");
                     }
                 });
+        Anrscope.setAnrListener(new Told());
         Debug.hostDebugger = how.equals("debugger");
         LooperMonitor.start();
         if (!how.equals("without")) {
@@ -141,6 +142,28 @@ public final class StuckLife {
             System.out.println("log " + line);
         }
         MethodBeat.o(1);
+    }
+
+    /** Prints what it is told, and throws. */
+    private static final class Told extends AnrListener {
+        @Override
+        public void onAnrDetected(Anr anr) {
+            System.out.println("anr " + anr.detector() + " " + anr.state() + " " + anr.isForeground() + " " + anr.scene());
+            System.out.println("age " + anr.ageMs());
+            System.out.println("message " + anr.message());
+            System.out.println("thread " + Thread.currentThread().getName());
+            System.out.println("memory " + anr.values().containsKey("vm_kib"));
+            super.onAnrDetected(anr);
+            throw new IllegalStateException("a listener's own fault");
+        }
+
+        @Override
+        public void onAnrDetected(String stack, String message, long when, boolean listed, String cgroup) {
+            System.out.println("stack " + stack.split("\n")[0] + " of " + stack.split("\n").length);
+            System.out.println("head " + when + " " + message);
+            System.out.println("listed " + listed);
+            System.out.println("cgroup " + cgroup);
+        }
     }
 
     /** Once main hangs; from another process, as the system does. */

@@ -9,6 +9,7 @@ import java.util.Map;
 /** What the system knows of the one app there is. */
 public final class HostApp {
     public static String packageName = "com.example.app";
+    public static volatile boolean debuggable = true;
     public static int versionCode = Integer.getInteger("android.host.version", 1).intValue();
     /** The manifest's meta-data. */
     public static final Bundle META = new Bundle();
@@ -19,6 +20,7 @@ public final class HostApp {
     public static ApplicationInfo info(boolean metaData) {
         ApplicationInfo info = new ApplicationInfo();
         info.packageName = packageName;
+        info.flags = debuggable ? ApplicationInfo.FLAG_DEBUGGABLE : 0;
         info.processName = System.getProperty("anrscope.name", packageName);
         info.dataDir = data();
         info.metaData = metaData ? META : null;

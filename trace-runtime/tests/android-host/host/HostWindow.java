@@ -2,16 +2,17 @@ package host;
 
 import android.content.Context;
 import android.view.View;
+import android.view.ViewGroup;
 import android.view.ViewRootImpl;
 import android.view.Window;
 
-/** A window whose decor is one view. */
+/** A window whose decor is one view, or a group to which a case adds others. */
 public final class HostWindow extends Window {
     private final View decor;
     private final ViewRootImpl root;
 
     public HostWindow(Context context) {
-        this(new View(context));
+        this(new ViewGroup(context) {});
     }
 
     public HostWindow(View decor) {

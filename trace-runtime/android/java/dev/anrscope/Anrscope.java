@@ -3,6 +3,8 @@ package dev.anrscope;
 import android.content.Context;
 import android.os.Handler;
 import android.os.Looper;
+import java.io.File;
+import java.io.IOException;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -104,6 +106,40 @@ public final class Anrscope {
         listener = issues;
     }
 
+    /** Who is told of ANRs, beside the reports; null for nobody. */
+    public static void setAnrListener(AnrListener listener) {
+        AnrTold.listener = listener;
+    }
+
+    /**
+     * Who brings finished recordings to the app's own backend; null for nobody. It is asked on a thread of ours: at the start for
+     * what earlier processes left, and after an ANR. What became of each survives the process, so that each is handed over until it
+     * has arrived, and then not again.
+     */
+    public static void setUploader(Uploader uploader) {
+        if (isRecording()) {
+            Uploads.set(uploader);
+        }
+    }
+
+    /**
+     * Writes a recording as a trace that ui.perfetto.dev opens, for a tester who shares it from the device itself. Needs the optional
+     * {@code anrscope-export.aar}. It reads and writes files, so not on main; a recording of a living process is taken as it is now.
+     *
+     * @param recording one of this app's, {@code *.anrscope}; where a {@code methodMapping.txt} lies beside it methods have their names,
+     *     otherwise their numbers
+     * @param out the trace, {@code *.pftrace}; it is there whole or not at all
+     * @throws IOException if it cannot be read or written, on main, or without that library; the text says which
+     */
+    public static void exportTrace(File recording, File out) throws IOException {
+        TraceFile.write(recording, out);
+    }
+
+    /** The recordings that there are, this process's too. Not on main: it looks into a folder. */
+    public static File[] recordings(Context context) {
+        return context == null ? new File[0] : RecordingFiles.all(RecordingFiles.folder(context));
+    }
+
     /** From now on this one sees what the monitors see. */
     public static void addObserver(Observer observer) {
         Observers.add(observer);
@@ -179,12 +215,16 @@ public final class Anrscope {
 
     /** A finished report, or something else that the library tells; on {@code anrscope-reports}. */
     static void told(String what) {
+        if (AnrTold.take(what)) {
+            return;
+        }
         if (what.startsWith("!")) {
             Observers.foreground(what.equals("!foreground"));
             return;
         }
-        if (!Observers.none() && (what.contains("\"detail\":\"ANR\"") || what.contains("\"detail\":\"SIGNAL_ANR"))) {
+        if (what.contains("\"detail\":\"ANR\"") || what.contains("\"detail\":\"SIGNAL_ANR")) {
             Observers.anr(what);
+            Uploads.look();
         }
         IssueListener to = listener;
         if (to != null) {

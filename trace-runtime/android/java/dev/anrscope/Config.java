@@ -13,12 +13,10 @@ import java.util.Map;
 public final class Config {
     private final Map<String, String> values;
     private final DynamicConfig provider;
-    private final boolean coarse;
 
     private Config(Builder builder) {
         values = Collections.unmodifiableMap(new LinkedHashMap<String, String>(builder.values));
         provider = builder.provider;
-        coarse = builder.coarse;
     }
 
     /** What was said, by key. */
@@ -30,15 +28,10 @@ public final class Config {
         return provider;
     }
 
-    boolean isCoarse() {
-        return coarse;
-    }
-
     /** Says what is to be otherwise than by default. */
     public static final class Builder {
         private final Map<String, String> values = new LinkedHashMap<String, String>();
         private DynamicConfig provider;
-        private boolean coarse;
 
         /** Sets an option by its key. One that does not exist, or a value that is no number, is told in the recording. */
         public Builder set(String key, String value) {
@@ -51,12 +44,6 @@ public final class Config {
         /** Who is asked for values at run time, on a thread of ours: at the start, and at {@link Anrscope#refresh}. */
         public Builder provider(DynamicConfig provider) {
             this.provider = provider;
-            return this;
-        }
-
-        /** Methods get their time once a millisecond: cheaper, and messages, frames and waits stay exact. */
-        public Builder coarseClock(boolean coarse) {
-            this.coarse = coarse;
             return this;
         }
 
@@ -131,6 +118,14 @@ public final class Config {
             return flag("density", on);
         }
 
+        /**
+         * The Looper's Printer tells of main's messages; off, or where the system calls none: the outermost calls of main's record do, and
+         * frames have no stages. By default on.
+         */
+        public Builder printer(boolean on) {
+            return flag("printer", on);
+        }
+
         /** The window that shows frames a second. By default off. */
         public Builder overlay(boolean on) {
             return flag("overlay", on);
@@ -201,9 +196,32 @@ public final class Config {
             return number("fps_threshold", value);
         }
 
+        /** API 36: the platform is asked for a profile of each ANR, and the recording says where it is. By default on. */
+        public Builder anrProfile(boolean on) {
+            return flag("anr_profile", on);
+        }
+
         /** Frames are reported as Matrix 0.4 did, too: every 2 min, in slices of 6 s. By default off. */
         public Builder olderFps(boolean on) {
             return flag("older_fps", on);
+        }
+
+        /**
+         * Pages that open slowly (ENTER, with the depth and number of their views) and messages that filled main's ring (FULL), as Matrix
+         * 0.4 reported them. By default off.
+         */
+        public Builder olderMethods(boolean on) {
+            return flag("older_methods", on);
+        }
+
+        /** A process's first page is reported as Matrix 0.4 did, too: with betweenCost and splashCost. By default off. */
+        public Builder olderStartup(boolean on) {
+            return flag("older_startup", on);
+        }
+
+        /** A page opens slowly from here on, ms, up to page_ms; with older_methods. By default 3000. */
+        public Builder enterMs(long value) {
+            return number("enter_ms", value);
         }
 
         /** Observers are told of a frame that dropped this many at 60 Hz (at 120 Hz twice as many); 0 none. By default 3. */
@@ -276,6 +294,34 @@ public final class Config {
             return number("background_ms", value);
         }
 
+        /**
+         * Off: nothing is recorded and nothing watched, now and at the next starts, until somebody says on: the switch for a server, by {@link
+         * #provider}. By default on.
+         */
+        public Builder recording(boolean on) {
+            return flag("recording", on);
+        }
+
+        /** Main alone is recorded; other threads that were recorded before go on. By default off. */
+        public Builder mainOnly(boolean on) {
+            return flag("main_only", on);
+        }
+
+        /** Methods get their time once a millisecond: cheaper, and messages, frames and waits stay exact. By default off. */
+        public Builder coarseClock(boolean on) {
+            return flag("coarse_clock", on);
+        }
+
+        /** Words of 8 bytes in main's ring, from the app's next start on; 0: a million. By default 0. */
+        public Builder mainWords(long value) {
+            return number("main_words", value);
+        }
+
+        /** The same of all other threads together; 0: half a million. By default 0. */
+        public Builder poolWords(long value) {
+            return number("pool_words", value);
+        }
+
         /** Recordings kept at most. By default 20. */
         public Builder keepRecordings(long value) {
             return number("keep_recordings", value);
@@ -294,6 +340,14 @@ public final class Config {
         /** Installations of 1,000 in which it starts at all. By default 1,000. */
         public Builder installsPerMille(long value) {
             return number("installs_per_mille", value);
+        }
+
+        /**
+         * Texts that the app makes up while it runs (marks, counters, scenes, what callbacks say of themselves) are recorded as a
+         * number. By default off.
+         */
+        public Builder redact(boolean on) {
+            return flag("redact", on);
         }
 
         /** Classes of the splash pages. */

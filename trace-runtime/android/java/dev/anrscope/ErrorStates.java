@@ -19,8 +19,7 @@ final class ErrorStates implements Runnable {
         if (thread == null && manager != null) {
             begin();
             thread = new Thread(new ErrorStates(manager), "anrscope-errors");
-            thread.setDaemon(true);
-            thread.start();
+            Threads.start(thread);
         }
     }
 

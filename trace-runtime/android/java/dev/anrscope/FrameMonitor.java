@@ -76,8 +76,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     private FrameMonitor(Context context) {
         this.context = context;
-        thread.setDaemon(true);
-        thread.start();
+        Threads.start(thread);
         queues = Build.VERSION.SDK_INT < 24 ? FrameQueues.of(choreographer) : null;
         callbacks = queues == null ? new FrameCallbacks(choreographer) : null;
     }
@@ -121,7 +120,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     /** Shows the window with frames a second, or takes it away; on main, while this runs. */
     static void overlay(Context context, boolean on) {
         if (on && only != null) {
-            Overlay.show(context, only.thread.getLooper());
+            Overlay.show(context, only.looper());
         } else {
             Overlay.hide();
         }
@@ -182,9 +181,19 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     /** On main. Not made at the start: that would wait for the thread, which is there by the time at which anything is drawn. */
     private Handler handler() {
         if (handler == null) {
-            handler = new Handler(thread.getLooper(), this);
+            handler = new Handler(looper(), this);
         }
         return handler;
+    }
+
+    private Looper looper() {
+        if (!thread.isAlive()) {
+            // It waits still.
+            Threads.startAll();
+        }
+        Looper looper = thread.getLooper();
+        // There may have been no memory for it.
+        return looper == null ? Looper.getMainLooper() : looper;
     }
 
     private void follow(Window window) {

@@ -13,7 +13,7 @@ import java.io.File;
  * The order in which things are started.
  *
  * <pre>
- * main:             one look whether the app was disarmed; options; the monitors
+ * main:             a look whether the app was disarmed, and one whether it was switched off; options; the monitors
  * anrscope-install: folder, the manifest's options, whether it may start at all, the recording's place, the provider's
  *                   options, old recordings, what became of earlier processes
  * </pre>
@@ -27,11 +27,17 @@ final class Install implements Runnable {
 
     private final Context context;
     private boolean armed;
+    /** Nothing is recorded, because somebody said so. */
+    private volatile boolean off;
     private volatile boolean refused;
     private Thread running;
     /** The provider is to be asked. */
     private boolean again;
-    private boolean placed;
+    private volatile boolean placed;
+    /** The manifest has had its say. */
+    private boolean said;
+    /** Of the recordings. */
+    private volatile String folder;
 
     private Install(Context context) {
         this.context = context;
@@ -44,33 +50,84 @@ final class Install implements Runnable {
         }
         Anrscope.takeAll(config.values(), true);
         Anrscope.provider(config.provider());
-        if (config.isCoarse()) {
-            MethodBeat.resume(true);
-        }
         if (only != null) {
-            Monitors.apply();
+            inLine();
             only.begin();
             return;
         }
         only = new Install(context);
-        if (!Natives.isDisarmed(Folders.marks(context))) {
-            only.arm();
+        Threads.later();
+        try {
+            String marks = Folders.marks(context);
+            if (Natives.isOff(marks)) {
+                Anrscope.take("recording", "0", false);
+            }
+            if (Natives.number("recording") == 0) {
+                only.off = true;
+                MethodBeat.pause();
+            } else if (!Natives.isDisarmed(marks)) {
+                only.arm();
+            }
+        } finally {
+            only.begin();
         }
-        only.begin();
     }
 
     /** Any thread: what runs is brought into line with the options. */
     static void apply() {
         if (Looper.myLooper() == Looper.getMainLooper() && !IdleMonitor.isRunning()) {
-            Monitors.apply();
+            inLine();
         } else {
-            post(
-                    new Runnable() {
-                        @Override
-                        public void run() {
-                            Monitors.apply();
-                        }
-                    });
+            post(new On());
+        }
+    }
+
+    /** On main. */
+    private static void inLine() {
+        Install install = only;
+        if (install == null || install.refused) {
+            return;
+        }
+        if (Natives.number("recording") == 0) {
+            install.switchOff();
+            install.begin();
+            return;
+        }
+        if (install.off) {
+            install.off = false;
+            MethodBeat.resume(Natives.number("coarse_clock") != 0);
+            install.begin();
+        }
+        if (install.armed) {
+            Monitors.apply();
+        } else if (install.placed) {
+            install.arm();
+        }
+    }
+
+    /** On main: what is watched is let go, and nothing is written any more. */
+    private void switchOff() {
+        if (!off) {
+            off = true;
+            if (armed) {
+                armed = false;
+                Monitors.stop();
+            }
+            MethodBeat.pause();
+        }
+    }
+
+    private static final class On implements Runnable {
+        @Override
+        public void run() {
+            inLine();
+        }
+    }
+
+    private final class Off implements Runnable {
+        @Override
+        public void run() {
+            switchOff();
         }
     }
 
@@ -111,14 +168,43 @@ final class Install implements Runnable {
 
     @Override
     public void run() {
+        Threads.startAll();
         while (isWanted()) {
             try {
-                if (placed || place()) {
+                if (!said) {
+                    said = true;
+                    manifest();
+                }
+                // Who was switched off makes no file before the provider was asked; all others do not wait for it.
+                boolean asked = off;
+                if (asked) {
                     ask();
+                }
+                if (Natives.number("recording") != 0 && (placed || place()) && !asked) {
+                    ask();
+                }
+                if (!refused) {
+                    keep();
                 }
             } catch (Throwable fault) {
                 // Without a place it goes on in memory.
             }
+        }
+    }
+
+    /** What was said is kept for the next start, and done. */
+    private void keep() {
+        Natives.keep(Folders.marks(context));
+        if (Natives.number("recording") == 0) {
+            post(new Off());
+        } else if (placed) {
+            // By what the manifest, the code and the provider have said: the code may speak after the provider of the manifest
+            // has started this.
+            Natives.retain(folder);
+            // What became of them is in the recordings now.
+            Uploads.begin(new File(folder));
+            profiles();
+            apply();
         }
     }
 
@@ -134,8 +220,7 @@ final class Install implements Runnable {
 
     /** Everything that is done once. */
     private boolean place() {
-        String folder = new File(Folders.of(context), "anrscope").getPath();
-        manifest();
+        folder = new File(Folders.of(context), "anrscope").getPath();
         PackageInfo info = null;
         try {
             info = context.getPackageManager().getPackageInfo(context.getPackageName(), 0);
@@ -157,17 +242,7 @@ final class Install implements Runnable {
         }
         placed = true;
         MethodBeat.destination(folder);
-        post(
-                new Runnable() {
-                    @Override
-                    public void run() {
-                        if (armed) {
-                            Monitors.apply();
-                        } else {
-                            arm();
-                        }
-                    }
-                });
+        apply();
         if (Build.VERSION.SDK_INT >= 30) {
             try {
                 ExitInfo.tell(context, folder);
@@ -175,8 +250,18 @@ final class Install implements Runnable {
                 // The recordings say what they say.
             }
         }
-        Natives.retain(folder);
         return true;
+    }
+
+    /** On a thread of ours. */
+    private void profiles() {
+        if (Build.VERSION.SDK_INT >= 36) {
+            try {
+                AnrProfiles.apply(context, folder);
+            } catch (Throwable denied) {
+                // No profiles, then.
+            }
+        }
     }
 
     /** {@code <meta-data android:name="anrscope.KEY" android:value="..."/>} of the application. */
@@ -220,6 +305,5 @@ final class Install implements Runnable {
                 // This option stays as it is.
             }
         }
-        apply();
     }
 }

@@ -24,6 +24,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     private static final long LONGEST_MS = 60000;
     private static final int TIMES = 16;
 
+    /** Looks without a line after which there is no Printer. */
+    private static final int SILENCES = 3;
+
     private static LooperMonitor only;
 
     private final Looper looper;
@@ -35,20 +38,64 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     private long every = EVERY_MS;
     private int taken;
     private boolean twinTold;
+    /** No Printer tells of the messages: main's outermost calls stand for them. */
+    private boolean without;
+    /** When it was looked last whether lines come, how many messages there had been, and how often none had come. */
+    private long heardAt;
+    private long heard;
+    private int silences;
 
     private LooperMonitor(Looper looper) {
         this.looper = looper;
         logging = field();
     }
 
-    /** Starts; on main, which has a Looper. */
+    /** Starts, or is brought into line with the option {@code printer}; on main, which has a Looper. */
     static void start() {
+        boolean wanted = printerWanted();
         if (only == null) {
             only = new LooperMonitor(Looper.myLooper());
             watch();
-            only.take();
             Looper.myQueue().addIdleHandler(only);
+        } else if (wanted == (only.printer != null)) {
+            return;
         }
+        if (wanted) {
+            only.without(false);
+            only.take();
+        } else {
+            only.release();
+            only.without(true);
+        }
+    }
+
+    private static boolean printerWanted() {
+        return Natives.number("printer") != 0;
+    }
+
+    private void without(boolean now) {
+        if (without != now) {
+            without = now;
+            outermost(now);
+        }
+    }
+
+    /**
+     * The queue is idle again, so messages ran since it was idle last. A system that lets a Printer be set and calls none, or somebody who
+     * keeps the lines to himself: three times without one, a second apart.
+     */
+    private void listen(long now) {
+        if (printer == null || now - heardAt < EVERY_MS) {
+            return;
+        }
+        heardAt = now;
+        long told = told();
+        silences = told == heard ? silences + 1 : 0;
+        heard = told;
+        if (silences == SILENCES && !without) {
+            notice("the Looper calls no Printer: main's outermost calls stand for its messages");
+        }
+        without(silences >= SILENCES);
     }
 
     /** Ends; on main. The Printer that was there before is there again, unless somebody stands in front of ours. */
@@ -57,6 +104,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             unwatch();
             Looper.myQueue().removeIdleHandler(only);
             only.release();
+            only.without(false);
             only = null;
         }
     }
@@ -79,12 +127,14 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
 
     @Override
     public boolean queueIdle() {
-        lookAt(SystemClock.uptimeMillis());
+        long now = SystemClock.uptimeMillis();
+        lookAt(now);
+        listen(now);
         return true;
     }
 
     private void lookAt(long now) {
-        if (now - looked >= every && taken < TIMES) {
+        if (printer != null && now - looked >= every && taken < TIMES) {
             looked = now;
             take();
         }
@@ -199,7 +249,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             int close = x.indexOf(')', from);
             int brace = close < 0 ? -1 : x.indexOf('}', close);
             if (brace > 0) {
-                target = Names.of(x, from, close);
+                target = Names.of(x, from, close, false);
                 handler = hex(x, close + 3, brace);
                 int end = length;
                 if (first == '>') {
@@ -214,10 +264,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             known = line(known, first, target, callback, what, handler);
             if (known == 2) {
                 over = true;
-            } else if (first == '>') {
-                Observers.messageBegin(x);
-            } else {
-                Observers.messageEnd(x);
+                return;
             }
             if (known == 3) {
                 FrameMonitor.message();
@@ -238,7 +285,8 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             }
             int at = x.indexOf('@', from);
             int space = x.indexOf(' ', from);
-            if (at < 0 || at >= end || (space >= 0 && space < at)) {
+            boolean said = at < 0 || at >= end || (space >= 0 && space < at);
+            if (said) {
                 at = from;
                 while (at < end && (Character.isJavaIdentifierPart(x.charAt(at)) || x.charAt(at) == '.')) {
                     at++;
@@ -247,7 +295,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                     return 0;
                 }
             }
-            return at > from ? Names.of(x, from, at) : 0;
+            return at > from ? Names.of(x, from, at, said) : 0;
         }
 
         private static int hex(String x, int from, int end) {
@@ -278,8 +326,8 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
 
         private Names() {}
 
-        /** The id of a part of {@code x}. */
-        static int of(String x, int from, int end) {
+        /** The id of a part of {@code x}: a class, or what a callback has said of itself. */
+        static int of(String x, int from, int end, boolean said) {
             int length = end - from;
             if (length <= 0) {
                 return 0;
@@ -296,7 +344,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                 return IDS[place];
             }
             name = x.substring(from, end);
-            int id = text(name);
+            int id = text(name, said);
             NAMES[place] = name;
             IDS[place] = id;
             return id;
@@ -313,13 +361,18 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     /** Since it was cleared: 0 the messages, 1 the ms they took, 2 the ms that passed; −1 clears. */
     static native long density(int what);
 
+    private static native void outermost(boolean on);
+
+    /** How many messages were told of. */
+    private static native long told();
+
     private static native void watch();
 
     private static native void unwatch();
 
     private static native int line(int known, int first, int target, int callback, int what, int handler);
 
-    private static native int text(String text);
+    private static native int text(String text, boolean said);
 
     private static native void notice(String text);
 }

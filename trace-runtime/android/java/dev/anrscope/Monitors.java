@@ -29,7 +29,8 @@ final class Monitors {
         } else {
             StackSampler.stop();
         }
-        if (stuck || on("slow") || on("fps") || on("overlay") || on("touch") || on("tuning") || on("history") || on("density")) {
+        if (stuck || on("slow") || on("fps") || on("overlay") || on("touch") || on("tuning") || on("history") || on("density")
+                || on("older_methods")) {
             LooperMonitor.start();
         } else {
             LooperMonitor.stop();
@@ -55,7 +56,7 @@ final class Monitors {
         } else {
             IdleMonitor.stop();
         }
-        TouchMonitor.enable(on("touch"), on("startup"));
+        TouchMonitor.enable(on("touch"), on("startup") || on("older_methods"));
     }
 
     /** Stops everything, and takes out what was put into the system. */

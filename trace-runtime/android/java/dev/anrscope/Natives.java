@@ -35,8 +35,30 @@ final class Natives {
      */
     static native boolean admit(String folder, String markFolder, long version);
 
+    /** Whether an earlier start was told to record nothing (option {@code recording}): one look at a name. */
+    static native boolean isOff(String markFolder);
+
+    /** Keeps what the next start is to find: whether anything is recorded, and the rings' sizes. With files. */
+    static native void keep(String markFolder);
+
     /** Nothing is recorded from here on, for good. */
     static native void disarm();
+
+    /** Whether recording is paused. */
+    static native boolean isPaused();
+
+    /**
+     * Waits until everything that was recorded is in the file, this long at most.
+     *
+     * @return the file; null if there is none
+     */
+    static native String flush(long ms);
+
+    /**
+     * The recordings of processes that are gone, a line each: file's name, pid, when it began (ms since 1970), 1 with an ANR,
+     * what became of the process, and its name; tabs between.
+     */
+    static native String finished(String folder);
 
     /** Removes old recordings. */
     static native void retain(String folder);
@@ -47,4 +69,7 @@ final class Natives {
     /** What the system says of a process that is gone; see {@link ExitInfo}. */
     static native boolean exited(
             String folder, int pid, String process, long timeMs, int reason, String lines, byte[] trace);
+
+    /** The platform left a profile of an ANR; see {@link AnrProfiles}. */
+    static native boolean profiled(String folder, String path);
 }

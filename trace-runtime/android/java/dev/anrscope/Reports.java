@@ -21,8 +21,7 @@ final class Reports implements Runnable {
         }
         wanted();
         thread = new Thread(new Reports(listener), "anrscope-reports");
-        thread.setDaemon(true);
-        thread.start();
+        Threads.start(thread);
     }
 
     /** Ends the thread, once it has given away what is there. */

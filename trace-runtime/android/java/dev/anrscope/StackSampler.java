@@ -22,8 +22,7 @@ final class StackSampler implements Runnable {
         if (thread == null) {
             begin();
             thread = new Thread(new StackSampler(), "anrscope-sampler");
-            thread.setDaemon(true);
-            thread.start();
+            Threads.start(thread);
         }
     }
 

@@ -8,9 +8,10 @@ import android.net.Uri;
 /**
  * Starts anrscope without a line of code: the system makes the providers of an app before its {@code Application.onCreate}. It
  * holds no data. An app that calls {@link Anrscope#install} by itself may remove it from its manifest
- * ({@code tools:node="remove"}).
+ * ({@code tools:node="remove"}). It runs in the app's main process; for another one an app declares a class of its own that extends this,
+ * with {@code android:process}.
  */
-public final class StartProvider extends ContentProvider {
+public class StartProvider extends ContentProvider {
     @Override
     public boolean onCreate() {
         Anrscope.install(getContext());

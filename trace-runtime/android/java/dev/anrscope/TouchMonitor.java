@@ -75,6 +75,9 @@ final class TouchMonitor {
         if (on && focused(System.identityHashCode(activity), name, gained, now) && gained) {
             Observers.activityFocused(name);
         }
+        if (on && gained) {
+            EntryViews.focused(activity);
+        }
     }
 
     private static native void dispatched(long eventMs, long nowMs);

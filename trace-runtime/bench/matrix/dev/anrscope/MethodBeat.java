@@ -2,15 +2,19 @@ package dev.anrscope;
 
 /**
  * Matrix's way re-made, in the place of ours: what an instrumented program costs with it. Main only, an array on the
- * heap, a time that is refreshed every 5 ms.
+ * heap, a time that is refreshed every 5 ms. The same as in {@code RecordBench}, which says what belongs to it.
  */
 public final class MethodBeat {
     private static final int SIZE = 1_000_000;
-    private static final long[] RING = new long[SIZE];
-    private static final Thread MAIN = Thread.currentThread();
+    private static final int DISPATCH = 0xFFFFE;
+    private static final int DEFAULT = Integer.MAX_VALUE;
+    private static final long MAIN_ID = Thread.currentThread().getId();
+    private static final Object LOCK = new Object();
     private static volatile int status = 2;
     private static volatile long coarseMillis;
-    private static Object marks;
+    private static Listener listener;
+    private static long[] ring = new long[SIZE];
+    private static Mark marks = new Mark(-1);
     private static boolean inside;
     private static int index;
     private static int lastIndex;
@@ -34,16 +38,39 @@ public final class MethodBeat {
 
     private MethodBeat() {}
 
+    private interface Listener {
+        void enter(int id, long thread);
+    }
+
+    private static final class Mark {
+        final int index;
+        boolean valid = true;
+        Mark next;
+
+        Mark(int index) {
+            this.index = index;
+        }
+    }
+
     public static void i(int id) {
         if (status <= -1 || id >= 0xFFFFF) {
             return;
         }
-        if (Thread.currentThread() == MAIN) {
+        if (status == DEFAULT) {
+            synchronized (LOCK) {
+                status = 1;
+            }
+        }
+        long thread = Thread.currentThread().getId();
+        if (listener != null) {
+            listener.enter(id, thread);
+        }
+        if (thread == MAIN_ID) {
             if (inside) {
                 return;
             }
             inside = true;
-            word(id, 1);
+            next(id, true);
             inside = false;
         }
     }
@@ -52,21 +79,33 @@ public final class MethodBeat {
         if (status <= -1 || id >= 0xFFFFF) {
             return;
         }
-        if (Thread.currentThread() == MAIN) {
-            word(id, 0);
+        if (Thread.currentThread().getId() == MAIN_ID) {
+            next(id, false);
         }
     }
 
-    private static void word(int id, long in) {
-        int at = index < SIZE ? index : 0;
-        if (id == 0xFFFFE) {
+    private static void next(int id, boolean in) {
+        if (index >= SIZE) {
+            index = 0;
+        }
+        word(id, index, in);
+        ++index;
+    }
+
+    private static void word(int id, int at, boolean in) {
+        if (id == DISPATCH) {
             coarseMillis = System.nanoTime() / 1_000_000;
         }
-        RING[at] = in << 63 | (long) id << 43 | coarseMillis & 0x7FFFFFFFFFFL;
-        if (marks != null) {
-            throw new IllegalStateException("no marks here");
+        try {
+            long word = in ? Long.MIN_VALUE : 0;
+            ring[at] = word | (long) id << 43 | coarseMillis & 0x7FFFFFFFFFFL;
+            while (marks != null && (marks.index == at || marks.index == -1 && lastIndex == SIZE - 1)) {
+                marks.valid = false;
+                marks = marks.next;
+            }
+            lastIndex = at;
+        } catch (Exception none) {
+            throw new IllegalStateException(none);
         }
-        lastIndex = at;
-        index = at + 1;
     }
 }

@@ -2,6 +2,9 @@ package android.content;
 
 import android.database.Cursor;
 import android.net.Uri;
+import android.os.Bundle;
+import android.os.ParcelFileDescriptor;
+import java.io.FileNotFoundException;
 
 public abstract class ContentProvider {
     private Context context;
@@ -27,4 +30,12 @@ public abstract class ContentProvider {
     public abstract int delete(Uri uri, String where, String[] values);
 
     public abstract int update(Uri uri, ContentValues values, String where, String[] of);
+
+    public ParcelFileDescriptor openFile(Uri uri, String mode) throws FileNotFoundException {
+        throw new FileNotFoundException("No files supported by provider at " + uri);
+    }
+
+    public Bundle call(String method, String argument, Bundle extras) {
+        return null;
+    }
 }

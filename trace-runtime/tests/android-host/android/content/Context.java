@@ -32,6 +32,13 @@ public abstract class Context {
         return new PackageManager();
     }
 
+    /** Of the process that calls. */
+    public int checkCallingPermission(String permission) {
+        return PackageManager.hostGranted.contains(android.os.Binder.getCallingUid() + " " + permission)
+                ? PackageManager.PERMISSION_GRANTED
+                : PackageManager.PERMISSION_DENIED;
+    }
+
     public File getFilesDir() {
         return HostApp.folder("files");
     }

@@ -1,3 +1,11 @@
 package android.database;
 
-public interface Cursor {}
+public interface Cursor {
+    int getCount();
+
+    boolean moveToNext();
+
+    String[] getColumnNames();
+
+    String getString(int column);
+}

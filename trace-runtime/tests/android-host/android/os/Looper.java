@@ -9,6 +9,9 @@ public final class Looper {
     final MessageQueue mQueue;
     final Thread mThread;
     /** Read and chained by who sets a Printer beside others. */
+    /** A system that lets a Printer be set and calls none. */
+    public static volatile boolean hostCallsNoPrinter;
+
     private Printer mLogging;
     /** Whether main may be asked to quit: a test has to end. */
     public static volatile boolean hostMainMayQuit = true;
@@ -93,7 +96,7 @@ public final class Looper {
             return false;
         }
         // One message tells both of its lines to the same Printer.
-        Printer logging = me.mLogging;
+        Printer logging = hostCallsNoPrinter ? null : me.mLogging;
         if (logging != null) {
             logging.println(">>>>> Dispatching to " + message.target + " " + message.callback + ": " + message.what);
         }

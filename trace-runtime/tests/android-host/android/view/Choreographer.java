@@ -374,4 +374,9 @@ public final class Choreographer {
             }
         }
     }
+
+    /** The vsync that was told last, from which FrameInfo (API 23) has its frame. */
+    long hostVsync() {
+        return mDisplayEventReceiver.mTimestampNanos;
+    }
 }

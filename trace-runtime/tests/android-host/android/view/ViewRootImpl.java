@@ -105,9 +105,11 @@ public final class ViewRootImpl {
         drawn = true;
     }
 
-    /** The vsync that the frame which main is in was asked for; from API 23 on. */
+    /** The vsync that the frame which main is in was asked for. */
     public static long hostIntended() {
-        return Choreographer.getInstance().mFrameInfo.mFrameInfo[FrameInfo.INTENDED_VSYNC];
+        Choreographer choreographer = Choreographer.getInstance();
+        FrameInfo info = choreographer.mFrameInfo;
+        return info == null ? choreographer.hostVsync() : info.mFrameInfo[FrameInfo.INTENDED_VSYNC];
     }
 
     /** Input that the frame handles: to be told inside of its INPUT stage, by CLOCK_MONOTONIC in ns. */

@@ -6,6 +6,11 @@ import host.HostApp;
 /** Answers for the one app there is. Notes when it is asked on main, where a call into the system costs what it costs. */
 public class PackageManager {
     public static final int GET_META_DATA = 0x80;
+    public static final int PERMISSION_GRANTED = 0;
+    public static final int PERMISSION_DENIED = -1;
+
+    /** {@code UID PERMISSION}. */
+    public static final java.util.Set<String> hostGranted = java.util.concurrent.ConcurrentHashMap.newKeySet();
 
     public static volatile int hostAskedOnMain;
 

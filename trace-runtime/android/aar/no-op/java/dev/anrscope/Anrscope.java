@@ -1,6 +1,8 @@
 package dev.anrscope;
 
 import android.content.Context;
+import java.io.File;
+import java.io.IOException;
 
 /** The app's side of anrscope, doing nothing: for builds that are not to be watched. */
 public final class Anrscope {
@@ -43,6 +45,22 @@ public final class Anrscope {
 
     /** Nothing. */
     public static void setListener(IssueListener issues) {}
+
+    /** Nothing: nothing is recorded. */
+    public static void setUploader(Uploader uploader) {}
+
+    /** There is none to export. */
+    public static void exportTrace(File recording, File out) throws IOException {
+        throw new IOException("this build has anrscope-no-op.aar, which records nothing");
+    }
+
+    /** None. */
+    public static File[] recordings(Context context) {
+        return new File[0];
+    }
+
+    /** Nothing. */
+    public static void setAnrListener(AnrListener listener) {}
 
     /** Nothing. */
     public static void addObserver(Observer observer) {}

@@ -1,12 +1,12 @@
 package com.example.sample;
 
 import android.content.Intent;
+import dev.anrscope.Anrscope;
 import java.io.File;
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.Date;
 
-/** What is on the device: recordings, and the reports that the listener got. */
+/** What is on the device: recordings, whose traces can be shared, and the reports that the listener got. */
 public final class ReportsPage extends Page {
     @Override
     protected void onResume() {
@@ -17,11 +17,11 @@ public final class ReportsPage extends Page {
 
     @Override
     void fill() {
-        // Where Context.getNoBackupFilesDir (Android 5) is.
-        File[] recordings = recordings(new File(getApplicationInfo().dataDir, "no_backup"));
+        File[] recordings = Anrscope.recordings(this);
         text("Recordings: " + recordings.length);
         for (File recording : recordings) {
             text(recording.getName() + ", " + (recording.length() >> 10) + " KiB, " + new Date(recording.lastModified()));
+            button("Share its trace", () -> export(recording));
         }
         File[] reports = new ReportStore(new File(getFilesDir(), "reports")).all();
         text("Reports: " + reports.length);
@@ -35,20 +35,26 @@ public final class ReportsPage extends Page {
         }
     }
 
-    private static File[] recordings(File below) {
-        File[] found = below.listFiles();
-        if (found == null) {
-            return new File[0];
-        }
-        File[] all = new File[0];
-        for (File one : found) {
-            File[] more = one.isDirectory() ? recordings(one)
-                    : one.getName().endsWith(".anrscope") ? new File[] {one} : new File[0];
-            File[] both = Arrays.copyOf(all, all.length + more.length);
-            System.arraycopy(more, 0, both, all.length, more.length);
-            all = both;
-        }
-        return all;
+    /** Writes the trace, which takes a moment, and offers it to other apps. */
+    private void export(File recording) {
+        Thread thread = new Thread(
+                () -> {
+                    File trace = TraceProvider.place(this, recording.getName().replace(".anrscope", ".pftrace"));
+                    try {
+                        Anrscope.exportTrace(recording, trace);
+                        runOnUiThread(() -> share(trace));
+                    } catch (IOException why) {
+                        runOnUiThread(() -> text(why.getMessage()));
+                    }
+                },
+                "export");
+        thread.start();
+    }
+
+    private void share(File trace) {
+        Intent file = new Intent(Intent.ACTION_SEND).setType("application/octet-stream");
+        file.putExtra(Intent.EXTRA_STREAM, TraceProvider.uri(this, trace)).addFlags(Intent.FLAG_GRANT_READ_URI_PERMISSION);
+        startActivity(Intent.createChooser(file, "Trace"));
     }
 
     /** The report's first characters: its tag is among them. */

@@ -1,0 +1,45 @@
+//! `anrscope completions`: for a shell that completes what is typed.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Print completions for a shell
+///
+/// They know subcommands, options and the words that options take; files are completed as the shell does.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    # bash, from the next shell on; needs the package bash-completion.
+    mkdir -p ~/.local/share/bash-completion/completions
+    anrscope completions bash > ~/.local/share/bash-completion/completions/anrscope
+
+    # zsh: into a folder of $fpath.
+    anrscope completions zsh > ~/.zfunc/_anrscope
+
+    # fish
+    anrscope completions fish > ~/.config/fish/completions/anrscope.fish
+
+Exit status:
+    0  done
+    1  they cannot be printed
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// The shell
+    #[arg(value_enum)]
+    shell: clap_complete::Shell,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    // Into memory: what generates them panics where a stream fails.
+    let mut text = Vec::new();
+    clap_complete::generate(options.shell, &mut crate::public_command(), "anrscope", &mut text);
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&text)?;
+    stdout.flush()?;
+    Ok(ExitCode::SUCCESS)
+}

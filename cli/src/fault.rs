@@ -1,0 +1,105 @@
+//! What the program says when it fails by a fault of its own: what, where, and how it came there, so that a report of it is of use.
+//!
+//! The runtime in a JVM or an app has another way (`trace-runtime/src/guard.rs`): it ends the recording with a notice, and the app
+//! goes on.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::panic::PanicHookInfo;
+
+use backtrace::{Backtrace, BacktraceFrame};
+
+/// The crates that are ours, as names of functions begin.
+const OURS: [&str; 9] = [
+    "anrscope",
+    "device",
+    "exporter",
+    "instrumenter",
+    "native_signal",
+    "trace_format",
+    "trace_rules",
+    "trace_runtime",
+    "cli",
+];
+
+/// From here on a panic of any thread is told in this way.
+pub(crate) fn tell_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        // Nobody is left to tell if this cannot be written.
+        let _ = io::stderr().lock().write_all(text(panic).as_bytes());
+    }));
+}
+
+fn text(panic: &PanicHookInfo<'_>) -> String {
+    let said = panic.payload_as_str().unwrap_or("it says nothing of itself");
+    let at = panic.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
+    let thread = std::thread::current();
+    let mut out = format!(
+        "error: a fault of anrscope itself, on the thread {}: {said}{at}\n",
+        thread.name().unwrap_or("without a name")
+    );
+    for frame in frames() {
+        let _ = writeln!(out, "    at {frame}");
+    }
+    let _ = writeln!(
+        out,
+        "please report it with this text and the command; this is anrscope {} on {}",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS
+    );
+    out
+}
+
+/// Our functions on this thread's stack, the innermost first, with file and line where the program carries them.
+fn frames() -> Vec<String> {
+    let stack = Backtrace::new();
+    let symbols = stack.frames().iter().flat_map(BacktraceFrame::symbols);
+    let ours = symbols.filter_map(|symbol| {
+        // Without the hash at the end.
+        let name = format!("{:#}", symbol.name()?);
+        let of = name.trim_start_matches('<').trim_start_matches('&');
+        let known = OURS.iter().any(|own| of.strip_prefix(own).is_some_and(|rest| rest.starts_with("::")));
+        if !known || name.contains("::fault::") && !name.contains("::tests::") {
+            return None;
+        }
+        Some(match (symbol.filename(), symbol.lineno()) {
+            (Some(file), Some(line)) => format!("{name} ({}:{line})", file.display()),
+            _ => name,
+        })
+    });
+    ours.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[inline(never)]
+    fn falls_over(at: usize) -> usize {
+        let all: [usize; 2] = std::hint::black_box([1, 2]);
+        // Not the last thing that it does: then it would not be on the stack.
+        std::hint::black_box(all[std::hint::black_box(at)]) + 1
+    }
+
+    /// The hook is the process's, and other tests panic on purpose on their threads.
+    #[test]
+    fn a_panic_is_told_with_place_thread_and_the_way_there() {
+        static TOLD: Mutex<String> = Mutex::new(String::new());
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if std::thread::current().name() == Some("clumsy") {
+                *TOLD.lock().unwrap() = text(panic);
+            } else {
+                before(panic);
+            }
+        }));
+        let clumsy = std::thread::Builder::new().name("clumsy".to_owned());
+        assert!(clumsy.spawn(|| falls_over(7)).unwrap().join().is_err());
+        let told = TOLD.lock().unwrap();
+        let first = "error: a fault of anrscope itself, on the thread clumsy: index out of bounds: the len is 2 but the index is 7 (";
+        assert!(told.starts_with(first) && told.contains("fault.rs:"), "{told}");
+        assert!(told.contains("    at anrscope::fault::tests::falls_over"), "{told}");
+        assert!(told.contains("please report it") && !told.contains("panicking"), "{told}");
+    }
+}

@@ -1,0 +1,65 @@
+//! `anrscope man`: the pages of the manual.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use crate::{cleanup, output};
+
+/// Write the manual: a page for the program and one for each subcommand
+///
+/// What the pages say is what --help says.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    # Where man(1) finds them.
+    anrscope man ~/.local/share/man/man1
+    man anrscope-export
+
+Exit status:
+    0  done
+    1  a page cannot be written
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// The folder for the pages; it is made if need be
+    #[arg(value_name = "FOLDER")]
+    out: PathBuf,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    cleanup::on_interrupts().context("cannot catch interrupts")?;
+    let mut command = crate::public_command();
+    command.build();
+    let pages = write_pages(&command, &options.out)?;
+    if !options.quiet {
+        writeln!(io::stderr(), "{pages} pages -> {}", options.out.display())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_pages(command: &clap::Command, folder: &Path) -> anyhow::Result<usize> {
+    // `anrscope help` is no page of its own.
+    let subcommands = command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set());
+    let mut pages = 1;
+    for subcommand in subcommands {
+        pages += write_pages(subcommand, folder)?;
+    }
+    // The versions are one.
+    let page_of = command.clone().version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
+    let man = clap_mangen::Man::new(page_of);
+    let path = folder.join(man.get_filename());
+    let mut page = Vec::new();
+    man.render(&mut page).context("cannot make a page")?;
+    output::write(&path, &page)?;
+    Ok(pages)
+}

@@ -1,0 +1,173 @@
+//! What a terminal shows, and what a pipe does not.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::folder::Folder;
+use super::program::{command, run};
+
+/// What a terminal gets of the program: `script` gives it one.
+fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
+    let mut script = Command::new("script");
+    script.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_anrscope")), "/dev/null"]);
+    script.env("TERM", "xterm").env_remove("NO_COLOR").env_remove("CLICOLOR").envs(variables.iter().copied());
+    let output = script.stdin(Stdio::null()).output();
+    let output = output.unwrap_or_else(|e| panic!("script: {e}: run scripts/install-test-needs"));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const ESCAPE: char = '\u{1b}';
+
+#[test]
+fn colour_is_for_terminals_and_for_those_who_want_it() {
+    for line in ["--help", "export --help", "export"] {
+        let shown = on_a_terminal(line, &[]);
+        assert!(shown.contains(ESCAPE) && shown.contains("Usage:"), "{line}: {shown:?}");
+        let plain = on_a_terminal(line, &[("NO_COLOR", "1")]);
+        assert!(!plain.contains(ESCAPE) && plain.contains("Usage:"), "{line}: {plain:?}");
+        assert!(!on_a_terminal(line, &[("TERM", "dumb")]).contains(ESCAPE), "{line}");
+        let piped = run(line.split(' '));
+        assert!(
+            !format!("{piped:?}").contains("\\u{1b}") && !piped.stdout.contains(ESCAPE),
+            "{line}: {piped:?}"
+        );
+        assert!(!piped.stderr.contains(ESCAPE), "{line}: {piped:?}");
+    }
+}
+
+/// A recording whose export takes a second and more.
+fn large(folder: &Folder) -> String {
+    let builder = trace_format::synth::RecordingBuilder::new(42, "com.example").main("main", |t| {
+        for n in 0..1_500_000_u64 {
+            t.enter(1_000 + n * 10, 1).exit(1_005 + n * 10, 1);
+        }
+    });
+    folder.file("large.anrscope", builder.build())
+}
+
+#[test]
+fn long_work_is_watched_on_a_terminal_and_silent_in_a_pipe() {
+    let folder = Folder::new();
+    let input = large(&folder);
+    let out = folder.name("out.json.gz");
+    let shown = on_a_terminal(&format!("export {input} -o {out} --level 9"), &[]);
+    assert!(shown.contains(" % read, ") && shown.contains(" s left"), "{shown:?}");
+    // The line is gone when the work is done.
+    let last = shown.rsplit("\r\u{1b}[2K").next().unwrap();
+    assert!(last.contains("slices on") && !last.contains("left"), "{shown:?}");
+    let quiet = on_a_terminal(&format!("export {input} -o {out} --level 9 --quiet"), &[]);
+    assert!(!quiet.contains(ESCAPE) && !quiet.contains("slices"), "{quiet:?}");
+    let piped = run(["export", &input, "-o", &out, "--level", "9"]);
+    assert!(piped.stderr.lines().count() <= 2 && !piped.stderr.contains(ESCAPE), "{piped:?}");
+    assert!(piped.stderr.contains("slices on"), "{piped:?}");
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn kill(pid: u32, signal: libc::c_int) {
+    // SAFETY: kill(2) takes any numbers; the process is a child of ours that was not waited for.
+    assert_eq!(unsafe { libc::kill(pid as libc::pid_t, signal) }, 0);
+}
+
+#[test]
+fn an_export_that_is_ended_leaves_the_old_trace_and_no_half_one() {
+    let folder = Folder::new();
+    let input = large(&folder);
+    let out = folder.file("out.json.gz", b"from before");
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGKILL] {
+        let mut export = command();
+        let mut child = export.args(["export", &input, "-o", &out]).stderr(Stdio::null()).spawn().unwrap();
+        let part = || names(folder.path()).into_iter().find(|name| name.ends_with(".part"));
+        wait_for("a part of it", || {
+            part().is_some_and(|name| fs::metadata(folder.path().join(name)).is_ok_and(|meta| meta.len() > 0))
+        });
+        kill(child.id(), signal);
+        let status = child.wait().unwrap();
+        assert_eq!(status.signal(), Some(signal), "{status}");
+        assert_eq!(fs::read(&out).unwrap(), b"from before");
+        match part() {
+            // A kill that cannot be caught leaves the part, under a name that is no trace's.
+            Some(name) if signal == libc::SIGKILL => {
+                assert!(name.starts_with(".out.json.gz."), "{name}");
+                fs::remove_file(folder.path().join(name)).unwrap();
+            }
+            left => assert_eq!(left, None),
+        }
+    }
+    assert_eq!(names(folder.path()), ["large.anrscope", "out.json.gz"]);
+}
+
+/// Whether a process lives, and is not only a name that nobody has asked for.
+fn lives(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+}
+
+#[test]
+fn a_demo_that_is_ended_takes_its_app_and_its_files_along() {
+    for signal in [libc::SIGTERM, libc::SIGKILL] {
+        let folder = Folder::new();
+        let out = folder.name("out");
+        let mut demo = command();
+        let mut child = demo.args(["demo", "--out", &out]).stdout(Stdio::null()).spawn().unwrap();
+        let recording = Path::new(&out).join("demo.anrscope");
+        wait_for("a recording", || fs::metadata(&recording).is_ok_and(|meta| meta.len() > 0));
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+        let app = children.trim().to_owned();
+        assert!(lives(&app), "{app}");
+        kill(child.id(), signal);
+        assert_eq!(child.wait().unwrap().signal(), Some(signal));
+        wait_for("the end of the app", || !lives(&app));
+        let left = names(Path::new(&out));
+        if signal == libc::SIGTERM {
+            assert_eq!(left, Vec::<String>::new());
+        } else {
+            assert!(
+                !left.iter().any(|name| name.ends_with(".pftrace") || name.ends_with(".json")),
+                "{left:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn quiet_is_quiet_and_says_what_is_wrong_all_the_same() {
+    let folder = Folder::new();
+    let recording = trace_format::synth::RecordingBuilder::new(42, "com.example").main("main", |t| {
+        t.enter(2_000, 1).exit(3_000, 1);
+    });
+    let whole = recording.build();
+    let input = folder.file("app.anrscope", &whole);
+    let out = folder.name("out.pftrace");
+    let without_words = |arguments: &[&str]| {
+        let shown = run(arguments);
+        assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
+        assert!(shown.stderr.lines().all(|line| line.starts_with("warning: ")), "{shown:?}");
+    };
+    folder.file("methodMapping.txt", "1,1,com.example.Main run ()V\n");
+    without_words(&["export", &input, "-o", &out, "--quiet"]);
+    without_words(&["merge", &input, &out, "-o", &folder.name("both.tar"), "-q"]);
+    without_words(&["man", "-q", &folder.name("man")]);
+    let cut = folder.file("cut.anrscope", &whole[..whole.len() - 100]);
+    let shown = run(["export", &cut, "-o", &out, "--quiet"]);
+    assert!(shown.stderr.contains("warning: "), "{shown:?}");
+    run(["export", &folder.name("gone"), "-o", &out, "--quiet"]).failed(1, &["gone"]);
+}

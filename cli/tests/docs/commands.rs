@@ -1,0 +1,463 @@
+//! Every command line of the docs is run, and says what the page says.
+//!
+//! A page's lines run in a folder that has what they name, with the program first on PATH. A block without a language, or
+//! one of JSON, is the output of the block of commands above it in the same section: its lines must follow each other in
+//! what the commands print, but for numbers.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use test_device::{AdbServer, App, Daemon, Faults};
+use trace_format::MapId;
+use trace_format::event::Clocks;
+use trace_format::synth::RecordingBuilder;
+
+use crate::exceptions::{FAILS, INTERRUPTED, NOT_RUN, RUN_AS};
+use crate::folder::Folder;
+use crate::markdown::{Block, Page, pages};
+use crate::masks::missing;
+use crate::{program, repository};
+
+/// How long a line may take on a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+const PACKAGE: &str = "com.example.shop";
+
+/// A block of commands, and the outputs that the page shows of them.
+struct Step {
+    commands: Vec<String>,
+    line: usize,
+    outputs: Vec<Block>,
+}
+
+fn steps(page: &Page) -> Vec<Step> {
+    let mut steps: Vec<(usize, Step)> = Vec::new();
+    for block in page.blocks() {
+        match block.language.as_str() {
+            "sh" => {
+                let step = Step { commands: commands(&block.lines), line: block.line, outputs: Vec::new() };
+                steps.push((block.section, step));
+            }
+            "" | "json" => {
+                if let Some((_, step)) = steps.last_mut().filter(|(section, _)| *section == block.section) {
+                    step.outputs.push(block);
+                }
+            }
+            _ => {}
+        }
+    }
+    steps.into_iter().map(|(_, step)| step).collect()
+}
+
+/// The commands of a block: comments fall away, a line that ends with `\` goes on in the next one.
+fn commands(lines: &[String]) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut open = String::new();
+    for line in lines {
+        let line = line.split_once(" #").map_or(line.as_str(), |(line, _)| line).trim();
+        match line.strip_suffix('\\') {
+            Some(part) => open.push_str(part),
+            None => {
+                open.push_str(line);
+                commands.push(std::mem::take(&mut open));
+            }
+        }
+    }
+    commands.retain(|command| !command.is_empty() && !command.starts_with('#'));
+    commands
+}
+
+#[test]
+fn every_command_line_runs_and_prints_what_the_page_says() {
+    let bench = Bench::new();
+    let mut wrong = Vec::new();
+    let mut ran = 0;
+    for page in pages() {
+        let steps = steps(&page);
+        if steps.is_empty() {
+            continue;
+        }
+        let folder = bench.furnished(&page.path);
+        for step in steps {
+            let mut said = String::new();
+            let mut any_ran = false;
+            for command in &step.commands {
+                if NOT_RUN.iter().any(|(line, _)| line == command) {
+                    continue;
+                }
+                let began = Instant::now();
+                let (output, status) = bench.run(&folder, command);
+                // A page names files as they were typed, and a device's as they are there.
+                let phone = bench.phone.folder().root().display().to_string();
+                let output = output.replace(&format!("{}/", folder.display()), "").replace(&phone, "");
+                println!("{}: {command}: {:.1} s, {status}", page.path, began.elapsed().as_secs_f64());
+                let expected =
+                    FAILS.iter().find(|(line, ..)| line == command).map_or(0, |(_, code, _)| *code);
+                if status.code() != Some(expected) {
+                    wrong.push(format!("{}:{}: {command}: {status}\n{output}", page.path, step.line));
+                }
+                said.push_str(&output);
+                any_ran = true;
+                ran += 1;
+            }
+            for block in step.outputs.iter().filter(|_| any_ran) {
+                if let Some(why) = missing(&block.lines, &said) {
+                    wrong.push(format!("{}:{}: {why}\nThe whole output:\n{said}", page.path, block.line));
+                }
+            }
+        }
+    }
+    assert!(ran > 30, "{ran} lines ran");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn what_is_not_run_or_run_otherwise_is_still_in_the_docs() {
+    let all: BTreeSet<String> = pages().iter().flat_map(steps).flat_map(|step| step.commands).collect();
+    let listed = NOT_RUN.iter().map(|(line, _)| line).chain(RUN_AS.iter().map(|(line, ..)| line));
+    let listed =
+        listed.chain(INTERRUPTED.iter().map(|(line, _)| line)).chain(FAILS.iter().map(|(line, ..)| line));
+    for line in listed {
+        assert!(all.contains(*line), "no page has this line: {line}");
+    }
+}
+
+#[test]
+fn commands_stand_in_blocks_that_say_so() {
+    for page in pages() {
+        for (number, line) in page.prose() {
+            let item = line.trim_start().starts_with(['-', '*']);
+            assert!(
+                !line.starts_with("    ") || item,
+                "{}:{number}: put this into ```sh or ```text",
+                page.path
+            );
+        }
+    }
+}
+
+/// What the lines of all pages need.
+///
+/// Fields are dropped in this order: the server before what it keeps.
+struct Bench {
+    adb: AdbServer,
+    phone: Daemon,
+    folder: Folder,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = Folder::new();
+        let files = test_device::Folder::create(&folder.path().join("phone")).unwrap();
+        files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
+        let phone = Daemon::start(files, Faults::default(), 0).unwrap();
+        let adb = AdbServer::start(&folder.path().join("adb"));
+        adb.connect(&phone);
+        let bench = Self { adb, phone, folder };
+        bench.bin();
+        bench.demos();
+        bench.builds();
+        bench.jars();
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program, and the browser that it finds: one that fetches the trace as the page would.
+    fn bin(&self) {
+        fs::create_dir_all(self.path("bin")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_anrscope"), self.path("bin/anrscope")).unwrap();
+        let browser =
+            self.folder.file("bin/xdg-open", "#!/bin/sh\nprintf '%s' \"$1\" >\"$ANRSCOPE_TEST_PAGE\"\n");
+        fs::set_permissions(browser, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// An app that hangs and one that does not, recorded beside each other.
+    fn demos(&self) {
+        let start = |stall: &str, out: &str| {
+            let mut demo = program::command();
+            demo.args(["demo", "--stall", stall, "--out"]).arg(self.path(out));
+            demo.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap()
+        };
+        let (mut calm, mut hung) = (start("0", "calm"), start("5.5", "hung"));
+        assert!(calm.wait().unwrap().success() && hung.wait().unwrap().success());
+        // What plays the system: another process of the same boot.
+        let at = |ns| Clocks { boottime: ns, monotonic: ns, realtime: 1_700_000_000_000_000_000 + ns };
+        let system = RecordingBuilder::new(1, "system").start(at(1_000_000_000)).main("main", |t| {
+            t.enter(2_000_000_000, 1).exit(3_000_000_000, 1);
+        });
+        let recording = self.folder.file("system.anrscope", system.build());
+        let trace = self.folder.name("system.pftrace");
+        program::run(["export", &recording, "-o", &trace, "--merge-safe"]).ok(&["slice"]);
+    }
+
+    /// A small app's classes, as folder, jar and aar.
+    fn jars(&self) {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/Greeter.java");
+        let run = |command: &mut Command| {
+            let output =
+                command.output().unwrap_or_else(|e| panic!("{command:?}: {e}: the tests need a JDK"));
+            assert!(output.status.success(), "{command:?}: {output:?}");
+        };
+        let (classes, jar) = (self.path("greeter"), self.path("greeter.jar"));
+        run(Command::new("javac").arg("-d").arg(&classes).arg(source));
+        // The fixtures of the instrumenter's own tests, whose activities need a class of Android's.
+        let fixtures = repository().join("instrumenter/tests/java");
+        for (source, out) in [("fixture/Waits", "classes"), ("focus/Activities", "activities")] {
+            let mut javac = Command::new("javac");
+            javac.args(["-g", "-nowarn", "-implicit:none", "--release", "8", "-sourcepath"]).arg(&fixtures);
+            run(javac.arg("-d").arg(self.path(out)).arg(fixtures.join(source).with_extension("java")));
+        }
+        run(Command::new("jar").arg("cf").arg(&jar).arg("-C").arg(&classes).arg("."));
+        let aar = self.path("aar");
+        fs::create_dir_all(&aar).unwrap();
+        fs::copy(&jar, aar.join("classes.jar")).unwrap();
+        fs::write(aar.join("AndroidManifest.xml"), "<manifest package=\"com.example\"/>").unwrap();
+        run(Command::new("jar").arg("cMf").arg(self.path("library.aar")).arg("-C").arg(&aar).arg("."));
+    }
+
+    /// Two builds of an app, the second of which asks its prices more slowly. Made up, so that the figures stay.
+    fn builds(&self) {
+        const MAP: [&str; 2] =
+            ["1,1,com.example.shop.RowView onDraw ()V", "2,1,com.example.shop.PriceStore priceOf ()V"];
+        for (build, price_us) in [("main", 1_800), ("branch", 3_100)] {
+            let recording =
+                RecordingBuilder::new(4242, PACKAGE).map_id(MapId::of_lines(MAP)).main("main", |t| {
+                    for n in 1..=40_u64 {
+                        let begin = n * 10_000_000;
+                        // Not all of one length: nothing is.
+                        let (draw, price) = (900_000 + n * 1_000, (price_us + n * 2) * 1_000);
+                        t.enter(begin, 1).exit(begin + draw, 1);
+                        t.enter(begin + 2_000_000, 2).exit(begin + 2_000_000 + price, 2);
+                    }
+                });
+            self.folder.file(&format!("runs/{build}/1.anrscope"), recording.build());
+            self.folder.file(&format!("runs/{build}/methodMapping.txt"), MAP.join("\n"));
+        }
+    }
+
+    /// A folder with all that the lines of a page name.
+    fn furnished(&self, page: &str) -> PathBuf {
+        // Each page begins with a device that has no recording.
+        let _ = fs::remove_dir_all(self.phone.folder().path(&format!("data/user/0/{PACKAGE}/no_backup")));
+        let folder = self.path(&format!("page-{}", page.replace('/', "-")));
+        let place = |from: &Path, to: &str| {
+            let to = folder.join(to);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(from, &to).unwrap_or_else(|e| panic!("{}: {e}", from.display()));
+        };
+        for name in ["docs", "exporter", "scripts"] {
+            fs::create_dir_all(&folder).unwrap();
+            symlink(repository().join(name), folder.join(name)).unwrap();
+        }
+        place(&test_data("closure/package/compiler.jar"), "compiler.jar");
+        place(&test_data("lodash/package/lodash.js"), "lodash.js");
+        for (demo, name) in [
+            ("hung", "anrscope-out/demo"),
+            ("calm", "recordings/calm"),
+            ("hung", "recordings/hung"),
+            ("hung", "apps/app"),
+            ("hung", "anrs/com.example.shop-16360"),
+        ] {
+            let demo = self.path(demo);
+            place(&demo.join("demo.anrscope"), &format!("{name}.anrscope"));
+            let map = Path::new(name).with_file_name("methodMapping.txt");
+            place(&demo.join("methodMapping.txt"), map.to_str().unwrap());
+        }
+        for build in ["main", "branch"] {
+            for name in ["1.anrscope", "methodMapping.txt"] {
+                let file = format!("runs/{build}/{name}");
+                place(&self.path(&file), &file);
+            }
+        }
+        place(&self.path("hung/demo.anrscope"), "app.anrscope");
+        place(&self.path("system.pftrace"), "system.perfetto-trace");
+        for jar in ["app.jar", "libs/one.jar", "libs/two.jar"] {
+            place(&self.path("greeter.jar"), jar);
+        }
+        place(&self.path("library.aar"), "library.aar");
+        place(&self.path("greeter/Greeter.class"), "build/classes/Greeter.class");
+        for classes in ["classes", "activities"] {
+            symlink(self.path(classes), folder.join(classes)).unwrap();
+        }
+        if page == "docs/reports.md" {
+            let issue = r#"{"tag":"Trace_EvilMethod","detail":"ANR","cost":1006,"process":"com.x","time":1700000000000,"stack":"0,1048574,1,1006\n1,243,1,1000\n"}"#;
+            fs::write(folder.join("issue.json"), issue).unwrap();
+            fs::write(folder.join("methodMapping.txt"), "243,1,a.Shop load ()V\n").unwrap();
+        }
+        // As the program names it where it has to be absolute.
+        folder.canonicalize().unwrap()
+    }
+
+    /// Runs a line as a shell would, with what it needs around it. Gives both streams, and the end.
+    fn run(&self, folder: &Path, line: &str) -> (String, ExitStatus) {
+        let as_run = RUN_AS.iter().find(|(written, ..)| *written == line).map_or(line, |(_, run, _)| run);
+        let own = format!("data/user/0/{PACKAGE}/no_backup/anrscope");
+        let hung = || fs::read(self.path("hung/demo.anrscope")).unwrap();
+        if line.starts_with("anrscope device pull") {
+            self.phone.folder().write(&format!("{own}/{PACKAGE}-16360.anrscope"), hung()).unwrap();
+        }
+        if line.starts_with("anrscope open") {
+            // The one port that the page may fetch from; another test of this machine may have it for a moment.
+            let end = Instant::now() + PATIENCE;
+            while TcpListener::bind("127.0.0.1:9001").is_err() {
+                assert!(Instant::now() < end, "127.0.0.1:9001 is taken by another program");
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+        let interrupted = INTERRUPTED.iter().find(|(written, _)| *written == line);
+        // A shell that waits would end by the signal, whatever the program makes of it.
+        let as_run = if interrupted.is_some() { format!("exec {as_run}") } else { as_run.to_owned() };
+        let mut running = Running::start(self, folder, &as_run);
+        if line.contains("--once") {
+            running.wait_until_it_says("watching");
+            // What is there at the first look is no news, and nobody sees when that was.
+            let mut pid = 16_361;
+            while running.child.try_wait().unwrap().is_none() {
+                self.phone.folder().write(&format!("{own}/{PACKAGE}-{pid}.anrscope"), hung()).unwrap();
+                pid += 1;
+                std::thread::sleep(Duration::from_secs(3));
+            }
+        }
+        if line.starts_with("anrscope open") {
+            fetch(&running.wait_for_page());
+        }
+        if let Some((_, text)) = interrupted {
+            running.wait_until_it_says(text);
+            killpg(running.group(), Signal::SIGINT).unwrap();
+        }
+        running.end()
+    }
+}
+
+/// A line that runs, with all that it started in one group.
+struct Running {
+    child: Child,
+    line: String,
+    output: PathBuf,
+    page: PathBuf,
+}
+
+impl Running {
+    fn start(bench: &Bench, folder: &Path, line: &str) -> Self {
+        let (output, page) = (bench.path("output"), bench.path("page"));
+        let _ = fs::remove_file(&page);
+        let file = fs::File::create(&output).unwrap();
+        // Both streams in their order, as on a terminal.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(folder).stdin(Stdio::null());
+        shell.stdout(file.try_clone().unwrap()).stderr(file).process_group(0);
+        let path = std::env::var("PATH").unwrap();
+        shell.env("PATH", format!("{}:{path}", bench.path("bin").display()));
+        shell.envs(bench.adb.environment()).env("ANRSCOPE_TEST_PAGE", &page);
+        for name in ["ANDROID_SERIAL", "ADB_SERVER_SOCKET", "ANDROID_ADB_SERVER_ADDRESS", "CLASSPATH"] {
+            shell.env_remove(name);
+        }
+        for name in ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"] {
+            shell.env_remove(name);
+        }
+        program::with_default_signals(&mut shell);
+        Self { child: shell.spawn().unwrap(), line: line.to_owned(), output, page }
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_raw(self.child.id() as i32)
+    }
+
+    fn said(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.output).unwrap()).into_owned()
+    }
+
+    /// Waits until `holds`; the line must not have ended before that.
+    fn wait_until<T>(&mut self, what: &str, mut holds: impl FnMut(&Self) -> Option<T>) -> T {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = holds(self) {
+                return found;
+            }
+            let ended = self.child.try_wait().unwrap();
+            assert!(
+                ended.is_none() && Instant::now() < end,
+                "{}: never {what}: {ended:?}\n{}",
+                self.line,
+                self.said()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn wait_until_it_says(&mut self, text: &str) {
+        self.wait_until(text, |running| running.said().contains(text).then_some(()));
+    }
+
+    /// The address that the browser was told.
+    fn wait_for_page(&mut self) -> String {
+        self.wait_until("opened a page", |running| {
+            fs::read_to_string(&running.page).ok().filter(|url| !url.is_empty())
+        })
+    }
+
+    fn end(mut self) -> (String, ExitStatus) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return (self.said(), status);
+            }
+            assert!(Instant::now() < end, "{}: does not end\n{}", self.line, self.said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = killpg(self.group(), Signal::SIGKILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Fetches the trace that an address of ui.perfetto.dev names, as that page does.
+fn fetch(page: &str) {
+    let name = page.split_once("http%3A%2F%2F127.0.0.1%3A9001%2F").unwrap_or_else(|| panic!("{page}")).1;
+    // A word that nobody guesses, and the file's name.
+    let name = name.split('&').next().unwrap().replace("%2F", "/");
+    let mut stream = TcpStream::connect("127.0.0.1:9001").unwrap();
+    let origin = "Origin: https://ui.perfetto.dev";
+    write!(stream, "GET /{name} HTTP/1.1\r\nHost: 127.0.0.1:9001\r\n{origin}\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(
+        answer.starts_with(b"HTTP/1.1 200 "),
+        "{}",
+        String::from_utf8_lossy(&answer[..answer.len().min(200)])
+    );
+}
+
+fn test_data(path: &str) -> PathBuf {
+    let data = std::env::var_os("ANRSCOPE_TEST_DATA")
+        .map_or_else(|| repository().join("target/test-data"), PathBuf::from);
+    let path = data.join(path);
+    assert!(path.exists(), "{} is missing: run scripts/test, which fetches it", path.display());
+    path
+}
+
+#[test]
+fn a_block_is_the_output_of_the_one_above_it_in_its_section() {
+    let text =
+        "# A\n\n```sh\na \\\n  b   # why\n# nothing\nc\n```\n\nprints\n\n```\nx\n```\n\n# B\n\n```\ny\n```\n";
+    let page = Page { path: "p.md".into(), text: text.into() };
+    let [step] = &steps(&page)[..] else { panic!() };
+    assert_eq!((step.commands.join("|"), step.line), ("a b|c".to_owned(), 3));
+    assert_eq!(step.outputs.iter().map(|block| block.lines.join("|")).collect::<Vec<_>>(), ["x"]);
+}

@@ -1,0 +1,57 @@
+//! Lines of the docs that cannot be run as they stand, each with its reason. A line that no page has any more is an error.
+
+/// Lines that are not run here.
+pub(crate) const NOT_RUN: &[(&str, &str)] = &[
+    ("scripts/test", "it runs this test"),
+    ("scripts/build-android", "CI runs it by itself; it takes minutes"),
+    ("scripts/build-android aarch64-linux-android", "a part of the line above it"),
+    ("scripts/build-android --check", "a part of the line above it"),
+    (
+        "scripts/release",
+        "minutes for each platform, from sources that are fetched; docs/building.md says how far it was run",
+    ),
+    ("scripts/check-platforms", "minutes for each platform, from sources that are fetched"),
+    ("rustup component add rust-src", "changes the machine's Rust"),
+    ("ANDROID_NDK_HOME=/path/to/ndk scripts/build-android", "needs an NDK"),
+    (
+        "RUSTC_BOOTSTRAP=1 cargo ndk -t arm64-v8a rustc -Z build-std=std,panic_unwind -Z \
+         build-std-features=panic-unwind,optimize_for_size -p trace-runtime --lib --release --crate-type cdylib -- -C \
+         link-arg=-Wl,-soname,libanrscope.so -C link-arg=-Wl,-z,max-page-size=16384",
+        "needs an NDK",
+    ),
+    ("adb push target/android/arm64-v8a/rig /data/local/tmp/", "needs a phone"),
+    ("adb shell /data/local/tmp/rig", "needs a phone"),
+    (
+        "trace_processor query -f docs/queries/slow-messages.sql demo.pftrace",
+        "Perfetto's program cannot be had here; exporter/tests/perfetto_pages asks its engine",
+    ),
+    ("cargo install --locked --path cli", "builds the program anew; scripts/release does it"),
+    (
+        "cargo run -p test-device -- phone 0 com.example.shop",
+        "the same device is started by this test itself",
+    ),
+];
+
+/// Lines that are run in another form, and why.
+pub(crate) const RUN_AS: &[(&str, &str, &str)] = &[(
+    "cargo run --release -- demo",
+    "anrscope demo",
+    "the program under test, which cargo has built already, as it was told to",
+)];
+
+/// Lines that end when somebody presses Ctrl-C, and what they say before that.
+pub(crate) const INTERRUPTED: &[(&str, &str)] =
+    &[("anrscope device watch com.example.shop -o anrs", "watching com.example.shop")];
+
+/// Lines that end with another status than 0.
+pub(crate) const FAILS: &[(&str, i32, &str)] = &[
+    ("anrscope device doctor com.example.shop", 1, "the page shows what is bad"),
+    ("anrscope diff runs/main runs/branch --fail-above 20", 1, "the page shows a build that became slower"),
+    ("anrscope device trigger com.example.shop", 1, "no app runs on the played device"),
+    ("anrscope device trigger com.example.shop -o now", 1, "no app runs on the played device"),
+    (
+        "anrscope device record com.example.shop -o scroll.pftrace --for 10 --system",
+        1,
+        "no app runs on the played device; cli/tests/end_to_end/on_device.rs records one",
+    ),
+];

@@ -1,0 +1,71 @@
+//! `Anrscope.exportTrace`: the app writes the trace that the program writes.
+
+use std::fs;
+use std::path::Path;
+
+use crate::folder::Folder;
+use crate::harness::Case;
+use crate::life::library;
+use crate::lifetime::app_recordings;
+use crate::{engine, number, program};
+
+/// The exporter's library, which cargo builds beside this test.
+fn exporter() -> std::path::PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let path = own.parent().unwrap().join("libanrscope_export.so");
+    assert!(path.is_file(), "{} is missing", path.display());
+    path
+}
+
+fn case(library: &Path, name: &str) -> Case {
+    Case::new("AppExports").named(name).library(library).sdk(34)
+}
+
+#[test]
+fn the_app_writes_the_trace_that_the_program_writes() {
+    let folder = Folder::new();
+    let library = library(&folder);
+    // A recording of a real program, with its map.
+    let kept = folder.name("kept");
+    let recording = crate::recordings(Path::new(&kept)).remove(0);
+    assert!(Path::new(&kept).join("methodMapping.txt").is_file());
+    let by_program = folder.name("program.pftrace");
+    program::run(["export", recording.to_str().unwrap(), "-o", &by_program]).ok(&["slices on"]);
+
+    let traces = folder.name("traces");
+    fs::create_dir_all(&traces).unwrap();
+    let case = case(&library, "with").property(&format!("anrscope.export.lib={}", exporter().display()));
+    let own = case.folder();
+    let run = case.word(recording.to_str().unwrap()).word(&traces).run();
+    let said = |of: &str| run.lines(of).next().unwrap_or_else(|| panic!("{of}: {}", run.printed)).to_owned();
+    assert_eq!(said("old:"), "done true");
+    assert!(fs::read(format!("{traces}/old.pftrace")).unwrap() == fs::read(&by_program).unwrap());
+
+    // Its own, which it was writing to.
+    assert_eq!(said("own:"), "1 done true");
+    let processes = engine::rows(
+        Path::new(&format!("{traces}/own.pftrace")),
+        "select count(*) as n from process where name = 'com.example.app'",
+    );
+    assert_eq!(number(&processes[0], "n"), 1);
+    // What cannot be done is told with its cure, and leaves nothing.
+    assert!(said("main:").contains("another thread than main"), "{}", said("main:"));
+    assert!(said("none:").contains("none.anrscope"), "{}", said("none:"));
+    assert!(!said("nowhere:").starts_with("done"), "{}", said("nowhere:"));
+    let mut left: Vec<_> =
+        fs::read_dir(&traces).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    left.sort();
+    assert_eq!(left, ["none.anrscope", "old.pftrace", "own.pftrace"]);
+    assert_eq!(app_recordings(&own).len(), 1);
+}
+
+#[test]
+fn without_the_library_it_says_which_one_is_missing() {
+    let folder = Folder::new();
+    let library = library(&folder);
+    let recording = crate::recordings(Path::new(&folder.name("kept"))).remove(0);
+    let case = case(&library, "without").property("anrscope.export.lib=/no/such/library.so");
+    let run = case.word(recording.to_str().unwrap()).word(&folder.name("")).run();
+    let said = run.lines("old:").next().unwrap();
+    assert!(said.contains("libanrscope_export.so cannot be loaded"), "{said}");
+}

@@ -1,0 +1,122 @@
+//! Five questions that everybody asks of a hang, answered by the text of a report alone: what hung, how long, under which
+//! message, who held what, what to look at next. `data/five-questions.txt` holds the answers that are expected.
+
+use std::collections::BTreeMap;
+
+use crate::folder::Folder;
+use crate::program;
+
+#[path = "../../../exporter/tests/scenario/mod.rs"]
+pub(crate) mod scenario;
+
+/// The questions, and the label in front of the answer on the page.
+const QUESTIONS: [(&str, &str); 5] = [
+    ("what hung", "in method"),
+    ("how long", ""),
+    ("under which message", "in message"),
+    ("who held what", "waiting"),
+    ("what to look at next", "look at"),
+];
+
+/// Of each recording the expected answers by question.
+fn expected() -> BTreeMap<String, Vec<(String, String)>> {
+    let mut all: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    let mut name = String::new();
+    let text = include_str!("data/five-questions.txt");
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(begun) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            name = begun.to_owned();
+            continue;
+        }
+        let (question, answer) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
+        all.entry(name.clone()).or_default().push((question.to_owned(), answer.to_owned()));
+    }
+    all
+}
+
+/// What a reader who knows nothing but the labels takes from the page.
+fn answers(page: &str) -> Vec<String> {
+    let labelled = |label: &str| {
+        let mut lines = page.lines().filter_map(|line| line.strip_prefix("  ")?.strip_prefix(label));
+        lines.next().filter(|rest| rest.starts_with(' ')).map(|rest| rest.trim().to_owned())
+    };
+    QUESTIONS
+        .iter()
+        .map(|(question, label)| match *question {
+            // The head of the page's second part, in capitals.
+            "how long" => {
+                page.split("\n\n").nth(1).and_then(|part| part.lines().next()).unwrap_or("").to_owned()
+            }
+            "who held what" => [labelled(label), labelled("held by")]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("; held by "),
+            _ => labelled(label).unwrap_or_else(|| "none".to_owned()),
+        })
+        .collect()
+}
+
+/// Numbers that no two runs share.
+fn masked(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '0'..='9' if out.ends_with('#') => {}
+            '0'..='9' => out.push('#'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Asserts that a page answers the questions as expected of `name`; numbers count where `exact`.
+#[track_caller]
+pub(crate) fn answered(name: &str, page: &str, exact: bool) {
+    let all = expected();
+    let expected = all.get(name).unwrap_or_else(|| panic!("no answers are expected of {name}"));
+    let questions: Vec<&str> = expected.iter().map(|(question, _)| &**question).collect();
+    assert_eq!(questions, QUESTIONS.map(|(question, _)| question), "{name}");
+    for ((question, expected), found) in expected.iter().zip(answers(page)) {
+        let found = if exact { found } else { masked(&found) };
+        assert_eq!(&found, expected, "{name}: {question}\n{page}");
+    }
+    assert!(page.lines().count() < 70, "{name}: one page\n{page}");
+}
+
+/// The cases of this file that are made up; the others are asked where they are recorded.
+const MADE: [&str; 6] = [
+    "busy-json-parse",
+    "binder-call-to-a-slow-service",
+    "heap-nearly-full",
+    "frozen-in-the-cache",
+    "storm-of-one-handler",
+    "somebody-else-while-main-is-in-a-message",
+];
+
+#[test]
+fn the_text_of_recordings_of_six_causes_answers_five_questions() {
+    let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
+    let folder = Folder::new();
+    for name in MADE {
+        let case = cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("no case {name}"));
+        let (bytes, map) = scenario::built(case);
+        let recording = folder.file(&format!("{name}.anrscope"), bytes);
+        let map = folder.file(&format!("{name}.map"), map);
+        let shown = program::run(["report", &recording, "--method-map", &map]);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        answered(name, &shown.stdout, true);
+    }
+}
+
+/// The check can fail.
+#[test]
+fn a_page_without_its_answers_is_not_taken_for_one_with_them() {
+    let page =
+        "x (pid 1)\nkilled\n\nMAIN THREAD HUNG for 7.000 s, to the last moment recorded\n  in message  H\n";
+    assert_eq!(
+        answers(page),
+        ["none", "MAIN THREAD HUNG for 7.000 s, to the last moment recorded", "H", "", "none"]
+    );
+    assert_eq!(masked("+12.345 s (0x9a1ce5)"), "+#.# s (#x#a#ce#)");
+}

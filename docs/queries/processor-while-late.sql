@@ -1,0 +1,15 @@
+-- What main got of a processor while its message was late, from one look at it to the next.
+include perfetto module slices.with_context;
+select
+  s.ts,
+  s.dur / 1e6 as looked_at_ms,
+  s.name as mostly,
+  s.thread_dur / 1e6 as cpu_ms,
+  extract_arg(s.arg_set_id, 'debug.runnable_ms') as waited_for_a_processor_ms,
+  m.name as message
+from thread_slice s
+join track t on s.track_id = t.id
+left join thread_slice m on m.utid = s.utid and m.ts <= s.ts and m.ts + m.dur >= s.ts + s.dur
+  and extract_arg(m.arg_set_id, 'debug.what') is not null
+where t.name = 'main: processor while late'
+order by s.ts;

@@ -1,0 +1,150 @@
+//! Decodes our traces with a decoder that shares nothing with our writer, the crate `perfetto_protos`, generated from Perfetto's
+//! own schema, and compares what it finds with our model, field by field:
+//!
+//! ```text
+//! cargo run -p exporter --features perfetto-protos --example decode_again -- RECORDING...
+//! ```
+//!
+//! A `methodMapping.txt` beside a recording is used. Each recording is exported without compression, with it, and numbered for
+//! merging. Of each trace: every byte belongs to a field that the schema knows, but for those of [`NEWER`]; encoded again it is
+//! as long; and slices, instants, counters, frames, stacks, flows, log lines and ANRs, with their arguments, are those of the
+//! model. Prints what was compared; ends with 1 at the first difference.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use exporter::{ExportInput, ExportOptions, Format, MethodMap, export};
+use trace_format::Recording;
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+#[path = "decode_again/decoded.rs"]
+mod decoded;
+#[path = "decode_again/fields.rs"]
+mod fields;
+
+use common::collect::{Collected, collect};
+
+/// Fails with both sides if they differ.
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, model: &[T], decoded: &[T]) -> Result<usize, String> {
+    if let Some(at) = (0..model.len().max(decoded.len())).find(|i| model.get(*i) != decoded.get(*i)) {
+        return Err(format!(
+            "{what}, {at} of {} and {}:\n  model   {:?}\n  decoded {:?}",
+            model.len(),
+            decoded.len(),
+            model.get(at),
+            decoded.get(at)
+        ));
+    }
+    Ok(model.len())
+}
+
+fn sorted<T: Clone>(all: &[T], key: impl Fn(&T) -> String) -> Vec<T> {
+    let mut all = all.to_vec();
+    all.sort_by_key(key);
+    all
+}
+
+/// Compares everything; how much of each there was.
+fn compare(model: &Collected, decoded: &Collected) -> Result<String, String> {
+    let process = |c: &Collected| {
+        let info = c.process.as_ref().expect("each recording is of a process");
+        let threads: Vec<_> = info.threads.iter().map(|t| (t.tid, t.name.clone())).collect();
+        (info.pid, info.name.clone(), info.started.max(model.start), threads)
+    };
+    same("process", &[process(model)], &[process(decoded)])?;
+    let instants =
+        |c: &Collected| -> Vec<_> { c.instants.iter().cloned().zip(c.instant_args.clone()).collect() };
+    let debug = |c: &dyn std::fmt::Debug| format!("{c:?}");
+    let by_text = |c: &[(u64, String)]| sorted(c, |row| debug(row));
+    // For merging they are counted from another number.
+    let flows = |c: &Collected| {
+        let first = c.flows.iter().map(|(flow, _)| *flow).min().unwrap_or(0);
+        let mut flows: Vec<_> = c.flows.iter().map(|(flow, at)| (flow - first, *at)).collect();
+        flows.sort_unstable();
+        flows
+    };
+    let numbers = [
+        ("slices", same("slices", &model.slices, &decoded.slices)?),
+        (
+            "instants",
+            same(
+                "instants",
+                &sorted(&instants(model), |i| debug(i)),
+                &sorted(&instants(decoded), |i| debug(i)),
+            )?,
+        ),
+        (
+            "counter values",
+            same(
+                "counters",
+                &sorted(&model.counters, |c| debug(c)),
+                &sorted(&decoded.counters, |c| debug(c)),
+            )?,
+        ),
+        ("frames", same("frames", &model.frames, &decoded.frames)?),
+        ("stacks", same("stacks", &model.stacks, &decoded.stacks)?),
+        ("flow ends", same("flows", &flows(model), &flows(decoded))?),
+        ("log lines", same("log", &by_text(&model.logs), &by_text(&decoded.logs))?),
+        ("ANRs", same("ANRs", &by_text(&model.anrs), &by_text(&decoded.anrs))?),
+    ];
+    let arguments: usize = model.slices.iter().map(|s| s.args.len()).sum();
+    let told: Vec<String> = numbers.iter().map(|(what, n)| format!("{n} {what}")).collect();
+    Ok(format!("{}, {arguments} arguments of slices", told.join(", ")))
+}
+
+/// Checks the recording in a file.
+fn check_file(file: &Path) -> Result<(), String> {
+    let told = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
+    let bytes = std::fs::read(file).map_err(|e| told(&e))?;
+    let beside = file.with_file_name("methodMapping.txt");
+    let map =
+        if beside.exists() { MethodMap::load(&beside).map_err(|e| told(&e))? } else { MethodMap::empty() };
+    check(file, &bytes, &map)
+}
+
+fn check(file: &Path, bytes: &[u8], map: &MethodMap) -> Result<(), String> {
+    let told = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
+    let recording = Recording::open(bytes).map_err(|e| told(&e))?;
+    let (model, _) = collect(bytes, map);
+    let input = ExportInput { file, recording: &recording, map };
+    let plain = ExportOptions::new(Format::Perfetto, 0);
+    let forms = [
+        ("uncompressed", plain.clone()),
+        ("compressed", ExportOptions::new(Format::Perfetto, 6)),
+        ("merge-safe", ExportOptions { merge_safe: true, ..plain }),
+    ];
+    for (form, options) in forms {
+        let mut trace = Vec::new();
+        export(&[input], &options, &mut trace).map_err(|e| told(&e))?;
+        let place = |what: String| format!("{}, {form}: {what}", file.display());
+        let seen = fields::check(&trace).map_err(place)?;
+        let mut decoded = decoded::decode(&trace).map_err(place)?;
+        // What an export adds to the log is none of the model's.
+        decoded.logs.retain(|(_, line)| !line.starts_with("export: "));
+        let counted = compare(&model, &decoded).map_err(place)?;
+        println!("{}, {form}: {} bytes, {seen}; {counted}", file.display(), trace.len());
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if files.is_empty() {
+        eprintln!("usage: decode_again RECORDING...");
+        return ExitCode::from(2);
+    }
+    // What the tests make up has something of everything, stacks and starts too.
+    let made = [
+        ("made, with something of everything", common::app::app()),
+        ("made, with a stall", common::stalled()),
+    ];
+    let made = made.into_iter().map(|(name, b)| check(Path::new(name), &b.build(), &common::map()));
+    for checked in made.chain(files.iter().map(|file| check_file(file))) {
+        if let Err(difference) = checked {
+            eprintln!("{difference}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,113 @@
+//! What a thread dump says of a thread besides its stack, as arguments of an instant on that thread's track.
+
+use super::clean;
+use super::sink::{Arg, Value};
+use crate::dump::{LockKind, Section, Thread, doing, state_name};
+
+/// Locks of a thread that are told one by one.
+const MAX_HELD: usize = 8;
+
+/// An argument that owns its text.
+#[derive(Debug)]
+enum Fact {
+    Text(String),
+    Plain(Value<'static>),
+}
+
+impl Fact {
+    fn value(&self) -> Value<'_> {
+        match self {
+            Self::Text(text) => Value::Text(text),
+            Self::Plain(value) => *value,
+        }
+    }
+}
+
+/// The state of one thread, in its texts' own memory.
+#[derive(Debug)]
+pub(super) struct Dumped {
+    /// `dump: Blocked`.
+    pub(super) name: String,
+    facts: Vec<(&'static str, Fact)>,
+}
+
+impl Dumped {
+    /// Of a dump's thread. `kind` says what the dump was made for, and `tid_of` which tid of the trace a thread of the
+    /// virtual machine has.
+    pub(super) fn of(
+        kind: &'static str,
+        section: &Section,
+        thread: &Thread,
+        tid_of: impl Fn(&Thread) -> Option<u32>,
+    ) -> Self {
+        let mut facts = Facts(Vec::new());
+        facts.plain("dump_kind", Some(Value::Text(kind)));
+        let state = clean(state_name(thread)).into_owned();
+        facts.text("state", Some(state.clone()));
+        facts.text("doing", Some(doing(thread, None)));
+        facts.text("native_state", thread.native_state.map(String::from));
+        facts.plain("vm_tid", thread.tid.map(|tid| Value::Uint(tid.into())));
+        facts.plain("daemon", thread.daemon.then_some(Value::Bool(true)));
+        facts.plain("priority", thread.priority.map(|n| Value::Int(n.into())));
+        facts.plain("nice", thread.nice.map(|n| Value::Int(n.into())));
+        facts.text("cgroup", thread.cgroup.clone());
+        facts.text("sched", thread.sched.clone());
+        let since_start = |ticks: Option<u64>| {
+            let hz = u64::from(thread.hz.filter(|hz| *hz > 0)?);
+            Some(Value::Millis(ticks?.checked_mul(1_000_000_000)? / hz))
+        };
+        facts.plain("user_ms", since_start(thread.utm));
+        facts.plain("system_ms", since_start(thread.stm));
+        if let Some([ran, waited, _]) = thread.schedstat {
+            facts.plain("cpu_ms", Some(Value::Millis(ran)));
+            facts.plain("runnable_ms", Some(Value::Millis(waited)));
+        }
+        facts.plain("core", thread.core.map(|core| Value::Uint(core.into())));
+        if let Some(wanted) = thread.wanted() {
+            facts.text("waits_for_lock", Some(object(wanted.class.as_deref(), wanted.address)));
+            let holder = wanted.holder.and_then(|tid| section.thread(tid));
+            facts.text("held_by", holder.and_then(|holder| holder.name.clone()));
+            let tid = holder.and_then(tid_of);
+            facts.plain("held_by_tid", tid.map(|tid| Value::Uint(tid.into())));
+        }
+        let held = thread.locks.iter().filter(|lock| lock.kind == LockKind::Locked);
+        let held: Vec<String> =
+            held.map(|lock| object(lock.class.as_deref(), lock.address)).take(MAX_HELD).collect();
+        facts.text("holds_locks", (!held.is_empty()).then(|| held.join(", ")));
+        let mutexes = thread.held_mutexes.iter().take(MAX_HELD).map(String::as_str).collect::<Vec<_>>();
+        facts.text("holds_mutexes", (!mutexes.is_empty()).then(|| mutexes.join(", ")));
+        Self { name: format!("dump: {state}"), facts: facts.0 }
+    }
+
+    /// Of main, as the app saw it when it found an ANR: `state` is Java's `Thread.State`.
+    pub(super) fn of_snapshot(state: &str) -> Self {
+        let mut facts = Facts(Vec::new());
+        facts.plain("dump_kind", Some(Value::Text("ANR snapshot")));
+        facts.text("state", Some(state.to_owned()));
+        Self { name: format!("dump: {state}"), facts: facts.0 }
+    }
+
+    pub(super) fn args(&self) -> Vec<Arg<'_>> {
+        self.facts.iter().map(|(key, fact)| Arg::new(key, fact.value())).collect()
+    }
+}
+
+/// Arguments under way.
+struct Facts(Vec<(&'static str, Fact)>);
+
+impl Facts {
+    fn text(&mut self, key: &'static str, text: Option<String>) {
+        let text = text.filter(|text| !text.is_empty());
+        self.0.extend(text.map(|text| (key, Fact::Text(clean(&text).into_owned()))));
+    }
+
+    fn plain(&mut self, key: &'static str, value: Option<Value<'static>>) {
+        self.0.extend(value.map(|value| (key, Fact::Plain(value))));
+    }
+}
+
+/// A monitor's object; ART does not name all.
+fn object(class: Option<&str>, address: Option<u64>) -> String {
+    let class = class.unwrap_or("an unknown object");
+    address.map_or_else(|| class.to_owned(), |address| format!("{class} (0x{address:08x})"))
+}

@@ -1,0 +1,279 @@
+//! One thread, read once with its stack: what was open at the moment that was asked for and at the end, what was slow, and
+//! how much there was.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use trace_format::event::{Message, Wait, types};
+use trace_format::{Event, Item, ReadError, Recording, Source, TextId, Thread, ids};
+
+use super::chart::{Chart, ChartBuilder};
+use super::collect::BEFORE;
+use super::history::History;
+use super::messages::told_name;
+use super::{Counts, Frame, FrameKind, Slow};
+use crate::model::{Names, OpenStack, clean, stage_names, typed, wait_name};
+
+/// How many slow things are listed.
+const SLOWEST: usize = 8;
+/// Slow things that are kept until it is known what "before" means.
+const KEPT: usize = 4096;
+/// Frames of a stack that are kept, from the inside.
+const MAX_STACK: usize = 512;
+/// What takes less is not called slow, ns: a frame at 60 Hz.
+const SLOW: u64 = 16_666_667;
+
+/// A text of the recording's, fit to be shown.
+pub(super) fn text<S: Source>(recording: &Recording<S>, id: TextId) -> Option<String> {
+    recording.texts().get(id).filter(|t| !t.is_empty()).map(|t| clean(t).into_owned())
+}
+
+/// A frame of a snapshot, and the wait it stands for.
+#[derive(Clone, Debug)]
+pub(super) struct OpenFrame {
+    pub(super) frame: Frame,
+    pub(super) wait: Option<Wait>,
+}
+
+/// The innermost message of a stack.
+pub(super) fn message_of(stack: &[OpenFrame]) -> Option<&OpenFrame> {
+    stack.iter().rev().find(|o| o.frame.kind == FrameKind::Message)
+}
+
+/// Payloads of what is open, so that a snapshot can name it.
+#[derive(Clone, Copy, Debug)]
+enum Detail {
+    Message(Message),
+    Wait(Wait),
+    Frame(u64),
+    Text(TextId),
+}
+
+/// Reads one thread with its stack.
+pub(super) struct Walk<'a, S> {
+    recording: &'a Recording<S>,
+    names: &'a Names<'a>,
+    stack: OpenStack,
+    /// By depth, of those frames that have a payload.
+    details: Vec<(usize, Detail)>,
+    pub(super) now: u64,
+    pub(super) events: u64,
+    pub(super) history: History,
+    pub(super) chart: Option<ChartBuilder>,
+    pub(super) counts: Counts,
+    pub(super) lost: u64,
+    /// The stack at the moment that was asked for, if the thread went on after it.
+    pub(super) asked: Option<Vec<OpenFrame>>,
+    asked_message: Option<u64>,
+    /// When the message that was open at that moment ended.
+    pub(super) left: Option<u64>,
+    /// The last method left before the moment that was asked for.
+    pub(super) last_left: Option<u32>,
+    /// By length: when it began, whether it is a frame, and its name.
+    slow: BinaryHeap<Reverse<(u64, u64, bool, String)>>,
+}
+
+impl<'a, S: Source> Walk<'a, S> {
+    pub(super) fn new(recording: &'a Recording<S>, names: &'a Names<'a>) -> Self {
+        Self {
+            recording,
+            names,
+            stack: OpenStack::new(),
+            details: Vec::new(),
+            now: 0,
+            events: 0,
+            history: History::default(),
+            chart: None,
+            counts: Counts::default(),
+            lost: 0,
+            asked: None,
+            asked_message: None,
+            left: None,
+            last_left: None,
+            slow: BinaryHeap::new(),
+        }
+    }
+
+    pub(super) fn run(&mut self, thread: &Thread, asked: Option<u64>) -> Result<(), ReadError> {
+        for item in self.recording.events(thread) {
+            let (time, event) = match item? {
+                Item::Event { time, event } => (time, event),
+                Item::Lost { words } => {
+                    self.lost = self.lost.saturating_add(words);
+                    continue;
+                }
+                Item::Fault(_) => continue,
+            };
+            if asked.is_some_and(|at| at < time) && self.asked.is_none() {
+                let snapshot = self.snapshot();
+                self.asked_message = message_of(&snapshot).map(|m| m.frame.since);
+                self.asked = Some(snapshot);
+            }
+            self.now = time;
+            self.events += 1;
+            if self.asked.is_none() {
+                self.history.event(time, &event);
+            }
+            self.event(time, event);
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, at: u64, event: Event) {
+        match event {
+            Event::Enter(id) => {
+                self.counts.methods += u64::from(ids::is_method(id));
+                self.counts.messages += u64::from(id == ids::DISPATCH);
+                self.stack.push(id, at);
+            }
+            Event::Exit(id) => {
+                if self.asked.is_none() && ids::is_method(id) {
+                    self.last_left = Some(id);
+                }
+                self.close(at, id);
+            }
+            Event::MessageBegin(m) => {
+                self.counts.messages += 1;
+                self.open(at, typed(types::MESSAGE), Detail::Message(m));
+            }
+            Event::FrameBegin(f) => {
+                self.counts.frames += 1;
+                self.open(at, typed(types::FRAME), Detail::Frame(f.vsync));
+            }
+            Event::WaitBegin(w) => self.open(at, typed(types::WAIT), Detail::Wait(w)),
+            Event::SpanBegin(id) => self.open(at, typed(types::SPAN), Detail::Text(id)),
+            Event::IdleBegin(id) => self.open(at, typed(types::IDLE), Detail::Text(id)),
+            Event::StageBegin(stage) => {
+                self.stack.push(typed(stage as u8), at);
+            }
+            Event::StageEnd(stage) => self.close(at, typed(stage as u8)),
+            Event::MessageEnd => self.close(at, typed(types::MESSAGE)),
+            Event::FrameEnd => self.close(at, typed(types::FRAME)),
+            Event::WaitEnd => self.close(at, typed(types::WAIT)),
+            Event::SpanEnd => self.close(at, typed(types::SPAN)),
+            Event::IdleEnd => self.close(at, typed(types::IDLE)),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, at: u64, key: u32, detail: Detail) {
+        let depth = self.stack.depth();
+        if self.stack.push(key, at) {
+            self.details.push((depth, detail));
+        }
+    }
+
+    fn close(&mut self, at: u64, key: u32) {
+        let Some(depth) = self.stack.find(key) else { return };
+        let begun = self.stack.frames()[depth].begun;
+        let kind = kind_of(key);
+        if matches!(kind, FrameKind::Message | FrameKind::Frame) {
+            if kind == FrameKind::Message && self.asked_message == Some(begun) {
+                self.left.get_or_insert(at);
+            }
+            // A stage is told by its frame.
+            let whole = kind == FrameKind::Message || key == typed(types::FRAME);
+            let duration = at - begun;
+            let room = self.slow.len() < KEPT || self.slow.peek().is_some_and(|s| s.0.0 < duration);
+            if whole && duration >= SLOW && room {
+                let name = self.frame(depth).frame.name;
+                self.slow.push(Reverse((duration, begun, kind == FrameKind::Frame, name)));
+                if self.slow.len() > KEPT {
+                    self.slow.pop();
+                }
+            }
+        }
+        if let Some(mut chart) = self.chart.take() {
+            for depth in depth..self.stack.depth() {
+                let begun = self.stack.frames()[depth].begun;
+                chart.add(depth, (begun, at), false, || self.kind_and_name(depth));
+            }
+            self.chart = Some(chart);
+        }
+        self.stack.truncate(depth);
+        while self.details.last().is_some_and(|(d, _)| *d >= depth) {
+            self.details.pop();
+        }
+    }
+
+    fn kind_and_name(&self, depth: usize) -> (FrameKind, String) {
+        let frame = self.frame(depth).frame;
+        (frame.kind, frame.name)
+    }
+
+    fn frame(&self, depth: usize) -> OpenFrame {
+        let open = self.stack.frames()[depth];
+        let at = self.details.binary_search_by_key(&depth, |(d, _)| *d);
+        let detail = at.ok().map(|i| self.details[i].1);
+        let texts = self.recording.texts();
+        let name = match detail {
+            Some(Detail::Message(m)) => told_name(texts, &m),
+            Some(Detail::Frame(vsync)) => format!("Choreographer#doFrame {vsync}"),
+            Some(Detail::Wait(w)) => wait_name(w.kind, text(self.recording, w.class).as_deref()).to_owned(),
+            Some(Detail::Text(id)) => text(self.recording, id).unwrap_or_else(|| "span".to_owned()),
+            None => match stage_of(open.key) {
+                Some(stage) => stage.to_owned(),
+                None => self.names.method(open.key).into_owned(),
+            },
+        };
+        let wait = if let Some(Detail::Wait(w)) = detail { Some(w) } else { None };
+        OpenFrame { frame: Frame { kind: kind_of(open.key), name, since: open.begun }, wait }
+    }
+
+    /// The chart that it was to fill, with what is still open.
+    pub(super) fn into_chart(mut self) -> Chart {
+        let Some(mut chart) = self.chart.take() else { return Chart::default() };
+        for depth in 0..self.stack.depth() {
+            let begun = self.stack.frames()[depth].begun;
+            chart.add(depth, (begun, u64::MAX), true, || self.kind_and_name(depth));
+        }
+        chart.finish()
+    }
+
+    /// What is open now, outermost first.
+    pub(super) fn snapshot(&self) -> Vec<OpenFrame> {
+        let depth = self.stack.depth();
+        (depth.saturating_sub(MAX_STACK)..depth).map(|d| self.frame(d)).collect()
+    }
+
+    /// The slowest of what ended in the time before `until`, slowest first. A message that a frame took nearly all of is
+    /// told as that frame.
+    pub(super) fn slowest(&self, until: u64) -> Vec<Slow> {
+        let end = |since: u64, duration: u64| since.saturating_add(duration);
+        let mut found: Vec<_> = self.slow.iter().map(|Reverse(slow)| slow).collect();
+        found.retain(|(duration, since, ..)| {
+            (until.saturating_sub(BEFORE)..=until).contains(&end(*since, *duration))
+        });
+        found.sort_by_key(|(duration, since, frame, _)| (Reverse(*duration), *since, *frame));
+        let told_within = |i: usize| {
+            let (whole, since, ..) = found[i];
+            let shorter = found[i + 1..].iter().take_while(|(part, ..)| *part >= whole - whole / 10);
+            shorter
+                .into_iter()
+                .any(|(part, from, ..)| *from >= *since && end(*from, *part) <= end(*since, *whole))
+        };
+        let told = (0..found.len()).filter(|i| !told_within(*i)).take(SLOWEST);
+        let slow = |(duration, since, _, name): &(u64, u64, bool, String)| Slow {
+            name: name.clone(),
+            since: *since,
+            duration: *duration,
+        };
+        told.map(|i| slow(found[i])).collect()
+    }
+}
+
+fn stage_of(key: u32) -> Option<&'static str> {
+    let stages = trace_format::event::Stage::ALL;
+    stages.into_iter().find(|s| typed(*s as u8) == key).map(|s| stage_names(s).1)
+}
+
+fn kind_of(key: u32) -> FrameKind {
+    match key {
+        ids::DISPATCH => FrameKind::Message,
+        key if key == typed(types::MESSAGE) => FrameKind::Message,
+        key if key == typed(types::WAIT) => FrameKind::Wait,
+        key if key == typed(types::FRAME) || stage_of(key).is_some() => FrameKind::Frame,
+        key if ids::is_method(key) => FrameKind::Method,
+        _ => FrameKind::Span,
+    }
+}

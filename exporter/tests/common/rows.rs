@@ -1,0 +1,99 @@
+//! All slices of a trace as the engine has them, to be compared with the model's.
+
+use exporter::model::Track;
+use serde_json::Value;
+
+use super::collect::{Collected, Slice};
+
+/// Between the fields of a slice, and between its arguments: no name of ours has them.
+const FIELD: char = '\u{1f}';
+const ARGUMENT: char = '\u{1e}';
+
+/// Asks for all slices but those of the frame timeline, a thousand to a row: a million rows of their own would not fit.
+pub(crate) fn query() -> String {
+    // A JSON trace has threads of these names for the tracks that are no thread's.
+    let plain = Track::PLAIN.map(|track| format!("'{}'", track.described().expect("it has a name").0));
+    "with texts as (
+       select arg_set_id, group_concat(substr(key, instr(key, '.') + 1) || '=' ||
+         coalesce(string_value, int_value, rtrim(rtrim(printf('%.6f', real_value), '0'), '.')), char(30)) text
+       from args where key glob 'debug.*' or key glob 'args.*' group by arg_set_id),
+     lines as (
+       select s.id,
+         iif(tr.name in (PLAIN), tr.name, coalesce(iif(t.name in (PLAIN), t.name, t.tid), tr.name, '?'))
+         || char(31) || s.ts || char(31) || s.dur || char(31) || s.depth || char(31) || coalesce(s.name, '?')
+         || char(31) || coalesce(a.text, '') line
+       from slice s join track tr on s.track_id = tr.id left join thread_track tt on s.track_id = tt.id
+         left join thread t using (utid) left join texts a using (arg_set_id)
+       where tr.name is null or tr.name not in ('Actual Timeline', 'Expected Timeline'))
+     select group_concat(line, char(10)) lines from lines group by id / 1000"
+        .replace("PLAIN", &plain.join(","))
+}
+
+/// The slices of that query's answer, sorted.
+pub(crate) fn parse(rows: &[Value]) -> Vec<Slice> {
+    let lines = rows.iter().flat_map(|row| row["lines"].as_str().expect("text").lines());
+    let mut slices: Vec<Slice> = lines
+        .map(|line| {
+            let fields: Vec<&str> = line.split(FIELD).collect();
+            let [place, ts, dur, depth, name, args] = fields[..] else { panic!("{line:?}") };
+            let number = |text: &str| text.parse().unwrap_or_else(|e| panic!("{text}: {e} in {line:?}"));
+            let args = args.split(ARGUMENT).filter_map(|arg| arg.split_once('='));
+            let mut args: Vec<_> = args.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+            args.sort();
+            Slice {
+                place: place.to_owned(),
+                ts: number(ts),
+                dur: number(dur),
+                depth: number(depth),
+                name: name.to_owned(),
+                incomplete: args.iter().any(|(key, value)| key == "incomplete" && value == "1"),
+                args,
+            }
+        })
+        .collect();
+    slices.sort();
+    slices
+}
+
+/// Whether a form tells how deep every slice is. JSON may lose the depth of one without length where another begins at the
+/// same time, which a recording with coarse times has many of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Depths {
+    Told,
+    Lost,
+}
+
+/// Compares every row.
+pub(crate) fn same(model: Collected, mut found: Vec<Slice>, depths: Depths, what: &str) {
+    let mut wanted = model.slices;
+    let instants = model.instants.into_iter().zip(model.instant_args);
+    // An instant's depth is not ours to say.
+    let instants: Vec<Slice> = instants
+        .map(|((place, ts, name), args)| Slice {
+            place,
+            ts,
+            dur: 0,
+            depth: u64::MAX,
+            name,
+            incomplete: false,
+            args,
+        })
+        .collect();
+    let places: std::collections::HashSet<(&str, u64, &str)> =
+        instants.iter().map(|i| (i.place.as_str(), i.ts, i.name.as_str())).collect();
+    for slice in &mut found {
+        if slice.dur == 0 && places.contains(&(slice.place.as_str(), slice.ts, slice.name.as_str())) {
+            slice.depth = u64::MAX;
+        }
+    }
+    wanted.extend(instants);
+    if depths == Depths::Lost {
+        wanted.iter_mut().chain(&mut found).for_each(|slice| slice.depth = 0);
+    }
+    wanted.sort();
+    found.sort();
+    for (i, (w, f)) in wanted.iter().zip(&found).enumerate() {
+        assert_eq!(w, f, "row {i} of {} in {what}", wanted.len());
+    }
+    assert_eq!(wanted.len(), found.len(), "{what}");
+}

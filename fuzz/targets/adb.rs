@@ -1,0 +1,103 @@
+//! What an adb server and a device say. The first byte chooses who speaks; the rest is all that is said.
+#![no_main]
+
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::LazyLock;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
+
+use device::{Patience, Server, ShellPacket, ShellReader, Sync};
+
+#[path = "../../device/test-device/src/packet.rs"]
+#[allow(dead_code, reason = "what it writes is no input")]
+mod packet;
+
+/// Says what it was given, whatever it is asked.
+struct Played<'a>(&'a [u8]);
+
+impl Read for Played<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for Played<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A server on a socket, which says to the next client what it is sent here.
+static SERVER: LazyLock<(Server, SyncSender<Vec<u8>>)> = LazyLock::new(|| {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port().to_string();
+    let (say, said) = sync_channel::<Vec<u8>>(1);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream): io::Result<TcpStream> = stream else { continue };
+            let Ok(bytes) = said.recv() else { return };
+            // The client may have hung up before all is said.
+            let _ = stream.write_all(&bytes);
+        }
+    });
+    let environment = |name: &str| (name == "ANDROID_ADB_SERVER_PORT").then(|| port.clone());
+    let patience =
+        Patience { silence: Duration::from_secs(20), absence: Duration::ZERO, stop: device::Stop::default() };
+    (Server::named_by(&environment, patience).expect("a port"), say)
+});
+
+/// Asks the server of [`SERVER`], who says `bytes`.
+fn asked<T>(bytes: &[u8], ask: impl FnOnce(&Server) -> T) -> T {
+    let (server, say) = &*SERVER;
+    say.send(bytes.to_vec()).expect("the server listens");
+    ask(server)
+}
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 64, || {
+    let Some((who, said)) = bytes.split_first() else { return };
+    match who % 8 {
+        0 => drop(Sync::new(Played(said)).stat("/a")),
+        1 => {
+            if let Ok(entries) = Sync::new(Played(said)).list("/a") {
+                assert!(entries.len() * 20 <= said.len());
+            }
+        }
+        2 => {
+            let mut got = 0;
+            let _ = Sync::new(Played(said)).receive("/a", &mut |piece| {
+                got += piece.len();
+                Ok(())
+            });
+            assert!(got <= said.len());
+        }
+        3 => drop(Sync::new(Played(said)).send("/a", 0o644, &mut &b"abc"[..])),
+        4 => {
+            let mut reader = ShellReader::new(said);
+            let mut got = 0;
+            while let Ok(packet) = reader.read() {
+                match packet {
+                    ShellPacket::Stdout(piece) | ShellPacket::Stderr(piece) => got += piece.len(),
+                    ShellPacket::Exit(_) => break,
+                }
+            }
+            assert!(got <= said.len());
+        }
+        5 => {
+            let mut rest = said;
+            while let Ok(packet) = packet::Packet::read(&mut rest) {
+                assert!(packet.payload.len() <= said.len());
+            }
+        }
+        6 => {
+            if let Ok(devices) = asked(said, Server::devices) {
+                assert!(devices.iter().all(|listed| !listed.serial.is_empty() && !listed.state.is_empty()));
+            }
+        }
+        _ => drop(asked(said, Server::version)),
+    }
+}));

@@ -1,0 +1,67 @@
+// Takes the pictures of the docs: an HTML report in light, dark and on a phone, and two traces in the real Perfetto UI.
+//
+//   node scripts/browser/pictures.mjs ANRSCOPE DEMO.anrscope DEMO.html LIFE.pftrace WEB_DIST FOLDER
+//
+// Writes report-light.png, report-dark.png, report-phone.png, demo.png and life.png. Exit status: 0 done, 1 not.
+import {statSync} from 'node:fs';
+import {join, resolve} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {sleep, until, withChromium} from './chromium.mjs';
+import {opened} from './program.mjs';
+
+const [anrscope, demo, html, life, dist, folder] = process.argv.slice(2);
+/** The longest picture, bytes: they are part of the repository. */
+const LONGEST = 250_000;
+
+function told(file) {
+  const {size} = statSync(file);
+  console.log(`${file}: ${size} bytes`);
+  if (size > LONGEST) throw new Error(`${file} is longer than ${LONGEST} bytes`);
+}
+
+async function report(browser) {
+  const page = await browser.page();
+  for (const [name, theme, width, height, more] of [['light', 'light', 1100, 1120, {}], ['dark', 'dark', 1100, 1120, {}],
+    ['phone', 'light', 390, 844, {mobile: true, scale: 1.5}]]) {
+    await page.size(width, height, more);
+    await page.theme(theme);
+    await page.open(pathToFileURL(resolve(html)).href);
+    const file = join(folder, `report-${name}.png`);
+    await page.picture(file);
+    told(file);
+  }
+}
+
+async function ui(browser, file, flags, name, ready, prepare) {
+  const program = await opened(anrscope, file, flags);
+  try {
+    const page = await browser.page();
+    await page.size(1400, 900);
+    // Nobody needs the notice about cookies in a picture.
+    await page.send('Page.addScriptToEvaluateOnNewDocument', {source: `localStorage.setItem('cookieAck', 'true')`});
+    // Without the side bar, which says nothing of the trace.
+    await page.open(program.url.replace('?url=', '?hideSidebar=true&url='));
+    await program.fetched();
+    await until('the trace', () => page.value(`Boolean(window.app?.trace) && (${ready})`));
+    await page.value(`(async () => {
+      ${prepare}
+      await window.waitForPerfettoIdle?.(1000);
+      document.querySelector('.pf-viewer-page__pinned-track-tree').scrollTop = 0;
+    })()`);
+    await sleep(1_500);
+    const target = join(folder, name);
+    await page.picture(target);
+    told(target);
+  } finally {
+    program.stop();
+  }
+}
+
+process.exit(await withChromium(dist, async (browser) => {
+  await report(browser);
+  await ui(browser, demo, ['--anr'], 'demo.png', `/PayTask/.test(window.app.trace.selection.selection.name)`, '');
+  await ui(browser, life, [], 'life.png', `document.querySelector('.pf-viewer-page__pinned-track-tree')`, `
+    await window.app.commands.runCommand('dev.perfetto.ExpandTracksByRegex', 'com.example');
+    [...document.querySelectorAll('.pf-icon, i')].filter((icon) => icon.textContent === 'keyboard_arrow_down').pop()?.click();`);
+  return 0;
+}));

@@ -1,0 +1,230 @@
+// Looks at HTML reports in a headless Chromium: three widths, light and dark, mouse, touch and keyboard, and the button that
+// hands the trace to the real Perfetto UI.
+//
+//   node scripts/browser/report.mjs WEB_DIST PAGE.html...            prints one JSON document (below)
+//   node scripts/browser/report.mjs WEB_DIST PAGE.html... --pictures FOLDER
+//
+// {"pages":[{"page":FILE,"looks":N,"charts":N,"slices":N,"problems":[TEXT,...],
+//            "arrived":{"title":TEXT,"slices":N} | null}]}
+// `looks` counts page, width and theme; `slices` those whose colour was found where they should be. `arrived` is what the UI
+// says of the trace that the first page's button gave it; null of other pages.
+// Exit status: 0 looked at, whatever was found; 1 it could not be looked at.
+import {basename, join, resolve} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {until, withChromium} from './chromium.mjs';
+
+const SIZES = [
+  {name: 'phone', width: 390, height: 844, scale: 2, mobile: true},
+  {name: 'tablet', width: 820, height: 1180, mobile: true},
+  {name: 'desktop', width: 1440, height: 900},
+];
+/** WCAG 2.2, success criterion 1.4.3: of text to what is behind it. */
+const CONTRAST = 4.5;
+/** WCAG 2.2, success criterion 2.5.8: the least size of what is tapped, CSS pixels. */
+const TAPPED = 24;
+
+const [dist, ...rest] = process.argv.slice(2);
+const at = rest.indexOf('--pictures');
+const [files, folder] = at < 0 ? [rest, undefined] : [rest.slice(0, at), rest[at + 1]];
+
+/** In the page: whatever of it is too wide, hard to read or hard to hit. */
+const LOOK = (contrast, tapped) => `(() => {
+  const problems = [];
+  const root = document.documentElement;
+  if (root.scrollWidth > root.clientWidth) problems.push('scrolls sideways: ' + root.scrollWidth + ' > ' + root.clientWidth);
+  const parse = (css) => (css.match(/[\\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+  const light = (c) => {
+    const [r, g, b] = c.slice(0, 3).map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const behind = (node) => {
+    for (; node; node = node.parentElement) {
+      const c = parse(getComputedStyle(node).backgroundColor);
+      if (c.length < 4 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  let texts = 0;
+  for (const node of document.querySelectorAll('body *')) {
+    const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
+    const box = node.getBoundingClientRect();
+    if (box.width === 0 || getComputedStyle(node).visibility === 'hidden') continue;
+    if (node.matches('button, label')) {
+      if (box.height < ${tapped} || box.width < ${tapped}) problems.push('too small to hit: ' + node.textContent);
+    }
+    if (!own || node.matches('script, style')) continue;
+    texts++;
+    const [a, b] = [light(parse(getComputedStyle(node).color)), light(behind(node))];
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < ${contrast}) problems.push('contrast ' + ratio.toFixed(2) + ': ' + node.textContent.slice(0, 60));
+    if (parseFloat(getComputedStyle(node).fontSize) < 11) problems.push('small print: ' + node.textContent.slice(0, 60));
+  }
+  if (texts < 5) problems.push('hardly a word: ' + texts);
+  return {problems, light: light(behind(document.body))};
+})()`;
+
+/** In the page: the colour in the middle of each slice that is wide enough, against that of its kind. */
+const SLICES = `(() => {
+  const problems = [];
+  let right = 0;
+  // A copy to read from, so that the page's own charts are not touched.
+  const readable = (width, height) => Object.assign(document.createElement('canvas'), {width, height})
+    .getContext('2d', {willReadFrequently: true});
+  const probe = readable(1, 1);
+  for (const [i, item] of charts.entries()) {
+    const box = item.canvas.getBoundingClientRect();
+    const scale = item.canvas.width / box.width;
+    const c = readable(item.canvas.width, item.canvas.height);
+    c.drawImage(item.canvas, 0, 0);
+    for (const s of item.slices) {
+      const x = (t) => (t - item.view.from) / (item.view.to - item.view.from) * box.width;
+      const [a, b] = [Math.max(0, x(s[1])), Math.min(box.width, x(s[2]))];
+      if (b - a < 4) continue;
+      probe.fillStyle = css(kinds[s[3]]);
+      probe.fillRect(0, 0, 1, 1);
+      const want = probe.getImageData(0, 0, 1, 1).data;
+      // Under the label, above the next row.
+      const got = c.getImageData(Math.round((a + b) / 2 * scale), Math.round((s[0] * ROW + ROW - 4) * scale), 1, 1).data;
+      if ([0, 1, 2].every((k) => Math.abs(want[k] - got[k]) <= 2)) right++;
+      else problems.push('chart ' + i + ': ' + chart.names[s[4]] + ' is not drawn: ' + [...got] + ' for ' + [...want]);
+    }
+  }
+  return {problems, right, charts: charts.length};
+})()`;
+
+/** The middle of the widest slice of the first chart, and its name. */
+const WIDEST = `(() => {
+  if (!charts.length) return null;
+  const {canvas, slices, view} = charts[0];
+  canvas.scrollIntoView({block: 'center'});
+  const box = canvas.getBoundingClientRect();
+  const s = slices.reduce((best, s) => s[2] - s[1] > best[2] - best[1] ? s : best);
+  const x = (t) => (t - view.from) / (view.to - view.from) * box.width;
+  return {x: box.left + (Math.max(0, x(s[1])) + Math.min(box.width, x(s[2]))) / 2, y: box.top + s[0] * ROW + ROW / 2,
+    name: chart.names[s[4]]};
+})()`;
+
+const told = (page) => page.value(`document.getElementById('told').textContent`);
+const views = (page) => page.value(`JSON.stringify(charts.map((c) => c.view))`);
+
+/** A slice is told and zoomed to by a tap or click, and the whole is there again by the button. */
+async function points(page, problems, how) {
+  const widest = await page.value(WIDEST);
+  if (!widest) return;
+  const whole = await views(page);
+  await page[how](widest.x, widest.y);
+  await until(`the slice under a ${how}`, async () => (await told(page)).startsWith(widest.name))
+    .catch((error) => problems.push(error.message));
+  const button = await page.value(`(() => {
+    const button = [...document.querySelectorAll('button')].find((b) => b.textContent === 'Whole');
+    button.scrollIntoView({block: 'center'});
+    const box = button.getBoundingClientRect();
+    return {x: box.left + box.width / 2, y: box.top + box.height / 2};
+  })()`);
+  await page[how](button.x, button.y);
+  await until('the whole again', async () => (await views(page)) === whole).catch((error) => problems.push(error.message));
+}
+
+/** All that is done with a finger can be done with keys. */
+async function keys(page, problems) {
+  if (!(await page.value('charts.length'))) return;
+  const whole = await views(page);
+  await page.value('document.activeElement.blur()');
+  const focused = () => page.value(`document.activeElement.tagName + ' ' + document.activeElement.textContent`);
+  const seen = [];
+  while (!(await focused()).startsWith('CANVAS') && seen.length < 20) {
+    await page.press('Tab');
+    seen.push(await focused());
+  }
+  if (seen.length === 20) {
+    problems.push(`the tab key never comes to the chart: ${seen}`);
+    return;
+  }
+  if (await page.value(`getComputedStyle(document.activeElement).outlineStyle === 'none'`)) problems.push('the focus is not seen');
+  await page.press('ArrowRight');
+  const first = await told(page);
+  await page.press('ArrowDown');
+  const below = await told(page);
+  const [names, deep] = await page.value(`[chart.names, charts[0].depth > 0]`);
+  if (!names.some((name) => first.startsWith(name))) problems.push(`an arrow key tells no slice: ${first}`);
+  if (deep && (below === first || !names.some((name) => below.startsWith(name)))) problems.push(`no way down: ${first}, ${below}`);
+  await page.press('ArrowUp');
+  if (deep && (await told(page)) !== first) problems.push(`no way up again: ${await told(page)} is not ${first}`);
+  if (deep) {
+    await page.press('ArrowDown');
+    await page.press('Enter');
+    await page.press('Escape');
+  }
+  if ((await views(page)) !== whole) problems.push('the escape key does not show the whole');
+}
+
+/** Clicks the button, says yes to the UI's question, and asks the UI what it has. */
+async function arrives(browser, page) {
+  const button = await page.value(`(() => {
+    const button = document.querySelector('button.main');
+    button?.scrollIntoView({block: 'center'});
+    const box = button?.getBoundingClientRect();
+    return box && {x: box.left + box.width / 2, y: box.top + box.height / 2};
+  })()`);
+  if (!button) return null;
+  await page.click(button.x, button.y);
+  const ui = await browser.openedBy(page);
+  // A page from a disk has no origin that the UI could know: it asks.
+  await until('the trace in the UI', async () => {
+    await ui.value(`[...document.querySelectorAll('.pf-modal-dialog button')]
+      .find((button) => /^yes/i.test(button.textContent.trim()))?.click()`);
+    return ui.value(`Boolean(window.app?.trace?.traceInfo)`);
+  });
+  const slices = await ui.value(`(async () => {
+    const result = await window.app.trace.engine.query('select count(*) as n from slice');
+    return Number(result.firstRow({n: 0}).n);
+  })()`);
+  const title = await ui.value('window.app.trace.traceInfo.traceTitle');
+  await ui.value('window.close()').catch(() => {});
+  return {title, slices};
+}
+
+async function look(browser, file, hand) {
+  const found = {page: file, looks: 0, charts: 0, slices: 0, problems: [], arrived: null};
+  const url = pathToFileURL(resolve(file)).href;
+  const page = await browser.page();
+  for (const {name, ...size} of SIZES) {
+    const lights = [];
+    for (const theme of ['light', 'dark']) {
+      const problems = [];
+      await page.size(size.width, size.height, size);
+      await page.theme(theme);
+      await page.open(url);
+      if (folder) await page.picture(join(folder, `${basename(file, '.html')}-${name}-${theme}.png`), true);
+      const {problems: bad, light} = await page.value(LOOK(CONTRAST, TAPPED));
+      lights.push(light);
+      const {problems: missing, right, charts} = await page.value(SLICES);
+      problems.push(...bad, ...missing);
+      found.charts = charts;
+      found.slices += right;
+      // A page that is too wide is shown smaller on a phone, and taps go elsewhere.
+      if (bad.some((text) => text.startsWith('scrolls'))) found.slices = 0;
+      else if (size.mobile) await points(page, problems, 'tap');
+      else {
+        await points(page, problems, 'click');
+        await keys(page, problems);
+      }
+      problems.push(...page.errors.map((text) => `error: ${text}`));
+      problems.push(...page.requests.filter((asked) => asked !== url).map((asked) => `request: ${asked}`));
+      found.looks++;
+      found.problems.push(...problems.map((text) => `${name} ${theme}: ${text}`));
+    }
+    if (!(lights[0] > .7 && lights[1] < .1)) found.problems.push(`${name}: light and dark are ${lights}`);
+  }
+  if (hand && dist) found.arrived = await arrives(browser, page);
+  await browser.send('Target.closeTarget', {targetId: page.targetId});
+  return found;
+}
+
+const status = await withChromium(dist, async (browser) => {
+  const pages = [];
+  for (const [i, file] of files.entries()) pages.push(await look(browser, file, i === 0));
+  console.log(JSON.stringify({pages}));
+  return 0;
+});
+process.exit(status);

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Keeps what a proof said: result.py FOLDER NAME STATUS SECONDS QUICK."""
+import datetime, json, os, platform, re, subprocess, sys
+
+folder, name, status, seconds, quick = sys.argv[1:]
+
+
+def said(*command):
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+def machine():
+    cpu = memory = "?"
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            cpu = line.split(":", 1)[1].strip()
+    for line in open("/proc/meminfo"):
+        if line.startswith("MemTotal:"):
+            memory = "%.0f GB" % (int(line.split()[1]) / 1e6)
+    return "%s, %d cores, %s, %s %s" % (cpu, os.cpu_count(), memory, platform.system(), platform.release())
+
+
+with open(os.path.join(folder, name + ".log"), errors="replace") as log:
+    lines = log.read().splitlines()
+proofs = [line[len("proof: "):] for line in lines if line.startswith("proof: ")]
+# Programs begin their last line with their own name.
+proofs = [re.sub(r"^[a-z-]+: ", "", proof) for proof in proofs]
+commit = said("git", "rev-parse", "--short=10", "HEAD") or "unknown"
+if said("git", "status", "--porcelain", "--untracked-files=no"):
+    commit += " and changes"
+result = {
+    "name": name,
+    "holds": status == "0",
+    "result": re.sub(r"\s+", " ", "; ".join(proofs)) or "nothing told",
+    "seconds": int(seconds),
+    "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+    "commit": commit,
+    "machine": machine(),
+    "load": "%.0f" % os.getloadavg()[2],
+    "quick": bool(quick),
+}
+with open(os.path.join(folder, name + (".quick" if quick else "") + ".json"), "w") as out:
+    json.dump(result, out, indent=1)

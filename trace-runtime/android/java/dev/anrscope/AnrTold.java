@@ -1,0 +1,54 @@
+package dev.anrscope;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** Hands on what the library tells of ANRs; on {@code anrscope-reports}. */
+final class AnrTold {
+    private static final String ANR = "!anr\n";
+    private static final String DEAD_LOCK = "!deadlock\n";
+    private static final String IDLE = "!idle\n";
+
+    static volatile AnrListener listener;
+
+    private AnrTold() {}
+
+    /** Whether it was one of these words. */
+    static boolean take(String what) {
+        boolean anr = what.startsWith(ANR);
+        boolean deadLock = what.startsWith(DEAD_LOCK);
+        if (!anr && !deadLock && !what.startsWith(IDLE)) {
+            return false;
+        }
+        AnrListener to = listener;
+        if (to != null) {
+            try {
+                if (anr) {
+                    to.onAnrDetected(Anr.of(what, ANR.length()));
+                } else {
+                    dump(to, what, deadLock);
+                }
+            } catch (Throwable theirs) {
+                // Not ours to handle; the next one is told.
+            }
+        }
+        return true;
+    }
+
+    private static void dump(AnrListener to, String what, boolean deadLock) {
+        Map<String, String> values = new LinkedHashMap<String, String>();
+        int end = Anr.values(what, (deadLock ? DEAD_LOCK : IDLE).length(), values);
+        int pid = Integer.parseInt(values.get("pid"));
+        String[] texts = what.substring(end).split("\u001e\n", -1);
+        if (!deadLock) {
+            to.onMainThreadIdle(pid, texts[0]);
+            return;
+        }
+        String[] numbers = values.get("threads").split(",");
+        int[] threads = new int[numbers.length];
+        for (int at = 0; at < threads.length; at++) {
+            threads[at] = Integer.parseInt(numbers[at]);
+        }
+        to.onDeadLockDetected(pid, texts[0], texts[1], texts[2], threads, values.get("locks").split(";"));
+    }
+}

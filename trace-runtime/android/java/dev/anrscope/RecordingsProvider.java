@@ -1,0 +1,162 @@
+package dev.anrscope;
+
+import android.content.ContentProvider;
+import android.content.ContentValues;
+import android.content.Context;
+import android.database.Cursor;
+import android.database.MatrixCursor;
+import android.net.Uri;
+import android.os.Bundle;
+import android.os.ParcelFileDescriptor;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * Gives recordings to {@code anrscope device}, and takes its commands, where {@code run-as} does not serve. Whom it answers is in
+ * {@link Access}; the manifest keeps all other apps out before that. Called on threads of the system's, so it answers while main is stuck.
+ *
+ * <pre>
+ * query   content://APP.anrscope/recordings          a row for each: name, size, modified (s), live (0, 1)
+ * query   content://APP.anrscope/recordings/NAME?copy=ID
+ *                                                    one row: name (of what is to be read), size, modified, cksum, state
+ * read    content://APP.anrscope/recordings/NAME?from=N
+ * delete  content://APP.anrscope/recordings/NAME     only a copy
+ * call    content://APP.anrscope  COMMAND            see {@link Control}
+ * </pre>
+ *
+ * {@code state} is {@code still}; {@code copy} of what a living process writes to, named by the reader's id, which the reader deletes at
+ * the end; or {@code live} where there is no room for a copy.
+ */
+public final class RecordingsProvider extends ContentProvider {
+    private static final String[] LISTED = {"name", "size", "modified", "live"};
+
+    private static final String[] ONE = {"name", "size", "modified", "cksum", "state"};
+
+    @Override
+    public boolean onCreate() {
+        return true;
+    }
+
+    @Override
+    public Cursor query(Uri uri, String[] columns, String where, String[] values, String order) {
+        File folder = folder();
+        List<String> path = path(uri);
+        if (path.size() == 1) {
+            RecordingFiles.removeOldCopies(folder);
+            MatrixCursor rows = new MatrixCursor(LISTED);
+            for (File file : RecordingFiles.all(folder)) {
+                rows.addRow(
+                        new Object[] {
+                            file.getName(), file.length(), file.lastModified() / 1000, RecordingFiles.isLive(file) ? 1 : 0
+                        });
+            }
+            return rows;
+        }
+        try {
+            MatrixCursor row = new MatrixCursor(ONE);
+            row.addRow(one(folder, RecordingFiles.named(folder, path.get(1)), uri.getQueryParameter("copy")));
+            return row;
+        } catch (IOException unreadable) {
+            throw new IllegalArgumentException(unreadable.getMessage(), unreadable);
+        }
+    }
+
+    private static Object[] one(File folder, File recording, String id) throws IOException {
+        File read = recording;
+        String state = "still";
+        if (RecordingFiles.isLive(recording)) {
+            try {
+                read = RecordingFiles.copy(recording, folder, id);
+                state = "copy";
+            } catch (IOException full) {
+                state = "live";
+            }
+        }
+        FileInputStream in = new FileInputStream(read);
+        try {
+            Cksum sum = Cksum.of(in);
+            // Its length as it was summed: a living file may have become longer since.
+            return new Object[] {read.getName(), sum.length(), recording.lastModified() / 1000, sum.sum(), state};
+        } finally {
+            in.close();
+        }
+    }
+
+    @Override
+    public ParcelFileDescriptor openFile(Uri uri, String mode) throws FileNotFoundException {
+        File folder = folder();
+        List<String> path = path(uri);
+        if (path.size() != 2 || !"r".equals(mode)) {
+            throw new FileNotFoundException("a recording is read: content read --uri content://.../recordings/NAME");
+        }
+        try {
+            File file = RecordingFiles.named(folder, path.get(1));
+            String said = uri.getQueryParameter("from");
+            long from = said == null ? 0 : Long.parseLong(said);
+            ParcelFileDescriptor opened = ParcelFileDescriptor.open(file, ParcelFileDescriptor.MODE_READ_ONLY);
+            // The place in the file goes along to the other process. The stream does not own the descriptor and is not closed.
+            new FileInputStream(opened.getFileDescriptor()).getChannel().position(Math.max(0, from));
+            return opened;
+        } catch (FileNotFoundException none) {
+            throw none;
+        } catch (IOException unreadable) {
+            throw new FileNotFoundException(unreadable.getMessage());
+        } catch (NumberFormatException number) {
+            throw new FileNotFoundException("from is a number of bytes");
+        }
+    }
+
+    @Override
+    public int delete(Uri uri, String where, String[] values) {
+        File folder = folder();
+        List<String> path = path(uri);
+        if (path.size() != 2 || !RecordingFiles.isCopy(path.get(1))) {
+            throw new IllegalArgumentException("only copies are deleted from outside");
+        }
+        try {
+            return RecordingFiles.named(folder, path.get(1)).delete() ? 1 : 0;
+        } catch (IOException none) {
+            return 0;
+        }
+    }
+
+    @Override
+    public Bundle call(String command, String argument, Bundle more) {
+        Access.check(getContext());
+        return Control.run(command).bundle();
+    }
+
+    @Override
+    public String getType(Uri uri) {
+        return null;
+    }
+
+    @Override
+    public Uri insert(Uri uri, ContentValues values) {
+        return null;
+    }
+
+    @Override
+    public int update(Uri uri, ContentValues values, String where, String[] of) {
+        return 0;
+    }
+
+    /** Refuses whom it has to. */
+    private File folder() {
+        Context context = getContext();
+        Access.check(context);
+        return RecordingFiles.folder(context);
+    }
+
+    /** {@code recordings}, and perhaps a name. */
+    private static List<String> path(Uri uri) {
+        List<String> path = uri.getPathSegments();
+        if (path.isEmpty() || path.size() > 2 || !path.get(0).equals("recordings")) {
+            throw new IllegalArgumentException("there is recordings, and recordings/NAME");
+        }
+        return path;
+    }
+}

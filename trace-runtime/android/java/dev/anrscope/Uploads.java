@@ -1,0 +1,281 @@
+package dev.anrscope;
+
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.channels.FileLock;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Offers finished recordings to the app's {@link Uploader}: at the start, after an ANR, and again when one did not arrive. Which arrived,
+ * and when the others are due, is in the file {@code uploads} beside the recordings, so that each is handed over once whatever
+ * becomes of the process; a recording whose upload was cut off by the process's end is offered again.
+ */
+final class Uploads implements Runnable {
+    /** From the first attempt that failed to the next, ms; then twice as long each time. Not final: a test does not wait for minutes. */
+    static volatile long firstPause = 60_000;
+
+    private static final long LONGEST_PAUSE = 6 * 3_600_000L;
+
+    /** The state of what has arrived. */
+    private static final long ARRIVED = -1;
+
+    private static final String STATE = "uploads";
+
+    /** More than any app keeps. A longer file is none of ours. */
+    private static final int STATE_BYTES = 4 << 20;
+
+    private static Uploader uploader;
+    private static File folder;
+    private static Thread running;
+    /** There is something to look at. */
+    private static boolean again;
+
+    private Uploads() {}
+
+    /** What was done about a recording. */
+    private static final class Tried {
+        final int attempts;
+        /** When it is due, ms since 1970; or {@link #ARRIVED}. */
+        final long due;
+
+        Tried(int attempts, long due) {
+            this.attempts = attempts;
+            this.due = due;
+        }
+    }
+
+    /** A recording that is finished. */
+    private static final class Finished {
+        final String name;
+        final int pid;
+        final long startMs;
+        final boolean anr;
+        final String reason;
+        final String process;
+
+        Finished(String[] told) {
+            name = told[0];
+            pid = Integer.parseInt(told[1]);
+            startMs = Long.parseLong(told[2]);
+            anr = told[3].equals("1");
+            reason = told[4];
+            process = told[5];
+        }
+    }
+
+    static synchronized void set(Uploader to) {
+        uploader = to;
+        look();
+    }
+
+    /** The folder is known, and what became of earlier processes is in the recordings. */
+    static synchronized void begin(File recordings) {
+        folder = recordings;
+        look();
+    }
+
+    /** There may be something to hand over. */
+    static synchronized void look() {
+        if (uploader == null || folder == null) {
+            return;
+        }
+        again = true;
+        if (running == null) {
+            running = new Thread(new Uploads(), "anrscope-upload");
+            running.setDaemon(true);
+            running.start();
+        } else {
+            Uploads.class.notifyAll();
+        }
+    }
+
+    @Override
+    public void run() {
+        long pause = 0;
+        while (next(pause)) {
+            try {
+                pause = round();
+            } catch (Throwable fault) {
+                // A disk that is full, or a folder that is gone: the next start tries again.
+                pause = 0;
+            }
+        }
+    }
+
+    /** Waits for the next round, {@code pause} ms at most; 0: nothing is due, and the thread ends unless it was called meanwhile. */
+    private static synchronized boolean next(long pause) {
+        long end = System.nanoTime() + pause * 1_000_000;
+        while (!again && pause > 0) {
+            long left = (end - System.nanoTime()) / 1_000_000;
+            if (left <= 0) {
+                again = true;
+                break;
+            }
+            try {
+                Uploads.class.wait(left);
+            } catch (InterruptedException theirs) {
+                pause = 0;
+            }
+        }
+        if (!again || uploader == null) {
+            running = null;
+            return false;
+        }
+        again = false;
+        return true;
+    }
+
+    private static synchronized Uploader uploader() {
+        return uploader;
+    }
+
+    /** Offers what is due. Gives how long until more is, ms; 0 if nothing will be. */
+    private static long round() throws IOException {
+        // Another process of the app may be at it.
+        RandomAccessFile lock = new RandomAccessFile(new File(folder, STATE + ".lock"), "rw");
+        try {
+            FileLock held = lock.getChannel().tryLock();
+            if (held == null) {
+                return firstPause;
+            }
+            return locked();
+        } finally {
+            // The lock ends with it.
+            lock.close();
+        }
+    }
+
+    private static long locked() throws IOException {
+        Map<String, Tried> before = read();
+        Map<String, Tried> tried = new HashMap<String, Tried>();
+        List<Finished> offered = finished();
+        for (Finished one : offered) {
+            Tried known = before.get(one.name);
+            if (known != null) {
+                tried.put(one.name, known);
+            }
+        }
+        long first = Long.MAX_VALUE;
+        for (Finished one : offered) {
+            Tried known = tried.get(one.name);
+            long now = System.currentTimeMillis();
+            // A time that is too far away is of a clock that was set back.
+            boolean waits = known != null && known.due > now && known.due <= now + LONGEST_PAUSE;
+            if (known != null && known.due == ARRIVED) {
+                continue;
+            }
+            if (!waits) {
+                Uploader to = uploader();
+                if (to == null) {
+                    break;
+                }
+                known = offer(to, one, known == null ? 1 : known.attempts + 1);
+                tried.put(one.name, known);
+                // After each: the process may end at any time.
+                write(tried);
+            }
+            if (known.due != ARRIVED) {
+                first = Math.min(first, known.due);
+            }
+        }
+        if (!tried.keySet().equals(before.keySet())) {
+            write(tried);
+        }
+        return first == Long.MAX_VALUE ? 0 : Math.max(1, first - System.currentTimeMillis());
+    }
+
+    private static Tried offer(Uploader to, Finished one, int attempt) {
+        boolean arrived = false;
+        try {
+            RecordingInfo info = new RecordingInfo(one.pid, one.process, one.startMs, one.anr, one.reason, attempt);
+            arrived = to.upload(new File(folder, one.name), info);
+        } catch (Throwable theirs) {
+            // It did not arrive.
+        }
+        if (arrived) {
+            return new Tried(attempt, ARRIVED);
+        }
+        long pause = firstPause << Math.min(attempt - 1, 20);
+        return new Tried(attempt, System.currentTimeMillis() + Math.min(pause, LONGEST_PAUSE));
+    }
+
+    /** Those with an ANR first, then by age. */
+    private static List<Finished> finished() {
+        List<Finished> all = new ArrayList<Finished>();
+        for (String line : Natives.finished(folder.getPath()).split("\n")) {
+            String[] told = line.split("\t", -1);
+            if (told.length == 6) {
+                all.add(new Finished(told));
+            }
+        }
+        Collections.sort(
+                all,
+                new Comparator<Finished>() {
+                    @Override
+                    public int compare(Finished one, Finished other) {
+                        if (one.anr != other.anr) {
+                            return one.anr ? -1 : 1;
+                        }
+                        return Long.compare(one.startMs, other.startMs);
+                    }
+                });
+        return all;
+    }
+
+    /** Lines of name, attempts, due. What cannot be read is as if nothing had been tried. */
+    private static Map<String, Tried> read() {
+        Map<String, Tried> tried = new HashMap<String, Tried>();
+        File file = new File(folder, STATE);
+        byte[] all = new byte[(int) Math.min(file.length(), STATE_BYTES)];
+        try {
+            FileInputStream in = new FileInputStream(file);
+            try {
+                int length = 0;
+                for (int read; length < all.length && (read = in.read(all, length, all.length - length)) > 0; ) {
+                    length += read;
+                }
+                for (String line : new String(all, 0, length, "UTF-8").split("\n")) {
+                    String[] told = line.split("\t", -1);
+                    if (told.length == 3) {
+                        tried.put(told[0], new Tried(Integer.parseInt(told[1]), Long.parseLong(told[2])));
+                    }
+                }
+            } finally {
+                in.close();
+            }
+        } catch (IOException none) {
+            // The first time.
+        } catch (NumberFormatException damaged) {
+            // What was read before it counts.
+        }
+        return tried;
+    }
+
+    /** Beside it first, so that it is whole or the one from before. */
+    private static void write(Map<String, Tried> tried) throws IOException {
+        StringBuilder lines = new StringBuilder();
+        for (Map.Entry<String, Tried> one : tried.entrySet()) {
+            lines.append(one.getKey()).append('\t').append(one.getValue().attempts).append('\t');
+            lines.append(one.getValue().due).append('\n');
+        }
+        File part = new File(folder, STATE + ".part");
+        FileOutputStream out = new FileOutputStream(part);
+        try {
+            out.write(lines.toString().getBytes("UTF-8"));
+            out.getFD().sync();
+        } finally {
+            out.close();
+        }
+        if (!part.renameTo(new File(folder, STATE))) {
+            throw new IOException("cannot rename " + part);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package dev.anrscope;
+
+import java.io.File;
+
+/**
+ * What an app keeps for its next start: whether anything is recorded, and the sizes of the rings. Words: what the provider answers for
+ * {@code recording} ({@code none} for nothing), whether it is recorded in the end, and options as KEY=VALUE.
+ */
+public final class AppOff {
+    private AppOff() {}
+
+    private static boolean hasRecording(File folder) {
+        String[] names = folder.list();
+        for (int at = 0; names != null && at < names.length; at++) {
+            if (names[at].endsWith(".anrscope")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    public static void main(String[] words) {
+        System.setProperty("java.vm.name", "Dalvik");
+        String answer = words[0].equals("none") ? null : words[0];
+        boolean on = words[1].equals("on");
+        Config.Builder config = new Config.Builder();
+        for (int at = 2; at < words.length; at++) {
+            config.set(words[at].split("=")[0], words[at].split("=")[1]);
+        }
+        config.provider(key -> key.equals("recording") ? answer : null);
+        AppScript script = new AppScript(false, () -> {});
+        File folder = new File(script.app.getNoBackupFilesDir(), "anrscope");
+        // In place of the provider's install, which knows nothing of ours: the code comes first.
+        Anrscope.install(script.app, config.build());
+        System.out.println("at once " + LooperMonitor.isRunning());
+        if (words[1].equals("refused")) {
+            script.until("refused", () -> !LooperMonitor.isRunning());
+            script.run(20);
+            System.out.println("recording " + hasRecording(folder));
+            return;
+        }
+        script.until("in the end", () -> LooperMonitor.isRunning() == on && new File(folder, "off").exists() != on);
+        if (on) {
+            script.until("a recording", () -> hasRecording(folder));
+            script.then(1, () -> Anrscope.mark("seen"));
+        } else {
+            script.then(1, () -> Anrscope.mark("not seen"));
+            script.then(100, () -> System.out.println("watched " + LooperMonitor.isRunning()));
+        }
+        script.then(1, () -> other("Early"));
+        script.then(1, () -> Anrscope.set("main_only", "1"));
+        script.then(1, () -> other("Late"));
+        script.run(20);
+        System.out.println("recording " + hasRecording(folder));
+    }
+
+    /** Something on a thread of this name. */
+    private static void other(String name) {
+        Thread thread =
+                new Thread(
+                        () -> {
+                            MethodBeat.i(70);
+                            MethodBeat.o(70);
+                        },
+                        name);
+        thread.start();
+        try {
+            thread.join();
+        } catch (InterruptedException never) {
+            throw new AssertionError(never);
+        }
+    }
+}

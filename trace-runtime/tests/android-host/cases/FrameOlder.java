@@ -1,0 +1,73 @@
+package dev.anrscope;
+
+import android.view.ViewRootImpl;
+import host.Clock;
+import host.Vsync;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+
+/**
+ * Frames of a system whose windows tell of none (below API 24), in real time, which is the library's there. Bursts with pauses between, some
+ * frames slow. Says how many frames were drawn and told, how many were told shorter than they were here, and how many there were a second of the
+ * vsync periods in which one was wanted, by how long each was told to be.
+ */
+public final class FrameOlder extends Observer {
+    private static final long MS = 1_000_000;
+
+    private final FrameScript script = new FrameScript(-1);
+    /** Of each frame: the vsync it was asked for, and the end of its draw. */
+    private final List<long[]> drawn = new ArrayList<long[]>();
+    private final List<Long> told = Collections.synchronizedList(new ArrayList<Long>());
+    private int bursts = 3;
+
+    @Override
+    public void onFrame(String scene, long begin, long total, long input, long animation, long traversal, long latency) {
+        told.add(total);
+    }
+
+    private void burst() {
+        if (bursts-- == 0) {
+            FrameScript.quit();
+            return;
+        }
+        script.main.postDelayed(() -> script.draw(40, this::work), 400);
+    }
+
+    private void work() {
+        long intended = ViewRootImpl.hostIntended();
+        FrameScript.cost((drawn.size() % 20 == 7 ? 120 : 1) * MS);
+        drawn.add(new long[] {intended, Clock.nanos()});
+    }
+
+    public static void main(String[] words) {
+        FrameOlder frames = new FrameOlder();
+        frames.script.askFirst = false;
+        Natives.set("fps_window_ms", "600000");
+        Observers.add(frames);
+        frames.script.start();
+        frames.script.then(frames::burst);
+        frames.burst();
+        frames.script.run();
+        frames.tell();
+    }
+
+    private void tell() {
+        double interval = Vsync.intervalNs();
+        HashSet<Long> wanted = new HashSet<Long>();
+        int shorter = 0;
+        for (int at = 0; at < Math.min(drawn.size(), told.size()); at++) {
+            long[] frame = drawn.get(at);
+            long total = told.get(at);
+            shorter += total < frame[1] - frame[0] ? 1 : 0;
+            long first = Vsync.number(frame[0]);
+            long took = Math.max(1, (long) Math.ceil(total / interval - 1e-6));
+            for (long period = first; period < first + took; period++) {
+                wanted.add(period);
+            }
+        }
+        System.out.println("frames " + drawn.size() + " told " + told.size() + " shorter " + shorter);
+        System.out.println("truth " + told.size() * 1e9 / (wanted.size() * interval));
+    }
+}

@@ -1,0 +1,32 @@
+package dev.anrscope;
+
+import android.os.Handler;
+import android.os.Looper;
+
+/** Messages that make more events than main's ring has room for, and one that does not. */
+public final class FullLife {
+    private FullLife() {}
+
+    private static void work(int calls) {
+        MethodBeat.i(300);
+        for (int n = 0; n < calls; n++) {
+            MethodBeat.i(301);
+            MethodBeat.o(301);
+        }
+        MethodBeat.o(300);
+    }
+
+    public static void main(String[] words) {
+        MethodBeat.i(1);
+        Looper.prepareMainLooper();
+        Natives.set("older_methods", words[0]);
+        LooperMonitor.start();
+        Handler handler = new Handler();
+        handler.post(() -> work(100));
+        handler.post(() -> work(40_000));
+        handler.post(() -> work(200));
+        Looper.hostRunDue();
+        LooperMonitor.stop();
+        MethodBeat.o(1);
+    }
+}

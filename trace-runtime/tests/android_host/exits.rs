@@ -1,0 +1,87 @@
+//! What the next start learns of a process that is gone.
+
+use std::path::{Path, PathBuf};
+
+use trace_format::section::SectionKind;
+
+use super::harness::{Case, Run, open, sections};
+use super::lifetime::app_recordings;
+
+fn case(name: &str) -> Case {
+    Case::new("AppExits").named(name).sdk(36)
+}
+
+/// A process that was killed: its pid.
+fn killed(name: &str) -> u32 {
+    let run = case(name).word("dies").dies().run();
+    run.lines("pid").next().unwrap_or_else(|| panic!("{}", run.printed)).parse().unwrap()
+}
+
+/// The next start, at which the system has this trace of it.
+fn next(name: &str, pid: u32, trace: &str) -> Run {
+    let file: PathBuf = case(name).folder().join("trace.txt");
+    std::fs::write(&file, trace).unwrap();
+    case(name).word("next").word(&pid.to_string()).word(file.to_str().unwrap()).run_again()
+}
+
+#[test]
+fn item_23_a_dead_lock_in_the_trace_of_an_earlier_process_is_told_to_the_listener() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data/deadlock");
+    let pid = killed("deadlock");
+    let trace = std::fs::read_to_string(data.join("tail_into_cycle.txt")).unwrap();
+    // A tail into the circle: main waits for one of the two and is none of them.
+    let run = next("deadlock", pid, &trace);
+    let expected = format!(
+        "deadlock of {pid} [2, 3] [L2, L3]\n\
+         text \"main\" prio=5 tid=1 Blocked of 5\n\
+         text \"a\" prio=5 tid=2 Blocked of 5\n\
+         text \"b\" prio=5 tid=3 Blocked of 5\n"
+    );
+    assert_eq!(run.printed, expected);
+}
+
+#[test]
+fn item_23_a_main_that_was_idle_in_the_trace_of_its_anr_is_told() {
+    let pid = killed("idle");
+    let trace =
+        "\"main\" prio=5 tid=1 Native\n  at android.os.MessageQueue.nativePollOnce(Native method)\n\n";
+    assert_eq!(next("idle", pid, trace).printed, format!("idle of {pid} 2\n"));
+}
+
+/// A start at which the platform has a profile of this trigger and error for whoever registers; the sections of all recordings.
+fn profile(name: &str, sdk: u32, pid: &str, trigger: u32, error: u32) -> (String, Vec<(String, String)>) {
+    let case = || Case::new("AppExits").named(name).sdk(sdk);
+    let file = case().folder().join("profile_trigger_anr.perfetto-trace");
+    std::fs::write(&file, "a profile").unwrap();
+    let words = ["profile", pid, file.to_str().unwrap(), &trigger.to_string(), &error.to_string()];
+    let run = words.into_iter().fold(case(), |case, word| case.word(word)).run_again();
+    let all = app_recordings(&case().folder()).into_iter().flat_map(|path| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = |section| String::from_utf8(section).unwrap();
+        sections(&open(&path), SectionKind::AnrProfile).into_iter().map(move |s| (name.clone(), text(s)))
+    });
+    (run.printed.replace(&*file.to_string_lossy(), "FILE"), all.collect())
+}
+
+#[test]
+fn a_profile_that_the_platform_left_is_noted_in_the_recording_of_the_process_that_died() {
+    let pid = killed("profile").to_string();
+    let (printed, noted) = profile("profile", 36, &pid, 2, 0);
+    assert_eq!(printed, "trigger 2\nwaiting 0\n");
+    assert_eq!(noted.len(), 1, "{noted:?}");
+    let (name, text) = &noted[0];
+    assert_eq!(*name, format!("com.example.app-{pid}"), "the system says that it had an ANR");
+    assert!(text.starts_with("path=/") && text.contains("perfetto-trace\nbytes=9\ntime_ms="), "{text}");
+}
+
+#[test]
+fn profiles_of_other_triggers_failures_and_older_systems_are_left_alone() {
+    for (name, sdk, trigger, error, printed) in [
+        ("profile-other", 36, 1, 0, "trigger 2\nwaiting 0\n"),
+        ("profile-failed", 36, 2, 1, "trigger 2\nwaiting 0\n"),
+        ("profile-older", 35, 2, 0, "waiting 1\n"),
+    ] {
+        let pid = killed(name).to_string();
+        assert_eq!(profile(name, sdk, &pid, trigger, error), (printed.to_owned(), Vec::new()), "{name}");
+    }
+}
