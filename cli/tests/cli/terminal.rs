@@ -13,7 +13,13 @@ use super::program::{command, run};
 fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
     let mut script = Command::new("script");
     script.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_anrscope")), "/dev/null"]);
-    script.env("TERM", "xterm").env_remove("NO_COLOR").env_remove("CLICOLOR").envs(variables.iter().copied());
+    script.env("TERM", "xterm").envs(variables.iter().copied());
+    // What runs the tests may have a say of its own: a CI job counts as a terminal with colours, whatever TERM is.
+    for name in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
+        if !variables.iter().any(|(given, _)| *given == name) {
+            script.env_remove(name);
+        }
+    }
     let output = script.stdin(Stdio::null()).output();
     let output = output.unwrap_or_else(|e| panic!("script: {e}: run scripts/install-test-needs"));
     String::from_utf8_lossy(&output.stdout).into_owned()

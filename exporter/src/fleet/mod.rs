@@ -1,7 +1,9 @@
 //! Thousands of recordings: a row each, grouped by cause and root, and as a Parquet file for DuckDB, Spark and the like.
 
+#[cfg(feature = "parquet")]
 mod table;
 
+#[cfg(feature = "parquet")]
 pub use table::write_parquet;
 
 use std::collections::BTreeMap;
