@@ -5,9 +5,9 @@ use trace_format::event::{Change, Control, Event};
 use trace_format::layout::State;
 
 use crate::recorder::Recorder;
-use crate::switches;
-use crate::ticker::{self, TIME};
-use crate::time_word::Pace;
+use crate::time::coarse::{self, TIME};
+use crate::time::time_word::Pace;
+use crate::writing::switches;
 
 /// How methods get their time. Everything else (messages, frames, waits, marks) always has the exact time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -73,10 +73,10 @@ fn change(pace: Pace, change: Change, method: u32) {
     if Recorder::active().is_none() {
         return;
     }
-    ticker::set_pace(pace);
+    coarse::set_pace(pace);
     if Recorder::active().is_none() {
         // Ended meanwhile, and so it stays.
-        ticker::set_pace(Pace::Off);
+        coarse::set_pace(Pace::Off);
         return;
     }
     tell(change, method, 0);

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use trace_format::layout::State;
 
-use crate::recorder::Recorder;
+use crate::recorder::{self, Recorder};
 
 /// Runs `f`; if it panics, recording ends for good and `None` comes back. Every entry from Java and every
 /// thread of ours goes through here.
@@ -28,7 +28,7 @@ fn disarm(fault: Box<dyn Any + Send>) {
     let mut text = String::from("the recorder disarmed itself: ");
     text.push_str(said.unwrap_or("a fault without a text"));
     // Whatever the fault left behind, saying so must not be the next one.
-    let _ = catch_unwind(|| crate::notice(&text));
+    let _ = catch_unwind(|| recorder::notice(&text));
     Recorder::deactivate(Some(State::Disarmed));
     // Its destructor is anybody's code.
     std::mem::forget(fault);

@@ -11,13 +11,16 @@ use ::jni::objects::{JClass, JString};
 use ::jni::sys::{jboolean, jint, jlong, jstring};
 use trace_format::event::{TextId, WaitKind};
 
-use crate::file::Destination;
+use crate::control::Clock;
+use crate::files::file::Destination;
+use crate::files::kept_sizes;
 use crate::guard::disarm_on_panic;
-use crate::recorder::Recorder;
-use crate::start::{Config, Threads, start};
-use crate::thread::ThreadWriter;
-use crate::ticker::{MAIN_DOOR, TIME};
-use crate::{Budget, Clock, kept_sizes};
+use crate::recorder::Threads;
+use crate::recorder::{self, Recorder};
+use crate::start::{Config, start};
+use crate::time::coarse::{MAIN_DOOR, TIME};
+use crate::writing::budget::Budget;
+use crate::writing::thread::ThreadWriter;
 
 /// A method's begin, on the thread whose writer is at `thread`. Gives where Java writes the next word: the address behind
 /// it, 0 if it does not.
@@ -64,7 +67,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_join(
 ) -> jlong {
     disarm_on_panic(|| {
         let name = string(&env, &name);
-        Recorder::active().map_or(0, |recorder| crate::thread::address_here(recorder, name.as_deref()))
+        Recorder::active()
+            .map_or(0, |recorder| crate::writing::thread::address_here(recorder, name.as_deref()))
     })
     .unwrap_or(0)
 }
@@ -78,7 +82,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_address(
 ) -> jlong {
     match what {
         0 => TIME.word.as_ptr() as usize as jlong,
-        1 => crate::switches::address() as jlong,
+        1 => crate::writing::switches::address() as jlong,
         3 => std::ptr::from_ref(&MAIN_DOOR) as usize as jlong,
         _ => size_of::<usize>() as jlong,
     }
@@ -106,14 +110,14 @@ extern "system" fn Java_dev_anrscope_MethodBeat_notice(
 
 /// The id of a Java string in the recording, 0 for none.
 pub(crate) fn text_id(env: &EnvUnowned<'_>, text: &JString<'_>) -> jint {
-    disarm_on_panic(|| string(env, text).map_or(0, |text| crate::text(&text).0 as jint)).unwrap_or(0)
+    disarm_on_panic(|| string(env, text).map_or(0, |text| recorder::text(&text).0 as jint)).unwrap_or(0)
 }
 
 /// Writes a Java string as a notice.
 pub(crate) fn tell(env: &EnvUnowned<'_>, text: &JString<'_>) {
     disarm_on_panic(|| {
         if let Some(text) = string(env, text) {
-            crate::notice(&text);
+            recorder::notice(&text);
         }
     });
 }
@@ -241,7 +245,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
         if trace_text {
             capture_trace_text();
         }
-        Recorder::active().map(|recorder| crate::thread::address_here(recorder, None))
+        Recorder::active().map(|recorder| crate::writing::thread::address_here(recorder, None))
     });
     started.flatten().unwrap_or(0)
 }
@@ -261,13 +265,17 @@ const SHORT_NS: u64 = 8_000;
 fn capture_trace_text() {
     match crate::TraceTextSource::hotspot() {
         Some(source) => crate::capture_trace_text(source),
-        None => crate::notice("thread dumps are not copied: there is no HotSpot with a \"VM Thread\" here"),
+        None => {
+            recorder::notice("thread dumps are not copied: there is no HotSpot with a \"VM Thread\" here")
+        }
     }
 }
 
 #[cfg(target_os = "android")]
 fn capture_trace_text() {
-    crate::notice("thread dumps are not copied: from Android 11 on the exit info of the next start has them");
+    recorder::notice(
+        "thread dumps are not copied: from Android 11 on the exit info of the next start has them",
+    );
 }
 
 /// Asks for a thread dump. Gives whether it was asked for.

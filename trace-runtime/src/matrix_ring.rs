@@ -1,7 +1,7 @@
 //! Matrix's own ring, for apps in compat mode that hand its `long[]` on to tools of theirs.
 //!
 //! It does what `AppMethodBeat` of Matrix 2.1.0 does, word for word, faults included; the recorder's own ring is
-//! `crate::ring`. Known faults, kept on purpose:
+//! `crate::memory::ring`. Known faults, kept on purpose:
 //! * a record stays "valid" over words of the next lap when a newer one with a smaller index is before it in
 //!   the list: only the first is looked at;
 //! * a slice of a single word comes back empty;

@@ -8,22 +8,31 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use trace_format::event::{Encoded, Event};
+use trace_format::event::{Event, TextId};
 use trace_format::layout::{ClockMode, RegionKind, State, header};
 
-use crate::block::RawBlock;
-use crate::clock;
-use crate::door::Door;
-use crate::home::{Homes, Left};
-use crate::mapping::Mapping;
-use crate::owners::Owners;
-use crate::pool::Pool;
-use crate::ring::Ring;
-use crate::start::Threads;
-use crate::texts::Interner;
-use crate::ticker;
-use crate::time_word::Pace;
-use crate::writer::{BlockSource, Followed, Writer};
+use crate::memory::block::RawBlock;
+use crate::memory::home::{Homes, Left};
+use crate::memory::mapping::Mapping;
+use crate::memory::pool::Pool;
+use crate::memory::ring::Ring;
+use crate::memory::texts::Interner;
+use crate::time::clock;
+use crate::time::coarse;
+use crate::time::time_word::Pace;
+use crate::writing::door::Door;
+use crate::writing::owners::Owners;
+use crate::writing::writer::{BlockSource, Followed, Writer};
+
+/// Which threads are recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Threads {
+    /// Every thread that calls in.
+    #[default]
+    All,
+    /// The recorded main thread alone; [`pool_blocks`](trace_format::layout::Sizes::pool_blocks) may then be as small as it gets.
+    Main,
+}
 
 static ACTIVE: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -105,7 +114,7 @@ impl Recorder {
         // SAFETY: as in `active`.
         let recorder = unsafe { ACTIVE.swap(std::ptr::null_mut(), Ordering::AcqRel).as_ref() };
         // Java writes by itself as long as this word is open.
-        ticker::set_pace(Pace::Off);
+        coarse::set_pace(Pace::Off);
         if let (Some(recorder), Some(state)) = (recorder, state) {
             recorder.live().store_u32(header::STATE, state as u32);
             // If the header is moving just now: whoever moves it looks here once more.
@@ -151,7 +160,7 @@ impl Recorder {
 
     /// Asks every writer to take its block along to the file, which the homes have.
     pub(crate) fn ask_to_follow(&self) {
-        ticker::MAIN_DOOR.ask();
+        coarse::MAIN_DOOR.ask();
         self.service_door.ask();
         self.pool.doors(Door::ask);
     }
@@ -285,10 +294,22 @@ impl BlockSource for PoolBlocks {
     }
 }
 
-/// Records `event` on the calling thread with the time of now, and gives that time; `None` if nothing is
-/// being recorded.
-#[inline]
-pub(crate) fn record(event: &Encoded) -> Option<u64> {
-    let recorder = Recorder::active()?;
-    crate::thread::with_writer(recorder, |thread| thread.put(event)).flatten()
+/// The id of `text`, which is stored once; [`TextId`] 0 where there is no recording or no room. Keep it:
+/// this locks, and allocates at a text's first use.
+#[must_use]
+pub fn text(text: &str) -> TextId {
+    Recorder::active().map_or(TextId(0), |r| r.texts.intern(text))
+}
+
+/// The text with this id, for who writes a report. Not on a hot path.
+pub(crate) fn text_of(id: u32) -> Option<String> {
+    Recorder::active()?.texts.text_of(TextId(id))
+}
+
+/// Says something about the recorder itself to whoever reads the recording. Not for a hot path.
+pub(crate) fn notice(text: &str) {
+    if let Some(recorder) = Recorder::active() {
+        let text = recorder.texts.intern(text);
+        recorder.service(&Event::Notice(text));
+    }
 }

@@ -10,25 +10,22 @@ use trace_format::MapId;
 use trace_format::layout::{Sizes, State};
 use trace_format::section::SectionKind;
 
-use crate::file::Destination;
-use crate::mapping::{Mapping, Process};
-use crate::pool::Pool;
+use crate::control::{self, Clock};
+use crate::files::file::Destination;
+use crate::files::{process_facts, worker};
+use crate::main_thread::{late, watch};
+use crate::memory::mapping::{Mapping, Process};
+use crate::memory::pool::Pool;
+use crate::monitors;
 use crate::recorder::Recorder;
+use crate::recorder::Threads;
+use crate::recorder::notice;
+use crate::sigquit::{sensing, verdict};
 use crate::ticker;
-use crate::{
-    Budget, Clock, budget, clock, control, looper, monitors, notice, process_facts, sensing, switches,
-    thread, verdict, worker,
-};
-
-/// Which threads are recorded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Threads {
-    /// Every thread that calls in.
-    #[default]
-    All,
-    /// The recorded main thread alone; [`Sizes::pool_blocks`] may then be as small as it gets.
-    Main,
-}
+use crate::time::clock;
+use crate::time::coarse;
+use crate::writing::budget::Budget;
+use crate::writing::{budget, switches, thread};
 
 /// What to record, and where to.
 #[derive(Clone, Debug)]
@@ -141,7 +138,7 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     let recorder = Recorder::activate(recorder).map_err(|_| StartError::Already)?;
     switches::prepare();
     monitors::device::set_process(&config.process_name);
-    ticker::set_pace(config.clock.pace());
+    coarse::set_pace(config.clock.pace());
     watch_fork_and_exit();
     start_threads(recorder, config);
     Ok(())
@@ -151,7 +148,7 @@ pub fn start(config: &Config) -> Result<(), StartError> {
 /// a walk through the kernel. What they look after begins here: the sensor's handler, which hands signals on by itself, and
 /// the timer's word.
 fn start_threads(recorder: &'static Recorder, config: &Config) {
-    looper::prepare_timer(config.thresholds);
+    watch::prepare_timer(config.thresholds);
     let installed = config.sense_sigquit.then(sensing::install);
     let others = {
         let config = config.clone();
@@ -185,7 +182,7 @@ fn start_others(
     if let Some(installed) = installed {
         sensing::listen(installed);
     }
-    if let Err(error) = looper::start_timer() {
+    if let Err(error) = late::start_timer() {
         notice(&format!("no looper timer: {error}"));
     }
     let process = process_facts::lines(&config.process_name);

@@ -2,22 +2,24 @@
 //! records, and sleeps when nobody does.
 //!
 //! It ticks every millisecond in coarse mode and every [`PRECISE_TICK`] in precise mode. Every [`LEASE`] it closes the
-//! [time word](crate::time_word) for a tick; if nobody opens it meanwhile, nobody records, and it sleeps until
+//! [time word](crate::time::time_word) for a tick; if nobody opens it meanwhile, nobody records, and it sleeps until
 //! somebody does. An end of a main-thread message ends the lease at once.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::thread::Thread;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use trace_format::event::{Clocks, Event};
 use trace_format::word;
 
-use crate::clock;
-use crate::cycles::{Calibrator, Finding};
-use crate::door::{self, Door};
-use crate::recorder::Recorder;
-use crate::time_word::{CLOSED, Pace, READ_CLOCK, TimeWord};
+use crate::guard;
+use crate::monitors::outermost;
+use crate::recorder::{self, Recorder};
+use crate::sigquit::sensing;
+use crate::time::clock;
+use crate::time::coarse::{self, MAIN_DOOR, TIME};
+use crate::time::cycles::{Calibrator, Finding};
+use crate::time::time_word::Pace;
+use crate::writing::{budget, cost};
 
 /// How fresh coarse time is.
 const COARSE_TICK: Duration = Duration::from_millis(1);
@@ -31,65 +33,12 @@ const HEARTBEAT_AFTER: u64 = 30_000_000_000;
 /// Clock comparisons lie this far apart, ns.
 const CHECK: u64 = clock::CHECK_MS as u64 * 1_000_000;
 
-/// The process's time word.
-pub(crate) static TIME: TimeWord = TimeWord {
-    word: AtomicU64::new(0),
-    high: AtomicU64::new(0),
-    pace: AtomicU32::new(0),
-    asleep: AtomicBool::new(false),
-};
-
-/// The recorded main thread's door.
-pub(crate) static MAIN_DOOR: Door = Door {
-    since: AtomicU64::new(door::CLOSED),
-    t0: AtomicU64::new(door::CLOSED),
-    asked: AtomicBool::new(false),
-    ticking: AtomicBool::new(false),
-};
-
-static THREAD: OnceLock<Thread> = OnceLock::new();
-/// A message of main has ended: perhaps nobody records any more.
-static LEASE_OVER: AtomicBool = AtomicBool::new(false);
-
-/// An event comes while the time word is closed, or in coarse mode one that is worth an exact time: its pace and
-/// time. `last` is the thread's last time.
-pub(crate) fn open(last: u64) -> (Pace, u64) {
-    TIME.open(clock::boottime().max(last), wake)
-}
-
-/// Whether methods may be written with the time word's time, or with main's.
-pub(crate) fn is_coarse_and_open() -> bool {
-    let word = TIME.word.load(Ordering::SeqCst);
-    word != CLOSED && word != READ_CLOCK
-}
-
-/// Changes the pace from each thread's next event on.
-pub(crate) fn set_pace(pace: Pace) {
-    TIME.set_pace(pace);
-    // The others look at the word.
-    MAIN_DOOR.close();
-}
-
-/// Main is between two messages.
-#[inline]
-pub(crate) fn message_ended() {
-    LEASE_OVER.store(true, Ordering::Relaxed);
-}
-
-/// Wakes the ticker. One futex call, and only if it sleeps.
-#[cold]
-pub(crate) fn wake() {
-    if let Some(thread) = THREAD.get() {
-        thread.unpark();
-    }
-}
-
 /// Starts the thread. With a heartbeat it notes that the process is alive, for half a minute after the last event.
 pub(crate) fn start(recorder: &'static Recorder, heartbeat: Option<Duration>) -> std::io::Result<()> {
     let handle = native_signal::spawn_quiet("anrscope-ticker", move || {
-        crate::guard::disarm_on_panic(|| Ticker::new(recorder, heartbeat).run());
+        guard::disarm_on_panic(|| Ticker::new(recorder, heartbeat).run());
     })?;
-    let _ = THREAD.set(handle.thread().clone());
+    coarse::keep_awake(handle.thread().clone());
     Ok(())
 }
 
@@ -139,7 +88,7 @@ impl Ticker {
                 self.check();
             }
             if !self.probing {
-                if LEASE_OVER.swap(false, Ordering::Relaxed) || now.saturating_sub(self.active) >= LEASE {
+                if coarse::has_message_ended() || now.saturating_sub(self.active) >= LEASE {
                     TIME.close();
                     MAIN_DOOR.close();
                     self.probing = true;
@@ -159,7 +108,7 @@ impl Ticker {
     /// Nobody records: sleeps until somebody does, waking for the heartbeat as long as there is one.
     fn rest(&mut self) {
         // What was written since the last check is there by now, and nobody may write for long.
-        crate::monitors::outermost::look_soon();
+        outermost::look_soon();
         while TIME.fall_asleep() {
             let heartbeat = self.heartbeat.filter(|_| clock::boottime() - self.active < HEARTBEAT_AFTER);
             match heartbeat {
@@ -181,22 +130,22 @@ impl Ticker {
         self.tell(finding);
         if !self.measured {
             self.measured = true;
-            crate::cost::measure_and_tell();
+            cost::measure_and_tell();
         }
         self.checked = clock::boottime();
-        crate::monitors::outermost::look_soon();
+        outermost::look_soon();
         if self.heartbeat.is_some() {
             self.recorder.alive(self.checked);
             // Where there is no Looper, nobody else looks.
-            crate::sensing::check_displaced(self.checked);
+            sensing::check_displaced(self.checked);
         }
         self.note_clock_step();
-        crate::budget::check(self.recorder);
+        budget::check(self.recorder);
         let pushed_out = self.recorder.owners.pushed_out();
         // At 1, 2, 4...: a table under pressure is told in a few words, not in thousands.
         if pushed_out >= self.pushed_out_told {
             self.pushed_out_told = (pushed_out + 1).next_power_of_two();
-            crate::notice(&format!(
+            recorder::notice(&format!(
                 "more locks are held than the table of holders has room for: {pushed_out} holders are unknown so far"
             ));
         }
@@ -206,11 +155,11 @@ impl Ticker {
         match finding {
             Finding::Fine => {}
             Finding::Unusable(reason) => {
-                crate::notice(&format!(
+                recorder::notice(&format!(
                     "times are read from the kernel and not from the cycle counter: {reason}"
                 ));
             }
-            Finding::Jumped(by) => crate::notice(&format!(
+            Finding::Jumped(by) => recorder::notice(&format!(
                 "the cycle counter has jumped by {by} ns: times are read from the kernel from here on"
             )),
         }

@@ -13,8 +13,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::options::{self, Number};
-use crate::file::private_folder;
-use crate::worker;
+use crate::files::file::private_folder;
+use crate::files::worker;
 
 /// Starts that did not settle, after which nothing is armed.
 const MOST: u64 = 2;
@@ -78,7 +78,7 @@ fn admit_share(folder: &Path, mark_folder: &Path, process: &str, version: u64, s
     if !is_chosen(folder, share) {
         return false;
     }
-    let starting = folder.join(["starting-", &crate::file::plain(process)].concat());
+    let starting = folder.join(["starting-", &crate::files::file::plain(process)].concat());
     let failed = numbers(&starting).filter(|(of, _)| *of == version).map_or(0, |(_, count)| count);
     if failed >= MOST {
         let _ = private_folder(mark_folder);
@@ -101,7 +101,7 @@ pub(crate) fn settled() {
 
 /// The system says that an earlier process of the app was not ended by a fault: it does not count.
 pub(crate) fn was_no_fault(folder: &Path, process: &str) {
-    let starting = folder.join(["starting-", &crate::file::plain(process)].concat());
+    let starting = folder.join(["starting-", &crate::files::file::plain(process)].concat());
     // This start's own is in the count.
     if let Some((version, count)) = numbers(&starting).filter(|(_, count)| *count > 1) {
         write(&starting, version, count - 1);
@@ -127,7 +127,7 @@ fn draw() -> u64 {
     let mut bytes = [0u8; 8];
     // SAFETY: the kernel writes at most the eight bytes of the array.
     let got = unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0) };
-    let seed = if got == 8 { u64::from_le_bytes(bytes) } else { crate::clock::boottime() };
+    let seed = if got == 8 { u64::from_le_bytes(bytes) } else { crate::time::clock::boottime() };
     seed % 1_000
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use trace_rules::report::{CpuTicks, Device, Envelope, Issue};
 
-use crate::clock;
+use crate::time::clock;
 
 static PROCESS: OnceLock<String> = OnceLock::new();
 

@@ -1,5 +1,6 @@
 //! Whether the app is in the foreground, and which page is shown: told by the life cycle, read by every report.
 
+use crate::recorder;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -49,7 +50,7 @@ pub(crate) fn name_of(scene: TextId) -> String {
 
 /// Another page is shown, or the app gave its scene a name.
 pub(crate) fn set_scene(name: &str) {
-    let id = crate::text(name).0;
+    let id = recorder::text(name).0;
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     match names.iter_mut().find(|(known, _)| *known == id) {
         // 0 is every scene's that found no room among the texts.

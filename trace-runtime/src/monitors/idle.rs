@@ -11,8 +11,9 @@ use trace_rules::report::{Issue, LagKind, StackStyle};
 use super::options::{self, Number};
 use super::sampler::{self, Answer, Purpose};
 use super::{ground, reports, snapshot};
-use crate::recorder::record;
-use crate::{clock, guard};
+use crate::guard;
+use crate::time::clock;
+use crate::writing::events::record;
 
 static RUN: IdleRun = IdleRun::new();
 static TIMER: OnceLock<Option<StallTimer>> = OnceLock::new();

@@ -7,7 +7,8 @@ use trace_rules::foreground::{Foreground, Ground};
 
 use super::options::{self, Number};
 use super::{crash_loop, ground, older, reports, starts};
-use crate::worker;
+use crate::files::worker;
+use crate::recorder;
 
 const MS: u64 = 1_000_000;
 
@@ -65,7 +66,7 @@ fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64)
             if own.is_none() {
                 ground::set_scene(class);
             }
-            rule.started(activity, crate::text(class).0)
+            rule.started(activity, recorder::text(class).0)
         }
         Step::Resumed => {
             rule.resumed(activity);

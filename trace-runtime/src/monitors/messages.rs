@@ -11,8 +11,10 @@ use trace_rules::report::StackStyle;
 
 use super::options::{Number, is_on, number};
 use super::{older, outermost, samples, slow, snapshot, tuning};
-use crate::ring::Mark;
-use crate::thread::ThreadWriter;
+use crate::main_thread::watch;
+use crate::memory::mark::Mark;
+use crate::recorder;
+use crate::writing::thread::ThreadWriter;
 
 /// Reports are wanted: the shim of the Looper runs, or whoever tells of messages asked for them.
 static ON: AtomicBool = AtomicBool::new(false);
@@ -41,7 +43,7 @@ pub(crate) fn options_changed() {
         slow.set_threshold_ms(number(Number::SlowMs) as u32);
     }
     if is_started() {
-        crate::looper::set_limits(number(Number::LagMs), number(Number::AnrMs));
+        watch::set_limits(number(Number::LagMs), number(Number::AnrMs));
     }
 }
 
@@ -83,7 +85,7 @@ pub(crate) fn open_text(now_ns: u64) -> String {
 }
 
 fn tag_text(tag: &Tag) -> String {
-    let text = |id| crate::text_of(id).unwrap_or_default();
+    let text = |id| recorder::text_of(id).unwrap_or_default();
     let mut out = text(tag.target);
     if tag.callback != 0 {
         out.push(' ');

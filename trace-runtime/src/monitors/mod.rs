@@ -10,6 +10,7 @@
 //! | `idle`, `touch`, `tuning` | idle handlers, late input, main's priority and timer slack |
 //! | `crash_loop` | whether this start may be |
 //! | `exit_info`, `profile`, `retention`, `old_file` | recordings of earlier processes: what became of them, profiles that the platform left, which are kept |
+//! | `jni` | what the shims call |
 //! | `messages` | main's messages: pairing, history, which one is open |
 //! | `older` | what only Matrix's first generation reports, for who asks for it |
 //! | `outermost` | main's messages where no Printer tells of them |
@@ -36,13 +37,7 @@ mod finished;
 pub(crate) mod frames;
 mod ground;
 mod idle;
-mod jni_app;
-mod jni_errors;
-mod jni_frames;
-mod jni_looper;
-mod jni_overlay;
-mod jni_reports;
-mod jni_sampler;
+mod jni;
 mod lifecycle;
 pub(crate) mod messages;
 mod old_file;
@@ -69,6 +64,10 @@ pub(crate) use crash_loop::settled;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use options::Number;
+
+use crate::control::{self, Clock};
+
 /// The system's API level; 0 until the app's side has armed the monitors.
 static API: AtomicU32 = AtomicU32::new(0);
 
@@ -80,4 +79,18 @@ pub(crate) fn arm(api: u32) {
 /// Whether there is an app's side.
 pub(crate) fn is_armed() -> bool {
     API.load(Ordering::Relaxed) != 0
+}
+
+/// Sets an option and hands it to those who keep what they made of it.
+///
+/// # Errors
+/// [`options::Refused`]; nothing changed.
+pub(crate) fn set(key: &str, value: &str) -> Result<(), options::Refused> {
+    let number = options::set(key, value)?;
+    if number == Some(Number::CoarseClock) {
+        control::set_clock(if options::is_on(Number::CoarseClock) { Clock::Coarse } else { Clock::Precise });
+    }
+    starts::configure();
+    messages::options_changed();
+    Ok(())
 }

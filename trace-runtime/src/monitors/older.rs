@@ -14,9 +14,10 @@ use trace_rules::report::{Issue, OldMethod, OldView};
 
 use super::options::{Number, is_on, number};
 use super::{reports, stacks};
+use crate::files::worker;
+use crate::memory::mark::Mark;
+use crate::memory::ring::Ring;
 use crate::recorder::Recorder;
-use crate::ring::{Mark, Ring};
-use crate::worker;
 
 const MS: u64 = 1_000_000;
 

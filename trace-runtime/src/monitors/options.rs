@@ -6,8 +6,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::control::{self, Clock};
-
 /// A number's place in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
@@ -299,10 +297,11 @@ pub fn text(text: Text) -> String {
 }
 
 /// Sets one option, by its key. A number outside of its range becomes the nearest inside; `true` and `false` are 1 and 0.
+/// Gives the number that was set, nothing for a text.
 ///
 /// # Errors
 /// [`Refused`]; nothing changed.
-pub fn set(key: &str, value: &str) -> Result<(), Refused> {
+pub fn set(key: &str, value: &str) -> Result<Option<Number>, Refused> {
     if let Some(option) = NUMBERS.iter().find(|option| option.key == key) {
         let value = match value {
             "true" => 1,
@@ -311,16 +310,12 @@ pub fn set(key: &str, value: &str) -> Result<(), Refused> {
         };
         VALUES[option.number as usize].store(value.clamp(option.least, option.greatest), Ordering::Relaxed);
         CHANGES.fetch_add(1, Ordering::Release);
-        super::messages::options_changed();
-        if option.number == Number::CoarseClock {
-            control::set_clock(if is_on(Number::CoarseClock) { Clock::Coarse } else { Clock::Precise });
-        }
-        return Ok(());
+        return Ok(Some(option.number));
     }
     let option = TEXTS.iter().find(|option| option.key == key).ok_or(Refused::Key)?;
     value.clone_into(&mut TEXT_VALUES.lock().unwrap_or_else(PoisonError::into_inner)[option.text as usize]);
     CHANGES.fetch_add(1, Ordering::Release);
-    Ok(())
+    Ok(None)
 }
 
 /// Everything in force, a `key=value` a line, in the order of the table.
@@ -376,7 +371,7 @@ mod tests {
             assert_eq!(text(option.text), "a.B;c.D");
             set(option.key, "").unwrap();
         }
-        assert_eq!(set("slow", "true"), Ok(()));
+        assert_eq!(set("slow", "true"), Ok(Some(Number::Slow)));
         assert_eq!(set("quick", "1"), Err(Refused::Key));
         assert!(in_force().starts_with("recording=1\nfps=1\n"), "{}", in_force());
     }

@@ -13,9 +13,10 @@ use trace_rules::looper::{HISTORY, Outer, Outermost};
 use super::messages::Open;
 use super::options::{Number, is_on, number};
 use super::{ground, slow, stacks};
-use crate::ring::Mark;
-use crate::slice::Slice;
-use crate::worker;
+use crate::files::worker;
+use crate::main_thread::watch;
+use crate::memory::mark::Mark;
+use crate::memory::slice::Slice;
 
 const MS: u64 = 1_000_000;
 
@@ -50,7 +51,7 @@ pub(super) fn start() {
             slice: Slice::default(),
         });
         ON.store(true, Ordering::Release);
-        crate::looper::outermost(None);
+        watch::outermost(None);
     }
 }
 
@@ -58,7 +59,7 @@ pub(super) fn start() {
 pub(super) fn stop() {
     if state().take().is_some() {
         ON.store(false, Ordering::Release);
-        crate::looper::nobody_tells();
+        watch::nobody_tells();
     }
 }
 
@@ -86,7 +87,7 @@ pub(super) fn look() {
         state.read(&mut |told| slowest.push(told));
         let open = state.rule.open(0).map(|open| open.begun_ns);
         // With the lock held: the timer is told by one thread at a time.
-        crate::looper::outermost(open);
+        watch::outermost(open);
     }
     for (outer, lines) in slowest {
         let stack = stacks::of_lines(lines, outer.took_ns / MS);

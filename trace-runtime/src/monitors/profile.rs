@@ -10,8 +10,8 @@ use std::path::Path;
 use trace_format::section::SectionKind;
 
 use super::{old_file, snapshot};
+use crate::files::worker;
 use crate::recorder::Recorder;
-use crate::worker;
 
 /// A profile that was left.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ fn section(profile: Profile<'_>) -> Vec<u8> {
     lines.into_bytes()
 }
 
-impl crate::mapping::Mapping {
+impl crate::memory::mapping::Mapping {
     /// When recording began, ns since 1970.
     fn start_realtime(&self) -> u64 {
         use trace_format::layout::header::START_REALTIME;

@@ -5,6 +5,7 @@
 //! number: equal texts of one process have the same one, and nobody can try out which text it was, because the key is the
 //! process's own and is kept nowhere.
 
+use crate::recorder;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
@@ -21,7 +22,7 @@ pub(crate) fn own(text: String) -> String {
 
 /// The id of the text in the recording, or of what stands for it.
 pub(crate) fn text(text: &str) -> TextId {
-    if options::is_on(Number::Redact) { crate::text(&number(text)) } else { crate::text(text) }
+    if options::is_on(Number::Redact) { recorder::text(&number(text)) } else { recorder::text(text) }
 }
 
 fn number(text: &str) -> String {

@@ -11,7 +11,9 @@ use trace_format::section::SectionKind;
 use trace_rules::report::Issue;
 
 use super::device;
-use crate::{clock, worker};
+use crate::files::worker;
+use crate::recorder;
+use crate::time::clock;
 
 /// Reports that wait for the listener at most.
 const MOST: usize = 64;
@@ -63,7 +65,7 @@ fn hand_over(json: String) {
             waiting.reports.pop_front();
             waiting.given_up += 1;
             if waiting.given_up == 1 {
-                crate::notice(
+                recorder::notice(
                     "the app's listener is slow: it does not get all reports; they are in the recording",
                 );
             }

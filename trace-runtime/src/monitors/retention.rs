@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::old_file;
 use super::options::{self, Number};
-use crate::clock;
+use crate::time::clock;
 
 /// What there is to decide by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

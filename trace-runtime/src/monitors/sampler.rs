@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{idle, samples, snapshot};
-use crate::clock;
+use crate::time::clock;
 
 /// How long an answer is waited for: main's stack may be hard to get while the machine is busy or memory is short, ns.
 const PATIENCE_NS: u64 = 5_000_000_000;

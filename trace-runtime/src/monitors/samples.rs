@@ -12,7 +12,7 @@ use trace_format::section::SectionKind;
 use super::messages;
 use super::options::{Number, number};
 use super::sampler::{self, Answer, Purpose};
-use crate::worker;
+use crate::files::worker;
 
 /// Samples of one message at most at full rate; later ones come a second apart.
 const FULL_RATE: u32 = 300;

@@ -6,8 +6,8 @@ use trace_rules::report::{Issue, slow_log};
 use super::options::{Number, is_on};
 use super::stacks::CallStack;
 use super::{ground, reports, stacks};
-use crate::ring::Mark;
-use crate::worker;
+use crate::files::worker;
+use crate::memory::mark::Mark;
 
 /// A message was slow: `cost_ms` by its own time, without loops nested in it. On main, after the message's end is in the record.
 pub(super) fn ended(ended: &Ended, cost_ms: u64, mark: Option<Mark>) {

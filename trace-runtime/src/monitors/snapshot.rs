@@ -21,9 +21,11 @@ use trace_rules::report::{
 use super::options::{Number, is_on, number};
 use super::sampler::{self, Answer, Purpose};
 use super::{device, ground, messages, outermost, reports, samples, stacks, told, touch};
+use crate::files::worker;
+use crate::main_thread::usage;
+use crate::memory::mark::Mark;
 use crate::recorder::Recorder;
-use crate::ring::Mark;
-use crate::{clock, usage, worker};
+use crate::time::clock;
 
 /// Messages before an ANR that the log tells.
 const IN_LOG: usize = 20;

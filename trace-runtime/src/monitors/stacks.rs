@@ -7,8 +7,8 @@ use trace_rules::stack::{self, Call, CallTree, DISPATCH, Line};
 
 use super::options::{Number, number};
 use super::outermost;
-use crate::ring::Mark;
-use crate::slice::Slice;
+use crate::memory::mark::Mark;
+use crate::memory::slice::Slice;
 
 /// Calls around a slice that are shown.
 const MOST_BEFORE: usize = 1_000;

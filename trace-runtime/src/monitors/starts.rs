@@ -12,9 +12,12 @@ use trace_rules::startup::{CreatedBy, Grades, Page, Start, StartConfig, StartKin
 
 use super::options::{self, Number, Text};
 use super::{older, reports, stacks};
-use crate::recorder::{Recorder, record};
-use crate::ring::Mark;
-use crate::{clock, worker};
+use crate::files::worker;
+use crate::memory::mark::Mark;
+use crate::recorder::{self, Recorder};
+use crate::time::clock;
+use crate::writing::events;
+use crate::writing::events::record;
 
 const MS: u64 = 1_000_000;
 /// Places in main's record at which something may have begun.
@@ -89,7 +92,7 @@ fn with<R>(of: impl FnOnce(&mut State) -> R) -> Option<R> {
 
 fn classes(text: Text) -> Vec<u32> {
     let all = options::text(text);
-    all.split(';').map(str::trim).filter(|name| !name.is_empty()).map(|name| crate::text(name).0).collect()
+    all.split(';').map(str::trim).filter(|name| !name.is_empty()).map(|name| recorder::text(name).0).collect()
 }
 
 fn config() -> StartConfig {
@@ -205,7 +208,7 @@ pub(crate) fn focused_at(activity: u64, class: &str, gained: bool, at_ns: u64) -
             focused.push(activity);
         }
     }
-    crate::focus(if class.is_empty() { TextId(0) } else { crate::text(class) }, gained);
+    events::focus(if class.is_empty() { TextId(0) } else { recorder::text(class) }, gained);
     if known {
         with(|state| state.focus(activity, class, gained, at_ns));
         if gained {
@@ -233,7 +236,7 @@ impl State {
     }
 
     fn focus(&mut self, activity: u64, class: &str, gained: bool, at_ns: u64) {
-        let id = crate::text(class).0;
+        let id = recorder::text(class).0;
         if self.on_splash {
             self.on_splash = false;
             self.splash_end_ns = at_ns;
@@ -342,7 +345,7 @@ fn kind_of(created_by: CreatedBy) -> &'static str {
 
 /// A mark in main's ring.
 fn mark(parts: &[&str]) {
-    record(&Event::Mark(crate::text(&parts.concat())).encode());
+    record(&Event::Mark(recorder::text(&parts.concat())).encode());
 }
 
 /// On the worker.
@@ -357,7 +360,7 @@ fn report(start: &Start, begin: Option<Mark>, end_ns: u64) {
     }
 }
 
-impl crate::mapping::Mapping {
+impl crate::memory::mapping::Mapping {
     /// When recording began, CLOCK_BOOTTIME ns.
     fn start_boottime(&self) -> u64 {
         self.u64(header::START_BOOTTIME).load(std::sync::atomic::Ordering::Relaxed)

@@ -5,8 +5,9 @@ use trace_rules::looper::{Due, Evidence, Limits, Look, Seen, Suppressed, Watch};
 
 use super::options::{Number, is_on, number};
 use super::{messages, outermost, sampler, samples, snapshot};
+use crate::main_thread::usage;
 use crate::recorder::Recorder;
-use crate::{clock, usage};
+use crate::time::clock;
 
 /// The timer thread's own.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use trace_rules::touch::{StuckSample, TouchWatch};
 
 use super::options::{self, Number};
 use super::{ground, reports};
-use crate::worker;
+use crate::files::worker;
 
 struct Watched {
     rule: Option<TouchWatch>,

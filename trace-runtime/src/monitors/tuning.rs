@@ -7,7 +7,7 @@ use trace_rules::tuning::{Tuned, Tuning};
 
 use super::options::{self, Number};
 use super::reports;
-use crate::worker;
+use crate::files::worker;
 
 static KNOWN: Mutex<Option<Tuning>> = Mutex::new(None);
 

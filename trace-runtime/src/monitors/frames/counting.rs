@@ -18,9 +18,10 @@ use super::of_monotonic;
 use super::older::Older;
 use super::rule::Rule;
 use super::seen::{Found, Seen};
-use crate::clock;
 use crate::monitors::options::{self, Number, is_on, number};
 use crate::monitors::{ground, overlay, reports};
+use crate::recorder;
+use crate::time::clock;
 
 /// A frame's metrics wait for main to end it this long at most, ns, and so many at most.
 const PATIENCE_NS: u64 = 500_000_000;
@@ -89,7 +90,9 @@ pub(crate) fn flush() {
         let (lost, outside) = super::lost();
         if !counting.told && lost + outside > 0 {
             counting.told = true;
-            crate::notice("frames were not counted: nobody took them, or they were outside of any message");
+            recorder::notice(
+                "frames were not counted: nobody took them, or they were outside of any message",
+            );
         }
     });
 }

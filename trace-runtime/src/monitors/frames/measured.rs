@@ -4,7 +4,7 @@ use trace_format::event::{Event, FrameMetrics};
 use trace_rules::frame::{METRICS, Metric, Sample};
 
 use super::of_monotonic;
-use crate::recorder;
+use crate::writing::events;
 
 /// What `FrameMetrics` say of a frame; times by CLOCK_MONOTONIC, ns, 0 where the system does not tell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +35,6 @@ impl Measured {
             gpu: ns(Metric::Gpu),
             deadline: u64::try_from(self.deadline).unwrap_or(0),
         };
-        recorder::record(&Event::FrameMetrics(metrics).encode());
+        events::record(&Event::FrameMetrics(metrics).encode());
     }
 }

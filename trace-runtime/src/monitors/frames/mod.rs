@@ -24,8 +24,9 @@ use trace_rules::frame::{InputEvents, Stage, Stages, interval_ns};
 
 use super::options::{Number, is_on};
 use super::{ground, touch};
-use crate::clock;
-use crate::recorder::record;
+use crate::recorder;
+use crate::time::clock;
+use crate::writing::events::record;
 
 static STAGES: Stages = Stages::new();
 static FINISHED: Queue = Queue::new();
@@ -93,7 +94,7 @@ const DO_FRAME: i32 = 0;
 
 /// From now on frames are told by their messages, or no longer.
 pub(crate) fn by_messages(on: bool) {
-    HANDLER.store(if on { crate::text(FRAME_HANDLER).0 } else { 0 }, Ordering::Relaxed);
+    HANDLER.store(if on { recorder::text(FRAME_HANDLER).0 } else { 0 }, Ordering::Relaxed);
 }
 
 /// A message for this handler begins on main, and its begin is in the ring: if it is a frame's, the frame begins with it. Gives

@@ -2,7 +2,7 @@
 
 use super::finished::Finished;
 use super::{FINISHED, begun_ns};
-use crate::clock;
+use crate::time::clock;
 
 /// A frame's INPUT begins with its message or a little later; the two are told by different clock reads, ns.
 const EARLY_NS: u64 = 1_000_000;

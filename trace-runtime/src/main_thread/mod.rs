@@ -1,0 +1,8 @@
+//! The main thread: its Looper's messages (`looper`), the timer that watches them (`watch`) and what it does when
+//! one does not end (`late`), marks in its record, and what it used of the processor (`usage`).
+
+pub(crate) mod late;
+pub(crate) mod looper;
+pub(crate) mod marks;
+pub(crate) mod usage;
+pub(crate) mod watch;

@@ -1,0 +1,147 @@
+//! A ring of blocks with one writer, which takes them in turn, and marks in what it writes.
+//!
+//! A [`Mark`] is a place in the writer's words, counted from the first word it ever wrote. It is nowhere
+//! registered: placing one stores nothing, letting one go needs no call, and whether its words are still
+//! there follows from the ring alone. That is what Matrix's `IndexRecord` wanted to be: a list of indices
+//! that the writer strikes out as it passes them, of which it looked at the first only, so that others stayed
+//! "valid" over words of the next lap (`crate::matrix_ring` keeps that behaviour for who needs it).
+//!
+//! * A mark is valid as long as no word from its place on is overwritten.
+//! * A slice is all words from the mark to the moment of the call, or is refused. Events are never split:
+//!   a mark lies between two events, and the head moves by whole events.
+//! * Marks may be placed, asked and copied from on any thread, while the writer writes; nobody waits.
+
+use crate::memory::block::{self, BlockMemory, Extent, Seen};
+use crate::memory::mark::{Mark, Overwritten};
+use crate::memory::slice::Slice;
+
+/// How often placing a mark begins anew. The writer has to pass through the whole ring meanwhile to make it
+/// begin anew once.
+const ATTEMPTS: usize = 64;
+
+/// A ring as its observers see it. The block with sequence number `n` is `block(n)` until `opened` reaches
+/// `n + 1 + length`.
+pub(crate) trait Ring {
+    /// Its blocks.
+    type Block: BlockMemory;
+
+    /// How many blocks the writer was ever given. Counted before a block's life begins, with an acquire load:
+    /// all that the writer published in earlier blocks is visible then.
+    fn opened(&self) -> u64;
+
+    /// How many blocks it has; at least 1.
+    fn length(&self) -> u64;
+
+    /// The block that has, had or will have this sequence number.
+    fn block(&self, sequence: u64) -> Self::Block;
+
+    /// The place behind the last published event; `None` if the writer laps the ring faster than this can
+    /// look.
+    fn mark(&self) -> Option<Mark> {
+        let mut opened = self.opened();
+        for _ in 0..ATTEMPTS {
+            let Some(newest) = opened.checked_sub(1) else { return Some(Mark { sequence: 0, position: 0 }) };
+            let place = match block::look(&self.block(newest), newest) {
+                Seen::There(extent) => Some(Mark::behind(newest, &extent)),
+                Seen::NotYet => self.behind_last_full(newest),
+                Seen::Gone => None,
+            };
+            if place.is_some() {
+                return place;
+            }
+            opened = self.opened();
+        }
+        None
+    }
+
+    /// The place before the block `newest`, in which nothing is published yet.
+    fn behind_last_full(&self, newest: u64) -> Option<Mark> {
+        // It may be empty because the writer is about to use it for a later life.
+        if self.opened() != newest + 1 {
+            return None;
+        }
+        let Some(last) = newest.checked_sub(1) else { return Some(Mark { sequence: 0, position: 0 }) };
+        match block::look(&self.block(last), last) {
+            Seen::There(extent) => Some(Mark::behind(last, &extent)),
+            // A ring of one block overwrites its last words at once: nothing is left to be behind of.
+            Seen::NotYet | Seen::Gone => None,
+        }
+    }
+
+    /// Whether every word from the mark on was still there when this looked.
+    fn is_valid(&self, mark: &Mark) -> bool {
+        match self.first_block(mark, |sequence| block::look(&self.block(sequence), sequence)) {
+            Ok(_) => true,
+            Err(Overwritten) => false,
+        }
+    }
+
+    /// A place in front of the oldest words that are worth copying: the writer goes on meanwhile, so an eighth of the ring, which it
+    /// takes next, is left out.
+    fn oldest(&self) -> Option<Mark> {
+        let opened = self.opened();
+        let kept = self.length() - (self.length() / 8).max(1);
+        let sequence = opened.saturating_sub(kept);
+        match block::look(&self.block(sequence), sequence) {
+            Seen::There(extent) => Some(Mark { sequence, position: extent.base }),
+            Seen::NotYet | Seen::Gone => None,
+        }
+    }
+
+    /// Copies all words from the mark to now into `slice`, whose memory is used again.
+    ///
+    /// # Errors
+    /// [`Overwritten`]; `slice` is empty then.
+    fn copy_since(&self, mark: &Mark, slice: &mut Slice) -> Result<(), Overwritten> {
+        let copied = self.try_copy(mark, slice);
+        if copied.is_err() {
+            slice.clear();
+        }
+        copied
+    }
+
+    /// As [`Ring::copy_since`], leaving half a slice behind on an error.
+    fn try_copy(&self, mark: &Mark, slice: &mut Slice) -> Result<(), Overwritten> {
+        slice.begin(mark.position);
+        // What is published in these blocks by now belongs into the slice.
+        let Some(newest) = self.opened().checked_sub(1) else { return Ok(()) };
+        let first = self.first_block(mark, |sequence| slice.copy_block(&self.block(sequence), sequence))?;
+        let Some(first) = first else { return Ok(()) };
+        for sequence in first + 1..=newest {
+            match slice.copy_block(&self.block(sequence), sequence) {
+                Seen::There(_) => {}
+                Seen::NotYet if sequence == newest && !self.handed_out_again(newest) => {}
+                Seen::NotYet | Seen::Gone => return Err(Overwritten),
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the block that holds the mark's first word and looks at it with `see`; `None` if the mark lies
+    /// behind everything that is published.
+    fn first_block(
+        &self,
+        mark: &Mark,
+        mut see: impl FnMut(u64) -> Seen<Extent>,
+    ) -> Result<Option<u64>, Overwritten> {
+        let Mark { sequence, position } = *mark;
+        match see(sequence) {
+            Seen::There(_) => return Ok(Some(sequence)),
+            Seen::NotYet if !self.handed_out_again(sequence) => return Ok(None),
+            Seen::NotYet | Seen::Gone => {}
+        }
+        // The mark may lie at the end of its block: then the next one holds all that follows it.
+        match see(sequence + 1) {
+            Seen::There(extent) if extent.base <= position => Ok(Some(sequence + 1)),
+            _ => Err(Overwritten),
+        }
+    }
+
+    /// Whether the block of this sequence number, seen empty, was emptied for a later life.
+    fn handed_out_again(&self, sequence: u64) -> bool {
+        self.opened() > sequence.saturating_add(self.length())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

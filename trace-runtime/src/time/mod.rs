@@ -1,0 +1,18 @@
+//! Time: the clocks, and the coarse time that most events are written with.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `clock` | the system's clocks |
+//! | `cycles` | the processor's cycle counter in their place |
+//! | `time_word` | a word that says whether coarse time is kept, and tells it |
+//! | `coarse` | the process's one, and how its ticker is woken |
+
+pub(crate) mod clock;
+pub(crate) mod coarse;
+pub(crate) mod cycles;
+pub(crate) mod time_word;
+
+/// The atomics that [`time_word`] uses; its model check gives it others.
+mod atomic {
+    pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+}

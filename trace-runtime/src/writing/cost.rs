@@ -1,0 +1,75 @@
+//! What recording costs on this device, measured when it starts, on the ticker's thread and not on main.
+
+use std::ptr::NonNull;
+
+use trace_format::Event;
+use trace_format::layout::{BLOCK_LEN, ClockMode};
+use trace_format::section::SectionKind;
+
+use crate::files::worker;
+use crate::time::{clock, cycles};
+use crate::writing::door::Door;
+use crate::writing::writer::{BlockSource, Writer};
+
+/// Events a round; the best of [`ROUNDS`] counts. Together well under a millisecond.
+const EVENTS: u32 = 1_000;
+const ROUNDS: u32 = 5;
+
+/// One block of ordinary memory, again and again.
+struct Scratch(Box<[u64; BLOCK_LEN / 8]>);
+
+impl BlockSource for Scratch {
+    fn next_block(&mut self) -> Option<NonNull<u8>> {
+        Some(NonNull::from(self.0.as_mut_slice()).cast())
+    }
+}
+
+/// ns of one event, times 100: the store with its bookkeeping, and that with a reading of the clock.
+fn measure() -> (u64, u64) {
+    let mut scratch = Scratch(Box::new([0; BLOCK_LEN / 8]));
+    // Closed for good: this is measured once.
+    let mut writer = Writer::new(0, 0, Box::leak(Box::new(Door::new())));
+    let mut time = |read: fn() -> u64| {
+        let round = |writer: &mut Writer| {
+            let begin = clock::boottime();
+            for id in 1..=EVENTS {
+                let now = read();
+                if !writer.put_method(id, true, now) {
+                    writer.put(&mut scratch, &Event::Enter(id).encode(), now, ClockMode::Precise);
+                }
+            }
+            (clock::boottime() - begin) * 100 / u64::from(EVENTS)
+        };
+        let mut round = round;
+        (0..ROUNDS).map(|_| round(&mut writer)).min().unwrap_or(0)
+    };
+    (time(|| 1), time(clock::now))
+}
+
+/// Measures, and puts the figures into the recording.
+pub(crate) fn measure_and_tell() {
+    let (store, precise) = measure();
+    let decimal = |hundredths: u64| format!("{}.{:02}", hundredths / 100, hundredths % 100);
+    let clock = if cycles::now().is_some() { "cycle counter" } else { "vDSO" };
+    worker::append(
+        SectionKind::SelfMeasurement,
+        format!(
+            "clock={clock}\nns_per_event_coarse={}\nns_per_event_precise={}\n",
+            decimal(store),
+            decimal(precise),
+        )
+        .into_bytes(),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_costs_something_and_less_than_a_system_call() {
+        let (store, precise) = measure();
+        assert!(store > 0 && store < 100_000, "{store}");
+        assert!(precise >= store && precise < 100_000, "{store} {precise}");
+    }
+}
