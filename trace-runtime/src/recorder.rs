@@ -17,7 +17,7 @@ use crate::memory::mapping::Mapping;
 use crate::memory::pool::Pool;
 use crate::memory::ring::Ring;
 use crate::memory::texts::Interner;
-use crate::time::clock;
+use crate::time;
 use crate::time::coarse;
 use crate::time::time_word::Pace;
 use crate::writing::door::Door;
@@ -131,7 +131,7 @@ impl Recorder {
     /// in the middle of its work and never a signal handler: it locks.
     pub(crate) fn service(&self, event: &Event) -> u64 {
         let mut writer = self.service.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.put(&mut &self.service_blocks, &event.encode(), clock::now(), ClockMode::Precise)
+        writer.put(&mut &self.service_blocks, &event.encode(), time::now(), ClockMode::Precise)
     }
 
     /// Touches the block that main writes to and the ones that come next, without changing them. The first store to a

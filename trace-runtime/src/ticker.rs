@@ -15,10 +15,10 @@ use crate::guard;
 use crate::monitors::outermost;
 use crate::recorder::{self, Recorder};
 use crate::sigquit::sensing;
-use crate::time::clock;
 use crate::time::coarse::{self, MAIN_DOOR, TIME};
 use crate::time::cycles::{Calibrator, Finding};
 use crate::time::time_word::Pace;
+use crate::time::{self, clock};
 use crate::writing::{budget, cost};
 
 /// How fresh coarse time is.
@@ -80,7 +80,7 @@ impl Ticker {
         let finding = self.calibrator.check();
         self.tell(finding);
         while Recorder::active().is_some() {
-            let now = clock::now();
+            let now = time::now();
             TIME.tick(now);
             MAIN_DOOR.tick(TIME.high.load(Ordering::SeqCst), word::MAX_GAP);
             self.recorder.touch_ahead();

@@ -11,7 +11,7 @@ use crate::memory::ring::Ring;
 use crate::monitors::{frames, messages};
 use crate::recorder::Recorder;
 use crate::sigquit::sensing;
-use crate::time::clock;
+use crate::time;
 use crate::writing::thread;
 
 /// A message begins on the calling thread. On main it is watched from now on. One that begins inside of another is taken
@@ -82,7 +82,7 @@ pub(crate) fn end(tag: Option<Tag>, stack: usize) {
             now = thread.put(&Event::MessageEnd.encode());
         }
         // While recording is paused nothing is written, and what is open ends nevertheless.
-        let now = now.unwrap_or_else(clock::now);
+        let now = now.unwrap_or_else(time::now);
         let still_open = messages::with(thread, |main| match nested {
             Some(nested) => Some(main.end(now, nested)),
             None => {

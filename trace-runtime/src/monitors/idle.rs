@@ -9,8 +9,8 @@ use trace_rules::looper::{Evidence, Limits, Look, Watch};
 use trace_rules::report::{Issue, LagKind, StackStyle};
 
 use super::options::{self, Number};
-use super::sampler::{self, Answer, Purpose};
-use super::{ground, reports, snapshot};
+use super::sampler::{self, Answer, Wanted};
+use super::{ground, java_stack, reports};
 use crate::guard;
 use crate::time::clock;
 use crate::writing::events::record;
@@ -72,19 +72,20 @@ fn look(watch: &mut Watch) {
     }
     // Main is in it now: later its stack would be another.
     let (scene, foreground) = (ground::scene_name(), ground::is_foreground());
-    sampler::ask(Purpose::Idle(Lag { begun_ns: RUN.begun_ns(), scene, foreground }));
+    let lag = Lag { begun_ns: RUN.begun_ns(), scene, foreground };
+    sampler::ask(Wanted::Stack, Box::new(move |answer| answered(&lag, &answer)));
 }
 
 /// A handler that is late.
 #[derive(Debug)]
-pub(super) struct Lag {
+struct Lag {
     begun_ns: u64,
     scene: String,
     foreground: bool,
 }
 
 /// Main's stack for it came, or is given up. That of a main which has gone on is left out.
-pub(super) fn answered(lag: &Lag, answer: &Answer) {
+fn answered(lag: &Lag, answer: &Answer) {
     if answer.debugger {
         return;
     }
@@ -92,7 +93,7 @@ pub(super) fn answered(lag: &Lag, answer: &Answer) {
     reports::tell(&Issue::Lag {
         kind: LagKind::IdleHandler,
         scene: &lag.scene,
-        thread_stack: &snapshot::styled(if still { &answer.stack } else { "" }, StackStyle::Whole),
+        thread_stack: &java_stack::styled(if still { &answer.stack } else { "" }, StackStyle::Whole),
         foreground: lag.foreground,
     });
 }

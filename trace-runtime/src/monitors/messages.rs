@@ -1,7 +1,7 @@
 //! The messages of main: pairing, history and density, and which one is open. Main writes; whoever else looks reads atomics.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use trace_rules::looper::{
@@ -9,8 +9,9 @@ use trace_rules::looper::{
 };
 use trace_rules::report::StackStyle;
 
+use super::open::{self, Open, OpenWords};
 use super::options::{Number, is_on, number};
-use super::{older, outermost, samples, slow, snapshot, tuning};
+use super::{java_stack, older, outermost, samples, slow, tuning};
 use crate::main_thread::watch;
 use crate::memory::mark::Mark;
 use crate::recorder;
@@ -56,7 +57,7 @@ pub(crate) fn history(count: usize, now_ns: u64) -> String {
             out.push_str(part);
         }
     };
-    if outermost::is_running() {
+    if open::is_by_calls() {
         let (last, is_open) = outermost::last(count, now_ns);
         for (n, outer) in last.iter().enumerate() {
             line(&outermost::text(outer), outermost::took_ms(outer), is_open && n + 1 == last.len());
@@ -76,7 +77,7 @@ pub(crate) fn told() -> u64 {
 
 /// What the open message is for, the innermost of them: `target callback: what`; empty if none is.
 pub(crate) fn open_text(now_ns: u64) -> String {
-    if outermost::is_running() {
+    if open::is_by_calls() {
         let (last, is_open) = outermost::last(1, now_ns);
         return last.last().filter(|_| is_open).map(outermost::text).unwrap_or_default();
     }
@@ -112,13 +113,6 @@ pub(crate) fn clear_density() {
 /// ended), and the place in main's record in front of it. From any thread; on main only where a Printer is there.
 pub(crate) fn open() -> Option<Open> {
     OPEN.load().or_else(outermost::open)
-}
-
-/// What [`open`] says.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Open {
-    pub(crate) since_ns: u64,
-    pub(crate) mark: Option<Mark>,
 }
 
 /// What only main touches.
@@ -227,58 +221,10 @@ impl Main {
         }
         // What kept main for so long may also have changed how it runs.
         tuning::look(|| {
-            snapshot::styled(&samples::newest(ended.begun_ns).unwrap_or_default(), StackStyle::Whole)
+            java_stack::styled(&samples::newest(ended.begun_ns).unwrap_or_default(), StackStyle::Whole)
         });
         if is_on(Number::Slow) {
             slow::ended(ended, cost_ms, self.marks.get(usize::from(ended.nested)).copied().flatten());
-        }
-    }
-}
-
-/// [`Open`] in four words: a sequence lock, whose writer is main.
-struct OpenWords {
-    sequence: AtomicU32,
-    since_ns: AtomicU64,
-    mark: [AtomicU64; 2],
-}
-
-/// No mark: no ring has written that many words.
-const NO_MARK: u64 = u64::MAX;
-
-impl OpenWords {
-    const fn new() -> Self {
-        OpenWords {
-            sequence: AtomicU32::new(0),
-            since_ns: AtomicU64::new(0),
-            mark: [const { AtomicU64::new(NO_MARK) }; 2],
-        }
-    }
-
-    #[inline]
-    fn store(&self, since_ns: u64, mark: Option<Mark>) {
-        let sequence = self.sequence.load(Ordering::Relaxed);
-        self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
-        // Whoever sees one of the words below sees the odd sequence before it.
-        fence(Ordering::Release);
-        self.since_ns.store(since_ns, Ordering::Relaxed);
-        for (slot, word) in self.mark.iter().zip(mark.map_or([NO_MARK; 2], |mark| mark.words())) {
-            slot.store(word, Ordering::Relaxed);
-        }
-        self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
-    }
-
-    fn load(&self) -> Option<Open> {
-        loop {
-            let before = self.sequence.load(Ordering::Acquire);
-            let since_ns = self.since_ns.load(Ordering::Relaxed);
-            let words = [0, 1].map(|at| self.mark[at].load(Ordering::Relaxed));
-            fence(Ordering::Acquire);
-            if before.is_multiple_of(2) && before == self.sequence.load(Ordering::Relaxed) {
-                let mark = (words[1] != NO_MARK).then(|| Mark::of_words(words));
-                return (since_ns != 0).then_some(Open { since_ns, mark });
-            }
-            // Main is between two stores, or lost its processor there.
-            std::thread::yield_now();
         }
     }
 }

@@ -11,7 +11,7 @@
 //! | `crash_loop` | whether this start may be |
 //! | `exit_info`, `profile`, `retention`, `old_file` | recordings of earlier processes: what became of them, profiles that the platform left, which are kept |
 //! | `jni` | what the shims call |
-//! | `messages` | main's messages: pairing, history, which one is open |
+//! | `messages`, `open` | main's messages: pairing, history, which one is open |
 //! | `older` | what only Matrix's first generation reports, for who asks for it |
 //! | `outermost` | main's messages where no Printer tells of them |
 //! | `overlay` | the window that shows frames a second |
@@ -19,7 +19,7 @@
 //! | `redact` | what of the app's own texts is recorded |
 //! | [`reports`] | finished reports: into the recording, and to the app's listener on a thread that is its own |
 //! | `sampler`, `samples` | main's Java stack, asked of a thread of the shims; samples of it while main is stuck |
-//! | `slow`, `stacks` | slow messages, and what main called in them |
+//! | `slow`, `stacks`, `java_stack` | slow messages, what main called in them, and its Java stack |
 //! | `errors` | the system's list of processes in error, for the judge of SIGQUITs |
 //! | `timers`, `snapshot` | LAG and ANR, and what was known when one was found |
 //! | `told` | what the app's listener of ANRs gets |
@@ -37,11 +37,13 @@ mod finished;
 pub(crate) mod frames;
 mod ground;
 mod idle;
+mod java_stack;
 mod jni;
 mod lifecycle;
 pub(crate) mod messages;
 mod old_file;
 mod older;
+mod open;
 pub mod options;
 pub(crate) mod outermost;
 mod overlay;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_rules::looper::{HISTORY, Outer, Outermost};
 
-use super::messages::Open;
+use super::open::{self, Open};
 use super::options::{Number, is_on, number};
 use super::{ground, slow, stacks};
 use crate::files::worker;
@@ -20,7 +20,6 @@ use crate::memory::slice::Slice;
 
 const MS: u64 = 1_000_000;
 
-static ON: AtomicBool = AtomicBool::new(false);
 /// The worker was asked to look and has not yet.
 static ASKED: AtomicBool = AtomicBool::new(false);
 static STATE: Mutex<Option<State>> = Mutex::new(None);
@@ -50,7 +49,7 @@ pub(super) fn start() {
             last: VecDeque::new(),
             slice: Slice::default(),
         });
-        ON.store(true, Ordering::Release);
+        open::set_by_calls(true);
         watch::outermost(None);
     }
 }
@@ -58,19 +57,14 @@ pub(super) fn start() {
 /// The Looper tells of them, or nobody wants to know.
 pub(super) fn stop() {
     if state().take().is_some() {
-        ON.store(false, Ordering::Release);
+        open::set_by_calls(false);
         watch::nobody_tells();
     }
 }
 
-#[inline]
-pub(super) fn is_running() -> bool {
-    ON.load(Ordering::Acquire)
-}
-
 /// Has the worker look. On the ticker's thread.
 pub(crate) fn look_soon() {
-    if is_running() && !ASKED.swap(true, Ordering::AcqRel) {
+    if open::is_by_calls() && !ASKED.swap(true, Ordering::AcqRel) {
         worker::then(Box::new(|| {
             ASKED.store(false, Ordering::Release);
             look();
@@ -97,7 +91,7 @@ pub(super) fn look() {
 
 /// The open call, looked at now.
 pub(super) fn open() -> Option<Open> {
-    if !is_running() {
+    if !open::is_by_calls() {
         return None;
     }
     look();
@@ -162,7 +156,7 @@ pub(super) fn took_ms(outer: &Outer) -> u64 {
 /// Whether main waits for its next message although a call is open: one that runs a loop of its own. Only where calls stand for messages: a
 /// message around a nested loop is known as such.
 pub(super) fn is_idle(stack: &str) -> bool {
-    is_running() && stack.starts_with("android.os.MessageQueue.nativePollOnce(")
+    open::is_by_calls() && stack.starts_with("android.os.MessageQueue.nativePollOnce(")
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{idle, samples, snapshot};
 use crate::time::clock;
 
 /// How long an answer is waited for: main's stack may be hard to get while the machine is busy or memory is short, ns.
@@ -15,18 +14,19 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 /// Requests that wait at most. More than a few wait only if the thread hangs.
 const MOST: usize = 16;
 
-/// What the stack is for.
-#[derive(Debug)]
-pub(super) enum Purpose {
-    /// A sample of the message that began at this time.
-    Sample(u64),
-    /// A report of a LAG.
-    Lag(snapshot::Lag),
-    /// The snapshot of an ANR.
-    Anr(Box<snapshot::Facts>),
-    /// A report of an idle handler that does not come back.
-    Idle(idle::Lag),
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted {
+    /// A sample of main's stack; left out if anything else is asked for already, or nobody is there who would take it.
+    Sample,
+    /// Main's stack.
+    Stack,
+    /// And what the app knows of its memory and its messages.
+    All,
 }
+
+/// Takes the answer, on whatever thread it comes.
+type Then = Box<dyn FnOnce(Answer) + Send>;
 
 /// What the Java thread found.
 #[derive(Debug, Default)]
@@ -51,7 +51,8 @@ struct Request {
     id: u64,
     asked_ns: u64,
     taken_ns: u64,
-    purpose: Purpose,
+    wanted: Wanted,
+    then: Then,
 }
 
 struct State {
@@ -70,22 +71,21 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Asks for main's stack. Not on main. A sample is asked for only if none is on its way.
-pub(super) fn ask(purpose: Purpose) {
+/// Asks for main's stack. Not on main. `then` gets the answer, an empty one if there is none in time.
+pub(super) fn ask(wanted: Wanted, then: Then) {
     let now_ns = clock::boottime();
     expire(now_ns);
     let mut state = state();
-    let sample = matches!(purpose, Purpose::Sample(_));
-    if sample && (!state.there || !state.waiting.is_empty() || !state.taken.is_empty()) {
+    if wanted == Wanted::Sample && (!state.there || !state.waiting.is_empty() || !state.taken.is_empty()) {
         return;
     }
     if !state.there || state.waiting.len() >= MOST {
         drop(state);
-        complete(purpose, Answer { at_ns: now_ns, ..Answer::default() });
+        then(Answer { at_ns: now_ns, ..Answer::default() });
         return;
     }
     state.last_id += 1;
-    let request = Request { id: state.last_id, asked_ns: now_ns, taken_ns: 0, purpose };
+    let request = Request { id: state.last_id, asked_ns: now_ns, taken_ns: 0, wanted, then };
     state.waiting.push_back(request);
     ASKED.notify_one();
 }
@@ -105,7 +105,7 @@ pub(super) fn expire(now_ns: u64) {
         }
     }
     for request in late {
-        complete(request.purpose, Answer { at_ns: now_ns, ..Answer::default() });
+        (request.then)(Answer { at_ns: now_ns, ..Answer::default() });
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) fn stop() {
     };
     ASKED.notify_all();
     for request in waiting {
-        complete(request.purpose, Answer { at_ns: clock::boottime(), ..Answer::default() });
+        (request.then)(Answer { at_ns: clock::boottime(), ..Answer::default() });
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) fn next() -> Option<(u64, bool)> {
     loop {
         if let Some(mut request) = state.waiting.pop_front() {
             request.taken_ns = clock::boottime();
-            let asked = (request.id, matches!(request.purpose, Purpose::Anr(_)));
+            let asked = (request.id, request.wanted == Wanted::All);
             state.taken.push(request);
             return Some(asked);
         }
@@ -153,15 +153,6 @@ pub(super) fn answer(id: u64, mut answer: Answer) {
     };
     if let Some(request) = request {
         answer.at_ns = request.taken_ns;
-        complete(request.purpose, answer);
-    }
-}
-
-fn complete(purpose: Purpose, answer: Answer) {
-    match purpose {
-        Purpose::Sample(since_ns) => samples::taken(since_ns, answer),
-        Purpose::Lag(lag) => snapshot::lag_answered(&lag, &answer),
-        Purpose::Anr(facts) => snapshot::anr_answered(*facts, answer),
-        Purpose::Idle(lag) => idle::answered(&lag, &answer),
+        (request.then)(answer);
     }
 }

@@ -9,9 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::section::SectionKind;
 
-use super::messages;
 use super::options::{Number, number};
-use super::sampler::{self, Answer, Purpose};
+use super::sampler::Answer;
 use crate::files::worker;
 
 /// Samples of one message at most at full rate; later ones come a second apart.
@@ -53,11 +52,9 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// Main is stuck at `now_ns` in the message that began at `since_ns`: asks for a sample if it is time for one.
-    pub(super) fn stuck(&mut self, since_ns: u64, now_ns: u64) {
-        if self.is_due(since_ns, now_ns, number(Number::SampleMs)) {
-            sampler::ask(Purpose::Sample(since_ns));
-        }
+    /// Main is stuck at `now_ns` in the message that began at `since_ns`: whether it is time for a sample.
+    pub(super) fn stuck(&mut self, since_ns: u64, now_ns: u64) -> bool {
+        self.is_due(since_ns, now_ns, number(Number::SampleMs))
     }
 
     fn is_due(&mut self, since_ns: u64, now_ns: u64, every_ms: u64) -> bool {
@@ -79,10 +76,10 @@ pub(super) fn debugger() -> bool {
     DEBUGGER.load(Ordering::Relaxed)
 }
 
-/// A sample came. One of a main that has gone on is none of its message.
-pub(super) fn taken(since_ns: u64, answer: Answer) {
+/// A sample came. One of a main that has gone on is none of its message: `still` says that it has not.
+pub(super) fn taken(since_ns: u64, answer: Answer, still: bool) {
     DEBUGGER.store(answer.debugger, Ordering::Relaxed);
-    if answer.stack.is_empty() || messages::open().is_none_or(|open| open.since_ns != since_ns) {
+    if answer.stack.is_empty() || !still {
         return;
     }
     let mut collected = collected();

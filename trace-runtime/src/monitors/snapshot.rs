@@ -11,16 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use trace_format::section::SectionKind;
-use trace_rules::Rules;
 use trace_rules::frame::{FrameCosts, OpenStage, Stage};
 use trace_rules::looper::Due;
-use trace_rules::report::{
-    AnrLog, Issue, LagKind, Memory, Priority, StackFrame, StackStyle, anr_log, thread_stack,
-};
+use trace_rules::report::{AnrLog, Issue, LagKind, Memory, Priority, StackStyle, anr_log};
 
 use super::options::{Number, is_on, number};
-use super::sampler::{self, Answer, Purpose};
-use super::{device, ground, messages, outermost, reports, samples, stacks, told, touch};
+use super::sampler::{self, Answer, Wanted};
+use super::{device, ground, java_stack, messages, outermost, reports, samples, stacks, told, touch};
 use crate::files::worker;
 use crate::main_thread::usage;
 use crate::memory::mark::Mark;
@@ -105,15 +102,16 @@ fn priority(stat: &str) -> Option<Priority> {
 /// The message that began at `since_ns` is a LAG. On the timer thread.
 pub(super) fn lag(since_ns: u64, _due: &Due) {
     let (scene, foreground) = (ground::scene_name(), ground::is_foreground());
-    sampler::ask(Purpose::Lag(Lag { since_ns, scene, foreground }));
+    let lag = Lag { since_ns, scene, foreground };
+    sampler::ask(Wanted::Stack, Box::new(move |answer| lag_answered(&lag, &answer)));
 }
 
 /// Main's stack for it came, or is given up.
-pub(super) fn lag_answered(lag: &Lag, answer: &Answer) {
+fn lag_answered(lag: &Lag, answer: &Answer) {
     if answer.debugger || is_dying(&answer.stack) || outermost::is_idle(&answer.stack) {
         return;
     }
-    let stack = styled(&stack_of(lag.since_ns, answer), StackStyle::Whole);
+    let stack = java_stack::styled(&stack_of(lag.since_ns, answer), StackStyle::Whole);
     // Input that waits for this message is told when it is handled; what kept main is known now.
     touch::stuck(clock::uptime_ms(answer.at_ns), &stack);
     reports::tell(&Issue::Lag {
@@ -126,7 +124,12 @@ pub(super) fn lag_answered(lag: &Lag, answer: &Answer) {
 
 /// The message that began at `since_ns` is an ANR. On the timer thread.
 pub(super) fn anr(since_ns: u64, now_ns: u64, due: &Due) {
-    sampler::ask(Purpose::Anr(Box::new(Facts::now(Detector::Looper(*due), now_ns, since_ns))));
+    ask(Facts::now(Detector::Looper(*due), now_ns, since_ns));
+}
+
+/// Main's stack and the app's memory for a snapshot.
+fn ask(facts: Facts) {
+    sampler::ask(Wanted::All, Box::new(move |answer| anr_answered(facts, answer)));
 }
 
 /// A SIGQUIT at `at_ns` was judged an ANR, or suspected to be one; main was in the message that began at `since_ns`, 0 for none.
@@ -147,7 +150,7 @@ pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
     if let Some(recorder) = Recorder::active() {
         usage::look(recorder);
     }
-    sampler::ask(Purpose::Anr(Box::new(facts)));
+    ask(facts);
 }
 
 /// The SIGQUIT of `at_ns` is an ANR for certain by now: the system says so. If it was not even suspected to be one, what is
@@ -212,13 +215,13 @@ fn tell_signal() {
     reports::tell(&Issue::SignalAnr {
         native_backtrace: false,
         scene: &signal.scene,
-        thread_stack: &styled(&stack, StackStyle::Whole),
+        thread_stack: &java_stack::styled(&stack, StackStyle::Whole),
         foreground: signal.foreground,
     });
 }
 
 /// What only Java knows came, or is given up: into the recording at once, and then the report.
-pub(super) fn anr_answered(facts: Facts, answer: Answer) {
+fn anr_answered(facts: Facts, answer: Answer) {
     if matches!(facts.detector, Detector::Looper(_)) && outermost::is_idle(&answer.stack) {
         return;
     }
@@ -256,7 +259,7 @@ fn tell_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
     };
     let memory =
         Memory { dalvik_heap: answer.dalvik_kib, native_heap: answer.native_kib, vm_size: facts.vm_kib };
-    let thread_stack = styled(stack, style);
+    let thread_stack = java_stack::styled(stack, style);
     reports::tell(&Issue::Anr {
         cost_ms: calls.cost_ms,
         scene: &facts.scene,
@@ -376,41 +379,9 @@ fn is_dying(stack: &str) -> bool {
     stack.lines().any(|frame| frame.starts_with("java.lang.Thread.dispatchUncaughtException("))
 }
 
-pub(super) fn styled(stack: &str, style: StackStyle) -> String {
-    let frames: Vec<_> = stack.lines().map(frame).collect();
-    thread_stack(&frames, style, Rules::Anrscope)
-}
-
-/// `class.method(File.java:line)`.
-fn frame(line: &str) -> StackFrame<'_> {
-    let (name, place) = line.split_once('(').unwrap_or((line, ""));
-    let place = place.strip_suffix(')').unwrap_or(place);
-    let (class, method) = name.rsplit_once('.').unwrap_or(("", name));
-    let (file, line) = match place {
-        "Native Method" => ("", -2),
-        "Unknown Source" | "" => ("", -1),
-        place => match place.rsplit_once(':').map(|(file, line)| (file, line.parse())) {
-            Some((file, Ok(line))) => (file, line),
-            _ => (place, -1),
-        },
-    };
-    StackFrame { class, method, file, line }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_frame_of_java_comes_back_as_java_writes_it() {
-        let stack = "java.lang.Thread.sleep(Native Method)\na.B$1.run(B.java:12)\na.C.<init>(C.java)\nd.e(Unknown Source)\n";
-        assert_eq!(styled(stack, StackStyle::Raw), stack);
-        assert_eq!(
-            styled(stack, StackStyle::Whole),
-            "at java.lang.Thread:sleep(-2)\nat a.B$1:run(12)\nat a.C:<init>(-1)\nat d:e(-1)\n"
-        );
-        assert_eq!(styled("", StackStyle::Whole), "");
-    }
 
     #[test]
     fn a_main_in_its_crash_handler_is_dying() {

@@ -5,8 +5,8 @@ use trace_rules::Rules;
 use trace_rules::older::{old_key, old_trim};
 use trace_rules::stack::{self, Call, CallTree, DISPATCH, Line};
 
+use super::open;
 use super::options::{Number, number};
-use super::outermost;
 use crate::memory::mark::Mark;
 use crate::memory::slice::Slice;
 
@@ -38,7 +38,7 @@ pub(crate) fn since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack 
     let mut slice = Slice::default();
     let copied = mark.is_some_and(|mark| crate::copy_since(mark, &mut slice).is_ok());
     // The place in front of an outermost call is where the record was read to before, and other calls may lie between.
-    let before = if outermost::is_running() { from_ns } else { 0 };
+    let before = if open::is_by_calls() { from_ns } else { 0 };
     let calls = slice.events().skip_while(|(time, _)| *time < before).take_while(|(time, _)| *time <= to_ns);
     let calls = calls.filter_map(call);
     let mut lines = if copied { lines(calls, to_ns) } else { Vec::new() };

@@ -4,7 +4,8 @@
 use trace_rules::looper::{Due, Evidence, Limits, Look, Seen, Suppressed, Watch};
 
 use super::options::{Number, is_on, number};
-use super::{messages, outermost, sampler, samples, snapshot};
+use super::sampler::{self, Wanted};
+use super::{messages, open, outermost, samples, snapshot};
 use crate::main_thread::usage;
 use crate::recorder::Recorder;
 use crate::time::clock;
@@ -25,7 +26,7 @@ impl Timers {
             return;
         }
         // Where calls stand for messages the word is as old as the last look: the call may be over.
-        let over = outermost::is_running() && outermost::open().is_none_or(|open| open.since_ns != since_ns);
+        let over = open::is_by_calls() && outermost::open().is_none_or(|open| open.since_ns != since_ns);
         let since_ns = if over { 0 } else { since_ns };
         let look = Look {
             now_ns,
@@ -55,7 +56,11 @@ impl Timers {
     pub(crate) fn stuck(&mut self, since_ns: u64, now_ns: u64) {
         if messages::is_started() && is_on(Number::Anr) {
             self.sampled = since_ns;
-            self.rate.stuck(since_ns, now_ns);
+            if self.rate.stuck(since_ns, now_ns) {
+                let still = move || messages::open().is_some_and(|open| open.since_ns == since_ns);
+                let then = move |answer| samples::taken(since_ns, answer, still());
+                sampler::ask(Wanted::Sample, Box::new(then));
+            }
         }
     }
 

@@ -5,20 +5,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use trace_format::event::Clocks;
 
-use crate::time::cycles;
-
 /// BOOTTIME − MONOTONIC may move by this much between two snapshots for no other reason than that clocks
 /// are read one after the other, ns.
 pub(crate) const NOISE: u64 = 1_000_000;
 
 /// How often clocks are compared while anything is recorded, ms.
 pub(crate) const CHECK_MS: u32 = 100;
-
-/// The time axis, ns, by the cheapest means that is right: what events are stamped with.
-#[inline]
-pub(crate) fn now() -> u64 {
-    cycles::now().unwrap_or_else(boottime)
-}
 
 /// The time axis, ns, as the kernel has it. A vDSO read on every kernel that Android uses: no system call.
 #[inline]

@@ -16,3 +16,9 @@ pub(crate) mod time_word;
 mod atomic {
     pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 }
+
+/// The time axis, ns, by the cheapest means that is right: what events are stamped with.
+#[inline]
+pub(crate) fn now() -> u64 {
+    cycles::now().unwrap_or_else(clock::boottime)
+}

@@ -7,7 +7,7 @@ use trace_format::layout::{BLOCK_LEN, ClockMode};
 use trace_format::section::SectionKind;
 
 use crate::files::worker;
-use crate::time::{clock, cycles};
+use crate::time::{self, clock, cycles};
 use crate::writing::door::Door;
 use crate::writing::writer::{BlockSource, Writer};
 
@@ -43,7 +43,7 @@ fn measure() -> (u64, u64) {
         let mut round = round;
         (0..ROUNDS).map(|_| round(&mut writer)).min().unwrap_or(0)
     };
-    (time(|| 1), time(clock::now))
+    (time(|| 1), time(time::now))
 }
 
 /// Measures, and puts the figures into the recording.

@@ -8,9 +8,9 @@ use trace_format::layout::{ClockMode, RegionKind, THREAD_LEN, THREAD_NAME_LEN, t
 
 use crate::monitors::options::{self, Number};
 use crate::recorder::{PoolBlocks, Recorder, RingBlocks, Threads};
-use crate::time::clock;
 use crate::time::coarse::{self, TIME};
 use crate::time::time_word::{CLOSED, Pace, READ_CLOCK};
+use crate::time::{self, clock};
 use crate::writing::switches;
 use crate::writing::writer::Writer;
 
@@ -37,7 +37,7 @@ impl ThreadWriter {
     pub(crate) fn put(&mut self, event: &Encoded) -> Option<u64> {
         let last = self.writer.last();
         let (pace, now) = if TIME.word.load(Ordering::Relaxed) == READ_CLOCK {
-            (Pace::Precise, clock::now())
+            (Pace::Precise, time::now())
         } else {
             coarse::open(last)
         };
@@ -49,7 +49,7 @@ impl ThreadWriter {
     pub(crate) fn method(&mut self, id: u32, begin: bool) {
         let on = switches::is_on(id);
         let precise = TIME.word.load(Ordering::Relaxed) == READ_CLOCK;
-        if on && !(precise && self.writer.put_method(id, begin, clock::now())) {
+        if on && !(precise && self.writer.put_method(id, begin, time::now())) {
             self.method_slowly(id, begin);
         }
     }
@@ -59,7 +59,7 @@ impl ThreadWriter {
     #[inline]
     pub(crate) fn method_for_java(&mut self, id: u32, begin: bool, behind: u64) -> u64 {
         let precise = TIME.word.load(Ordering::Relaxed) == READ_CLOCK;
-        if precise && switches::is_on(id) && self.writer.put_method(id, begin, clock::now()) {
+        if precise && switches::is_on(id) && self.writer.put_method(id, begin, time::now()) {
             return 0;
         }
         self.method_and_lend(id, begin, behind)

@@ -21,7 +21,7 @@ use super::seen::{Found, Seen};
 use crate::monitors::options::{self, Number, is_on, number};
 use crate::monitors::{ground, overlay, reports};
 use crate::recorder;
-use crate::time::clock;
+use crate::time::{self, clock};
 
 /// A frame's metrics wait for main to end it this long at most, ns, and so many at most.
 const PATIENCE_NS: u64 = 500_000_000;
@@ -69,7 +69,7 @@ pub(crate) enum Next {
 
 /// A window's frame came, by the system's own count. To be counted by [`next`].
 pub(crate) fn measured(frame: &Measured) {
-    with(|counting| counting.waiting.push_back((*frame, clock::now())));
+    with(|counting| counting.waiting.push_back((*frame, time::now())));
 }
 
 /// Counts the next frame: from API 24 on one that was [`measured`], below one that main has ended.
@@ -160,8 +160,7 @@ impl Counting {
 
     fn next_measured(&mut self) -> Next {
         let Some(&(frame, came_ns)) = self.waiting.front() else { return Next::Nothing };
-        let patient =
-            self.waiting.len() <= MOST_WAITING && clock::now().saturating_sub(came_ns) < PATIENCE_NS;
+        let patient = self.waiting.len() <= MOST_WAITING && time::now().saturating_sub(came_ns) < PATIENCE_NS;
         match self.measured(&frame, patient) {
             None => Next::Later,
             Some(told) => {
@@ -198,7 +197,7 @@ impl Counting {
             Found::Frame(seen) => Some(seen),
         };
         if !tells_vsync {
-            let ended_ns = seen.map_or_else(clock::now, |seen| seen.costs.ended_ns);
+            let ended_ns = seen.map_or_else(time::now, |seen| seen.costs.ended_ns);
             sample.intended_ns = ended_ns.saturating_sub(main_ns);
         }
         sample.scene = seen.map_or(ground::scene().0, |seen| seen.scene);

@@ -25,7 +25,7 @@ use trace_rules::frame::{InputEvents, Stage, Stages, interval_ns};
 use super::options::{Number, is_on};
 use super::{ground, touch};
 use crate::recorder;
-use crate::time::clock;
+use crate::time::{self, clock};
 use crate::writing::events::record;
 
 static STAGES: Stages = Stages::new();
@@ -59,7 +59,7 @@ pub(crate) fn message_begin(nested: u8) {
 pub(crate) fn message_end(nested: u8) {
     OPEN.store(nested, Ordering::Relaxed);
     let open = STAGES.open();
-    let Some(costs) = STAGES.message_end(clock::now(), nested) else { return };
+    let Some(costs) = STAGES.message_end(time::now(), nested) else { return };
     if let Some(open) = open {
         record(&Event::StageEnd(of_format(open.stage)).encode());
     }
@@ -124,7 +124,7 @@ pub(crate) fn frame_begin(intended_ns: u64, estimated: bool) {
         return;
     };
     let intended = of_monotonic(intended_ns);
-    let now = clock::now();
+    let now = time::now();
     if STAGES.frame_begin(now, intended, nested) {
         BEGUN.store(now, Ordering::Relaxed);
         let frame = event::Frame {
@@ -148,7 +148,7 @@ pub(crate) fn intended(intended_ns: u64) {
 /// The frame is in `stage` from now on, if it was not already, or in a later one.
 pub(crate) fn stage(stage: Stage, estimated: bool) {
     let before = STAGES.open();
-    if STAGES.stage(clock::now(), stage, estimated) {
+    if STAGES.stage(time::now(), stage, estimated) {
         if let Some(before) = before {
             record(&Event::StageEnd(of_format(before.stage)).encode());
         }

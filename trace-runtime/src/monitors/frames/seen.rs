@@ -2,7 +2,7 @@
 
 use super::finished::Finished;
 use super::{FINISHED, begun_ns};
-use crate::time::clock;
+use crate::time;
 
 /// A frame's INPUT begins with its message or a little later; the two are told by different clock reads, ns.
 const EARLY_NS: u64 = 1_000_000;
@@ -44,7 +44,7 @@ impl Seen {
             }
             return Found::Nothing;
         }
-        let is_this = open != 0 && (open.saturating_sub(EARLY_NS)..=clock::now()).contains(&began_ns);
+        let is_this = open != 0 && (open.saturating_sub(EARLY_NS)..=time::now()).contains(&began_ns);
         if is_this { Found::NotYet } else { Found::Nothing }
     }
 
