@@ -1,4 +1,5 @@
 import dev.anrscope.MethodBeat;
+import peer.MatrixWay;
 
 /**
  * What recording costs in a JVM.
@@ -18,98 +19,10 @@ public final class RecordBench {
     private static final int SIZE = 1_000_000;
     private static final Thread MAIN = Thread.currentThread();
 
-    private static final int DISPATCH = 0xFFFFE;
-    private static final int DEFAULT = Integer.MAX_VALUE;
-
-    /*
-     * Matrix's way re-made, with all that its i() and o() do at each event and nothing else: the status, looked at twice in i();
-     * the listener of all threads; the thread by its number; the guard against re-entry, in i() alone; the ring, which may be
-     * given back and so is no constant; the refresh of the clock at a message's bounds; the look at the oldest mark, of which
-     * there is one throughout a message; the last index.
-     */
-    private static final long MAIN_ID = Thread.currentThread().getId();
-    private static final Object LOCK = new Object();
-    private static volatile int status = 2;
-    private static volatile long coarseMillis;
-    private static Listener listener;
     private static long[] ring = new long[SIZE];
-    private static Mark marks = new Mark(-1);
-    private static boolean inside;
     private static int index;
-    private static int lastIndex;
 
-    private interface Listener {
-        void enter(int id, long thread);
-    }
-
-    private static final class Mark {
-        final int index;
-        boolean valid = true;
-        Mark next;
-
-        Mark(int index) {
-            this.index = index;
-        }
-    }
-
-    private static void matrixIn(int id) {
-        if (status <= -1 || id >= 0xFFFFF) {
-            return;
-        }
-        if (status == DEFAULT) {
-            synchronized (LOCK) {
-                status = 1;
-            }
-        }
-        long thread = Thread.currentThread().getId();
-        if (listener != null) {
-            listener.enter(id, thread);
-        }
-        if (thread == MAIN_ID) {
-            if (inside) {
-                return;
-            }
-            inside = true;
-            matrixNext(id, true);
-            inside = false;
-        }
-    }
-
-    private static void matrixOut(int id) {
-        if (status <= -1 || id >= 0xFFFFF) {
-            return;
-        }
-        if (Thread.currentThread().getId() == MAIN_ID) {
-            matrixNext(id, false);
-        }
-    }
-
-    private static void matrixNext(int id, boolean in) {
-        if (index >= SIZE) {
-            index = 0;
-        }
-        matrixWord(id, index, in);
-        ++index;
-    }
-
-    private static void matrixWord(int id, int at, boolean in) {
-        if (id == DISPATCH) {
-            coarseMillis = System.nanoTime() / 1_000_000;
-        }
-        try {
-            long word = in ? Long.MIN_VALUE : 0;
-            ring[at] = word | (long) id << 43 | coarseMillis & 0x7FFFFFFFFFFL;
-            while (marks != null && (marks.index == at || marks.index == -1 && lastIndex == SIZE - 1)) {
-                marks.valid = false;
-                marks = marks.next;
-            }
-            lastIndex = at;
-        } catch (Exception none) {
-            throw new IllegalStateException(none);
-        }
-    }
-
-    /** The same with a clock read an event. */
+    /** An array and a clock read an event. */
     private static void nanoTime(int id, long in) {
         if (Thread.currentThread() == MAIN) {
             if (index >= SIZE) {
@@ -231,21 +144,6 @@ public final class RecordBench {
     }
 
     private static void events(boolean coarse, boolean c2) {
-        Thread ticker =
-                new Thread(
-                        () -> {
-                            while (true) {
-                                coarseMillis = System.nanoTime() / 1_000_000;
-                                try {
-                                    Thread.sleep(5);
-                                } catch (InterruptedException e) {
-                                    return;
-                                }
-                            }
-                        });
-        ticker.setDaemon(true);
-        ticker.start();
-
         String[] names = {"matrix", "nanotime", coarse ? "coarse" : "precise"};
         Way ours =
                 n -> {
@@ -257,10 +155,10 @@ public final class RecordBench {
         Way[] ways = {
             n -> {
                 // As at a message's begin.
-                marks = new Mark(index - 1);
+                MatrixWay.mark();
                 for (int i = 0; i < n; i++) {
-                    matrixIn(i & 0xFFFF);
-                    matrixOut(i & 0xFFFF);
+                    MatrixWay.i(i & 0xFFFF);
+                    MatrixWay.o(i & 0xFFFF);
                 }
             },
             n -> {
