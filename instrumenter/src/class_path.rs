@@ -9,13 +9,12 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 
-use crate::archive::codec::Inflater;
+use crate::archive::codec::{Inflater, MAX_NESTED};
 use crate::archive::directory::Directory;
-use crate::archive::read::{MAX_CLASS, MAX_NESTED};
-use crate::class::class_file::ClassFile;
+use crate::class::class_file::{ClassFile, MAX_CLASS};
+use crate::class_facts::Node;
 use crate::error::Error;
 use crate::focus::FocusFacts;
-use crate::hierarchy::Node;
 use crate::read_file::read_file;
 
 enum Place {
