@@ -105,6 +105,7 @@ mod summary;
 mod tally;
 mod update;
 mod waits;
+mod zip;
 
 pub use error::{Error, Malformed, SkipReason};
 pub use explained::{Decision, ExplainedClass, ExplainedMethod, FocusCall};

@@ -5,8 +5,6 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::codec::{self, Inflater, MAX_NESTED};
-use super::directory::Directory;
 use super::{Archive, Fate, manifest};
 use crate::cache::Item;
 use crate::class::class_file::MAX_CLASS;
@@ -17,6 +15,8 @@ use crate::map_id_class;
 use crate::session::Session;
 use crate::stamp::{Stamp, Sum};
 use crate::summary::{Skip, Warning};
+use crate::zip::codec::{self, Inflater, MAX_NESTED};
+use crate::zip::directory::Directory;
 
 impl Archive {
     /// Opens `bytes`, which are those of the input `path` or of a jar inside it.

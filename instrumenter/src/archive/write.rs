@@ -6,9 +6,6 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 
-use super::codec::{Deflater, Inflater, sum};
-use super::directory::{Entry, STORED};
-use super::headers::{self, Label, Stored};
 use super::in_order::{Failed, Written, write_in_order};
 use super::{Archive, Fate, manifest, signature};
 use crate::class::class_file::MAX_CLASS;
@@ -18,6 +15,9 @@ use crate::method_map::MethodMap;
 use crate::rewrite::{Rewritten, rewrite_with_focus};
 use crate::session::Session;
 use crate::summary::Warning;
+use crate::zip::codec::{Deflater, Inflater, sum};
+use crate::zip::directory::{Entry, STORED};
+use crate::zip::headers::{self, Label, Stored};
 
 /// A chunk ends behind the entry with which its contents reach so many bytes, ...
 const CHUNK: u64 = 128 << 10;

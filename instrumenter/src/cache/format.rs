@@ -20,7 +20,7 @@ use trace_format::MapId;
 use super::bytes::{Decoder, Encoder};
 use super::packed::{Facts, Packed};
 use super::saved::{DAMAGED, Listing, Saved, SavedInput, SavedItem, SavedMaps};
-use crate::archive::codec::sum;
+use crate::zip::codec::sum;
 
 /// Bump [`VERSION`] if anything in the layout or in the meaning of the facts changes.
 const MAGIC: [u8; 8] = *b"ANRSINCR";
