@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 
-use crate::archive::codec::Inflater;
-use crate::archive::directory::Directory;
-use crate::archive::read::{MAX_CLASS, MAX_NESTED};
-use crate::class::class_file::ClassFile;
+use crate::class::class_file::{ClassFile, MAX_CLASS};
+use crate::class_facts::Node;
 use crate::error::Error;
 use crate::focus::FocusFacts;
-use crate::hierarchy::Node;
 use crate::read_file::read_file;
+use crate::zip::codec::{Inflater, MAX_NESTED};
+use crate::zip::directory::Directory;
 
 enum Place {
     Folder(PathBuf),
@@ -35,7 +34,7 @@ impl Jar {
         let directory = Directory::read(&bytes)
             .map_err(|error| Error::NotAnArchive { path: path.into(), reason: error.to_string() })?;
         let entries = directory.entries.iter().enumerate();
-        let name = |(index, entry): (usize, &crate::archive::directory::Entry)| {
+        let name = |(index, entry): (usize, &crate::zip::directory::Entry)| {
             Some((bytes.get(entry.name.clone())?.into(), index))
         };
         let by_name = entries.filter_map(name).collect();

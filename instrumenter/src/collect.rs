@@ -1,94 +1,18 @@
 //! The first look at a class: its methods, and which of them are to be traced.
 
-use crate::cache::Sum;
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::text;
+use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::error::{Malformed, SkipReason};
 use crate::filter;
 use crate::focus::FocusFacts;
-use crate::matrix::MatrixFacts;
+use crate::matrix::facts::MatrixFacts;
 use crate::options::Compat;
 use crate::outline::{self, Outline};
-use crate::rewrite;
 use crate::rules::Subject;
 use crate::selection::{ClassView, Selection};
-use crate::splice::lock;
-use crate::waits::scan;
-
-/// What the maps need to know of a class.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ClassFacts {
-    /// Internal name; with a mapping, the one from before obfuscation.
-    pub(crate) name: String,
-    /// Internal name in the file, where it is another.
-    pub(crate) obfuscated: Option<String>,
-    /// The superclass, if there is one, then the interfaces: internal names in its file.
-    pub(crate) supertypes: Box<[Box<str>]>,
-    pub(crate) source_file: Option<String>,
-    /// In the order of the class file.
-    pub(crate) methods: Vec<MethodFacts>,
-    pub(crate) focus: FocusFacts,
-    /// What only Matrix's way asks for.
-    pub(crate) matrix: MatrixFacts,
-    /// With waits and a cache, the classes on whose supertypes it depends what is inserted here: internal
-    /// names in the file, sorted.
-    pub(crate) asked: Box<[Box<str>]>,
-    /// What the last run decided for it because of other classes.
-    pub(crate) decided: Sum,
-    /// The class file, if it is to be explained.
-    pub(crate) kept: Option<Box<[u8]>>,
-}
-
-impl ClassFacts {
-    /// Internal name as in the file.
-    pub(crate) fn name_in_file(&self) -> &str {
-        self.obfuscated.as_deref().unwrap_or(&self.name)
-    }
-
-    /// Internal name in the file; none for `java/lang/Object` and for modules.
-    pub(crate) fn super_class(&self) -> Option<&str> {
-        self.supertypes.first().map(|name| &**name)
-    }
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct MethodFacts {
-    pub(crate) access: u16,
-    /// With a mapping, name and descriptor are those from before obfuscation.
-    pub(crate) name: Box<str>,
-    pub(crate) descriptor: Box<str>,
-    pub(crate) first_line: Option<u16>,
-    pub(crate) verdict: Verdict,
-    /// Whether the mapping knows several methods that it could be.
-    pub(crate) ambiguous: bool,
-    /// Line of the rule that decided, or 0.
-    pub(crate) rule: u32,
-    /// The id of an earlier run that the method keeps, or 0.
-    pub(crate) kept_id: u32,
-}
-
-impl MethodFacts {
-    /// Whether the maps have the same to say of the method as of `other`, its name and id apart.
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        (self.access, self.first_line, &self.verdict) == (other.access, other.first_line, &other.verdict)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Trace,
-    /// The default rule says that it is not worth it.
-    Ignore,
-    /// Its class is blocked.
-    Block,
-    /// A rule excludes it.
-    Exclude,
-    /// Native or abstract.
-    NoCode,
-    /// Its code is broken.
-    Skip(SkipReason),
-}
+use crate::waits::first_look;
 
 /// Looks at a class file.
 ///
@@ -119,14 +43,14 @@ pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts,
         return Ok(facts);
     }
     let untouchable = selection.untouchable(&facts.name);
-    if !untouchable && rewrite::calls_already(&class, &selection.call_class) {
+    if !untouchable && calls_already(&class, &selection.call_class) {
         return Err(SkipReason::AlreadyInstrumented);
     }
     if selection.explains(&facts.name, facts.name_in_file()) {
         facts.kept = Some(bytes.into());
     }
     if let Some(catalogue) = selection.waits.as_ref().filter(|_| selection.cached) {
-        facts.asked = scan::asked(&class, catalogue);
+        facts.asked = first_look::asked(&class, catalogue);
     }
     let annotations = Annotations::of(&class, selection)?;
     let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
@@ -140,6 +64,14 @@ pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts,
     facts.focus = FocusFacts::of(&class, selection.may_change(&view))?;
     facts.methods = methods;
     Ok(facts)
+}
+
+/// Whether a method of the class calls `call_class` already.
+fn calls_already(class: &ClassFile<'_>, call_class: &str) -> bool {
+    (0..class.pool.count()).any(|index| {
+        u16::try_from(index)
+            .is_ok_and(|index| class.pool.class_name(index).is_ok_and(|name| name == call_class.as_bytes()))
+    })
 }
 
 /// Internal names of annotations, from before obfuscation; all empty where no rule asks for them.
@@ -243,36 +175,10 @@ impl Look<'_> {
             let worth = filter::worth_tracing(code.bytes, method.is_constructor());
             let worth = worth.map_err(|broken| broken.behind(code.at))?;
             // Whoever waits for a lock is to be seen, also in a method that calls nothing.
-            let waits = || lock::is_locked(self.class, method) || scan::has_monitors(code.bytes);
+            let waits = || first_look::is_locked(self.class, method) || first_look::has_monitors(code.bytes);
             Ok(worth || self.selection.waits.is_some() && waits())
         };
         let judged = self.selection.judge(self.view, &subject, worth);
         judged.unwrap_or_else(|broken: Malformed| (Verdict::Skip(broken.into()), 0))
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    /// A class with methods of these names.
-    pub(crate) fn any_class(name: &str, methods: &[&str]) -> ClassFacts {
-        let method = |name: &&str| MethodFacts {
-            access: 1,
-            name: (**name).into(),
-            descriptor: "(La/B;)V".into(),
-            first_line: Some(12),
-            verdict: Verdict::Trace,
-            ambiguous: false,
-            rule: 0,
-            kept_id: 0,
-        };
-        ClassFacts {
-            name: name.to_owned(),
-            supertypes: Box::from(["java/lang/Object".into()]),
-            source_file: Some("B.java".to_owned()),
-            methods: methods.iter().map(method).collect(),
-            ..ClassFacts::default()
-        }
     }
 }

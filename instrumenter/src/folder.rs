@@ -8,15 +8,17 @@ use std::time::SystemTime;
 
 use rayon::prelude::*;
 
-use crate::archive::read::MAX_CLASS;
 use crate::archive::write::rewritten_class;
-use crate::cache::{Item, Listing, Stamp, Sum};
-use crate::collect::{self, ClassFacts};
+use crate::cache::{Item, Listing};
+use crate::class::class_file::MAX_CLASS;
+use crate::class_facts::ClassFacts;
+use crate::collect;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
 use crate::session::Session;
 use crate::staged::Staged;
+use crate::stamp::{Stamp, Sum};
 use crate::summary::{Skip, Warning};
 
 /// A file of the folder, and the number of its class if it is one.

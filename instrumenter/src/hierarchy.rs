@@ -4,21 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::class_facts::{ClassFacts, Node};
 use crate::class_path::ClassPath;
-use crate::collect::ClassFacts;
-use crate::focus::FocusFacts;
 
 /// Classes and interfaces looked at on the way up from one class. Hierarchies are far smaller; a
 /// hostile one is cut here.
 const MAX_STEPS: usize = 4096;
-
-/// What is known of a class.
-#[derive(Debug, Default)]
-pub(crate) struct Node {
-    /// The superclass, if there is one, then the interfaces: internal names.
-    pub(crate) supertypes: Box<[Box<str>]>,
-    pub(crate) focus: FocusFacts,
-}
 
 /// All names are internal ones, as in the class files.
 #[derive(Default)]

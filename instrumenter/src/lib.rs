@@ -71,10 +71,12 @@ mod base_map;
 mod block_list;
 mod cache;
 mod class;
+mod class_facts;
 mod class_path;
 mod collect;
 mod error;
 mod explain;
+mod explained;
 mod filter;
 mod floor;
 mod focus;
@@ -98,24 +100,22 @@ mod session;
 mod source;
 mod splice;
 mod staged;
+mod stamp;
 mod summary;
 mod tally;
 mod update;
 mod waits;
+mod zip;
 
 pub use error::{Error, Malformed, SkipReason};
-pub use explain::{Decision, ExplainedClass, ExplainedMethod, FocusCall};
+pub use explained::{Decision, ExplainedClass, ExplainedMethod, FocusCall};
 pub use filter::Filter;
 #[doc(hidden)]
 pub use floor::copy_through;
-pub use matrix::CALL_CLASS as MATRIX_CALL_CLASS;
-pub use options::{Compat, Exits, Input, MapPaths, Options};
+pub use options::{CALL_CLASS, Compat, Exits, Input, MATRIX_CALL_CLASS, MapPaths, Options};
 pub use outputs::outputs_in;
 pub use rewrite::{Rewritten, rewrite_class, rewrite_class_with_waits};
 pub use run::instrument;
 pub use splice::report::{Inserted, Purpose};
 pub use summary::{MappingUse, Progress, Skip, Stale, StaleReason, Summary, Times, Warning};
 pub use waits::{Catalogue, CatalogueError};
-
-/// Internal name of the class whose `i` and `o` are called by default.
-pub const CALL_CLASS: &str = "dev/anrscope/MethodBeat";

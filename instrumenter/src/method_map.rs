@@ -20,7 +20,7 @@ use rayon::ThreadPool;
 use trace_format::{MapHash, MapId, ids};
 
 use crate::base_map::{BaseMap, dotted, push_method};
-use crate::collect::{ClassFacts, MethodFacts, Verdict};
+use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::error::Error;
 use crate::focus::Change;
 
@@ -308,7 +308,7 @@ pub(crate) fn ignored_lines(classes: &[ClassFacts]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::tests::any_class;
+    use crate::class_facts::tests::any_class;
 
     fn class(name: &str, methods: &[(&str, Verdict)]) -> ClassFacts {
         let names: Vec<&str> = methods.iter().map(|&(name, _)| name).collect();

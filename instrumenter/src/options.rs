@@ -5,6 +5,12 @@ use std::path::PathBuf;
 use crate::filter::Filter;
 use crate::waits::Catalogue;
 
+/// Internal name of the class whose `i` and `o` are called by default.
+pub const CALL_CLASS: &str = "dev/anrscope/MethodBeat";
+
+/// Internal name of the class that Matrix's calls go to; one of ours by that name is in the runtime.
+pub const MATRIX_CALL_CLASS: &str = "com/tencent/matrix/trace/core/AppMethodBeat";
+
 /// Which ways out of a method call `o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exits {
@@ -72,7 +78,7 @@ impl Options {
         Self {
             compat: Compat::Matrix,
             exits: Exits::Normal,
-            call_class: crate::matrix::CALL_CLASS.to_owned(),
+            call_class: MATRIX_CALL_CLASS.to_owned(),
             ..Self::default()
         }
     }
@@ -90,7 +96,7 @@ impl Default for Options {
             compat: Compat::None,
             level: 6,
             threads: 0,
-            call_class: crate::CALL_CLASS.to_owned(),
+            call_class: CALL_CLASS.to_owned(),
             exits: Exits::All,
             cache: None,
             waits: None,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::base_map::BaseMap;
-use crate::collect::{ClassFacts, Verdict};
+use crate::class_facts::{ClassFacts, Verdict};
 use crate::method_map::MethodMap;
 use crate::options::Options;
 use crate::selection::Selection;

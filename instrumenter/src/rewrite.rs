@@ -4,15 +4,16 @@ use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::constant_pool::Appended;
 use crate::error::SkipReason;
-use crate::focus::{self, Change, Part};
+use crate::focus::split::split;
+use crate::focus::{Change, Part};
 use crate::hierarchy::Hierarchy;
 use crate::options::Exits;
 use crate::splice::emit::PushId;
 use crate::splice::method::{self, Context, Done, Scratch, Target};
 use crate::splice::report::Inserted;
 use crate::splice::stack_map;
-use crate::waits::Waits;
-use crate::waits::scan::ClassWaits;
+use crate::splice::waits::ClassWaits;
+use crate::waits::{Catalogue, Waits};
 
 /// What [`rewrite_class`] made of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub fn rewrite_class_with_waits(
     ids: &[u32],
     call_class: &str,
     exits: Exits,
-    waits: &crate::Catalogue,
+    waits: &Catalogue,
 ) -> Result<Rewritten, SkipReason> {
     let waits = Waits { catalogue: waits, hierarchy: &Hierarchy::default() };
     rewrite(bytes, ids, Rewriting { call_class, exits, waits: Some(waits) }, None)
@@ -112,7 +113,7 @@ pub(crate) fn rewrite_with_focus(
             Err(reason) => (none(), Some(reason)),
         };
     };
-    let split = match focus::split(bytes, change, how.call_class) {
+    let split = match split(bytes, change, how.call_class) {
         Ok(split) => split,
         Err(reason) => {
             // The rest can still be done; parts of classes below that lead here were not planned for it.
@@ -261,12 +262,4 @@ fn target(
     let throwable = pool.class(throwable)?;
     let handler_types = stack_map::handler_types(throwable);
     Ok((Target { enter, exit, handler_types, throwable, stack_map_name, exits }, call_class))
-}
-
-/// Whether a method of the class calls `call_class` already.
-pub(crate) fn calls_already(class: &ClassFile<'_>, call_class: &str) -> bool {
-    (0..class.pool.count()).any(|index| {
-        u16::try_from(index)
-            .is_ok_and(|index| class.pool.class_name(index).is_ok_and(|name| name == call_class.as_bytes()))
-    })
 }

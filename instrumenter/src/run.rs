@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::cache::{Cache, DAMAGED, Listing, Saved, SavedInput, SavedMaps, Stamp};
+use crate::cache::{Cache, DAMAGED, Listing, Saved, SavedInput, SavedMaps};
 use crate::class_path::ClassPath;
 use crate::error::Error;
 use crate::explain;
@@ -21,6 +21,7 @@ use crate::selection::Selection;
 use crate::session::Session;
 use crate::source::{Place, Source, listing, look_at, stamp_of, take_over, untouched, write, write_maps};
 use crate::staged::Staged;
+use crate::stamp::Stamp;
 use crate::summary::{Progress, Summary, Times, Warning};
 use crate::update::update;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base_map::BaseMap;
-use crate::collect::Verdict;
+use crate::class_facts::Verdict;
 use crate::error::Error;
 use crate::filter::{self, Filter};
 use crate::mapping::Mapping;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::cache::{Facts, Gone, Known, Packed, SavedInput, Sum, ToSave};
-use crate::collect::{ClassFacts, MethodFacts, Verdict};
+use crate::cache::{Facts, Gone, Known, Packed, SavedInput, ToSave};
+use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::error::SkipReason;
 use crate::focus::plan::Problem;
 use crate::hierarchy::Hierarchy;
@@ -21,6 +21,7 @@ use crate::options::Options;
 use crate::report;
 use crate::rewrite::Rewriting;
 use crate::selection::Selection;
+use crate::stamp::Sum;
 use crate::summary::{Skip, Stale, Summary, Times, Warning};
 use crate::tally::Tally;
 use crate::waits::Waits;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::archive::Archive;
-use crate::cache::{Item, Listing, SavedInput, Stamp};
+use crate::cache::{Item, Listing, SavedInput};
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::method_map::MethodMap;
@@ -13,6 +13,7 @@ use crate::options::Input;
 use crate::read_file::read_file;
 use crate::session::Session;
 use crate::staged::Staged;
+use crate::stamp::Stamp;
 
 pub(crate) enum Source {
     Archive {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use trace_format::MapId;
 
 use crate::error::SkipReason;
-use crate::explain::ExplainedClass;
+use crate::explained::ExplainedClass;
 
 /// A class or method that was copied as it was although it should be traced.
 #[derive(Clone, Debug, PartialEq, Eq)]

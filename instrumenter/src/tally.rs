@@ -2,7 +2,7 @@
 
 use core::ops::AddAssign;
 
-use crate::collect::{ClassFacts, Verdict};
+use crate::class_facts::{ClassFacts, Verdict};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {

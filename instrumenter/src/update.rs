@@ -14,12 +14,13 @@ use std::path::Path;
 use trace_format::ids;
 
 use crate::base_map::dotted;
-use crate::cache::{Head, SavedMaps, Stamp, Sum};
-use crate::collect::{ClassFacts, MethodFacts, Verdict};
+use crate::cache::{Head, SavedMaps};
+use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::map_text::{Edit, edited, line_of};
 use crate::method_map::{self, IGNORED, MethodMap, Texts, ignored_lines, push_method_line, source_lines};
 use crate::options::MapPaths;
 use crate::session::Session;
+use crate::stamp::{Stamp, Sum};
 
 /// With more classes than these that have changed, finding their places in the texts is not cheap any
 /// more.

@@ -1,7 +1,6 @@
 //! Being displaced: another handler was installed after ours. Reported once, never fought.
 
-use crate::handler;
-use crate::older::Action;
+use crate::older::{Action, InfoHandler};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The shortest time between two looks.
@@ -31,13 +30,13 @@ impl Look {
     }
 
     /// A load and a compare, and once a second one system call. Something only for a handler that was not reported yet.
-    pub(crate) fn check(&self, now_ns: u64) -> Option<Displaced> {
+    pub(crate) fn check(&self, now_ns: u64, ours: InfoHandler) -> Option<Displaced> {
         if now_ns < self.next_ns.load(Ordering::Relaxed) {
             return None;
         }
         self.next_ns.store(now_ns.saturating_add(EVERY_NS), Ordering::Relaxed);
         let action = Action::current().ok()?;
-        let seen = if action.is(handler::on_sigquit) { Look::OURS } else { action.address() };
+        let seen = if action.is(ours) { Look::OURS } else { action.address() };
         let before = self.reported.swap(seen, Ordering::Relaxed);
         (seen != before && seen != Look::OURS).then_some(Displaced { handler: seen })
     }

@@ -71,15 +71,3 @@ impl fmt::Display for OpenError {
 }
 
 impl std::error::Error for OpenError {}
-
-/// What went wrong last, if anything did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum LastError {
-    /// The observer panicked, and the sensor disarmed itself.
-    ObserverPanicked = 1,
-    /// A signal could be handed to nobody: no Signal Catcher was found.
-    CatcherGone = 2,
-    /// No signalfd could be made: signals stuck on a leader that does not run are not rescued.
-    NoRescue = 3,
-}

@@ -104,13 +104,13 @@ pub use ask::{AskError, ask_for_dump};
 pub use clock::boottime_ns;
 pub use displaced::Displaced;
 pub use elf::ElfError;
-pub use error::{InstallError, LastError, OpenError};
+pub use error::{InstallError, OpenError};
 pub use judge::{
     Confidence, ErrorPolls, ErrorState, ErrorVote, Evidence, Head, Identity, Judge, Judgement, LateBy,
     Policy, ProcessInError, Reason, Sender, Trigger, Verdict,
 };
 pub use mask::spawn_quiet;
-pub use mode::{Counters, Mode, PassiveReason, Uninstalled};
+pub use mode::{Counters, LastError, Mode, PassiveReason, Uninstalled};
 pub use passive_watch::{PassiveWatch, SeenPassively};
 pub use sensed::{Forwarded, Sensed};
 pub use sensor::{Config, Sensor, close_in_this_thread, install, install_quietly, open_in_this_thread};

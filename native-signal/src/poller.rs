@@ -1,8 +1,8 @@
 //! The thread "anrscope-signal": reads the notes, pays what the handler owes, rescues, calls the observer.
 
 use crate::catcher;
-use crate::error::LastError;
 use crate::mask;
+use crate::mode::LastError;
 use crate::rescue::Rescue;
 use crate::sensed::{Forwarded, Sensed};
 use crate::shared::{Shared, count};

@@ -1,8 +1,8 @@
 //! The API of the sensor: install, ask, uninstall.
 
 use crate::displaced::Displaced;
-use crate::error::{InstallError, LastError, OpenError};
-use crate::mode::{Counters, Mode, PassiveReason, Uninstalled};
+use crate::error::{InstallError, OpenError};
+use crate::mode::{Counters, LastError, Mode, PassiveReason, Uninstalled};
 use crate::older::Action;
 use crate::passive_watch::PassiveWatch;
 use crate::poller;
@@ -117,6 +117,7 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
     }
 
     let shared = Shared::get_or_make().map_err(os("eventfd"))?;
+    fork::close_in_children();
     if older.is_none() && shared.older().is_none() && catcher.is_none() {
         // The second time, and the catcher is gone: as at the first time without one.
         return Ok(Sensor { installed: None, passive: Some(PassiveReason::DefaultAction) });
@@ -282,7 +283,7 @@ impl Sensor {
     /// lies a second, by the caller's clock (`now_ns` only ever grows), and until then it is a load and a compare. Each
     /// handler that stands before ours is reported once.
     pub fn check_displaced(&self, now_ns: u64) -> Option<Displaced> {
-        self.installed.as_ref()?.shared.displaced.check(now_ns)
+        self.installed.as_ref()?.shared.displaced.check(now_ns, handler::on_sigquit)
     }
 
     /// A watch over the catcher for a sensor that is passive; nothing for one that senses.

@@ -107,7 +107,6 @@ impl Shared {
             displaced: Look::new(),
         }));
         SHARED.store(shared, Ordering::Release);
-        crate::fork::close_in_children();
         Ok(shared)
     }
 

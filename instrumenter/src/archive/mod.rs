@@ -4,23 +4,18 @@
 //! What is not a changed class is copied raw: same compressed bytes, same time, same attributes,
 //! comments and extra fields.
 
-pub(crate) mod codec;
-pub(crate) mod directory;
-mod fields;
-mod headers;
 mod in_order;
-pub(crate) mod manifest;
+mod manifest;
 pub(crate) mod read;
-pub(crate) mod signature;
+mod signature;
 pub(crate) mod write;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use directory::Directory;
-
 use crate::cache::Item;
 use crate::error::Error;
+use crate::zip::directory::Directory;
 
 /// What becomes of an entry.
 pub(crate) enum Fate {

@@ -5,20 +5,18 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::codec::{self, Inflater};
-use super::directory::Directory;
 use super::{Archive, Fate, manifest};
-use crate::cache::{Item, Stamp, Sum};
-use crate::collect::{self, ClassFacts};
+use crate::cache::Item;
+use crate::class::class_file::MAX_CLASS;
+use crate::class_facts::ClassFacts;
+use crate::collect;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::session::Session;
+use crate::stamp::{Stamp, Sum};
 use crate::summary::{Skip, Warning};
-
-/// Larger class files are not written by compilers.
-pub(crate) const MAX_CLASS: u64 = 64 << 20;
-/// A jar inside an aar beyond this would only be a trap for memory.
-pub(crate) const MAX_NESTED: u64 = 512 << 20;
+use crate::zip::codec::{self, Inflater, MAX_NESTED};
+use crate::zip::directory::Directory;
 
 impl Archive {
     /// Opens `bytes`, which are those of the input `path` or of a jar inside it.

@@ -6,18 +6,18 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 
-use super::codec::{Deflater, Inflater, sum};
-use super::directory::{Entry, STORED};
-use super::headers::{self, Label, Stored};
 use super::in_order::{Failed, Written, write_in_order};
-use super::read::MAX_CLASS;
 use super::{Archive, Fate, manifest, signature};
+use crate::class::class_file::MAX_CLASS;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
 use crate::rewrite::{Rewritten, rewrite_with_focus};
 use crate::session::Session;
 use crate::summary::Warning;
+use crate::zip::codec::{Deflater, Inflater, sum};
+use crate::zip::directory::{Entry, STORED};
+use crate::zip::headers::{self, Label, Stored};
 
 /// A chunk ends behind the entry with which its contents reach so many bytes, ...
 const CHUNK: u64 = 128 << 10;

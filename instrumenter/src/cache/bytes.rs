@@ -1,7 +1,7 @@
 //! Fields of the cache file, one behind the other: numbers are little-endian, a text is its length in
 //! four bytes and its UTF-8.
 
-use super::stamp::{Stamp, Sum};
+use crate::stamp::{Stamp, Sum};
 
 /// Appends fields.
 #[derive(Default)]

@@ -19,8 +19,8 @@ use trace_format::MapId;
 
 use super::bytes::{Decoder, Encoder};
 use super::packed::{Facts, Packed};
-use super::{Listing, Saved, SavedInput, SavedItem, SavedMaps};
-use crate::archive::codec::sum;
+use super::saved::{DAMAGED, Listing, Saved, SavedInput, SavedItem, SavedMaps};
+use crate::zip::codec::sum;
 
 /// Bump [`VERSION`] if anything in the layout or in the meaning of the facts changes.
 const MAGIC: [u8; 8] = *b"ANRSINCR";
@@ -148,10 +148,10 @@ pub(super) fn decode<'c>(bytes: &'c [u8], key: &str) -> Result<Saved<'c>, &'stat
     if head.u32() != Some(sum(head.rest)) {
         return Err("it is cut off or damaged");
     }
-    if head.text().ok_or(super::DAMAGED)? != key {
+    if head.text().ok_or(DAMAGED)? != key {
         return Err("the options, the files that they name, the inputs or the outputs are others now");
     }
     let mut saved = || Some(Saved { maps: head.maps()?, inputs: head.list(Decoder::input)? });
-    let saved = saved().ok_or(super::DAMAGED)?;
-    if head.rest.is_empty() { Ok(saved) } else { Err(super::DAMAGED) }
+    let saved = saved().ok_or(DAMAGED)?;
+    if head.rest.is_empty() { Ok(saved) } else { Err(DAMAGED) }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::collect::{ClassFacts, Verdict};
+use crate::class_facts::{ClassFacts, Verdict};
 
 /// Classes of the last run that were not found again as they were, by name.
 #[derive(Default)]

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::packed::Packed;
-use super::stamp::Sum;
-use super::{SavedInput, SavedItem};
+use super::saved::{SavedInput, SavedItem};
+use crate::stamp::Sum;
 
 /// The items of an input of the last run.
 #[derive(Default)]

@@ -2,10 +2,10 @@
 //! are only carried over: what has to be known of each of them stands in front.
 
 use super::bytes::{Decoder, Encoder};
-use super::stamp::Sum;
-use crate::collect::{ClassFacts, MethodFacts, Verdict};
+use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::focus::plan::Problem;
 use crate::focus::{Change, FocusFacts, Part};
+use crate::stamp::Sum;
 use crate::tally::Tally;
 
 /// What is known of a class at the end of a run.
@@ -220,7 +220,7 @@ impl<'c> Decoder<'c> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::tests::any_class;
+    use crate::class_facts::tests::any_class;
 
     #[test]
     fn facts_come_back_and_no_cut_is_taken_for_them() {

@@ -14,6 +14,8 @@ use crate::error::{Malformed, SkipReason};
 
 /// The class file versions that are rewritten: 1.0.2 to Java 26, preview or not.
 pub(crate) const VERSIONS: core::ops::RangeInclusive<u16> = 45..=70;
+/// Larger class files are not written by compilers.
+pub(crate) const MAX_CLASS: u64 = 64 << 20;
 
 /// Access flags of the class file format.
 pub(crate) mod access {

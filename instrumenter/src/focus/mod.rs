@@ -28,14 +28,12 @@
 //! are those of `onWindowFocusChanged`.
 
 pub(crate) mod plan;
-mod split;
+pub(crate) mod split;
 
 use crate::class::class_file::{ClassFile, access};
 use crate::class::code::Code;
 use crate::class::opcodes::{self, INVOKESPECIAL};
 use crate::error::Malformed;
-
-pub(crate) use split::{Part, split};
 
 pub(crate) const NAME: &str = "onWindowFocusChanged";
 pub(crate) const DESCRIPTOR: &str = "(Z)V";
@@ -110,6 +108,15 @@ fn calls_super<'a>(
     });
     // Collected, because the code is a value of this function.
     found.collect::<Vec<_>>().into_iter()
+}
+
+/// Which of the two parts gets the `i` and `o` of the method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The first, which is called by Android: before `at`, as in Matrix.
+    First,
+    /// The second, which has the body: also where only `super` calls it.
+    Second,
 }
 
 /// What is done to a class.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Change, FocusFacts, Part, part_name};
-use crate::collect::ClassFacts;
-use crate::hierarchy::{Hierarchy, Node};
+use crate::class_facts::{ClassFacts, Node};
+use crate::hierarchy::Hierarchy;
 
 pub(crate) const ACTIVITY: &str = "android/app/Activity";
 

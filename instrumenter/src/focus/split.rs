@@ -11,15 +11,6 @@ use crate::class::opcodes::{ALOAD_0, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL,
 use crate::error::{Malformed, SkipReason};
 use crate::outline::Outline;
 
-/// Which of the two parts gets the `i` and `o` of the method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// The first, which is called by Android: before `at`, as in Matrix.
-    First,
-    /// The second, which has the body: also where only `super` calls it.
-    Second,
-}
-
 const PUBLIC: u16 = 0x0001;
 const FINAL: u16 = 0x0010;
 const SYNTHETIC: u16 = 0x1000;

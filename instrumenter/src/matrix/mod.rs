@@ -17,6 +17,7 @@
 //! What is *not* copied: numbers above 0xFEFFF are an error, and a negative number of a base map is
 //! written to the map as Matrix does it, but no call is made with it.
 
+pub(crate) mod facts;
 mod java_map;
 mod names;
 
@@ -26,51 +27,16 @@ use std::path::{Path, PathBuf};
 
 use trace_format::{MapId, ids};
 
-use crate::class::class_file::{ClassFile, access};
-use crate::collect::{ClassFacts, MethodFacts, Verdict};
-use crate::error::{Error, Malformed};
+use crate::class::class_file::access;
+use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
+use crate::error::Error;
 use crate::focus::{Change, DESCRIPTOR, NAME, Part, part_name};
 use crate::method_map::{DISPATCH, MethodMap, Texts};
 use crate::options::Options;
-use crate::outline::Outline;
 use crate::summary::{Stale, StaleReason, Warning};
+use facts::Stop;
 use java_map::JavaMap;
 use names::Names;
-
-/// Internal name of the class that Matrix's calls go to; one of ours by that name is in the runtime.
-pub const CALL_CLASS: &str = "com/tencent/matrix/trace/core/AppMethodBeat";
-
-/// What only Matrix's way asks of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MatrixFacts {
-    /// Abstract, or an interface.
-    is_abstract: bool,
-    stop: Option<Stop>,
-}
-
-/// What makes Matrix give an archive up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
-    NoSuperClass,
-    /// An attribute that its version of ASM refuses.
-    Unknown,
-}
-
-impl MatrixFacts {
-    pub(crate) fn of(class: &ClassFile<'_>) -> Result<Self, Malformed> {
-        const INTERFACE: u16 = 0x0200;
-        const NEWER: [&[u8]; 4] = [b"NestHost", b"NestMembers", b"PermittedSubclasses", b"Record"];
-        let newer = Outline::of(class)?
-            .attributes
-            .iter()
-            .any(|&(name, _)| class.pool.utf8(name).is_ok_and(|name| NEWER.contains(&name)));
-        let stop = match class.super_class() {
-            None => Some(Stop::NoSuperClass),
-            Some(_) => newer.then_some(Stop::Unknown),
-        };
-        Ok(Self { is_abstract: class.access & (access::ABSTRACT | INTERFACE) != 0, stop })
-    }
-}
 
 /// A method as Matrix keeps it: names with dots.
 #[derive(Clone, Debug)]

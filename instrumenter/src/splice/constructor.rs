@@ -6,6 +6,7 @@
 //! stack slot and local variable, is it the uninitialized object or not? One visit of each
 //! instruction is enough, since verified code has the same answer on every path to it.
 
+use super::layout::Prelude;
 use super::stack_map;
 use crate::class::class_file::ClassFile;
 use crate::class::code::Code;
@@ -21,20 +22,6 @@ use crate::error::{Malformed, SkipReason};
 const MAX_PENDING: usize = 1 << 18;
 /// Bound on how many exception table rows are looked at, all instructions together.
 const MAX_ROWS: usize = 1 << 22;
-
-/// The parts of a constructor before its super or this call.
-pub(crate) struct Prelude {
-    /// By pc: the instruction is run before the call, or is the call.
-    before_super: Vec<bool>,
-    /// Sorted: the instructions that come right after a super or this call.
-    pub(crate) bodies: Vec<u32>,
-}
-
-impl Prelude {
-    pub(crate) fn contains(&self, pc: u32) -> bool {
-        self.before_super.get(pc as usize).copied().unwrap_or(false)
-    }
-}
 
 /// Which stack slots (words) and locals hold the uninitialized object.
 struct State {

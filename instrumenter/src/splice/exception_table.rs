@@ -1,12 +1,11 @@
 //! The exception table: the old rows moved, rows for waits between them, ours behind them.
 
-use super::constructor::Prelude;
-use super::layout::Layout;
+use super::layout::{Layout, Prelude};
 use super::stubs::{self, Placed, Stub, Target};
+use super::waits::Found;
 use crate::class::code::{Code, Handler};
 use crate::class::opcodes;
 use crate::error::{Malformed, SkipReason};
-use crate::waits::scan::Found;
 
 /// The catch-any handler behind the code and the stubs.
 #[derive(Clone, Copy, Debug)]

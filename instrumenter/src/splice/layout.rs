@@ -19,9 +19,22 @@
 
 use core::ops::Range;
 
-use super::constructor::Prelude;
 use crate::class::opcodes::{self, ATHROW, GOTO, Instruction, LOOKUPSWITCH, TABLESWITCH};
 use crate::error::Malformed;
+
+/// The parts of a constructor before its super or this call.
+pub(crate) struct Prelude {
+    /// By pc: the instruction is run before the call, or is the call.
+    pub(super) before_super: Vec<bool>,
+    /// Sorted: the instructions that come right after a super or this call.
+    pub(crate) bodies: Vec<u32>,
+}
+
+impl Prelude {
+    pub(crate) fn contains(&self, pc: u32) -> bool {
+        self.before_super.get(pc as usize).copied().unwrap_or(false)
+    }
+}
 
 /// Code around one instruction: a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,16 +18,13 @@
 
 use trace_format::event::WaitKind;
 
+use super::waits::WaitCalls;
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, DUP, LDC_W, MONITORENTER, MONITOREXIT, WIDE};
 use crate::error::SkipReason;
 use crate::hierarchy::Hierarchy;
-use crate::waits::scan::WaitCalls;
 use crate::waits::serializable::may_be_serializable;
-
-/// Class file version from which `ldc` can push a class.
-const CLASS_CONSTANTS_SINCE: u16 = 49;
 
 /// How a synchronized method tells of its lock.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +38,6 @@ pub(crate) struct Lock {
     calls: WaitCalls,
     /// For a static method, the index of its class.
     class: Option<u16>,
-}
-
-/// Whether `method` takes a lock of which can be told.
-pub(crate) fn is_locked(class: &ClassFile<'_>, method: &Method<'_>) -> bool {
-    // The JVM does not look at the flag of a static initializer.
-    method.access & access::SYNCHRONIZED != 0
-        && method.name != b"<clinit>"
-        && (method.access & access::STATIC == 0 || class.major >= CLASS_CONSTANTS_SINCE)
 }
 
 /// Whether the flag of `method` is seen by nobody.

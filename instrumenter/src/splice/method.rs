@@ -12,14 +12,15 @@
 //! method never counts twice. The handler is the last of the exception table: the method's own
 //! handlers come first, and only what leaves the method reaches ours.
 
-use super::constructor::{self, Prelude};
+use super::constructor;
 use super::emit::{self, PushId};
 use super::exception_table::{ExitHandler, Table, Waited};
 use super::frames;
-use super::layout::{Insertions, Layout};
-use super::lock::{self, Lock};
+use super::layout::{Insertions, Layout, Prelude};
+use super::lock::Lock;
 use super::stack_map::{self, NewFrame};
 use super::stubs::{self, Placed, Target as StubTarget};
+use super::waits::{self, ClassWaits, Found};
 use super::{debug_tables, report, type_annotations};
 use crate::class::class_file::{ClassFile, Method};
 use crate::class::code::Code;
@@ -28,7 +29,7 @@ use crate::class::cursor::Cursor;
 use crate::class::opcodes::{self, ATHROW, GOTO};
 use crate::error::SkipReason;
 use crate::options::Exits;
-use crate::waits::scan::{self, ClassWaits, Found};
+use crate::waits::first_look::is_locked;
 
 /// Class file version from which a method needs a frame at each handler. Version 50 falls back to
 /// the older verifier where a frame is missing; with one it need not.
@@ -117,8 +118,8 @@ fn waits_of(
     prelude: Option<&Prelude>,
 ) -> Result<Option<MethodWaits>, SkipReason> {
     let Context { class, pool, waits: Some(of_class), .. } = context else { return Ok(None) };
-    let found = scan::find(class, code.bytes, prelude, of_class, pool)?;
-    let lock = match lock::is_locked(class, method) {
+    let found = waits::find(class, code.bytes, prelude, of_class, pool)?;
+    let lock = match is_locked(class, method) {
         true => {
             let calls = of_class.calls(pool)?;
             let hierarchy = of_class.waits().hierarchy;
@@ -229,7 +230,7 @@ fn rewrite_code(
     let length_at = out.len();
     out.extend_from_slice(&[0; 4]);
     // The id is pushed on top of whatever is there; in the handler, on top of the throwable.
-    let (more_stack, least) = if waits.is_some() { (scan::EXTRA_STACK, 3) } else { (1, 2) };
+    let (more_stack, least) = if waits.is_some() { (waits::EXTRA_STACK, 3) } else { (1, 2) };
     let max_stack = code.max_stack.checked_add(more_stack).ok_or(SkipReason::StackTooDeep)?;
     out.extend_from_slice(&max_stack.max(least).to_be_bytes());
     let max_locals = code.max_locals.checked_add(u16::from(lock.is_some()));

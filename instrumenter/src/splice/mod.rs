@@ -9,6 +9,8 @@ pub(crate) mod layout;
 pub(crate) mod lock;
 pub(crate) mod method;
 pub(crate) mod report;
+mod shuffle;
 pub(crate) mod stack_map;
 pub(crate) mod stubs;
 pub(crate) mod type_annotations;
+pub(crate) mod waits;

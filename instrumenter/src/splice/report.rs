@@ -4,8 +4,8 @@ use trace_format::event::WaitKind;
 
 use super::layout::{Insertions, Layout};
 use super::stubs::{Placed, Target};
+use super::waits::Found;
 use crate::class::opcodes::{self, ATHROW, MONITOREXIT};
-use crate::waits::scan::Found;
 
 /// What a piece of inserted code is for.
 #[non_exhaustive]

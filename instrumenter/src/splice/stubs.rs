@@ -17,10 +17,10 @@
 
 use trace_format::event::WaitKind;
 
+use super::waits::{Found, WaitCalls};
 use crate::class::code::{Code, Handler};
 use crate::class::opcodes::ATHROW;
 use crate::error::SkipReason;
-use crate::waits::scan::{Found, WaitCalls};
 
 /// Bound on waits, and on stubs, times rows of the exception table in one method.
 const MAX_PAIRS: usize = 1 << 20;

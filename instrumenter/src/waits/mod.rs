@@ -7,13 +7,13 @@
 //!   synchronized     see splice::lock
 //! ```
 //!
-//! What is called with which kind stands in a [`Catalogue`].
+//! What is called with which kind stands in a [`Catalogue`]; [`splice::waits`](crate::splice::waits) puts the code in.
 
 mod catalogue;
-pub(crate) mod scan;
+pub(crate) mod first_look;
 pub(crate) mod serializable;
-mod shuffle;
 
+pub(crate) use catalogue::On;
 pub use catalogue::{Catalogue, CatalogueError};
 
 use crate::hierarchy::Hierarchy;

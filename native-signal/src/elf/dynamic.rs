@@ -1,7 +1,8 @@
 //! The dynamic section: where the other tables are.
 
+use super::error::ElfError;
+use super::machine::Class;
 use super::view::{View, u32_at, word_at};
-use super::{Class, ElfError};
 
 const DT_NULL: u64 = 0;
 const DT_PLTRELSZ: u64 = 2;

@@ -1,6 +1,7 @@
 //! Objects as they are loaded in this process, by `dl_iterate_phdr` (man 3).
 
-use super::{Class, Segment, View};
+use super::machine::Class;
+use super::view::{Segment, View};
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -4,8 +4,8 @@
 //! group is its size, its flags, and what all of its members share: the distance between places, the info word, the
 //! addend (a difference to the one before). Then for each member what they do not share, in the same order.
 
-use super::reloc::{Relocation, from_info};
-use super::{Class, ElfError};
+use super::error::ElfError;
+use super::machine::{Class, Relocation, from_info};
 
 const SHARED_INFO: i64 = 1;
 const SHARED_DISTANCE: i64 = 2;

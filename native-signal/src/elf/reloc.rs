@@ -1,30 +1,10 @@
 //! Relocation tables, and the slots of one import in them.
 
 use super::dynamic::{Dynamic, Form, Table};
+use super::error::ElfError;
+use super::machine::{Machine, Relocation, from_info};
+use super::packed;
 use super::view::{View, word_at};
-use super::{Class, ElfError, Machine, packed};
-
-/// One relocation, without its addend: a slot of the global offset table has none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Relocation {
-    /// Where the result goes, as linked.
-    pub(super) place: u64,
-    /// The number of the symbol; 0 for none.
-    pub(super) symbol: u32,
-    /// What is done, by the processor's numbering.
-    pub(super) kind: u32,
-}
-
-/// Takes an info word apart.
-pub(super) fn from_info(place: u64, info: u64, class: Class) -> Relocation {
-    match class {
-        Class::Bits32 => {
-            let info = info as u32;
-            Relocation { place: u64::from(place as u32), symbol: info >> 8, kind: info & 0xff }
-        }
-        Class::Bits64 => Relocation { place, symbol: (info >> 32) as u32, kind: info as u32 },
-    }
-}
 
 fn for_each(
     view: &View<'_>,

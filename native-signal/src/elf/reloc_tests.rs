@@ -1,5 +1,6 @@
 use super::*;
-use crate::elf::Segment;
+use crate::elf::machine::Class;
+use crate::elf::view::Segment;
 use proptest::prelude::*;
 
 const BASE: u64 = 0x1000;

@@ -1,6 +1,7 @@
 //! An object's readable memory.
 
-use super::{Class, ElfError};
+use super::error::ElfError;
+use super::machine::Class;
 
 /// A stretch of it.
 #[derive(Clone, Copy, Debug)]

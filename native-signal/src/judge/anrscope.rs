@@ -17,7 +17,12 @@
 //!   stuck at that moment is worth telling.
 //! * **Signal 35** moves the confidence by one step and never the verdict.
 
-use super::{Confidence, ErrorVote, Evidence, Head, Identity, Judgement, LateBy, Reason, Sender, Verdict};
+use super::error_state::ErrorVote;
+use super::evidence::{Evidence, Head};
+use super::judgement::Judgement;
+use super::reason::{LateBy, Reason};
+use super::sender::{Identity, Sender};
+use super::verdict::{Confidence, Verdict};
 
 /// Where main counts as late and as stuck, in milliseconds.
 struct Limits {

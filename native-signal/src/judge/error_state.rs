@@ -1,6 +1,7 @@
 //! `ActivityManager.getProcessesInErrorState`, asked until it answers for us or we give up.
 
-use super::{Identity, Policy};
+use super::policy::Policy;
+use super::sender::Identity;
 use std::time::Duration;
 
 /// One entry of the system's list of processes in error.

@@ -1,16 +1,7 @@
 //! What is known about one signal when it is judged.
 
-use super::ErrorVote;
+use super::error_state::ErrorVote;
 use crate::sensed::Sensed;
-
-/// This process, as senders and error states are compared with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// `getpid()`.
-    pub pid: i32,
-    /// `getuid()`.
-    pub uid: u32,
-}
 
 /// Which signal asks for a verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

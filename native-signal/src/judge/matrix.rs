@@ -7,7 +7,12 @@
 //!
 //! Not taken over: on 32-bit its test for "sent by this process" also compares our pid with the *uid* of the sender.
 
-use super::{Confidence, ErrorVote, Evidence, Head, Identity, Judgement, Reason, Sender, Verdict};
+use super::error_state::ErrorVote;
+use super::evidence::{Evidence, Head};
+use super::judgement::Judgement;
+use super::reason::Reason;
+use super::sender::{Identity, Sender};
+use super::verdict::{Confidence, Verdict};
 
 const FOREGROUND_MS: u64 = 2_000;
 const BACKGROUND_MS: u64 = 10_000;

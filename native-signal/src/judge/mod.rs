@@ -34,131 +34,20 @@
 mod anrscope;
 mod error_state;
 mod evidence;
+mod judgement;
 mod matrix;
+mod policy;
 mod reason;
 mod sender;
+mod verdict;
 
 pub use error_state::{ErrorPolls, ErrorState, ErrorVote, ProcessInError};
-pub use evidence::{Evidence, Head, Identity, Trigger};
+pub use evidence::{Evidence, Head, Trigger};
+pub use judgement::Judgement;
+pub use policy::Policy;
 pub use reason::{LateBy, Reason};
-pub use sender::Sender;
-
-use std::fmt;
-
-/// By whose rules a signal is judged. `tests/data/verdicts.tsv` shows both side by side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
-    /// Ours: our own record of main first, then the sender; the error state settles it where it speaks.
-    ///
-    /// A main that is stuck for as long as the shortest timeout of the system's (5 s in the foreground, input; 10 s
-    /// in the background, broadcasts) makes a system's signal an ANR; from 2 s (5 s) on it is a suspicion. A shell, a
-    /// bug report or another SDK asks for dumps and declares no ANRs.
-    #[default]
-    Anrscope,
-    /// Matrix's `SignalAnrTracer`: any foreign signal is an ANR if the head of the queue is late by more than 2 s in
-    /// the foreground or 10 s in the background, or if the error state names us. Its duplicates are duplicates only
-    /// for signal 35 within 20 s of a report; a second SIGQUIT is a second report (its issue #849).
-    Matrix,
-}
-
-/// What a signal was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// An ANR of this process.
-    Anr,
-    /// Perhaps one: worth keeping, to be settled by the system's exit info on the next start.
-    SuspectedAnr,
-    /// Another process's ANR; this one was dumped as a bystander.
-    SomebodyElses,
-    /// A request for a dump: ours, a shell's, a bug report's, or the system's while nothing is wrong here.
-    DumpRequested,
-    /// One more signal of an ANR that was told already.
-    Duplicate,
-    /// Too little is known to say, or (Matrix) nothing confirmed it.
-    Unknown,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Verdict::Anr => "ANR",
-            Verdict::SuspectedAnr => "suspected ANR",
-            Verdict::SomebodyElses => "somebody else's ANR",
-            Verdict::DumpRequested => "dump requested",
-            Verdict::Duplicate => "duplicate",
-            Verdict::Unknown => "unknown",
-        })
-    }
-}
-
-impl Verdict {
-    /// How much of an ANR it is; a duplicate is one of something that is at least as much.
-    fn rank(self) -> u8 {
-        match self {
-            Verdict::Anr => 2,
-            Verdict::SuspectedAnr => 1,
-            _ => 0,
-        }
-    }
-}
-
-/// How sure a verdict is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Confidence {
-    /// One weak sign.
-    Low,
-    /// What was seen fits, and nobody confirmed it.
-    Medium,
-    /// Confirmed from outside, or there is nothing to doubt.
-    High,
-}
-
-impl Confidence {
-    fn more(self) -> Self {
-        match self {
-            Confidence::Low => Confidence::Medium,
-            Confidence::Medium | Confidence::High => Confidence::High,
-        }
-    }
-
-    fn less(self) -> Self {
-        match self {
-            Confidence::High => Confidence::Medium,
-            Confidence::Medium | Confidence::Low => Confidence::Low,
-        }
-    }
-}
-
-impl fmt::Display for Confidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Confidence::Low => "low confidence",
-            Confidence::Medium => "medium confidence",
-            Confidence::High => "high confidence",
-        })
-    }
-}
-
-/// A verdict with its reasons.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
-    /// What it was.
-    pub verdict: Verdict,
-    /// How sure that is.
-    pub confidence: Confidence,
-    /// Why, in the order in which it was weighed.
-    pub reasons: Vec<Reason>,
-}
-
-impl fmt::Display for Judgement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.verdict, self.confidence)?;
-        for (index, reason) in self.reasons.iter().enumerate() {
-            write!(f, "{} {reason}", if index == 0 { ":" } else { ";" })?;
-        }
-        Ok(())
-    }
-}
+pub use sender::{Identity, Sender};
+pub use verdict::{Confidence, Verdict};
 
 /// An ANR, or the suspicion of one, that was told.
 #[derive(Clone, Copy, Debug)]
@@ -251,17 +140,6 @@ impl Judge {
     fn remember(&mut self, evidence: &Evidence, verdict: Verdict) {
         if verdict.rank() > 0 {
             self.told = Some(Told { at_ns: evidence.at_ns, message: evidence.message, verdict });
-        }
-    }
-}
-
-impl ErrorVote {
-    fn reason(self) -> Reason {
-        match self {
-            ErrorVote::NotAsked => Reason::ErrorStateNotAsked,
-            ErrorVote::Nothing => Reason::ErrorStateEmpty,
-            ErrorVote::Ours { poll } => Reason::ErrorStateOurs { poll },
-            ErrorVote::SomebodyElses { pid, uid } => Reason::ErrorStateSomebodyElses { pid, uid },
         }
     }
 }

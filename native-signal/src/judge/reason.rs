@@ -1,6 +1,9 @@
 //! Why a verdict is what it is.
 
-use super::{Head, Sender, Verdict};
+use super::error_state::ErrorVote;
+use super::evidence::Head;
+use super::sender::Sender;
+use super::verdict::Verdict;
 use std::fmt;
 
 /// Where a lateness of main was read.
@@ -127,6 +130,17 @@ impl fmt::Display for Reason {
             Reason::SameAs { verdict, before_ms } => {
                 write!(f, "told {before_ms} ms before as: {verdict}")
             }
+        }
+    }
+}
+
+impl ErrorVote {
+    pub(super) fn reason(self) -> Reason {
+        match self {
+            ErrorVote::NotAsked => Reason::ErrorStateNotAsked,
+            ErrorVote::Nothing => Reason::ErrorStateEmpty,
+            ErrorVote::Ours { poll } => Reason::ErrorStateOurs { poll },
+            ErrorVote::SomebodyElses { pid, uid } => Reason::ErrorStateSomebodyElses { pid, uid },
         }
     }
 }

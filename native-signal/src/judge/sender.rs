@@ -1,7 +1,15 @@
 //! Who sent a signal, by uid and pid.
 
-use super::Identity;
 use std::fmt;
+
+/// This process, as senders and error states are compared with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// `getpid()`.
+    pub pid: i32,
+    /// `getuid()`.
+    pub uid: u32,
+}
 
 /// Who sent a signal.
 ///

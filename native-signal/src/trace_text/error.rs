@@ -1,6 +1,6 @@
 //! Why nothing was hooked, or not unhooked.
 
-use super::Target;
+use super::target::Target;
 use crate::elf::ElfError;
 use nix::errno::Errno;
 use std::fmt;

@@ -5,6 +5,7 @@
 //! signal handler that writes): space is reserved by one atomic exchange and filled afterwards. The code is never
 //! taken away, so a thread that is still in it when the slot is restored comes back to something that is there.
 
+use super::error::HookError;
 use crate::task;
 use nix::errno::Errno;
 use std::ffi::{c_int, c_void};
@@ -129,13 +130,13 @@ unsafe fn copy(from: *const u8, len: usize, round: usize) {
 pub(super) struct Claim(());
 
 impl Claim {
-    pub(super) fn take() -> Result<Claim, super::HookError> {
+    pub(super) fn take() -> Result<Claim, HookError> {
         if CLAIMED.swap(true, SeqCst) {
-            return Err(super::HookError::Busy);
+            return Err(HookError::Busy);
         }
         let claim = Claim(());
         if LEFT_BEHIND.load(SeqCst) {
-            return Err(super::HookError::LeftBehind);
+            return Err(HookError::LeftBehind);
         }
         Ok(claim)
     }

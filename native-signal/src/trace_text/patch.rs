@@ -1,7 +1,9 @@
 //! The hook's address put into an object's slots, and what was there put back.
 
+use super::error::{HookError, UnhookError};
 use super::hook::Claim;
-use super::{HookError, Target, UnhookError, protection};
+use super::protection;
+use super::target::Target;
 use crate::elf::live::{self, Loaded};
 use crate::elf::{Dynamic, Machine, import_slots};
 use std::ops::ControlFlow;

@@ -1,6 +1,6 @@
 //! The protection of a page, read and changed.
 
-use super::HookError;
+use super::error::HookError;
 use nix::errno::Errno;
 use std::{fs, io};
 

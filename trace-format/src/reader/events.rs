@@ -1,7 +1,7 @@
 //! One thread's events, a block at a time.
 
+use super::bytes::{read_some, u32_at, u64_at};
 use super::index::{Block, Thread};
-use super::{read_some, u32_at, u64_at};
 use crate::cursor::Cursor;
 use crate::error::{Fault, ReadError};
 use crate::event::Event;

@@ -1,10 +1,11 @@
 //! The header and the region table.
 
-use super::{Faults, read_array, u32_at, u64_at};
-use crate::MapId;
+use super::bytes::{read_array, u32_at, u64_at};
+use super::faults::Faults;
 use crate::error::{Fault, ReadError};
 use crate::event::Clocks;
 use crate::layout::{self, Region, RegionKind, State, header as at};
+use crate::map_id::MapId;
 use crate::source::Source;
 
 /// What the header says.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Faults, read_array, read_some, u32_at, u64_at};
+use super::bytes::{read_array, read_some, u32_at, u64_at};
+use super::faults::Faults;
 use crate::error::{Fault, ReadError};
 use crate::layout::{self, ClockMode, Region, RegionKind, block as at, thread as entry};
 use crate::source::Source;

@@ -4,7 +4,9 @@
 //! a block; [`Recording::events`] then streams one thread, a block at a time. Memory does not grow with
 //! the events. Nothing in a file can make it panic or loop.
 
+mod bytes;
 mod events;
+mod faults;
 mod header;
 mod index;
 mod sections;
@@ -20,9 +22,7 @@ use crate::error::{Fault, ReadError};
 use crate::event::{Clocks, Event};
 use crate::layout::RegionKind;
 use crate::source::Source;
-
-/// How many faults are kept one by one; the rest are only counted.
-const MAX_FAULTS: usize = 32;
+use faults::Faults;
 
 /// An opened recording.
 #[derive(Debug)]
@@ -34,58 +34,6 @@ pub struct Recording<S> {
     sections: Vec<Section>,
     torn: Option<Section>,
     faults: Faults,
-}
-
-/// Faults met so far, bounded.
-#[derive(Debug, Default)]
-pub(crate) struct Faults {
-    kept: Vec<Fault>,
-    more: u64,
-}
-
-impl Faults {
-    pub(crate) fn add(&mut self, fault: Fault) {
-        if self.kept.len() < MAX_FAULTS { self.kept.push(fault) } else { self.more += 1 }
-    }
-}
-
-/// Reads exactly `N` bytes, or `None` at the end of the file.
-pub(crate) fn read_array<const N: usize>(
-    source: &impl Source,
-    offset: u64,
-) -> Result<Option<[u8; N]>, ReadError> {
-    let mut bytes = [0; N];
-    Ok(read_full(source, offset, &mut bytes)?.then_some(bytes))
-}
-
-/// Fills `buffer`, or says that the file ends before.
-pub(crate) fn read_full(source: &impl Source, offset: u64, buffer: &mut [u8]) -> Result<bool, ReadError> {
-    Ok(read_some(source, offset, buffer)? == buffer.len())
-}
-
-/// Fills `buffer` as far as the file goes, and says how far that is.
-pub(crate) fn read_some(source: &impl Source, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
-    let mut done = 0;
-    while done < buffer.len() {
-        let at = offset.saturating_add(done as u64);
-        match source.read_at(at, &mut buffer[done..]) {
-            Ok(0) => break,
-            // A source that counts more than it was asked for is not believed.
-            Ok(n) => done += n.min(buffer.len() - done),
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(ReadError::Io { offset: at, source }),
-        }
-    }
-    Ok(done)
-}
-
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
-}
-
-#[inline]
-pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
 }
 
 impl<S: Source> Recording<S> {

@@ -1,6 +1,7 @@
 //! Walks the sections behind the fixed part.
 
-use super::{Faults, read_array, read_full};
+use super::bytes::{read_array, read_full};
+use super::faults::Faults;
 use crate::crc32::crc32;
 use crate::error::{Fault, ReadError};
 use crate::section::{self, SectionHeader, SectionKind};

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Faults, read_array, read_full, u32_at};
+use super::bytes::{read_array, read_full, u32_at};
+use super::faults::Faults;
 use crate::error::{Fault, ReadError};
 use crate::event::TextId;
 use crate::layout::{self, Region, strings as at};

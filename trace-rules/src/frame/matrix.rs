@@ -3,7 +3,7 @@
 //! None of them is a frame rate: MID counts multiples of the interval that its own frames took and cuts each to a
 //! millisecond, HEAD is one over the mean latency. Nor is OLD's, which divides by 16.00 ms.
 
-use super::{DropLevels, Level};
+use super::drops::{DropLevels, Level};
 
 /// MID (0.5 to 2.0.8, and from 2.1 below API 24): `FrameTracer.FPSCollector`.
 #[derive(Clone, Copy, Default)]

@@ -1,6 +1,9 @@
 //! The overlay's text and chart.
 
-use super::{Counts, DropLevels, FpsMeter, Level, Sample};
+use super::drops::{DropLevels, Level};
+use super::fps::FpsMeter;
+use super::sample::Sample;
+use super::scenes::Counts;
 use crate::text::{push_decimal, push_fixed};
 
 /// The text and the chart change so often, at every refresh rate (Matrix's needs 21 frames for that and never changes at

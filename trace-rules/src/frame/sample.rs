@@ -1,6 +1,6 @@
 //! One frame, as it is known once it is over.
 
-use super::{Dropped, dropped};
+use super::drops::{Dropped, dropped, interval_ns};
 
 /// What `FrameMetrics` (API 24) measures, by the names of Matrix's reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +96,7 @@ impl Sample {
     /// The interval between two vsyncs, ns.
     #[must_use]
     pub fn interval_ns(&self) -> u64 {
-        super::interval_ns(self.refresh_hz)
+        interval_ns(self.refresh_hz)
     }
 
     /// From its vsync until all of it was done, ns.

@@ -1,6 +1,8 @@
 //! Frames of each scene, and the reports made of them.
 
-use super::{DropLevels, FpsMeter, METRICS, Sample};
+use super::drops::DropLevels;
+use super::fps::FpsMeter;
+use super::sample::{METRICS, Sample};
 use crate::Rules;
 use crate::frame::matrix::HeadFps;
 

@@ -250,8 +250,8 @@ impl Stages {
 impl FrameCosts {
     /// FrameMetrics of the same frame arrived: what they measure replaces what was seen. INSETS_ANIMATION is part of their
     /// animation, and COMMIT of nothing.
-    pub fn refine(&mut self, sample: &super::Sample) {
-        use super::Metric::{Animation, Draw, InputHandling, LayoutMeasure};
+    pub fn refine(&mut self, sample: &super::sample::Sample) {
+        use super::sample::Metric::{Animation, Draw, InputHandling, LayoutMeasure};
         let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
         self.stages[Stage::Input as usize] = ns(InputHandling);
         self.stages[Stage::Animation as usize] =

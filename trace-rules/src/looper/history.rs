@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-use super::{Ended, MAX_NESTED, Tag};
+use super::pairing::{Ended, MAX_NESTED, Tag};
 
 /// Messages that Matrix keeps.
 pub const HISTORY: usize = 200;

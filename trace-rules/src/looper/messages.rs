@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Begun, Ended, History, Pairing, SlowMessage, Tag};
+use super::history::History;
+use super::pairing::{Begun, Ended, Pairing, Tag};
+use super::slow::SlowMessage;
 
 /// The watched thread's messages: pairing, then history, then the rule for slow ones.
 ///

@@ -1,6 +1,6 @@
 //! What every report says of the device and the process.
 
-use super::JsonObject;
+use super::json::JsonObject;
 
 /// How capable the device is, by Matrix's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 //! The reports, one by one.
 
-use super::{Envelope, JsonObject};
+use super::envelope::Envelope;
+use super::json::JsonObject;
 use crate::frame::{Level, Metric, SceneReport};
 use crate::older::OldStart;
 use crate::startup::{Start, StartKind};

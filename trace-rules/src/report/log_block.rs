@@ -1,6 +1,6 @@
 //! The readable block in the log, beside the report.
 
-use super::{Memory, Priority};
+use super::issue::{Memory, Priority};
 use crate::text::{push_decimal, push_signed};
 
 /// What the block of an ANR says.

@@ -1,6 +1,7 @@
 //! The key of a stack: what reports are grouped by.
 
-use super::{DISPATCH, Line};
+use super::call::DISPATCH;
+use super::line::Line;
 use crate::Rules;
 use crate::text::push_decimal;
 

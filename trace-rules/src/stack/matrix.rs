@@ -4,8 +4,8 @@
 //! calls that an exception unwound vanish, their children stay; the whole stack is lost when time runs back or when
 //! what came last is not at depth 0; a merged call of exactly 5,000 ms counts as long as the ones before it.
 
-use super::call::Word;
-use super::{DISPATCH, Line};
+use super::call::{DISPATCH, Word};
+use super::line::Line;
 
 /// The 5,000 ms of the merge fault (`Constants.DEFAULT_ANR`).
 const DEFAULT_ANR_MS: i32 = 5_000;

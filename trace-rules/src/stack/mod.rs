@@ -30,6 +30,7 @@
 
 mod call;
 mod key;
+mod line;
 pub mod matrix;
 mod text;
 mod tree;
@@ -37,19 +38,7 @@ mod trim;
 
 pub use call::{Call, DISPATCH, of_matrix_words, since_first_message};
 pub use key::key;
+pub use line::Line;
 pub use text::{cost_ms, log_text, text};
 pub use tree::{CallTree, Finished, Loss};
 pub use trim::{STEP_MS, STEPS, TARGET_LINES, trim};
-
-/// One line of a stack: a call, or several equal calls in a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Line {
-    /// How many calls are around it. Below 0 only by Matrix's rules, which count wrong where a message's end is missing.
-    pub depth: i32,
-    /// The method's id, or [`DISPATCH`] for the message itself.
-    pub id: u32,
-    /// How many calls in a row.
-    pub count: u32,
-    /// How long they took together, in milliseconds. A 32-bit number because it is one in Matrix's reports.
-    pub ms: i32,
-}

@@ -1,6 +1,6 @@
 //! The two text forms.
 
-use super::Line;
+use super::line::Line;
 use crate::text::{push_decimal, push_signed};
 
 /// The form of a report: `depth,id,count,ms` and a line feed, for each line.

@@ -1,6 +1,8 @@
 //! Our way from calls to lines: nothing that was recorded is lost, and nothing is made up.
 
-use super::{Call, DISPATCH, Line};
+use super::call::{Call, DISPATCH};
+use super::line::Line;
+use super::trim::STEP_MS;
 
 /// Calls open at once that are followed. Deeper ones are counted in [`Loss::too_deep`] and their time is their
 /// caller's.
@@ -9,7 +11,7 @@ const MAX_OPEN: usize = 1 << 14;
 /// With more lines than this, a call that ended within [`SHORT_NS`] and called nothing is dropped at once: the first step of
 /// the trim would take it anyway. So a slice of a million words needs no million lines.
 const MANY_LINES: usize = 4_096;
-const SHORT_NS: u64 = super::STEP_MS as u64 * 1_000_000;
+const SHORT_NS: u64 = STEP_MS as u64 * 1_000_000;
 
 /// No open call of this id.
 const NONE: u32 = u32::MAX;

@@ -1,6 +1,6 @@
 //! At most so many lines.
 
-use super::Line;
+use super::line::Line;
 use crate::Rules;
 
 /// Lines that a report keeps (Matrix `TARGET_EVIL_METHOD_STACK`).

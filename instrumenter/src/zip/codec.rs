@@ -10,6 +10,8 @@ use crate::error::SkipReason;
 
 /// No deflate stream unfolds further: 258 bytes from two bits.
 const MAX_RATIO: u64 = 1032;
+/// A jar inside an aar beyond this would only be a trap for memory.
+pub(crate) const MAX_NESTED: u64 = 512 << 20;
 
 /// Reads entries; keeps its tables from one to the next.
 #[derive(Default)]

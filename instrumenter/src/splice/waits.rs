@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use trace_format::event::WaitKind;
 
-use super::catalogue::On;
-use super::{Catalogue, Waits, shuffle};
+use super::layout::{Mark, Prelude};
+use super::shuffle;
 use crate::class::class_file::ClassFile;
 use crate::class::constant_pool::Appended;
 use crate::class::descriptor::{Types, words_of};
@@ -13,11 +13,8 @@ use crate::class::opcodes::{
     self, ACONST_NULL, BIPUSH, DUP, ICONST_0, INVOKEDYNAMIC, INVOKESTATIC, INVOKEVIRTUAL, MONITORENTER,
     MONITOREXIT, SWAP,
 };
-use crate::class::text;
 use crate::error::SkipReason;
-use crate::splice::constructor::Prelude;
-use crate::splice::layout::Mark;
-use crate::splice::lock;
+use crate::waits::{On, Waits};
 
 /// Constant pool indices of `wb`, `we` and `wr`.
 #[derive(Clone, Copy, Debug)]
@@ -169,37 +166,6 @@ pub(crate) struct Found {
 /// Stack slots that the code around a wait needs above what the method has: the object twice and the
 /// kind.
 pub(crate) const EXTRA_STACK: u16 = 3;
-
-/// The classes on whose supertypes it depends what is told of the waits in `class`, sorted: those whose
-/// methods it calls, and its own if a lock's flag is in question.
-pub(crate) fn asked(class: &ClassFile<'_>, catalogue: &Catalogue) -> Box<[Box<str>]> {
-    let mut asked: Vec<&[u8]> = Vec::new();
-    for index in 1..class.pool.count() {
-        let Some([owner, name, descriptor]) =
-            u16::try_from(index).ok().and_then(|index| class.pool.method(index).ok())
-        else {
-            continue;
-        };
-        if catalogue.asks_for_class(name, descriptor) {
-            asked.push(owner);
-            if owner == class.name {
-                asked.extend(&class.supertypes);
-            }
-        }
-    }
-    if class.methods.iter().any(|method| lock::is_locked(class, method)) {
-        asked.extend(&class.supertypes);
-    }
-    let mut names: Vec<Box<str>> = asked.into_iter().map(|name| text::decode(name).into()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.into()
-}
-
-/// Whether there is a `monitorenter` in `code`.
-pub(crate) fn has_monitors(code: &[u8]) -> bool {
-    opcodes::instructions(code).map_while(Result::ok).any(|instruction| instruction.opcode == MONITORENTER)
-}
 
 /// Looks for the waits in `code`, but for those before a constructor's super call: no handler may be
 /// there, so they could stay open.

@@ -1,0 +1,37 @@
+//! What only Matrix's way asks of a class, when it is first looked at.
+
+use crate::class::class_file::{ClassFile, access};
+use crate::error::Malformed;
+use crate::outline::Outline;
+
+/// What is asked of every class, and only if Matrix's way is followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MatrixFacts {
+    /// Abstract, or an interface.
+    pub(super) is_abstract: bool,
+    pub(super) stop: Option<Stop>,
+}
+
+/// What makes Matrix give an archive up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    NoSuperClass,
+    /// An attribute that its version of ASM refuses.
+    Unknown,
+}
+
+impl MatrixFacts {
+    pub(crate) fn of(class: &ClassFile<'_>) -> Result<Self, Malformed> {
+        const INTERFACE: u16 = 0x0200;
+        const NEWER: [&[u8]; 4] = [b"NestHost", b"NestMembers", b"PermittedSubclasses", b"Record"];
+        let newer = Outline::of(class)?
+            .attributes
+            .iter()
+            .any(|&(name, _)| class.pool.utf8(name).is_ok_and(|name| NEWER.contains(&name)));
+        let stop = match class.super_class() {
+            None => Some(Stop::NoSuperClass),
+            Some(_) => newer.then_some(Stop::Unknown),
+        };
+        Ok(Self { is_abstract: class.access & (access::ABSTRACT | INTERFACE) != 0, stop })
+    }
+}
