@@ -234,7 +234,8 @@ fn perfetto_slices(bytes: &[u8]) -> Vec<Slice> {
 fn json_slices(bytes: &[u8]) -> Vec<Slice> {
     let document: serde_json::Value = serde_json::from_slice(bytes).expect("JSON");
     // After months of uptime, or what a damaged header takes for it, times are told from the trace's begin.
-    let base = document["metadata"]["anrscope.base_ns"].as_str().map_or(0, |ns| ns.parse().expect("a number"));
+    let base =
+        document["metadata"]["anrscope.base_ns"].as_str().map_or(0, |ns| ns.parse().expect("a number"));
     // Times are taken from the text, of one event a line: a reader's doubles would lose digits.
     let ns = |line: &str, key: &str| {
         let text = line.split_once(key).expect("a time").1;
