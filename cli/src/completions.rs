@@ -33,11 +33,11 @@ pub(crate) struct Options {
     shell: clap_complete::Shell,
 }
 
-/// Runs the subcommand.
-pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+/// Runs the subcommand; `command` is the program's command line.
+pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Result<ExitCode> {
     // Into memory: what generates them panics where a stream fails.
     let mut text = Vec::new();
-    clap_complete::generate(options.shell, &mut crate::public_command(), "anrscope", &mut text);
+    clap_complete::generate(options.shell, &mut command, "anrscope", &mut text);
     let mut stdout = io::stdout().lock();
     stdout.write_all(&text)?;
     stdout.flush()?;

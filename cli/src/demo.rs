@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod child;
+mod files;
 #[cfg(target_os = "linux")]
 mod hang;
 #[cfg(target_os = "linux")]
@@ -11,7 +12,7 @@ mod show;
 #[cfg(any(test, not(target_os = "linux")))]
 mod synthetic;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -19,6 +20,7 @@ use clap::Args;
 
 use crate::cleanup;
 use crate::output;
+use files::Files;
 
 /// Make an app hang, as an ANR does, and turn what it recorded into a trace.
 ///
@@ -54,45 +56,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=600.0).contains(&value) => Ok(value),
         _ => Err("a number of seconds from 0 to 600".to_owned()),
-    }
-}
-
-/// The files of a demo.
-#[derive(Debug)]
-struct Files {
-    recording: PathBuf,
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only a real process logs"))]
-    log: PathBuf,
-    method_map: PathBuf,
-    perfetto: PathBuf,
-    json: PathBuf,
-}
-
-impl Files {
-    fn in_folder(folder: &Path) -> Self {
-        Self {
-            recording: folder.join("demo.anrscope"),
-            log: folder.join("demo.log"),
-            method_map: folder.join("methodMapping.txt"),
-            perfetto: folder.join("demo.pftrace"),
-            json: folder.join("demo.json"),
-        }
-    }
-
-    fn all(&self) -> [&Path; 5] {
-        [&self.recording, &self.log, &self.method_map, &self.perfetto, &self.json]
-    }
-
-    fn remove(&self) -> anyhow::Result<()> {
-        for file in self.all() {
-            match std::fs::remove_file(file) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(e).with_context(|| format!("cannot replace {}", file.display()));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 }
 

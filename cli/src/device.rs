@@ -1,16 +1,15 @@
 //! `anrscope device`: what only works with an Android device at hand.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
-use device::{App, Device, Patience, Server, Stop};
+use device::Stop;
 
 mod doctor;
 mod fetched;
 mod pull;
 mod record;
 mod startup;
+mod target;
 mod trigger;
 mod watch;
 
@@ -91,69 +90,4 @@ fn stop_on_interrupts(stop: &Stop) -> anyhow::Result<()> {
 #[cfg(not(unix))]
 fn stop_on_interrupts(_: &Stop) -> anyhow::Result<()> {
     Ok(())
-}
-
-/// Which device, and how long it may take.
-#[derive(Clone, Debug, clap::Args)]
-struct Link {
-    /// The device [default: the only one there is]
-    #[arg(long, short, value_name = "SERIAL", env = "ANDROID_SERIAL")]
-    serial: Option<String>,
-    /// How many seconds a device may say nothing
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
-    timeout: f64,
-}
-
-/// Which app of which device.
-#[derive(Clone, Debug, clap::Args)]
-struct Target {
-    /// The app's package
-    #[arg(value_name = "PACKAGE")]
-    package: String,
-    #[command(flatten)]
-    link: Link,
-    /// The device's user whose app it is
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    user: u32,
-}
-
-impl Link {
-    fn patience(&self, stop: &Stop) -> Patience {
-        Patience { silence: Duration::from_secs_f64(self.timeout), stop: stop.clone(), ..Patience::default() }
-    }
-
-    /// The server, which is started if it does not run.
-    fn server(&self, stop: &Stop) -> Result<Server, device::Error> {
-        let server = Server::named_by(&environment, self.patience(stop))?;
-        server.ensure(&environment)?;
-        Ok(server)
-    }
-}
-
-impl Target {
-    fn app(&self, stop: &Stop) -> Result<App, device::Error> {
-        let device = Device::open(&self.link.server(stop)?, self.link.serial.as_deref())?;
-        App::new(device, &self.package, self.user)
-    }
-}
-
-fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-/// Takes a number of seconds from a thousandth to a day.
-fn seconds(text: &str) -> Result<f64, &'static str> {
-    let seconds = text.parse().map_err(|_| "a number of seconds")?;
-    if (0.001..=86_400.0).contains(&seconds) { Ok(seconds) } else { Err("from 0.001 to 86400 seconds") }
-}
-
-/// The map for what comes off a device: the one that was given, or one in the folder it goes to.
-fn map_for(given: Option<&Path>, folder: &Path) -> Option<PathBuf> {
-    let beside = || Some(folder.join(crate::recordings::MAP_NAME)).filter(|path| path.is_file());
-    given.map(Path::to_owned).or_else(beside)
-}
-
-/// `n things`, of which one is a thing.
-fn plural(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -112,8 +112,8 @@ fn main() -> ExitCode {
         Sub::Device(options) => device::run(options),
         Sub::Merge(options) => merge::run(options),
         Sub::Retrace(options) => retrace::run(options),
-        Sub::Completions(options) => completions::run(&options),
-        Sub::Man(options) => man::run(&options),
+        Sub::Completions(options) => completions::run(&options, public_command()),
+        Sub::Man(options) => man::run(&options, public_command()),
     };
     result.unwrap_or_else(|error| {
         // Whoever read our output has seen enough of it.

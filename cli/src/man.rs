@@ -35,10 +35,9 @@ pub(crate) struct Options {
     quiet: bool,
 }
 
-/// Runs the subcommand.
-pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+/// Runs the subcommand; `command` is the program's command line.
+pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
-    let mut command = crate::public_command();
     command.build();
     let pages = write_pages(&command, &options.out)?;
     if !options.quiet {

@@ -10,8 +10,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use trace_format::MapId;
 
-use super::Files;
 use super::child::NOT_RESPONDING;
+use super::files::Files;
 use super::log::{Log, boottime};
 
 /// When the system loses patience with an input event (AOSP `InputConstants.h`, DISPATCHING_TIMEOUT).

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, Report};
 
-use super::Files;
+use super::files::Files;
 use crate::output::Output;
 
 /// Writes the traces and prints what they show, unless `quiet`.

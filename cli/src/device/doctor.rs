@@ -9,7 +9,7 @@ use device::doctor::{Check, Outcome, Question, examine};
 use exporter::MethodMap;
 use serde_json::json;
 
-use super::{Link, environment};
+use super::target::{Link, environment};
 
 /// Say what is wrong with a set-up, and what cures it
 ///

@@ -13,7 +13,7 @@ use exporter::model::Incidents;
 
 use crate::export::{self, Settings};
 use crate::progress::Progress;
-use crate::recordings::Recordings;
+use crate::recordings::{MAP_NAME, Recordings};
 
 /// Pulls one recording into `folder`, with a line of progress; what went wrong on the way is told.
 pub(super) fn fetch(app: &App, remote: &Remote, folder: &Path, quiet: bool) -> Result<Pulled, device::Error> {
@@ -89,6 +89,12 @@ pub(super) fn judged_in(file: &Path) -> anyhow::Result<usize> {
     let incidents = Incidents::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
     let anrs = incidents.anrs.iter().filter(|anr| anr.verdict.is_some()).count();
     Ok(anrs + incidents.captures.iter().filter(|capture| capture.verdict.is_some()).count())
+}
+
+/// The map for what comes off a device: the one that was given, or one in the folder it goes to.
+pub(super) fn map_for(given: Option<&Path>, folder: &Path) -> Option<PathBuf> {
+    let beside = || Some(folder.join(MAP_NAME)).filter(|path| path.is_file());
+    given.map(Path::to_owned).or_else(beside)
 }
 
 /// Exports `file` beside it and gives the trace's path and the report's text.

@@ -9,7 +9,7 @@ use device::{App, Device, Server, Stop};
 use serde_json::json;
 
 use super::fetched::{fetch, in_words};
-use super::{Link, plural, seconds};
+use super::target::{Link, seconds};
 
 /// Pull an app's recordings: whole, checked, and nothing left on the device
 ///
@@ -182,4 +182,9 @@ fn folder_name(serial: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let name: String = serial.chars().map(|c| if plain(c) { c } else { '_' }).collect();
     if name.starts_with('.') { format!("_{name}") } else { name }
+}
+
+/// `n things`, of which one is a thing.
+fn plural(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

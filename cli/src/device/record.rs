@@ -11,8 +11,8 @@ use device::launch::{component, start};
 use device::{App, Patience, Remote, Stop, SystemTrace};
 use serde_json::json;
 
-use super::fetched::{fetch, in_words};
-use super::{Target, map_for, seconds};
+use super::fetched::{fetch, in_words, map_for};
+use super::target::{Target, seconds};
 use crate::export::{self, Settings};
 use crate::merge;
 use crate::output::Output;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use trace_format::section::SectionKind;
 
 use super::fetched::fetch;
-use super::{Target, seconds};
+use super::target::{Target, seconds};
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 

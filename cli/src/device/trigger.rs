@@ -10,8 +10,8 @@ use device::control::{Command, ask};
 use device::{App, Remote, Stop};
 use serde_json::json;
 
-use super::fetched::{answer, fetch, in_words, judged_in};
-use super::{Target, map_for, seconds};
+use super::fetched::{answer, fetch, in_words, judged_in, map_for};
+use super::target::{Target, seconds};
 
 /// Ask a running app what it does, now: a thread dump, and the recording with what came of it
 ///

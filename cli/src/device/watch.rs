@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use device::{App, Stop};
 use serde_json::json;
 
-use super::fetched::{anrs_of, answer, fetch};
-use super::{Target, map_for, seconds};
+use super::fetched::{anrs_of, answer, fetch, map_for};
+use super::target::{Target, seconds};
 
 /// Wait for an app's ANRs: pull each, export it, say in words what it was
 ///

@@ -15,10 +15,11 @@ use anyhow::{Context, bail};
 use instrumenter::{Catalogue, Summary};
 
 use super::child::{Supervisor, exit_code};
+use super::class_path;
 use super::java::Java;
 use super::launch::{self, Environment, Launch, Main, Plan, Untraced};
+use super::options::Options;
 use super::prepare::{Prepared, prepare};
-use super::{Options, class_path};
 use crate::output::Output;
 use crate::recordings::Recordings;
 use crate::scratch::Scratch;

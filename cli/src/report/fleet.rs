@@ -8,7 +8,7 @@ use exporter::Report;
 use exporter::fleet::{Group, Row, groups, write_parquet};
 use serde_json::json;
 
-use super::{Options, ReportFormat};
+use super::options::{Options, ReportFormat};
 use crate::cleanup;
 use crate::output::Output;
 use crate::progress::{Estimate, Progress};

@@ -1,38 +1,13 @@
-//! Listens, and says how the device behaves.
+//! Listens, and keeps what its connections share.
 
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::connection;
+use crate::faults::Faults;
 use crate::folder::Folder;
-
-/// Whether the device's owner lets this machine in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Auth {
-    /// Nobody is asked.
-    #[default]
-    Open,
-    /// The owner says yes to the key of this machine when it is shown.
-    Consent,
-    /// The owner never answers: the device stays `unauthorized`.
-    NoAnswer,
-}
-
-/// What is wrong with the device or its link.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Faults {
-    /// Who is let in.
-    pub auth: Auth,
-    /// Bytes that a connection carries to the machine before it is cut; 0 is no cut.
-    pub cut_after: u64,
-    /// How long each packet to the machine takes.
-    pub slow: Duration,
-    /// Without version 2 of the shell, as before Android 7: one stream and no exit code.
-    pub old_shell: bool,
-}
 
 /// A device that listens until it is dropped.
 #[derive(Debug)]
@@ -43,17 +18,17 @@ pub struct Daemon {
 }
 
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) folder: Folder,
+struct Shared {
+    folder: Arc<Folder>,
     faults: Mutex<Faults>,
     stop: AtomicBool,
     connections: Mutex<Vec<TcpStream>>,
     /// How many connections were cut on purpose.
-    pub(crate) cuts: AtomicU64,
+    cuts: Arc<AtomicU64>,
 }
 
 impl Shared {
-    pub(crate) fn faults(&self) -> Faults {
+    fn faults(&self) -> Faults {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -67,11 +42,11 @@ impl Daemon {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let port = listener.local_addr()?.port();
         let shared = Arc::new(Shared {
-            folder,
+            folder: Arc::new(folder),
             faults: Mutex::new(faults),
             stop: AtomicBool::new(false),
             connections: Mutex::default(),
-            cuts: AtomicU64::new(0),
+            cuts: Arc::default(),
         });
         let of_thread = Arc::clone(&shared);
         let listener = std::thread::Builder::new().name("adbd".into()).spawn(move || {
@@ -86,7 +61,9 @@ impl Daemon {
                 }
                 let shared = Arc::clone(&of_thread);
                 // How a connection ends is the other side's to notice.
-                std::thread::spawn(move || connection::serve(&shared, &stream));
+                std::thread::spawn(move || {
+                    connection::serve(&shared.folder, shared.faults(), &shared.cuts, &stream);
+                });
             }
         })?;
         Ok(Self { port, shared, listener: Some(listener) })

@@ -17,12 +17,15 @@
 mod bench;
 mod connection;
 mod daemon;
+mod faults;
 mod folder;
+mod link;
 mod packet;
 mod services;
 mod stream;
 mod sync;
 
 pub use bench::AdbServer;
-pub use daemon::{Auth, Daemon, Faults};
+pub use daemon::Daemon;
+pub use faults::{Auth, Faults};
 pub use folder::{App, Folder};

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::daemon::Shared;
+use crate::folder::Folder;
 use crate::stream::{Input, Output, Stream};
 use crate::sync;
 
@@ -39,21 +39,21 @@ pub(crate) fn known(name: &str, old_shell: bool) -> bool {
 }
 
 /// Serves one stream to its end.
-pub(crate) fn run(shared: &Arc<Shared>, name: &str, stream: Stream) {
+pub(crate) fn run(folder: &Folder, name: &str, stream: Stream) {
     let Some(service) = service(name, false) else { return };
     let Stream { input, output } = stream;
     let output = Arc::new(Mutex::new(output));
     // An error is a cut connection, which the other side sees.
     let _ = match service {
-        Service::ShellV2(command) => shell_v2(shared, command, input, &output),
-        Service::Raw(command) => raw(shared, command, &output),
-        Service::Sync => sync::serve(&shared.folder, input, &output),
+        Service::ShellV2(command) => shell_v2(folder, command, input, &output),
+        Service::Raw(command) => raw(folder, command, &output),
+        Service::Sync => sync::serve(folder, input, &output),
     };
     output.lock().unwrap_or_else(PoisonError::into_inner).close();
 }
 
-fn spawn(shared: &Shared, command: &str) -> io::Result<Child> {
-    let root = shared.folder.root();
+fn spawn(folder: &Folder, command: &str) -> io::Result<Child> {
+    let root = folder.root();
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).current_dir(root).env_clear();
     let programs = root.join("system/bin");
@@ -68,8 +68,8 @@ fn spawn(shared: &Shared, command: &str) -> io::Result<Child> {
 }
 
 /// Packets {kind, length, bytes} both ways; the last one to the machine is the exit code.
-fn shell_v2(shared: &Shared, command: &str, mut input: Input, output: &Arc<Mutex<Output>>) -> io::Result<()> {
-    let mut child = spawn(shared, command)?;
+fn shell_v2(folder: &Folder, command: &str, mut input: Input, output: &Arc<Mutex<Output>>) -> io::Result<()> {
+    let mut child = spawn(folder, command)?;
     let mut stdin = child.stdin.take();
     std::thread::spawn(move || {
         let mut head = [0; 5];
@@ -122,8 +122,8 @@ fn send(to: &Mutex<Output>, kind: u8, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Bytes as they come, and no exit code.
-fn raw(shared: &Shared, command: &str, output: &Mutex<Output>) -> io::Result<()> {
-    let mut child = spawn(shared, &format!("{{ {command}\n}} 2>&1"))?;
+fn raw(folder: &Folder, command: &str, output: &Mutex<Output>) -> io::Result<()> {
+    let mut child = spawn(folder, &format!("{{ {command}\n}} 2>&1"))?;
     drop(child.stdin.take());
     let mut buffer = vec![0; 8 << 10];
     let mut copy = |mut from: std::process::ChildStdout| -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use crate::connection::Link;
+use crate::link::Link;
 use crate::packet::{CLSE, OKAY, WRTE};
 
 /// How much goes into one packet.

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use trace_format::event::{Frame, FrameMetrics, Stage};
 use trace_rules::frame::{DropLevels, FpsMeter, Level, dropped, interval_ns};
 
-use super::labels::FPS;
 use super::sink::{Arg, FrameRow, Jank, Sink, Unit, Value};
 use crate::ExportError;
 
@@ -19,6 +18,8 @@ const FAR: u64 = 600 * WINDOW;
 /// read apart), or after it, ns.
 const EARLY: u64 = 1_000_000;
 const LATE: u64 = 4_000_000;
+/// The counter of frames a second.
+const FPS: &str = "FPS";
 /// The counter of what each frame dropped.
 const DROPPED: &str = "Dropped frames";
 

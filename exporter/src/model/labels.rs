@@ -9,9 +9,6 @@ use super::names::clean;
 use super::recorder::Processor;
 use super::sink::{Arg, Unit, Value};
 
-/// The counter of frames a second.
-pub(crate) const FPS: &str = "FPS";
-
 /// What a counter of this name counts. Only names that the app's monitors write are known.
 pub(crate) fn unit_of(counter: &str) -> Unit {
     match counter {

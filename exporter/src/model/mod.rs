@@ -49,6 +49,7 @@ pub(crate) use stream::first_moment;
 pub use stream::{Input, stream};
 pub use system::SystemInfo;
 pub use tally::Tally;
+pub use thread::MAX_DEPTH;
 
 pub(crate) use labels::{forward_name, message_name, stage_names, wait_name};
 pub(crate) use names::clean;
@@ -57,7 +58,3 @@ pub(crate) use stack::{OpenStack, typed};
 pub(crate) use start::starts;
 pub(crate) use survey::last_moment;
 pub(crate) use verdicts::{confidence_name, reasons_text, verdict_name};
-
-/// The deepest nesting that is shown. The engine drops deeper slices but not their ends, which would
-/// then close the wrong ones, so both are cut here.
-pub const MAX_DEPTH: usize = 512;

@@ -11,13 +11,18 @@ use super::frames::{FrameFacts, Frames};
 use super::history::History;
 use super::labels::{self, known, text};
 use super::log_form;
+use super::names::Names;
 use super::owners::{Awaited, Owners};
 use super::recorder::{Pause, Processor, RecorderFacts};
 use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Value};
 use super::stack::{Open, OpenStack, typed};
 use super::survey::MAX_TIME;
-use super::{MAX_DEPTH, Names, Tally};
+use super::tally::Tally;
 use crate::ExportError;
+
+/// The deepest nesting that is shown. The engine drops deeper slices but not their ends, which would
+/// then close the wrong ones, so both are cut here.
+pub const MAX_DEPTH: usize = 512;
 
 /// What all threads of a recording share.
 pub(crate) struct Shared<'a, S> {

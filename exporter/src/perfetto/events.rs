@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use super::blocks::SHORT;
-use super::interning::{Interned, Interning};
+use super::interning::{annotation, named};
 use super::packets::{self, event, packet};
-use super::wire::{Message, put_varint};
+use super::wire::put_varint;
 use super::writer::PerfettoWriter;
 use crate::model::{Arg, Name, Value};
 
@@ -109,56 +109,5 @@ impl<W: Write> PerfettoWriter<W> {
             m.double(event::DOUBLE_COUNTER_VALUE, value)
         });
         self.write()
-    }
-}
-
-/// Puts an event's name into its body, by number if there is room for one.
-pub(super) fn named<'m>(
-    body: &'m mut Message,
-    interned: &mut Message,
-    interning: &mut Interning,
-    name: &str,
-) -> &'m mut Message {
-    match interning.names.number(name, &mut interning.next_name) {
-        Interned::Known(number) => body.uint(event::NAME_IID, number.into()),
-        Interned::New(number) => {
-            interned.message(2, |m| m.uint(1, number.into()).text(2, name));
-            body.uint(event::NAME_IID, number.into())
-        }
-        Interned::Full => body.text(event::NAME, name),
-    }
-}
-
-pub(super) fn annotation<'m>(
-    m: &'m mut Message,
-    interned: &mut Message,
-    interning: &mut Interning,
-    arg: &Arg<'_>,
-) -> &'m mut Message {
-    // Keys are few and ours, so they always find room.
-    match interning.keys.number(arg.key, &mut interning.next_key) {
-        Interned::Known(number) => m.uint(1, number.into()),
-        Interned::New(number) => {
-            interned.message(3, |m| m.uint(1, number.into()).text(2, arg.key));
-            m.uint(1, number.into())
-        }
-        Interned::Full => m.text(10, arg.key),
-    };
-    match arg.value {
-        Value::Bool(value) => m.uint(2, value.into()),
-        Value::Uint(value) => m.uint(3, value),
-        Value::Int(value) => m.int(4, value),
-        Value::Millis(ns) => m.double(5, ns as f64 / 1e6),
-        Value::Number(value) => m.double(5, value),
-        Value::Text(text) => match interning.values.number(text, &mut interning.next_value) {
-            Interned::Known(number) => m.uint(17, number.into()),
-            Interned::New(number) => {
-                interned.message(29, |m| m.uint(1, number.into()).text(2, text));
-                m.uint(17, number.into())
-            }
-            Interned::Full => m.text(6, text),
-        },
-        // They are no arguments.
-        Value::Flow(_) | Value::Group(_) | Value::ThreadTime(_) => m,
     }
 }

@@ -1,6 +1,10 @@
-//! Numbers for names, one numbering a sequence.
+//! Numbers for names, one numbering a sequence; and what has a name, written with its number.
 
 use std::collections::HashMap;
+
+use super::packets::event;
+use super::wire::Message;
+use crate::model::{Arg, Value};
 
 /// Bytes of names that one sequence remembers. Beyond that names are written out where they are used:
 /// larger, but memory stays flat.
@@ -8,14 +12,14 @@ const MAX_BYTES: usize = 16 << 20;
 
 /// Texts of one kind.
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
+struct Texts {
     numbers: HashMap<Box<str>, u32>,
     bytes: usize,
 }
 
 /// What became of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Interned {
+enum Interned {
     /// It has this number already.
     Known(u32),
     /// It has this number from now on: say so in this packet.
@@ -26,7 +30,7 @@ pub(crate) enum Interned {
 
 impl Texts {
     /// The number of `text`; `next` gives a fresh one.
-    pub(crate) fn number(&mut self, text: &str, next: &mut u32) -> Interned {
+    fn number(&mut self, text: &str, next: &mut u32) -> Interned {
         if let Some(number) = self.numbers.get(text) {
             return Interned::Known(*number);
         }
@@ -50,12 +54,12 @@ impl Texts {
 #[derive(Debug, Default)]
 pub(crate) struct Interning {
     /// Event names that are no methods; they share the methods' numbers.
-    pub(crate) names: Texts,
-    pub(crate) next_name: u32,
-    pub(crate) keys: Texts,
-    pub(crate) next_key: u32,
-    pub(crate) values: Texts,
-    pub(crate) next_value: u32,
+    names: Texts,
+    next_name: u32,
+    keys: Texts,
+    next_key: u32,
+    values: Texts,
+    next_value: u32,
     /// By method id: in which round it got which number. Rounds save clearing it for each thread.
     methods: Vec<(u32, u32)>,
     round: u32,
@@ -85,6 +89,58 @@ impl Interning {
         self.next_name += 1;
         self.methods[id as usize] = (self.round, self.next_name);
         self.next_name
+    }
+}
+
+/// Puts an event's name into its body, by number if there is room for one.
+pub(super) fn named<'m>(
+    body: &'m mut Message,
+    interned: &mut Message,
+    interning: &mut Interning,
+    name: &str,
+) -> &'m mut Message {
+    match interning.names.number(name, &mut interning.next_name) {
+        Interned::Known(number) => body.uint(event::NAME_IID, number.into()),
+        Interned::New(number) => {
+            interned.message(2, |m| m.uint(1, number.into()).text(2, name));
+            body.uint(event::NAME_IID, number.into())
+        }
+        Interned::Full => body.text(event::NAME, name),
+    }
+}
+
+/// An argument of an event.
+pub(super) fn annotation<'m>(
+    m: &'m mut Message,
+    interned: &mut Message,
+    interning: &mut Interning,
+    arg: &Arg<'_>,
+) -> &'m mut Message {
+    // Keys are few and ours, so they always find room.
+    match interning.keys.number(arg.key, &mut interning.next_key) {
+        Interned::Known(number) => m.uint(1, number.into()),
+        Interned::New(number) => {
+            interned.message(3, |m| m.uint(1, number.into()).text(2, arg.key));
+            m.uint(1, number.into())
+        }
+        Interned::Full => m.text(10, arg.key),
+    };
+    match arg.value {
+        Value::Bool(value) => m.uint(2, value.into()),
+        Value::Uint(value) => m.uint(3, value),
+        Value::Int(value) => m.int(4, value),
+        Value::Millis(ns) => m.double(5, ns as f64 / 1e6),
+        Value::Number(value) => m.double(5, value),
+        Value::Text(text) => match interning.values.number(text, &mut interning.next_value) {
+            Interned::Known(number) => m.uint(17, number.into()),
+            Interned::New(number) => {
+                interned.message(29, |m| m.uint(1, number.into()).text(2, text));
+                m.uint(17, number.into())
+            }
+            Interned::Full => m.text(6, text),
+        },
+        // They are no arguments.
+        Value::Flow(_) | Value::Group(_) | Value::ThreadTime(_) => m,
     }
 }
 

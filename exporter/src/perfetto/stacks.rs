@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::events::{annotation, named};
-use super::interning::Interning;
+use super::interning::{Interning, annotation, named};
 use super::packets::{event, packet};
 use super::wire::Message;
 use crate::model::{StackFrame, StackRow, ThreadState};

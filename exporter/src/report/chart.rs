@@ -2,7 +2,7 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
-use super::FrameKind;
+use super::frame::FrameKind;
 
 /// Slices of one chart.
 const MAX_SLICES: usize = 6_000;

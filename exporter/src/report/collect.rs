@@ -5,19 +5,18 @@ use std::path::Path;
 use trace_format::verdict::Outcome;
 use trace_format::{Item, ReadError, Recording, Source, Thread};
 
-use super::cause::Facts;
+use super::cause::{Cause, Facts};
 use super::chart::{Chart, ChartBuilder};
-use super::hang::{hang, worst};
+use super::findings::Report;
+use super::hang::{Hang, hang, wait_sums, worst};
+use super::history::BEFORE;
 use super::recorder::recorder_report;
-use super::waits::wait_sums;
-use super::walk::Walk;
-use super::{Cause, Counts, Hang, Report, Sections};
+use super::sections::Sections;
+use super::walk::{Counts, Walk};
 use crate::export::names_of;
 use crate::model::{Incidents, Names, RecorderFacts, clean, last_moment, reasons_text, starts};
 use crate::{ExportError, MethodMap, Warning};
 
-/// How far back "before" reaches, ns.
-pub(super) const BEFORE: u64 = 10_000_000_000;
 /// A look at main this long after its hang still belongs to it, ns.
 const LOOK_AFTER: u64 = 50_000_000;
 /// How far back a storm of messages is looked for, ns.

@@ -4,8 +4,12 @@ use std::fmt::{self, Formatter};
 
 use trace_format::event::WaitKind;
 
-use super::words::{moment, seconds, times};
-use super::{Before, Cause, Report};
+use super::cause::Cause;
+use super::findings::Report;
+use super::history::Before;
+use super::moments::moment;
+use super::waits::doing;
+use super::words::{seconds, times};
 use crate::model::{clean, confidence_name};
 
 /// Facts of a cause, kinds of messages and starts that are listed.
@@ -70,7 +74,7 @@ impl Report {
                         format!(
                             "thread \"{}\" held the lock of {class}, and {}",
                             holder.name,
-                            does(super::text::doing(holder))
+                            does(doing(holder))
                         )
                     }
                     (None, WaitKind::Monitor) => format!("somebody unknown held the lock of {class}"),

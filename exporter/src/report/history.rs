@@ -8,6 +8,8 @@ use trace_format::ids;
 
 use super::messages::told_name;
 
+/// How far back "before" reaches, ns.
+pub(super) const BEFORE: u64 = 10_000_000_000;
 /// How far back is remembered, ns.
 const REMEMBERED: u64 = 30_000_000_000;
 /// Messages, and waits of one message, that are remembered.

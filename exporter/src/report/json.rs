@@ -4,7 +4,12 @@ use serde_json::{Value, json};
 use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
-use super::{Before, Cause, Frame, FrameKind, Hang, Report, WaitFact};
+use super::cause::Cause;
+use super::findings::Report;
+use super::frame::{Frame, FrameKind};
+use super::hang::Hang;
+use super::history::Before;
+use super::waits::WaitFact;
 use crate::model::{Anr, Detector, Start};
 
 /// The version of the schema. Its first number changes when a key changes its meaning or goes.

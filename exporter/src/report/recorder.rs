@@ -2,8 +2,24 @@
 
 use trace_format::{Recording, Source, Thread};
 
-use super::RecorderReport;
-use crate::model::{Names, RecorderFacts, first_event, percent};
+use crate::model::{Names, Off, Pause, RecorderFacts, SelfMeasurement, first_event, percent};
+
+/// What recording cost, and what was changed while it ran.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct RecorderReport {
+    /// What an event costs on the device, if that was measured.
+    pub measurement: Option<SelfMeasurement>,
+    /// What recording cost the main thread, estimated, in percent of its time since its first event.
+    pub main_cost_percent: Option<f64>,
+    /// What it cost all threads together, estimated, in percent of one processor.
+    pub all_cost_percent: Option<f64>,
+    /// Times that were moved so that none runs back.
+    pub clamped: u64,
+    /// When nothing was recorded.
+    pub pauses: Vec<Pause>,
+    /// The methods that were switched off when the recording ended, with their names.
+    pub off: Vec<(String, Off)>,
+}
 
 /// `events`: of each thread.
 pub(super) fn recorder_report<S: Source>(

@@ -5,10 +5,14 @@ use std::fmt::{self, Formatter};
 use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
-use super::cause::own_method;
+use super::cause::CauseKind;
 use super::context::{write_before, write_cause, write_starts};
-use super::words::{moment, seconds, time_of_day, times};
-use super::{CauseKind, Frame, Hang, Holder, Report, WaitFact};
+use super::findings::Report;
+use super::frame::Frame;
+use super::hang::Hang;
+use super::moments::{moment, time_of_day};
+use super::waits::{WaitFact, doing};
+use super::words::{seconds, times};
 use crate::model::{Anr, Capture, Detector, Processor, clean, forward_name, reasons_text, verdict_name};
 
 /// Lines of a stack that are shown; the middle of a longer one is left out.
@@ -220,24 +224,6 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         }
     }
     Ok(())
-}
-
-/// What the holder does, in a few words.
-pub(super) fn doing(holder: &Holder) -> String {
-    if let Some((lock, owner)) = &holder.waits_for {
-        let owner = owner.as_deref().map_or_else(String::new, |o| format!(", which \"{o}\" holds"));
-        return format!("which itself waits for the lock of {lock}{owner}");
-    }
-    match (holder.stack.last(), &holder.last_left) {
-        (Some(frame), _) => {
-            // A call of the platform says less than whose call it is.
-            let own = own_method(&holder.stack).filter(|own| own.name != frame.name);
-            let under = own.map_or_else(String::new, |own| format!(", under {}", own.name));
-            format!("which was in {}{under}", frame.name)
-        }
-        (None, Some(method)) => format!("in no recorded method; the last it left was {method}"),
-        (None, None) => "of which nothing was recorded".to_owned(),
-    }
 }
 
 /// What it was, and why one says so.

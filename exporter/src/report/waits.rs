@@ -3,13 +3,57 @@
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Recording, Source, Thread};
 
-use super::cause::WaitSum;
+use super::frame::Frame;
+use super::place::own_method;
 use super::walk::{Walk, text};
-use super::{Hang, Holder, WaitFact};
 use crate::model::{Names, clean};
 
-/// Different things that one message waits for.
-const MAX_WAIT_KINDS: usize = 256;
+/// A wait, and who keeps it waiting.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WaitFact {
+    /// What kind.
+    pub kind: WaitKind,
+    /// When it began.
+    pub since: u64,
+    /// The lock's class, or the name of the blocking call.
+    pub class: Option<String>,
+    /// The lock's identity, 0 if unknown.
+    pub lock: u64,
+    /// Who holds the lock.
+    pub holder: Option<Holder>,
+}
+
+/// The thread that holds a lock.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Holder {
+    /// Its name.
+    pub name: String,
+    /// Its tid.
+    pub tid: u32,
+    /// What was open on it at the moment of the report, outermost first.
+    pub stack: Vec<Frame>,
+    /// The last method it left before that moment, for where nothing is open.
+    pub last_left: Option<String>,
+    /// The lock that it waits for in turn: its class or identity, and who holds that.
+    pub waits_for: Option<(String, Option<String>)>,
+}
+
+/// All waits of one kind for one thing, in the message that hung.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct WaitSum {
+    /// Which kind.
+    pub kind: WaitKind,
+    /// The lock's class, or what was called.
+    pub what: Option<String>,
+    /// Who held the lock, in words, where that is known.
+    pub holder: Option<String>,
+    /// When the first one began.
+    pub since: u64,
+    /// How often.
+    pub count: u64,
+    /// How long all took, ns.
+    pub total: u64,
+}
 
 /// How people call a lock: by its class, else by its identity.
 fn lock_name<S: Source>(recording: &Recording<S>, wait: &Wait) -> String {
@@ -42,43 +86,29 @@ pub(super) fn wait_fact<S: Source>(
     Ok(WaitFact { kind: wait.kind, since, class: text(recording, wait.class), lock: wait.lock, holder })
 }
 
-/// The waits of the message that hung, by kind and by what was waited for.
-pub(super) fn wait_sums<S: Source>(
-    recording: &Recording<S>,
-    walk: &Walk<'_, S>,
-    hang: &Hang,
-) -> Vec<WaitSum> {
-    let mut sums: Vec<WaitSum> = Vec::new();
-    for waited in walk.history.waits(hang.at).filter(|w| w.end > hang.since) {
-        let what = text(recording, waited.wait.class);
-        let total = waited.end.saturating_sub(waited.since.max(hang.since));
-        if let Some(sum) = sums.iter_mut().find(|sum| sum.kind == waited.wait.kind && sum.what == what) {
-            sum.count += 1;
-            sum.total = sum.total.saturating_add(total);
-            continue;
-        }
-        let owner = recording.threads().iter().find(|t| waited.wait.owner > 0 && t.uid == waited.wait.owner);
-        let told = hang.wait.as_ref().and_then(|wait| wait.holder.as_ref());
-        let holder = match told {
-            Some(holder) if owner.is_none_or(|owner| owner.tid == holder.tid) => Some(doing(holder)),
-            _ => owner.map(|owner| format!("\"{}\"", thread_name(owner))),
-        };
-        sums.push(WaitSum { kind: waited.wait.kind, what, holder, since: waited.since, count: 1, total });
-        if sums.len() >= MAX_WAIT_KINDS {
-            break;
-        }
-    }
-    sums
-}
-
-fn doing(holder: &Holder) -> String {
-    format!("\"{}\" (tid {}), {}", holder.name, holder.tid, super::text::doing(holder))
-}
-
-fn thread_name(thread: &Thread) -> String {
+/// What people call a thread.
+pub(super) fn thread_name(thread: &Thread) -> String {
     match &thread.name {
         Some(name) => clean(name).into_owned(),
         None if thread.main => "main".to_owned(),
         None => format!("thread {}", thread.tid),
+    }
+}
+
+/// What the holder does, in a few words.
+pub(super) fn doing(holder: &Holder) -> String {
+    if let Some((lock, owner)) = &holder.waits_for {
+        let owner = owner.as_deref().map_or_else(String::new, |o| format!(", which \"{o}\" holds"));
+        return format!("which itself waits for the lock of {lock}{owner}");
+    }
+    match (holder.stack.last(), &holder.last_left) {
+        (Some(frame), _) => {
+            // A call of the platform says less than whose call it is.
+            let own = own_method(&holder.stack).filter(|own| own.name != frame.name);
+            let under = own.map_or_else(String::new, |own| format!(", under {}", own.name));
+            format!("which was in {}{under}", frame.name)
+        }
+        (None, Some(method)) => format!("in no recorded method; the last it left was {method}"),
+        (None, None) => "of which nothing was recorded".to_owned(),
     }
 }

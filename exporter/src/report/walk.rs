@@ -8,10 +8,9 @@ use trace_format::event::{Message, Wait, types};
 use trace_format::{Event, Item, ReadError, Recording, Source, TextId, Thread, ids};
 
 use super::chart::{Chart, ChartBuilder};
-use super::collect::BEFORE;
-use super::history::History;
+use super::frame::{Frame, FrameKind};
+use super::history::{BEFORE, History};
 use super::messages::told_name;
-use super::{Counts, Frame, FrameKind, Slow};
 use crate::model::{Names, OpenStack, clean, stage_names, typed, wait_name};
 
 /// How many slow things are listed.
@@ -22,6 +21,34 @@ const KEPT: usize = 4096;
 const MAX_STACK: usize = 512;
 /// What takes less is not called slow, ns: a frame at 60 Hz.
 const SLOW: u64 = 16_666_667;
+
+/// A message or frame that took long.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Slow {
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub since: u64,
+    /// How long it took.
+    pub duration: u64,
+}
+
+/// How much was recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Threads.
+    pub threads: u64,
+    /// Words in the recording, and words overwritten by newer ones.
+    pub words: u64,
+    /// Words overwritten by newer ones.
+    pub overwritten: u64,
+    /// Messages of the main thread.
+    pub messages: u64,
+    /// Frames of the main thread.
+    pub frames: u64,
+    /// Methods entered on the main thread.
+    pub methods: u64,
+}
 
 /// A text of the recording's, fit to be shown.
 pub(super) fn text<S: Source>(recording: &Recording<S>, id: TextId) -> Option<String> {

@@ -1,6 +1,4 @@
-//! How times and counts are told.
-
-use super::Report;
+//! How durations and counts are told.
 
 /// A duration with the digits that matter.
 pub(crate) fn seconds(ns: u64) -> String {
@@ -11,65 +9,7 @@ pub(crate) fn seconds(ns: u64) -> String {
     }
 }
 
-/// A moment, as seconds since the recording began.
-pub(super) fn moment(report: &Report, at: u64) -> String {
-    let start = report.start.boottime;
-    if at >= start {
-        format!("+{:.3} s", (at - start) as f64 / 1e9)
-    } else {
-        format!("-{:.3} s", (start - at) as f64 / 1e9)
-    }
-}
-
-/// A moment by the device's clock, as it stood when the recording began; nothing if that was not read.
-pub(super) fn time_of_day(report: &Report, at: u64) -> Option<String> {
-    let start = report.start;
-    (start.realtime > 0).then(|| utc(start.realtime.saturating_add(at).saturating_sub(start.boottime)))
-}
-
-/// Nanoseconds since 1970 as day and time.
-fn utc(ns: u64) -> String {
-    let seconds = ns / 1_000_000_000;
-    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    // Years are counted from the first of March of the year 0, so that a leap day is the last of its year.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC",
-        of_day / 3_600,
-        of_day / 60 % 60,
-        of_day % 60
-    )
-}
-
 /// `1 message`, `2 messages`.
 pub(super) fn times(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::utc;
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        for (seconds, told) in [
-            (0, "1970-01-01 00:00:00 UTC"),
-            (951_782_399, "2000-02-28 23:59:59 UTC"),
-            (951_782_400, "2000-02-29 00:00:00 UTC"),
-            (1_709_251_199, "2024-02-29 23:59:59 UTC"),
-            (1_709_251_200, "2024-03-01 00:00:00 UTC"),
-            (1_735_689_599, "2024-12-31 23:59:59 UTC"),
-            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
-        ] {
-            assert_eq!(utc(seconds * 1_000_000_000), told);
-        }
-        assert!(utc(u64::MAX).starts_with("2554-"));
-    }
 }

@@ -2,12 +2,42 @@
 
 use std::collections::HashMap;
 
-use super::{Class, FrameName, Mapping, Row};
+use super::mapping::{Class, Mapping, Row};
 
 /// Meanings of one frame that are told: more say no more.
 const MEANINGS: usize = 16;
 /// Frames of one inlined stack.
 const INLINED: usize = 256;
+
+/// A frame under the names of the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FrameName {
+    /// The class, with dots.
+    pub class: String,
+    /// The method.
+    pub method: String,
+    /// The line of the source, if it is known.
+    pub line: Option<u32>,
+    /// Whether the compiler made it up.
+    pub synthesized: bool,
+    /// The source file, where the mapping tells it.
+    source_file: Option<String>,
+}
+
+impl FrameName {
+    /// The source file, or one that has the class's name; `seen` is what the build calls it, which is the
+    /// file's name only as long as R8 leaves it alone.
+    #[must_use]
+    pub fn file(&self, seen: Option<&str>) -> String {
+        if let Some(file) = &self.source_file {
+            return file.clone();
+        }
+        let outer = self.class.rsplit('.').next().unwrap_or_default().split('$').next().unwrap_or_default();
+        let kotlin = seen.is_some_and(|file| file.ends_with(".kt")) || outer.ends_with("Kt");
+        let stem = if kotlin { outer.strip_suffix("Kt").unwrap_or(outer) } else { outer };
+        format!("{stem}.{}", if kotlin { "kt" } else { "java" })
+    }
+}
 
 impl Mapping {
     /// The name of a class.

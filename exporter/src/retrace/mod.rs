@@ -17,12 +17,14 @@
 //! R8's rewriteFrame rules are for the first frame of an exception, and a dump has none.
 
 mod lookup;
+mod mapping;
 mod parse;
 mod text;
 
+pub use lookup::FrameName;
+pub use mapping::Mapping;
 pub use text::MappedText;
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -60,78 +62,6 @@ pub enum MappingError {
     },
 }
 
-/// A mapping.
-#[derive(Clone, Debug, Default)]
-pub struct Mapping {
-    /// By the name in the build.
-    classes: HashMap<Box<str>, Class>,
-    /// Source files by the original class, where the mapping tells them.
-    files: HashMap<Box<str>, Box<str>>,
-    /// R8's `pg_map_id` and `pg_map_hash`.
-    ids: Vec<String>,
-    /// Lines that are none of a mapping, and the first of them, from 1.
-    unread: (usize, Option<usize>),
-    lines: usize,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Class {
-    original: Box<str>,
-    file: Option<Box<str>>,
-    synthesized: bool,
-    /// By the name in the build; the rows in the file's order.
-    methods: HashMap<Box<str>, Vec<Row>>,
-}
-
-/// One line of a method.
-#[derive(Clone, Debug, Default)]
-struct Row {
-    /// Lines in the build; `None` if the row has no range, or one that stands for none (0:0).
-    range: Option<(u32, u32)>,
-    /// The class that the method comes from, if that is another one.
-    class: Option<Box<str>>,
-    method: Box<str>,
-    arguments: Box<str>,
-    /// Lines of the source.
-    source: Option<(u32, Option<u32>)>,
-    /// The descriptor in the build, where R8 tells it.
-    residual: Option<Box<str>>,
-    synthesized: bool,
-    outline: bool,
-    /// For a call of an outline: the outline's line and the line here, in the build.
-    calls: Vec<(u32, u32)>,
-}
-
-/// A frame under the names of the source.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FrameName {
-    /// The class, with dots.
-    pub class: String,
-    /// The method.
-    pub method: String,
-    /// The line of the source, if it is known.
-    pub line: Option<u32>,
-    /// Whether the compiler made it up.
-    pub synthesized: bool,
-    /// The source file, where the mapping tells it.
-    source_file: Option<String>,
-}
-
-impl FrameName {
-    /// The source file, or one that has the class's name; `seen` is what the build calls it, which is the
-    /// file's name only as long as R8 leaves it alone.
-    #[must_use]
-    pub fn file(&self, seen: Option<&str>) -> String {
-        if let Some(file) = &self.source_file {
-            return file.clone();
-        }
-        let outer = self.class.rsplit('.').next().unwrap_or_default().split('$').next().unwrap_or_default();
-        let kotlin = seen.is_some_and(|file| file.ends_with(".kt")) || outer.ends_with("Kt");
-        let stem = if kotlin { outer.strip_suffix("Kt").unwrap_or(outer) } else { outer };
-        format!("{stem}.{}", if kotlin { "kt" } else { "java" })
-    }
-}
-
 impl Mapping {
     /// Reads the mapping at `path`.
     ///
@@ -161,31 +91,5 @@ impl Mapping {
             return Err(MappingError::NoClass { file: file.to_owned(), line });
         }
         Ok(mapping)
-    }
-
-    /// How many lines are none of a mapping, and the first of them, from 1.
-    #[must_use]
-    pub fn unread(&self) -> (usize, Option<usize>) {
-        self.unread
-    }
-
-    /// How many classes are mapped.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.classes.len()
-    }
-
-    /// Whether none is.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.classes.is_empty()
-    }
-
-    /// Whether this is the mapping of a build whose source files say `r8-map-id-ID`. `None` if the mapping
-    /// does not say which one it is.
-    #[must_use]
-    pub fn is_of(&self, id: &str) -> Option<bool> {
-        let same = |own: &String| !id.is_empty() && (own.starts_with(id) || id.starts_with(own.as_str()));
-        (!self.ids.is_empty()).then(|| self.ids.iter().any(same))
     }
 }

@@ -3,7 +3,7 @@
 use proguard::ProguardRecord;
 use serde_json::Value;
 
-use super::{Class, Mapping, Row};
+use super::mapping::{Class, Mapping, Row};
 
 /// Lines above this are none: no class file can have them, and sums of them cannot overflow.
 const MAX_LINE: usize = 1 << 30;

@@ -1,6 +1,7 @@
 //! Any text through a mapping: frames wherever they stand in a line, classes elsewhere, and Matrix's lines of method ids.
 
-use super::{FrameName, Mapping};
+use super::lookup::FrameName;
+use super::mapping::Mapping;
 use crate::MethodMap;
 
 /// Meanings of one frame that are written; the others are told as `or`.

@@ -6,9 +6,9 @@ use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::{TextId, ids};
 
+use super::axis::{BASE, MAX_MS, MS, at};
 use super::json::Document;
 use super::layout::{self, Placed};
-use super::{BASE, MS, at};
 
 /// Reports of one file that are read.
 const MAX_ISSUES: usize = 16_384;
@@ -88,8 +88,8 @@ fn issue(value: Value, number: usize, room: &mut u64) -> Result<Issue, Bad> {
         detail: text("detail"),
         scene: text("scene"),
         process: text("process"),
-        time: time.min(super::MAX_MS * 10),
-        cost: told.min(super::MAX_MS).max(own),
+        time: time.min(MAX_MS * 10),
+        cost: told.min(MAX_MS).max(own),
         calls,
         json: value.to_string(),
     })
@@ -116,7 +116,7 @@ fn build(issues: &[Issue]) -> Vec<u8> {
     let mut places = Vec::new();
     for issue in issues {
         let from = begin(issue).saturating_sub(first).max(free);
-        free = from.saturating_add(issue.cost).min(super::MAX_MS);
+        free = from.saturating_add(issue.cost).min(MAX_MS);
         places.push(from);
     }
     let mut stalls = Vec::new();

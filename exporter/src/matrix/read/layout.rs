@@ -6,6 +6,8 @@
 
 use trace_format::ids;
 
+use super::axis::MAX_MS;
+
 /// Lines of one report that are read.
 const MAX_LINES: usize = 100_000;
 /// A line of so many calls that called nothing becomes that many; more become one.
@@ -63,7 +65,7 @@ pub(super) fn place(lines: &[Line], room: &mut u64) -> Vec<Placed> {
         callers.push(open.last().map(|(_, caller)| *caller));
         open.push((line.depth, i));
     }
-    let mut lengths: Vec<u64> = lines.iter().map(|line| line.ms.min(super::MAX_MS)).collect();
+    let mut lengths: Vec<u64> = lines.iter().map(|line| line.ms.min(MAX_MS)).collect();
     let mut inside = vec![0_u64; lines.len()];
     for i in (0..lines.len()).rev() {
         lengths[i] = lengths[i].max(inside[i]);

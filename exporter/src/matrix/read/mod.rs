@@ -8,6 +8,7 @@
 //! The result is a recording in memory with what Matrix knows and no more: one main thread, times of whole milliseconds. A
 //! notice in it says what it was made of.
 
+mod axis;
 mod issue;
 mod json;
 mod layout;
@@ -19,12 +20,6 @@ use crate::ExportError;
 
 /// The longest file of Matrix's that is read. Its ring has 8,000,000 bytes.
 pub const MAX_LENGTH: u64 = 64 << 20;
-/// Where the first word is put on the recording's axis, ns: 0 would mean "not known".
-const BASE: u64 = 1_000_000_000;
-const MS: u64 = 1_000_000;
-/// The last millisecond that is believed: ten years. What lies beyond is put there.
-const MAX_MS: u64 = 10 * 365 * 86_400_000;
-
 /// The recording that stands for the Matrix data in `bytes`; nothing if they are none.
 ///
 /// # Errors
@@ -36,9 +31,4 @@ pub fn recording_of(file: &Path, bytes: &[u8]) -> Option<Result<Vec<u8>, ExportE
         b'{' | b'[' => Some(issue::recording(bytes).map_err(bad)),
         _ => words::recording(bytes).map(Ok),
     }
-}
-
-/// A moment on the recording's axis.
-fn at(ms: u64) -> u64 {
-    BASE + ms.min(MAX_MS) * MS
 }

@@ -4,7 +4,7 @@ use trace_format::event::{Clocks, Event};
 use trace_format::ids;
 use trace_format::synth::RecordingBuilder;
 
-use super::{BASE, at};
+use super::axis::{BASE, at};
 
 /// Of neighbours in time so many in a hundred must be in order and less than a day apart, or these are no words of Matrix's.
 const IN_ORDER: usize = 95;

@@ -1,8 +1,7 @@
 //! What a thread dump says of main.
 
 use crate::dump::{Dump, Frame, LockGraph, Place, Section, SectionKind, Thread};
-
-use super::place::{Doing, doing, is_own};
+use crate::report::place::{Doing, doing, is_own};
 
 /// Kernel and native functions of a binder call that waits for its answer.
 const BINDER: &[&str] = &["binder_ioctl", "binder_thread_read", "waitForResponse"];

@@ -3,30 +3,32 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use trace_format::event::{Clocks, Usage, WaitKind};
+use trace_format::event::{Clocks, Usage};
 
 use super::dumped::Dumped;
-use super::place::{Doing, doing, is_own, parts};
-use super::{CauseKind, Evidence};
+use super::kind::CauseKind;
 use crate::dump::Dump;
+use crate::report::frame::FrameKind;
+use crate::report::hang::Hang;
 use crate::report::history::Before;
-use crate::report::{FrameKind, Hang, Sections, Snapshot, StackSample, seconds};
+use crate::report::place::{Doing, doing, is_own, parts};
+use crate::report::sections::{Sections, Snapshot, StackSample};
+use crate::report::waits::WaitSum;
+use crate::report::words::seconds;
 
-/// All waits of one kind for one thing, in the message that hung.
+/// A fact that speaks for a cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::report) struct WaitSum {
-    /// Which kind.
-    pub kind: WaitKind,
-    /// The lock's class, or what was called.
-    pub what: Option<String>,
-    /// Who held the lock, in words, where that is known.
-    pub holder: Option<String>,
-    /// When the first one began.
-    pub since: u64,
-    /// How often.
-    pub count: u64,
-    /// How long all took, ns.
-    pub total: u64,
+pub struct Evidence {
+    /// When it was so, BOOTTIME ns, where it is of a moment.
+    pub at: Option<u64>,
+    /// In words.
+    pub text: String,
+}
+
+impl Evidence {
+    pub(super) fn new(at: u64, text: String) -> Self {
+        Self { at: (at > 0).then_some(at), text }
+    }
 }
 
 /// What samples of main's stack show.

@@ -3,10 +3,11 @@
 use trace_format::event::WaitKind;
 use trace_format::verdict::Confidence::{self, High, Low, Medium};
 
-use super::facts::{WaitSum, is_half};
-use super::place::{Doing, doing, parts};
-use super::{CauseKind, Evidence, Facts};
-use crate::report::seconds;
+use super::facts::{Evidence, Facts, is_half};
+use super::kind::CauseKind;
+use crate::report::place::{Doing, doing, parts};
+use crate::report::waits::WaitSum;
+use crate::report::words::seconds;
 
 /// Messages in five seconds that make a storm, and the share of the time, in percent, that they must take.
 const STORM: u64 = 100;

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::{Chart, FrameKind, Report};
+use super::chart::Chart;
+use super::findings::Report;
+use super::frame::FrameKind;
 
 const PAGE: &str = include_str!("page.html");
 /// A trace up to this length is put into the page, so that its button can hand it to Perfetto; a longer one is picked.

@@ -1,6 +1,6 @@
 //! What a thread does, by the method that it is in.
 
-use crate::report::{Frame, FrameKind};
+use super::frame::{Frame, FrameKind};
 
 /// What a place in a stack says of its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +83,7 @@ pub(super) fn is_own(class: &str) -> bool {
 }
 
 /// The innermost method of the app's own.
-pub(in crate::report) fn own_method(stack: &[Frame]) -> Option<&Frame> {
+pub(super) fn own_method(stack: &[Frame]) -> Option<&Frame> {
     stack.iter().rev().find(|f| f.kind == FrameKind::Method && is_own(parts(&f.name).0))
 }
 

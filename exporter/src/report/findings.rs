@@ -1,0 +1,65 @@
+//! What a recording tells, as every form of the report has it.
+
+use trace_format::event::Clocks;
+use trace_format::layout::State;
+use trace_format::verdict::Counters;
+
+use super::cause::Cause;
+use super::hang::Hang;
+use super::history::Before;
+use super::recorder::RecorderReport;
+use super::sections::PlatformProfile;
+use super::walk::{Counts, Slow};
+use crate::Warning;
+use crate::model::{Anr, Capture, Start};
+
+/// What a recording tells. Times are BOOTTIME ns, durations ns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// The process's name.
+    pub process: String,
+    /// Its pid.
+    pub pid: u32,
+    /// When recording began.
+    pub start: Clocks,
+    /// The first moment of which anything is left.
+    pub first: u64,
+    /// The last moment at which the process is known to have lived.
+    pub end: u64,
+    /// How the recording ended.
+    pub state: Option<State>,
+    /// The worst hang of the main thread, if there was one.
+    pub hang: Option<Hang>,
+    /// All ANRs, by time.
+    pub anrs: Vec<Anr>,
+    /// SIGQUITs that were no ANR of this process.
+    pub captures: Vec<Capture>,
+    /// What the SIGQUIT sensor had done, where the recording says so.
+    pub signals: Option<Counters>,
+    /// Why main did not come back, if it did not or the system asked.
+    pub cause: Option<Cause>,
+    /// What ran in the 10 s before the hang, or before the end.
+    pub before: Before,
+    /// Starts and pages, by time.
+    pub starts: Vec<Start>,
+    /// Profiles of its ANRs that the platform left on the device.
+    pub profiles: Vec<PlatformProfile>,
+    /// The slowest messages and frames that ended in the 10 s before the hang, or before the end.
+    pub slowest: Vec<Slow>,
+    /// How many events of which kind there are.
+    pub counts: Counts,
+    /// What recording cost, and what was changed while it ran.
+    pub recorder: RecorderReport,
+    /// What the recorder said of itself, with the time.
+    pub notices: Vec<(u64, String)>,
+    /// What is missing or doubtful.
+    pub warnings: Vec<Warning>,
+}
+
+impl Report {
+    /// Whether the main thread hung.
+    #[must_use]
+    pub fn hung(&self) -> bool {
+        self.hang.is_some()
+    }
+}

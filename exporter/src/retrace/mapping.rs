@@ -1,0 +1,73 @@
+//! What a mapping holds.
+
+use std::collections::HashMap;
+
+/// A mapping.
+#[derive(Clone, Debug, Default)]
+pub struct Mapping {
+    /// By the name in the build.
+    pub(super) classes: HashMap<Box<str>, Class>,
+    /// Source files by the original class, where the mapping tells them.
+    pub(super) files: HashMap<Box<str>, Box<str>>,
+    /// R8's `pg_map_id` and `pg_map_hash`.
+    pub(super) ids: Vec<String>,
+    /// Lines that are none of a mapping, and the first of them, from 1.
+    pub(super) unread: (usize, Option<usize>),
+    pub(super) lines: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Class {
+    pub(super) original: Box<str>,
+    pub(super) file: Option<Box<str>>,
+    pub(super) synthesized: bool,
+    /// By the name in the build; the rows in the file's order.
+    pub(super) methods: HashMap<Box<str>, Vec<Row>>,
+}
+
+/// One line of a method.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// Lines in the build; `None` if the row has no range, or one that stands for none (0:0).
+    pub(super) range: Option<(u32, u32)>,
+    /// The class that the method comes from, if that is another one.
+    pub(super) class: Option<Box<str>>,
+    pub(super) method: Box<str>,
+    pub(super) arguments: Box<str>,
+    /// Lines of the source.
+    pub(super) source: Option<(u32, Option<u32>)>,
+    /// The descriptor in the build, where R8 tells it.
+    pub(super) residual: Option<Box<str>>,
+    pub(super) synthesized: bool,
+    pub(super) outline: bool,
+    /// For a call of an outline: the outline's line and the line here, in the build.
+    pub(super) calls: Vec<(u32, u32)>,
+}
+
+impl Mapping {
+    /// How many lines are none of a mapping, and the first of them, from 1.
+    #[must_use]
+    pub fn unread(&self) -> (usize, Option<usize>) {
+        self.unread
+    }
+
+    /// How many classes are mapped.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.classes.is_empty()
+    }
+
+    /// Whether this is the mapping of a build whose source files say `r8-map-id-ID`. `None` if the mapping
+    /// does not say which one it is.
+    #[must_use]
+    pub fn is_of(&self, id: &str) -> Option<bool> {
+        let same = |own: &String| !id.is_empty() && (own.starts_with(id) || id.starts_with(own.as_str()));
+        (!self.ids.is_empty()).then(|| self.ids.iter().any(same))
+    }
+}
