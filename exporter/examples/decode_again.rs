@@ -50,13 +50,13 @@ fn compare(model: &Collected, decoded: &Collected) -> Result<String, String> {
     let process = |c: &Collected| {
         let info = c.process.as_ref().expect("each recording is of a process");
         let threads: Vec<_> = info.threads.iter().map(|t| (t.tid, t.name.clone())).collect();
-        (info.pid, info.name.clone(), info.started.max(model.start), threads)
+        let owner = (info.uid, info.system.parent_pid);
+        (info.pid, owner, info.name.clone(), info.started.max(model.start), threads)
     };
     same("process", &[process(model)], &[process(decoded)])?;
     let instants =
         |c: &Collected| -> Vec<_> { c.instants.iter().cloned().zip(c.instant_args.clone()).collect() };
     let debug = |c: &dyn std::fmt::Debug| format!("{c:?}");
-    let by_text = |c: &[(u64, String)]| sorted(c, |row| debug(row));
     // For merging they are counted from another number.
     let flows = |c: &Collected| {
         let first = c.flows.iter().map(|(flow, _)| *flow).min().unwrap_or(0);
@@ -85,8 +85,8 @@ fn compare(model: &Collected, decoded: &Collected) -> Result<String, String> {
         ("frames", same("frames", &model.frames, &decoded.frames)?),
         ("stacks", same("stacks", &model.stacks, &decoded.stacks)?),
         ("flow ends", same("flows", &flows(model), &flows(decoded))?),
-        ("log lines", same("log", &by_text(&model.logs), &by_text(&decoded.logs))?),
-        ("ANRs", same("ANRs", &by_text(&model.anrs), &by_text(&decoded.anrs))?),
+        ("log lines", same("log", &sorted(&model.logs, |l| debug(l)), &sorted(&decoded.logs, |l| debug(l)))?),
+        ("ANRs", same("ANRs", &sorted(&model.anrs, |a| debug(a)), &sorted(&decoded.anrs, |a| debug(a)))?),
     ];
     let arguments: usize = model.slices.iter().map(|s| s.args.len()).sum();
     let told: Vec<String> = numbers.iter().map(|(what, n)| format!("{n} {what}")).collect();
@@ -121,7 +121,7 @@ fn check(file: &Path, bytes: &[u8], map: &MethodMap) -> Result<(), String> {
         let seen = fields::check(&trace).map_err(place)?;
         let mut decoded = decoded::decode(&trace).map_err(place)?;
         // What an export adds to the log is none of the model's.
-        decoded.logs.retain(|(_, line)| !line.starts_with("export: "));
+        decoded.logs.retain(|(_, _, line)| !line.starts_with("export: "));
         let counted = compare(&model, &decoded).map_err(place)?;
         println!("{}, {form}: {} bytes, {seen}; {counted}", file.display(), trace.len());
     }

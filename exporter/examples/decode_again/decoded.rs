@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use exporter::model::{Jank, ProcessInfo, ThreadInfo};
+use exporter::model::{Jank, ProcessInfo, SystemInfo, ThreadInfo};
 use perfetto_protos::debug_annotation::{DebugAnnotation, debug_annotation};
 use perfetto_protos::frame_timeline_event::FrameTimelineEvent;
 use perfetto_protos::interned_data::InternedData;
@@ -54,6 +54,8 @@ struct Decoder {
     events: bool,
     sequences: HashMap<u32, Sequence>,
     places: HashMap<u64, Place>,
+    /// Uid and parent of processes, by their pids.
+    owners: HashMap<i32, (u32, u32)>,
     /// ANRs by their identity, and when.
     subjects: HashMap<String, u64>,
     /// Frames that have begun, by their cookies: begin, and how bad where it is the actual one.
@@ -89,6 +91,12 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Collected, String> {
     }
     let mut out = decoder.out;
     out.process = decoder.process;
+    if let Some(process) = &mut out.process {
+        let (uid, parent) =
+            decoder.owners.get(&(process.pid as i32)).ok_or("a process that is in no tree")?;
+        process.uid = *uid;
+        process.system.parent_pid = Some(*parent).filter(|pid| *pid > 0);
+    }
     out.slices.sort();
     Ok(out)
 }
@@ -111,7 +119,16 @@ impl Decoder {
         }
         if packet.has_android_log() {
             for event in &packet.android_log().events {
-                self.out.logs.push((at, event.message().to_owned()));
+                // A line of ours is main's, under our tag.
+                let ours = event.tag() == "anrscope" && event.tid() == event.pid();
+                let source = (!ours).then(|| (event.tid() as u32, event.tag().to_owned()));
+                self.out.logs.push((at, source, event.message().to_owned()));
+            }
+            return Ok(());
+        }
+        if packet.has_process_tree() {
+            for process in &packet.process_tree().processes {
+                self.owners.insert(process.pid(), (process.uid() as u32, process.ppid() as u32));
             }
             return Ok(());
         }
@@ -178,6 +195,7 @@ impl Decoder {
                     name: process.process_name().to_owned(),
                     started: process.start_timestamp_ns() as u64,
                     description: None,
+                    system: SystemInfo::default(),
                     plain_tids: Default::default(),
                     threads: Vec::new(),
                 });
