@@ -86,9 +86,10 @@ fn forward(
         if call_older(older, signal, info, context) {
             return Some(Forwarded::ToOlderHandler);
         }
-        // What ends the chain then is the catcher, if there is one.
-        if catcher != 0 {
-            let _ = shared.send_to(catcher);
+        // What ends the chain then is the catcher. Our thread looks for it where it is not known yet, or gone; the call that
+        // this one lies in wakes it.
+        if catcher == 0 || shared.send_to(catcher).is_err() {
+            shared.unended.fetch_add(1, Ordering::AcqRel);
         }
         return None;
     }

@@ -140,6 +140,7 @@ impl Poller {
         }
         // After the slots: a handler owes before it notes, so what is owed for these notes is in the number.
         self.pay(self.shared.owed.swap(0, Ordering::AcqRel));
+        self.end_chains(self.shared.unended.swap(0, Ordering::AcqRel));
         // One look for all of them: what one thread has not taken is one signal.
         let last = drained.iter().filter_map(|sensed| match sensed.forwarded {
             Forwarded::ToCatcher { tid } => Some(tid),
@@ -179,6 +180,21 @@ impl Poller {
                     }
                 }
             };
+        }
+    }
+
+    /// Hands to the catcher what an older handler brought back to ours.
+    fn end_chains(&mut self, unended: u32) {
+        if unended == 0 {
+            return;
+        }
+        let found = self.search();
+        self.shared.catcher.store(found.unwrap_or(0), Ordering::Release);
+        for _ in 0..unended {
+            if found.is_none_or(|tid| self.shared.send_to(tid).is_err()) {
+                count(&self.shared.tally.failed);
+                self.shared.last_error.store(LastError::CatcherGone as u32, Ordering::Relaxed);
+            }
         }
     }
 

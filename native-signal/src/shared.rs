@@ -49,6 +49,9 @@ pub(crate) struct Shared {
     pub(crate) slots: Slots,
     /// Signals that the handler could not hand on and leaves to our thread.
     pub(crate) owed: AtomicU32,
+    /// Chains of an older handler that came back to ours, and that nobody was known to end at. Their signals are counted
+    /// and noted by the call that the chain began with.
+    pub(crate) unended: AtomicU32,
     /// Signals that a rescue sent to a thread of the older handler: it has noted them already.
     pub(crate) resent: AtomicU32,
     pub(crate) tally: Tally,
@@ -99,6 +102,7 @@ impl Shared {
             older: AtomicPtr::new(ptr::null_mut()),
             slots: Slots::new(),
             owed: AtomicU32::new(0),
+            unended: AtomicU32::new(0),
             resent: AtomicU32::new(0),
             tally: Tally::default(),
             last_error: AtomicU32::new(0),
