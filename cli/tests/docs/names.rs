@@ -134,6 +134,19 @@ fn every_file_of_the_repository_is_there() {
     assert!(checked > 60, "{checked} paths");
 }
 
+/// javac takes sources to be written in the encoding of the locale, which may have no more than ASCII.
+#[test]
+fn java_sources_are_ascii() {
+    let mut checked = 0;
+    for folder in ["cli", "exporter", "instrumenter", "native-signal", "trace-runtime"] {
+        for file in walk(folder).iter().filter(|file| file.ends_with(".java")) {
+            assert!(std::fs::read(repository().join(file)).unwrap().is_ascii(), "{file}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "{checked} sources");
+}
+
 /// The files in a folder and below it.
 fn walk(folder: &str) -> Vec<String> {
     let mut files = Vec::new();

@@ -358,7 +358,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
      */
     static native String history(int count);
 
-    /** Since it was cleared: 0 the messages, 1 the ms they took, 2 the ms that passed; −1 clears. */
+    /** Since it was cleared: 0 the messages, 1 the ms they took, 2 the ms that passed; -1 clears. */
     static native long density(int what);
 
     private static native void outermost(boolean on);

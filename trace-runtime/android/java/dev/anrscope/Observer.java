@@ -22,7 +22,7 @@ public abstract class Observer {
      * @param inputNs its INPUT stage, or 0 where that is not known
      * @param animationNs its ANIMATION stage
      * @param traversalNs its TRAVERSAL stage
-     * @param latencyNs from the oldest input event that it handled to its end; −1 if it handled none
+     * @param latencyNs from the oldest input event that it handled to its end; -1 if it handled none
      */
     public void onFrame(
             String scene,
