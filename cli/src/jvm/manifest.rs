@@ -103,7 +103,7 @@ fn element(url: &str, jar: &Path) -> Element {
             name => out.push(std::ffi::OsStr::from_bytes(name)),
         }
     }
-    let folder = path.is_empty() || path.ends_with('/') || path.ends_with("/.") || path.ends_with("..");
+    let folder = matches!(path.rsplit('/').next(), None | Some("" | "." | ".."));
     Element::Local { path: out, folder }
 }
 
@@ -167,6 +167,8 @@ mod tests {
             ("../../../../d.jar", local("/d.jar", false)),
             ("classes/", local("/app/lib/classes", true)),
             ("..", local("/app", true)),
+            ("libs/.", local("/app/lib/libs", true)),
+            ("b..", local("/app/lib/b..", false)),
             ("my%20lib/%C3%A4.jar", local("/app/lib/my lib/ä.jar", false)),
             ("100%.jar", local("/app/lib/100%.jar", false)),
             ("/abs/e.jar", local("/abs/e.jar", false)),
