@@ -81,9 +81,13 @@ fn a_recording_is_listed_summed_and_streamed_and_a_living_one_copied_first() {
     assert_eq!(listed[2], "then true");
     let live = &lines(&run, "live")[0];
     assert!(live.starts_with("name=.pull-7-a ") && live.ends_with("state=copy"), "{live}");
-    for line in
-        ["forgotten false", "read true true 0", "copy true true changed true", "again 1 odd 1", "deleted 1 0"]
-    {
+    for line in [
+        "forgotten false",
+        "read true true 0",
+        "copy true true changed true",
+        "again 1 same true odd 1",
+        "deleted 1 0",
+    ] {
         assert!(run.printed.lines().any(|own| own == line), "{line}: {}", run.printed);
     }
     assert_eq!(

@@ -144,7 +144,10 @@ public final class AppServed {
         Cksum sum = Cksum.of(new java.io.ByteArrayInputStream(read("recordings/" + copy)));
         System.out.println("copy " + String.valueOf(sum.sum()).equals(rows.getString(3)) + " " + (first.length == sum.length())
                 + " changed " + !Arrays.equals(first, read("recordings/" + own)));
-        System.out.println("again " + query("recordings/" + own + "?copy=7-a").getCount() + " odd "
+        // No answer came, and it is asked again: the recording has changed, the copy has not.
+        Cursor again = query("recordings/" + own + "?copy=7-a");
+        again.moveToNext();
+        System.out.println("again " + again.getCount() + " same " + again.getString(3).equals(rows.getString(3)) + " odd "
                 + query("recordings/" + own + "?copy=..%2Fx").getCount());
         System.out.println("listed then " + (query("recordings").getCount() == 2));
         System.out.println("deleted " + PROVIDER.delete(Uri.parse(BASE + "recordings/" + copy), null, null) + " "

@@ -113,13 +113,22 @@ final class RecordingFiles {
      * @param id what the copy is known by: who asks twice gets one copy; null for one that nobody else has
      * @throws IOException if there is no room, and then nothing of it is left; or if that is no id
      */
-    static File copy(File recording, File folder, String id) throws IOException {
+    static synchronized File copy(File recording, File folder, String id) throws IOException {
         String name = COPY + (id == null ? Long.toHexString(System.nanoTime()) : id);
         if (!isCopy(name)) {
             throw new IOException("a copy is known by letters, digits and ._-");
         }
         File copy = new File(folder, name);
-        copyTo(recording, copy);
+        if (id != null && copy.isFile()) {
+            return copy;
+        }
+        // Whole or not there: whoever asks again because no answer came reads what the first one reads.
+        File part = new File(folder, name + ".part");
+        copyTo(recording, part);
+        if (!part.renameTo(copy)) {
+            part.delete();
+            throw new IOException("the copy cannot be named " + copy);
+        }
         return copy;
     }
 
