@@ -232,12 +232,12 @@ mod tests {
             });
             while !writer.is_finished() {
                 let told = history.last(8, u64::MAX);
+                seen.fetch_add(told.len(), Ordering::Relaxed);
                 for (at, message) in told.iter().enumerate() {
                     assert_eq!(message.tag, tag(message.begun_ns));
                     assert!(message.open || message.took_us == message.begun_ns as u32);
                     assert!(at == 0 || message.begun_ns > told[at - 1].begun_ns);
                 }
-                seen.fetch_add(told.len(), Ordering::Relaxed);
             }
         });
         assert_eq!(history.last(100, 0).len(), 8);
