@@ -86,10 +86,19 @@ impl Poller {
             if stop {
                 return;
             }
-            if let Some((sensed, catcher)) = self.rescue.as_mut().and_then(|rescue| rescue.look(self.shared))
+            if let Some((mut sensed, catcher)) =
+                self.rescue.as_mut().and_then(|rescue| rescue.look(self.shared))
             {
-                if let (Forwarded::Rescued { .. }, Some(tid)) = (sensed.forwarded, catcher) {
-                    self.look_again(tid);
+                match (sensed.forwarded, catcher) {
+                    (Forwarded::Rescued { .. }, Some(tid)) => {
+                        self.look_again(tid);
+                    }
+                    // Its thread ended between the search and the sending.
+                    (Forwarded::Failed { .. }, _) => {
+                        self.pay(1);
+                        sensed.forwarded = self.late;
+                    }
+                    _ => {}
                 }
                 self.tell(sensed);
             }
@@ -157,28 +166,21 @@ impl Poller {
         }
     }
 
-    /// Hands on, once each, what the handler could not.
+    /// Hands on, once each, what the handler or the rescue could not.
     fn pay(&mut self, owed: u32) {
         if owed == 0 {
             return;
         }
         let found = self.search();
-        self.shared.catcher.store(found.unwrap_or(0), Ordering::Release);
         for _ in 0..owed {
-            self.late = match found.map(|tid| (tid, self.shared.send_to(tid))) {
-                Some((tid, Ok(()))) => {
+            self.late = match self.send_late(found) {
+                Ok(tid) => {
                     count(&self.shared.tally.forwarded);
                     // What a former one took away with it is answered by the dump that comes now.
                     self.unread = Unread::default();
                     Forwarded::LateToCatcher { tid }
                 }
-                failed => {
-                    count(&self.shared.tally.failed);
-                    self.shared.last_error.store(LastError::CatcherGone as u32, Ordering::Relaxed);
-                    Forwarded::Failed {
-                        errno: failed.map_or(libc::ESRCH, |(_, sent)| sent.err().unwrap_or(0)),
-                    }
-                }
+                Err(errno) => Forwarded::Failed { errno },
             };
         }
     }
@@ -189,13 +191,23 @@ impl Poller {
             return;
         }
         let found = self.search();
-        self.shared.catcher.store(found.unwrap_or(0), Ordering::Release);
         for _ in 0..unended {
-            if found.is_none_or(|tid| self.shared.send_to(tid).is_err()) {
-                count(&self.shared.tally.failed);
-                self.shared.last_error.store(LastError::CatcherGone as u32, Ordering::Relaxed);
-            }
+            let _ = self.send_late(found);
         }
+    }
+
+    /// Sends to what [`Poller::search`] found; a failure is final and is counted as one.
+    fn send_late(&self, found: Option<i32>) -> Result<i32, i32> {
+        let shared = self.shared;
+        let sent = match found {
+            _ if shared.withhold.load(Ordering::Relaxed) => Err(0),
+            Some(tid) => shared.send_to(tid).map(|()| tid),
+            None => Err(libc::ESRCH),
+        };
+        sent.inspect_err(|_| {
+            count(&shared.tally.failed);
+            shared.last_error.store(LastError::CatcherGone as u32, Ordering::Relaxed);
+        })
     }
 
     /// Sends once more what a catcher may have taken away with it, should there be another one.
@@ -210,28 +222,27 @@ impl Poller {
     }
 
     /// Looks for the catcher, for a second if need be: it may be starting, or no file descriptor may be free just now.
+    /// The handler knows it from then on.
     fn search(&self) -> Option<i32> {
         let give_up = Instant::now() + SEARCH_FOR;
-        while Instant::now() < give_up {
-            if let Ok(Some(tid)) = catcher::find(self.shared.refused.load(Ordering::Acquire)) {
-                return Some(tid);
+        let found = loop {
+            match catcher::find(self.shared.refused.load(Ordering::Acquire)) {
+                Ok(Some(tid)) => break Some(tid),
+                _ if self.stop.load(Ordering::Acquire) || give_up <= Instant::now() => break None,
+                _ => std::thread::park_timeout(SEARCH_EVERY),
             }
-            if self.stop.load(Ordering::Acquire) {
-                break;
-            }
-            std::thread::park_timeout(SEARCH_EVERY);
-        }
-        None
+        };
+        self.shared.catcher.store(found.unwrap_or(0), Ordering::Release);
+        found
     }
 
     /// Looks whether the thread that got a signal is the catcher and takes it; where it went if it had to be sent once
     /// more.
     ///
     /// The tid may have gone to another thread, which then holds a signal that it never asked for (pending, blocked,
-    /// harmless) while the catcher waits for it. Or the catcher is ending: what it has not taken is still to be seen
-    /// with it. Or it is gone without a trace: then nobody knows whether it took the signal, and twice is better than
-    /// never. A thread that was only renamed stays the catcher
-    /// where there is no other of that name: nothing better is known.
+    /// harmless) while the catcher waits for it. Or the catcher is ending with the signal untaken. Or it ends and nothing
+    /// lies with it: then nobody knows whether it took the signal, and twice is better than never. A thread that was only
+    /// renamed stays the catcher where there is no other of that name: nothing better is known.
     fn look_again(&mut self, tid: i32) -> Option<Forwarded> {
         if self.shared.withhold.load(Ordering::Relaxed) {
             return None;

@@ -65,7 +65,7 @@ impl Rescue {
     }
 
     /// Looks whether the time is up, and hands the signal on if it is pending still. The catcher's thread id comes with
-    /// it if that is where it went.
+    /// it if that is where it went. One that failed is owed: it was taken from where it lay.
     pub(crate) fn look(&mut self, shared: &Shared) -> Option<(Sensed, Option<i32>)> {
         let sensed = shared.tally.sensed.load(Ordering::Relaxed);
         let watch = self.watch.take_if(|watch| watch.sensed != sensed || watch.until <= Instant::now())?;
@@ -84,12 +84,9 @@ impl Rescue {
             Target::OlderHandler(_) => None,
         };
         let forwarded = send(shared, target);
-        match forwarded {
-            Forwarded::Failed { .. } => count(&shared.tally.failed),
-            _ => {
-                count(&shared.tally.forwarded);
-                count(&shared.tally.rescued);
-            }
+        if let Forwarded::Rescued { .. } = forwarded {
+            count(&shared.tally.forwarded);
+            count(&shared.tally.rescued);
         }
         count(&shared.tally.sensed);
         let sensed = Sensed {

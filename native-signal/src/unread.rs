@@ -23,28 +23,33 @@ struct Watch {
 /// What became of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Taken, or there was none.
+    /// Taken, or there was none. Its thread was there afterwards.
     Taken,
     /// It lies there still.
     Waits,
     /// Its thread ends and has not taken it.
     Lost,
-    /// Its thread is gone; nobody knows whether it had taken it.
+    /// Its thread ends or is gone, and nothing lies with it; nobody knows whether it had taken it.
     Unknown,
 }
 
 /// Asks the kernel.
+///
+/// Whether the thread lives is asked last. One that lives then may yet take what lies there; and it was not ending when
+/// the signal was sent, so one that does not lie there was taken. That cannot be said of a thread that ends: Linux 6.18
+/// accepts a signal for it (`tgkill` returns 0) without keeping it.
 fn fate(tid: i32) -> Fate {
-    match task::status(tid) {
-        Ok(None) => Fate::Unknown,
-        Ok(Some(status)) if !status.is_pending(libc::SIGQUIT) => Fate::Taken,
-        // Asked after it was seen pending: a thread that lives now may yet take it.
-        Ok(Some(_)) => match task::lives(tid) {
-            Ok(false) => Fate::Lost,
-            Ok(true) | Err(_) => Fate::Waits,
-        },
+    let (status, lives) = match (task::status(tid), task::lives(tid)) {
+        (Ok(Some(status)), Ok(lives)) => (status, lives),
+        (Ok(None), _) => return Fate::Unknown,
         // No file descriptor free: later.
-        Err(_) => Fate::Waits,
+        (Err(_), _) | (_, Err(_)) => return Fate::Waits,
+    };
+    match (status.is_pending(libc::SIGQUIT), lives) {
+        (true, true) => Fate::Waits,
+        (true, false) => Fate::Lost,
+        (false, true) => Fate::Taken,
+        (false, false) => Fate::Unknown,
     }
 }
 
