@@ -6,7 +6,19 @@
 //! guided by, which a stable compiler can do as well, and gives them the repository's own files as seeds.
 
 pub mod folded;
+#[path = "../../trace-format/examples/corrupt/memory.rs"]
 mod memory;
 pub mod recording;
 
-pub use memory::bounded;
+/// What a reader may take however short its input is.
+const BASE: usize = 64 << 20;
+
+/// Runs `body` on an input of `length` bytes.
+///
+/// # Panics
+/// If it takes more than 64 MiB and `times` its input.
+pub fn bounded(length: usize, times: usize, body: impl FnOnce()) {
+    let used = memory::taken_by(body);
+    let bound = BASE + times * length;
+    assert!(used <= bound, "{used} bytes of memory for an input of {length}: {bound} are allowed");
+}

@@ -6,38 +6,13 @@
 //! Ends after N cases (100,000 by default) or S seconds, whichever is asked for, and prints what it saw. A
 //! failure names its seed and case.
 
-#[path = "../tests/corrupt/mod.rs"]
+#[path = "../../tests/corrupt/mod.rs"]
 mod corrupt;
+mod memory;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use corrupt::{Sample, Tally};
-
-/// Counts what is allocated, and the most there ever was.
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is handed to the system's allocator as it came; counting touches no memory of it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        MOST.fetch_max(NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Memory that reading may take: what it holds of this sample, several times over.
 const BOUND: usize = 4 << 20;
@@ -80,10 +55,8 @@ fn main() {
             if tally.cases == count || seconds.is_some_and(|s| begin.elapsed() >= s) {
                 break 'all;
             }
-            let before = NOW.load(Ordering::Relaxed);
-            MOST.store(before, Ordering::Relaxed);
-            sample.damage_and_read((round << 32) | case, &mut scratch, &mut tally);
-            let used = MOST.load(Ordering::Relaxed) - before;
+            let used =
+                memory::taken_by(|| sample.damage_and_read((round << 32) | case, &mut scratch, &mut tally));
             assert!(used <= BOUND, "seed {seed}, round {round}, case {case}: {used} bytes of memory");
             most = most.max(used);
         }
