@@ -208,13 +208,17 @@ export class Chromium {
     return this.attach((await this.send('Target.createTarget', {url: 'about:blank'})).targetId);
   }
 
-  /** The tab that another one has opened, once it is there. */
+  /** The tab that another one has opened, once what it shows is loaded. */
   async openedBy(opener) {
     const target = await until('a window that the page opens', async () => {
       const {targetInfos} = await this.send('Target.getTargets');
       return targetInfos.find((info) => info.type === 'page' && info.openerId === opener.targetId);
     });
-    return this.attach(target.targetId);
+    const page = await this.attach(target.targetId);
+    // Between the empty page that it begins with and its own it has nothing in which anything could be asked.
+    await until('the page of that window', () =>
+      page.value(`location.href !== 'about:blank' && document.readyState === 'complete'`).catch(() => false));
+    return page;
   }
 
   async close() {
