@@ -68,6 +68,33 @@ fn a_process_that_never_hung_says_so() {
 }
 
 #[test]
+fn without_messages_mains_waits_are_told() {
+    let mut b = RecordingBuilder::new(7, "com.example.Main").start(clocks(10 * S)).state(1);
+    let class = b.text("com.example.Store");
+    let wait = |kind, owner| Event::WaitBegin(Wait { kind, owner, lock: 0xbeef, class });
+    let report = report(
+        b.main("main", |t| {
+            t.enter(10 * S, 1).event(11 * S, wait(WaitKind::Monitor, 2)).event(17 * S, Event::WaitEnd);
+            // Made of another one inside, and too short.
+            t.event(20 * S, wait(WaitKind::Join, 0)).event(20 * S + MS, wait(WaitKind::ObjectWait, 0));
+            t.event(21 * S, Event::WaitEnd).event(22 * S, Event::WaitEnd);
+            t.event(23 * S, wait(WaitKind::Sleep, 0)).event(23 * S + 16 * MS, Event::WaitEnd).exit(24 * S, 1);
+        })
+        .thread("worker-1", 4250, |t| {
+            t.enter(10 * S, 2).exit(18 * S, 2);
+        })
+        .last_alive(60 * S),
+    );
+    let page = report.to_string();
+    assert!(page.contains("NOTHING HUNG\n  No ANR was recorded, and main ran no message,"), "{page}");
+    let told = "MAIN'S LONGEST WAITS\n\
+        \x20    6.000 s  at +1.000 s  for the lock of com.example.Store (0xbeef), held by \"worker-1\", in METHOD\n\
+        \x20    2.000 s  at +10.000 s  in Thread.join on com.example.Store (0xbeef), in METHOD\n\n"
+        .replace("METHOD", "com.example.Main.onClick");
+    assert!(page.contains(&told), "{page}");
+}
+
+#[test]
 fn a_hang_that_ended_is_told_with_its_end_and_what_was_slow_before() {
     let mut b = RecordingBuilder::new(7, "com.example").start(clocks(10 * S));
     let target = b.text("H");

@@ -74,6 +74,7 @@ pub(super) fn build<S: Source>(
         starts,
         profiles: sections.profiles,
         slowest: walk.slowest(until),
+        waits: walk.waits.into_vec(),
         counts: Counts {
             threads: threads.len() as u64,
             words: threads.iter().map(Thread::words).sum(),

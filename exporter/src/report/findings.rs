@@ -7,6 +7,7 @@ use trace_format::verdict::Counters;
 use super::cause::Cause;
 use super::hang::Hang;
 use super::history::Before;
+use super::long_waits::LongWait;
 use super::recorder::RecorderReport;
 use super::sections::PlatformProfile;
 use super::walk::{Counts, Slow};
@@ -46,6 +47,8 @@ pub struct Report {
     pub profiles: Vec<PlatformProfile>,
     /// The slowest messages and frames that ended in the 10 s before the hang, or before the end.
     pub slowest: Vec<Slow>,
+    /// The longest waits of main that ended, longest first; at most eight.
+    pub waits: Vec<LongWait>,
     /// How many events of which kind there are.
     pub counts: Counts,
     /// What recording cost, and what was changed while it ran.

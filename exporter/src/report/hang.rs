@@ -3,8 +3,9 @@
 use trace_format::{ReadError, Recording, Source};
 
 use super::frame::{Frame, FrameKind};
-use super::waits::{WaitFact, WaitSum, doing, thread_name, wait_fact};
+use super::waits::{WaitFact, WaitSum, doing, wait_fact};
 use super::walk::{Walk, message_of, text};
+use super::words::thread_name;
 use crate::model::{Anr, Names, Processor};
 
 /// A message that is open at the end of the recording is a hang from this age on, ns.

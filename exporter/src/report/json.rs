@@ -13,7 +13,7 @@ use super::waits::WaitFact;
 use crate::model::{Anr, Detector, Start};
 
 /// The version of the schema. Its first number changes when a key changes its meaning or goes.
-pub const SCHEMA_VERSION: &str = "1.1";
+pub const SCHEMA_VERSION: &str = "1.2";
 
 /// Frames of a stack, and ANRs and captures, that are told.
 const MAX_FRAMES: usize = 512;
@@ -51,9 +51,13 @@ fn wait(wait: &WaitFact) -> Value {
         json!({"name": holder.name, "tid": holder.tid, "stack": stack(&holder.stack), "last_left": holder.last_left,
             "waits_for": holder.waits_for.as_ref().map(|(lock, owner)| json!({"lock": lock, "owner": owner}))})
     });
-    // A number would lose bits on its way through JSON.
-    let lock = (wait.lock > 0).then(|| format!("0x{:x}", wait.lock));
-    json!({"kind": wait_word(wait.kind), "since_ns": wait.since, "class": wait.class, "lock": lock, "holder": holder})
+    json!({"kind": wait_word(wait.kind), "since_ns": wait.since, "class": wait.class, "lock": lock_word(wait.lock),
+        "holder": holder})
+}
+
+/// A lock's identity; a number would lose bits on its way through JSON.
+fn lock_word(lock: u64) -> Option<String> {
+    (lock > 0).then(|| format!("0x{lock:x}"))
 }
 
 fn hang(hang: &Hang) -> Value {
@@ -138,6 +142,10 @@ impl Report {
         let slowest = self.slowest.iter();
         let slowest =
             slowest.map(|s| json!({"name": s.name, "since_ns": s.since, "duration_ns": s.duration}));
+        let waits = self.waits.iter().map(|w| {
+            json!({"kind": wait_word(w.kind), "since_ns": w.since, "duration_ns": w.duration, "class": w.class,
+                "lock": lock_word(w.lock), "holder": w.holder, "method": w.method})
+        });
         let captures = self.captures.iter().take(MAX_LISTED);
         let captures = captures.map(|c| {
             let outcome = c.verdict.as_ref().map(|v| v.outcome.word());
@@ -162,6 +170,7 @@ impl Report {
             "captures": captures.collect::<Value>(),
             "before": before(&self.before),
             "slowest": slowest.collect::<Value>(),
+            "waits": waits.collect::<Value>(),
             "starts": self.starts.iter().map(start).collect::<Value>(),
             "profiles": self.profiles.iter().map(|p| json!({"path": p.path, "bytes": p.bytes})).collect::<Value>(),
             "counts": {"threads": c.threads, "words": c.words, "overwritten": c.overwritten, "methods": c.methods,

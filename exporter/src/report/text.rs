@@ -2,7 +2,6 @@
 
 use std::fmt::{self, Formatter};
 
-use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
 use super::cause::CauseKind;
@@ -12,7 +11,7 @@ use super::frame::Frame;
 use super::hang::Hang;
 use super::moments::{moment, time_of_day};
 use super::waits::{WaitFact, doing};
-use super::words::{seconds, times};
+use super::words::{seconds, times, waited_for};
 use crate::model::{Anr, Capture, Detector, Processor, clean, forward_name, reasons_text, verdict_name};
 
 /// Lines of a stack that are shown; the middle of a longer one is left out.
@@ -46,6 +45,15 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "  slowest:")?;
         for slow in &r.slowest {
             writeln!(f, "  {:>10}  at {}  {}", seconds(slow.duration), moment(r, slow.since), slow.name)?;
+        }
+    }
+    if !r.waits.is_empty() {
+        writeln!(f, "\nMAIN'S LONGEST WAITS")?;
+        for w in &r.waits {
+            let what = waited_for(w.kind, w.class.as_deref(), w.lock);
+            let holder = w.holder.as_ref().map_or_else(String::new, |name| format!(", held by \"{name}\""));
+            let method = w.method.as_ref().map_or_else(String::new, |name| format!(", in {name}"));
+            writeln!(f, "  {:>10}  at {}  {what}{holder}{method}", seconds(w.duration), moment(r, w.since))?;
         }
     }
     write_starts(r, f)?;
@@ -95,7 +103,11 @@ fn write_no_hang(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             writeln!(f, "NOTHING HUNG HERE\n  The system asked for a dump because of another process.")?;
         }
         _ if r.anrs.is_empty() => {
-            writeln!(f, "NOTHING HUNG\n  No ANR was recorded, and main was in no message that took long.")?;
+            let messages = match r.counts.messages {
+                0 => "main ran no message, by which a hang would be known",
+                _ => "main was in no message that took long",
+            };
+            writeln!(f, "NOTHING HUNG\n  No ANR was recorded, and {messages}.")?;
         }
         Some(CauseKind::MessageStorm) => {
             writeln!(f, "MAIN DID NOT HANG in one message: many kept it busy")?;
@@ -148,22 +160,8 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 fn write_wait(r: &Report, wait: &WaitFact, f: &mut Formatter<'_>) -> fmt::Result {
-    let what = match wait.kind {
-        WaitKind::Monitor => "for the lock of",
-        WaitKind::ObjectWait => "in Object.wait on",
-        WaitKind::Park => "parked on",
-        WaitKind::Sleep => "in Thread.sleep",
-        WaitKind::Join => "in Thread.join on",
-        WaitKind::Blocking => "in a blocking call,",
-    };
-    let class = match wait.kind {
-        WaitKind::Sleep => String::new(),
-        _ => format!(" {}", wait.class.as_deref().unwrap_or("an object of unknown class")),
-    };
-    // A call and a sleep are no locks, whatever they were called on.
-    let is_lock = wait.lock > 0 && !matches!(wait.kind, WaitKind::Blocking | WaitKind::Sleep);
-    let lock = if is_lock { format!(" (0x{:x})", wait.lock) } else { String::new() };
-    writeln!(f, "  waiting     {what}{class}{lock} (since {})", moment(r, wait.since))?;
+    let what = waited_for(wait.kind, wait.class.as_deref(), wait.lock);
+    writeln!(f, "  waiting     {what} (since {})", moment(r, wait.since))?;
     if let Some(holder) = &wait.holder {
         writeln!(f, "  held by     thread \"{}\" (tid {}), {}", holder.name, holder.tid, doing(holder))?;
     }

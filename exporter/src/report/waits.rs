@@ -1,12 +1,13 @@
 //! What main waited for, and who kept it waiting.
 
 use trace_format::event::{Wait, WaitKind};
-use trace_format::{ReadError, Recording, Source, Thread};
+use trace_format::{ReadError, Recording, Source};
 
 use super::frame::Frame;
 use super::place::own_method;
 use super::walk::{Walk, text};
-use crate::model::{Names, clean};
+use super::words::thread_name;
+use crate::model::Names;
 
 /// A wait, and who keeps it waiting.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,15 +85,6 @@ pub(super) fn wait_fact<S: Source>(
         });
     }
     Ok(WaitFact { kind: wait.kind, since, class: text(recording, wait.class), lock: wait.lock, holder })
-}
-
-/// What people call a thread.
-pub(super) fn thread_name(thread: &Thread) -> String {
-    match &thread.name {
-        Some(name) => clean(name).into_owned(),
-        None if thread.main => "main".to_owned(),
-        None => format!("thread {}", thread.tid),
-    }
 }
 
 /// What the holder does, in a few words.

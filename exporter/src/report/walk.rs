@@ -10,7 +10,9 @@ use trace_format::{Event, Item, ReadError, Recording, Source, TextId, Thread, id
 use super::chart::{Chart, ChartBuilder};
 use super::frame::{Frame, FrameKind};
 use super::history::{BEFORE, History};
+use super::long_waits::{LongWaits, Named};
 use super::messages::told_name;
+use super::words::thread_name;
 use crate::model::{Names, OpenStack, clean, stage_names, typed, wait_name};
 
 /// How many slow things are listed.
@@ -98,6 +100,7 @@ pub(super) struct Walk<'a, S> {
     pub(super) last_left: Option<u32>,
     /// By length: when it began, whether it is a frame, and its name.
     slow: BinaryHeap<Reverse<(u64, u64, bool, String)>>,
+    pub(super) waits: LongWaits,
 }
 
 impl<'a, S: Source> Walk<'a, S> {
@@ -118,6 +121,7 @@ impl<'a, S: Source> Walk<'a, S> {
             left: None,
             last_left: None,
             slow: BinaryHeap::new(),
+            waits: LongWaits::default(),
         }
     }
 
@@ -210,6 +214,9 @@ impl<'a, S: Source> Walk<'a, S> {
                 }
             }
         }
+        if kind == FrameKind::Wait {
+            self.waited(depth, at - begun);
+        }
         if let Some(mut chart) = self.chart.take() {
             for depth in depth..self.stack.depth() {
                 let begun = self.stack.frames()[depth].begun;
@@ -221,6 +228,26 @@ impl<'a, S: Source> Walk<'a, S> {
         while self.details.last().is_some_and(|(d, _)| *d >= depth) {
             self.details.pop();
         }
+    }
+
+    /// A wait at this depth ends. What it is made of inside is not told again.
+    fn waited(&mut self, depth: usize, duration: u64) {
+        let (outside, Some(own)) = (&self.stack.frames()[..depth], self.stack.frames().get(depth)) else {
+            return;
+        };
+        let Some(wait) = self.frame(depth).wait else { return };
+        if outside.iter().any(|open| kind_of(open.key) == FrameKind::Wait) {
+            return;
+        }
+        self.waits.offer(wait, own.begun, duration, || {
+            let method = outside.iter().rev().find(|open| ids::is_method(open.key));
+            let holder = self.recording.threads().iter().find(|t| wait.owner > 0 && t.uid == wait.owner);
+            Named {
+                class: text(self.recording, wait.class),
+                holder: holder.map(thread_name),
+                method: method.map(|open| self.names.method(open.key).into_owned()),
+            }
+        });
     }
 
     fn kind_and_name(&self, depth: usize) -> (FrameKind, String) {

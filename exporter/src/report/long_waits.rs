@@ -1,0 +1,85 @@
+//! The waits that took main longest, in a hang or not.
+
+use trace_format::event::{Wait, WaitKind};
+
+/// How many are kept.
+const KEPT: usize = 8;
+/// What takes less is not called long, ns: a frame at 60 Hz.
+const LONG: u64 = 16_666_667;
+
+/// A wait of main's that ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LongWait {
+    /// What kind.
+    pub kind: WaitKind,
+    /// When it began.
+    pub since: u64,
+    /// How long it took, ns.
+    pub duration: u64,
+    /// The lock's class, or the name of the blocking call.
+    pub class: Option<String>,
+    /// The lock's identity, 0 if unknown.
+    pub lock: u64,
+    /// The thread that held the lock when the wait began.
+    pub holder: Option<String>,
+    /// The innermost method that it lay in.
+    pub method: Option<String>,
+}
+
+/// The longest so far, longest first; of equal ones the first.
+#[derive(Default, Debug)]
+pub(super) struct LongWaits(Vec<LongWait>);
+
+/// The names that a wait has.
+pub(super) struct Named {
+    pub(super) class: Option<String>,
+    pub(super) holder: Option<String>,
+    pub(super) method: Option<String>,
+}
+
+impl LongWaits {
+    /// Keeps it if it is one of the longest. Only then is asked for names.
+    pub(super) fn offer(&mut self, wait: Wait, since: u64, duration: u64, named: impl FnOnce() -> Named) {
+        let shortest = self.0.get(KEPT - 1).map_or(0, |wait| wait.duration);
+        if duration < LONG || duration <= shortest {
+            return;
+        }
+        let Named { class, holder, method } = named();
+        let place = self.0.partition_point(|other| other.duration >= duration);
+        self.0.insert(
+            place,
+            LongWait { kind: wait.kind, since, duration, class, lock: wait.lock, holder, method },
+        );
+        self.0.truncate(KEPT);
+    }
+
+    pub(super) fn into_vec(self) -> Vec<LongWait> {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_format::TextId;
+
+    #[test]
+    fn the_longest_are_kept_and_only_they_are_named() {
+        let wait = Wait { kind: WaitKind::Sleep, lock: 0, class: TextId(0), owner: 0 };
+        let mut waits = LongWaits::default();
+        let mut asked = 0;
+        let mut offer = |duration: u64, since: u64| {
+            waits.offer(wait, since, duration, || {
+                asked += 1;
+                Named { class: None, holder: None, method: None }
+            });
+        };
+        offer(LONG - 1, 0);
+        for since in 0..20 {
+            offer(LONG + since % 10, since);
+        }
+        let kept: Vec<(u64, u64)> = waits.into_vec().iter().map(|w| (w.duration - LONG, w.since)).collect();
+        assert_eq!(kept, [(9, 9), (9, 19), (8, 8), (8, 18), (7, 7), (7, 17), (6, 6), (6, 16)]);
+        assert!(asked < 21, "{asked}");
+    }
+}
