@@ -82,6 +82,7 @@ fn compare(model: &Collected, decoded: &Collected) -> Result<String, String> {
                 &sorted(&decoded.counters, |c| debug(c)),
             )?,
         ),
+        ("thread times", same("thread times", &model.thread_times, &decoded.thread_times)?),
         ("frames", same("frames", &model.frames, &decoded.frames)?),
         ("stacks", same("stacks", &model.stacks, &decoded.stacks)?),
         ("flow ends", same("flows", &flows(model), &flows(decoded))?),

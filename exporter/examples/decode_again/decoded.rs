@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use exporter::model::{Jank, ProcessInfo, SystemInfo, ThreadInfo};
+use perfetto_protos::counter_descriptor::counter_descriptor::BuiltinCounterType;
 use perfetto_protos::debug_annotation::{DebugAnnotation, debug_annotation};
 use perfetto_protos::frame_timeline_event::FrameTimelineEvent;
 use perfetto_protos::interned_data::InternedData;
@@ -43,6 +44,8 @@ enum Place {
     Named(String),
     /// Of a counter: its name, and whether it is the process's.
     Counter(String, bool),
+    /// Of the time that the thread had spent on processors, which slices carry along.
+    ThreadTime,
     Process(i32),
 }
 
@@ -212,11 +215,14 @@ impl Decoder {
             }
             Place::Named(tid.to_string())
         } else if track.counter.is_some() {
-            let own = match self.places.get(&track.parent_uuid()) {
-                Some(Place::Process(pid)) => *pid != SYSTEM_SERVER_PID,
-                _ => return Err(format!("a counter of no process: {track:?}")),
-            };
-            Place::Counter(track.name().to_owned(), own)
+            let thread_time = track.counter.type_() == BuiltinCounterType::COUNTER_THREAD_TIME_NS;
+            match self.places.get(&track.parent_uuid()) {
+                Some(Place::Process(pid)) if !thread_time => {
+                    Place::Counter(track.name().to_owned(), *pid != SYSTEM_SERVER_PID)
+                }
+                Some(Place::Named(_)) if thread_time => Place::ThreadTime,
+                _ => return Err(format!("a counter of nothing: {track:?}")),
+            }
         } else {
             Place::Named(track.name().to_owned())
         };
@@ -233,6 +239,15 @@ impl Decoder {
         let place = places.get(&track).ok_or_else(|| format!("an unknown track {track}"))?;
         for flow in &event.flow_ids {
             out.flows.push((*flow, at));
+        }
+        if event.extra_counter_track_uuids.len() != event.extra_counter_values.len() {
+            return Err(format!("counters without a value: {event:?}"));
+        }
+        for (track, ns) in event.extra_counter_track_uuids.iter().zip(&event.extra_counter_values) {
+            let Some(Place::ThreadTime) = places.get(track) else {
+                return Err(format!("a counter beside an event that is no thread's time: {event:?}"));
+            };
+            out.thread_times.push((at, *ns as u64));
         }
         let args = event.debug_annotations.iter().map(|a| sequence.arg(a)).collect::<Result<Args, _>>()?;
         let name = || match &event.name_field {

@@ -70,6 +70,8 @@ pub(crate) struct Collected {
     pub(crate) stacks: Vec<(u64, u32, Vec<String>)>,
     /// Arrows: their number, and the time of each end.
     pub(crate) flows: Vec<(u64, u64)>,
+    /// What main had spent on processors: when, and how much, ns.
+    pub(crate) thread_times: Vec<(u64, u64)>,
     pub(crate) logs: Vec<LogFact>,
     pub(crate) anrs: Vec<(u64, String)>,
     place: String,
@@ -85,8 +87,10 @@ impl Collected {
 
     fn linked(&mut self, at: u64, args: &[Arg<'_>]) {
         for arg in args {
-            if let Value::Flow(number) = arg.value {
-                self.flows.push((number, at));
+            match arg.value {
+                Value::Flow(number) => self.flows.push((number, at)),
+                Value::ThreadTime(ns) => self.thread_times.push((at, ns)),
+                _ => {}
             }
         }
     }
@@ -128,6 +132,7 @@ impl Sink for Collected {
 
     fn end(&mut self, at: u64, args: &[Arg<'_>]) -> Result<(), ExportError> {
         self.moved(at);
+        self.linked(at, args);
         let (ts, name, mut all) = self.open.pop().expect("an end has a begin");
         let incomplete = args.iter().any(|a| a.key == "incomplete");
         all.extend(shown(args));
