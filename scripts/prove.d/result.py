@@ -1,12 +1,8 @@
 #!/usr/bin/env python3
-"""Keeps what a proof said: result.py FOLDER NAME STATUS SECONDS QUICK."""
-import datetime, json, os, platform, re, subprocess, sys
+"""Keeps what a proof said: result.py FOLDER NAME STATUS SECONDS COMMIT QUICK."""
+import datetime, json, os, platform, re, sys
 
-folder, name, status, seconds, quick = sys.argv[1:]
-
-
-def said(*command):
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+folder, name, status, seconds, commit, quick = sys.argv[1:]
 
 
 def machine():
@@ -25,9 +21,6 @@ with open(os.path.join(folder, name + ".log"), errors="replace") as log:
 proofs = [line[len("proof: "):] for line in lines if line.startswith("proof: ")]
 # Programs begin their last line with their own name.
 proofs = [re.sub(r"^[a-z-]+: ", "", proof) for proof in proofs]
-commit = said("git", "rev-parse", "--short=10", "HEAD") or "unknown"
-if said("git", "status", "--porcelain", "--untracked-files=no"):
-    commit += " and changes"
 result = {
     "name": name,
     "holds": status == "0",
