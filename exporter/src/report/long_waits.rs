@@ -4,8 +4,8 @@ use trace_format::event::{Wait, WaitKind};
 
 /// How many are kept.
 const KEPT: usize = 8;
-/// What takes less is not called long, ns: a frame at 60 Hz.
-const LONG: u64 = 16_666_667;
+/// What takes less is neither called long nor slow, ns: a frame at 60 Hz.
+pub(super) const SLOW: u64 = 16_666_667;
 
 /// A wait of main's that ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ impl LongWaits {
     /// Keeps it if it is one of the longest. Only then is asked for names.
     pub(super) fn offer(&mut self, wait: Wait, since: u64, duration: u64, named: impl FnOnce() -> Named) {
         let shortest = self.0.get(KEPT - 1).map_or(0, |wait| wait.duration);
-        if duration < LONG || duration <= shortest {
+        if duration < SLOW || duration <= shortest {
             return;
         }
         let Named { class, holder, method } = named();
@@ -74,11 +74,11 @@ mod tests {
                 Named { class: None, holder: None, method: None }
             });
         };
-        offer(LONG - 1, 0);
+        offer(SLOW - 1, 0);
         for since in 0..20 {
-            offer(LONG + since % 10, since);
+            offer(SLOW + since % 10, since);
         }
-        let kept: Vec<(u64, u64)> = waits.into_vec().iter().map(|w| (w.duration - LONG, w.since)).collect();
+        let kept: Vec<(u64, u64)> = waits.into_vec().iter().map(|w| (w.duration - SLOW, w.since)).collect();
         assert_eq!(kept, [(9, 9), (9, 19), (8, 8), (8, 18), (7, 7), (7, 17), (6, 6), (6, 16)]);
         assert!(asked < 21, "{asked}");
     }

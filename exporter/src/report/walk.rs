@@ -10,7 +10,7 @@ use trace_format::{Event, Item, ReadError, Recording, Source, TextId, Thread, id
 use super::chart::{Chart, ChartBuilder};
 use super::frame::{Frame, FrameKind};
 use super::history::{BEFORE, History};
-use super::long_waits::{LongWaits, Named};
+use super::long_waits::{LongWaits, Named, SLOW};
 use super::messages::told_name;
 use super::words::thread_name;
 use crate::model::{Names, OpenStack, clean, stage_names, typed, wait_name};
@@ -21,8 +21,6 @@ const SLOWEST: usize = 8;
 const KEPT: usize = 4096;
 /// Frames of a stack that are kept, from the inside.
 const MAX_STACK: usize = 512;
-/// What takes less is not called slow, ns: a frame at 60 Hz.
-const SLOW: u64 = 16_666_667;
 
 /// A message or frame that took long.
 #[derive(Clone, PartialEq, Eq, Debug)]
