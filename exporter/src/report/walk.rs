@@ -233,8 +233,8 @@ impl<'a, S: Source> Walk<'a, S> {
         let (outside, Some(own)) = (&self.stack.frames()[..depth], self.stack.frames().get(depth)) else {
             return;
         };
-        let Some(wait) = self.frame(depth).wait else { return };
-        if outside.iter().any(|open| kind_of(open.key) == FrameKind::Wait) {
+        let Some(Detail::Wait(wait)) = self.detail(depth) else { return };
+        if self.details.iter().any(|(d, detail)| *d < depth && matches!(detail, Detail::Wait(_))) {
             return;
         }
         self.waits.offer(wait, own.begun, duration, || {
@@ -253,10 +253,14 @@ impl<'a, S: Source> Walk<'a, S> {
         (frame.kind, frame.name)
     }
 
+    fn detail(&self, depth: usize) -> Option<Detail> {
+        let at = self.details.binary_search_by_key(&depth, |(d, _)| *d);
+        at.ok().map(|i| self.details[i].1)
+    }
+
     fn frame(&self, depth: usize) -> OpenFrame {
         let open = self.stack.frames()[depth];
-        let at = self.details.binary_search_by_key(&depth, |(d, _)| *d);
-        let detail = at.ok().map(|i| self.details[i].1);
+        let detail = self.detail(depth);
         let texts = self.recording.texts();
         let name = match detail {
             Some(Detail::Message(m)) => told_name(texts, &m),
