@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use trace_format::layout::State;
 
 use crate::recorder::{self, Recorder};
+use crate::system_log;
 
 /// Runs `f`; if it panics, recording ends for good and `None` comes back. Every entry from Java and every
 /// thread of ours goes through here.
@@ -20,7 +21,8 @@ pub(crate) fn disarm_on_panic<R>(f: impl FnOnce() -> R) -> Option<R> {
     }
 }
 
-/// The last notice of the recording says what the fault was: on Android nobody sees what a panic prints.
+/// The last notice of the recording and a line in the log say what the fault was: on Android nobody sees what a panic
+/// prints.
 #[cold]
 fn disarm(fault: Box<dyn Any + Send>) {
     let said = fault.downcast_ref::<&str>().copied();
@@ -28,7 +30,10 @@ fn disarm(fault: Box<dyn Any + Send>) {
     let mut text = String::from("the recorder disarmed itself: ");
     text.push_str(said.unwrap_or("a fault without a text"));
     // Whatever the fault left behind, saying so must not be the next one.
-    let _ = catch_unwind(|| recorder::notice(&text));
+    let _ = catch_unwind(|| {
+        recorder::notice(&text);
+        system_log::warn(&text);
+    });
     Recorder::deactivate(Some(State::Disarmed));
     // Its destructor is anybody's code.
     std::mem::forget(fault);

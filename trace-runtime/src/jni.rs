@@ -18,6 +18,7 @@ use crate::guard::disarm_on_panic;
 use crate::recorder::Threads;
 use crate::recorder::{self, Recorder};
 use crate::start::{Config, start};
+use crate::system_log;
 use crate::time::coarse::{MAIN_DOOR, TIME};
 use crate::writing::budget::Budget;
 use crate::writing::thread::ThreadWriter;
@@ -241,7 +242,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
             .ok()
             .filter(|rate| *rate > 0)
             .map(|events_per_second| Budget { events_per_second, shorter_than_ns: SHORT_NS });
-        start(&config).ok()?;
+        start(&config).map_err(|error| system_log::warn(&format!("not started: {error}"))).ok()?;
         if trace_text {
             capture_trace_text();
         }

@@ -17,7 +17,7 @@
 //! # Where to look
 //! `memory` is what is mapped, `writing` the hot path into it, `time` its clocks, and `ticker` the thread that keeps them. `files`
 //! holds the worker, `main_thread` the Looper's messages and their timer, `sigquit` the signal, [`monitors`] what is made of it
-//! all. [`start()`] puts them together; `recorder` is what they share.
+//! all. [`start()`] puts them together; `recorder` is what they share; `system_log` says what no recording can.
 //!
 //! # From Java
 //! `dev.anrscope.MethodBeat` is the face that instrumented classes call. If the library cannot be loaded all
@@ -46,6 +46,7 @@ mod recorder;
 mod sigquit;
 mod start;
 mod sync;
+mod system_log;
 mod ticker;
 mod time;
 mod writing;

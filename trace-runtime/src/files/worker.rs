@@ -17,6 +17,7 @@ use crate::memory::mapping::Mapping;
 use crate::memory::moving;
 use crate::recorder::{self, Recorder};
 use crate::sync::plain::{Condvar, Mutex, MutexGuard};
+use crate::system_log;
 
 /// What it is asked for. Not a channel of the standard library's: that one brings all of its kinds, 14 KB on a device.
 static REQUESTS: Mutex<Requests> = Mutex::new(Requests { queue: VecDeque::new(), worker_waits: false });
@@ -289,9 +290,11 @@ impl Worker {
             Ok(Some(made)) => made,
             Ok(None) => return false,
             Err(error) => {
-                recorder::notice(&format!(
-                    "no recording file, in memory only until there is another destination: {error}"
-                ));
+                // In the recording for whoever gives it another place, in the log because most give it none.
+                let said =
+                    format!("no recording file, in memory only until there is another destination: {error}");
+                recorder::notice(&said);
+                system_log::warn(&said);
                 return false;
             }
         };
@@ -367,6 +370,7 @@ impl Worker {
     fn tell(&mut self, what: &str) {
         if !std::mem::replace(&mut self.told, true) {
             recorder::notice(what);
+            system_log::warn(what);
         }
     }
 }

@@ -171,7 +171,7 @@ impl Run {
     /// The only recording.
     pub(crate) fn recording(&self) -> Recording<Vec<u8>> {
         let files = self.files();
-        assert_eq!(files.len(), 1, "{files:?}");
+        assert_eq!(files.len(), 1, "{files:?}\n{}", self.printed);
         open(&files[0])
     }
 

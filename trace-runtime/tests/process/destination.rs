@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use trace_format::event::Event;
@@ -135,8 +135,12 @@ pub(super) fn main_only(folder: &Path) {
     assert_eq!(recording.header().dropped, 0);
 }
 
-/// One notice, that says what is the matter; everything else as if nothing were.
-fn check_failed(folder: &Path, saying: &str) {
+/// One notice, that says what is the matter, and a line in the log; everything else as if nothing were.
+fn check_failed(folder: &Path, ran: &Output, saying: &str) {
+    assert!(ran.status.success(), "{ran:?}");
+    let logged = String::from_utf8_lossy(&ran.stderr);
+    let logged: Vec<_> = logged.lines().filter(|line| line.starts_with("anrscope: ")).collect();
+    assert!(logged.len() == 1 && logged[0].contains(saying), "{logged:?}");
     let recording = only_recording(folder);
     assert_eq!(recording.faults(), (&[][..], 0));
     assert_eq!(entered(&recording, true), (1..=EVENTS).collect::<Vec<_>>());
@@ -148,8 +152,7 @@ fn check_failed(folder: &Path, saying: &str) {
 pub(super) fn not_a_folder(folder: &Path) {
     let bad = folder.join("a file");
     File::create(&bad).unwrap();
-    assert!(run("fails", folder, &bad.join("inside")));
-    check_failed(folder, "Not a directory");
+    check_failed(folder, &run("fails", folder, &bad.join("inside")), "Not a directory");
 }
 
 pub(super) fn read_only(folder: &Path) {
@@ -160,10 +163,10 @@ pub(super) fn full(folder: &Path) {
     in_a_mount(folder, "size=1m", "full", "No space left on device");
 }
 
-fn run(role: &str, folder: &Path, bad: &Path) -> bool {
+fn run(role: &str, folder: &Path, bad: &Path) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.env(ROLE, role).env(FOLDER, folder).env("ANRSCOPE_TEST_BAD", bad);
-    command.status().unwrap().success()
+    command.output().unwrap()
 }
 
 /// Runs the role with a file system of its own at the bad folder, in a mount namespace that ends with it.
@@ -187,8 +190,7 @@ fn in_a_mount(folder: &Path, options: &str, role: &str, saying: &str) {
         }
     }
     let ran = unshare(&format!("{mount}; exec \"$3\"")).unwrap();
-    assert!(ran.status.success(), "{ran:?}");
-    check_failed(folder, saying);
+    check_failed(folder, &ran, saying);
 }
 
 pub(super) fn removed(folder: &Path) {
