@@ -11,6 +11,8 @@
 //! taken is in the recording, was handed on and answered by the JVM; each hang was found by the timer and by the signal; the
 //! recordings that are left can be read, exported and reported.
 
+mod memory;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
@@ -25,6 +27,8 @@ use trace_format::Recording;
 use trace_format::section::SectionKind;
 use trace_format::verdict::{Outcome, Verdict};
 
+use crate::memory::{JvmMemory, flat, in_words, sample};
+
 /// How long anything is waited for: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two samples of memory, file descriptors and threads.
@@ -35,10 +39,6 @@ const PUSH: Duration = Duration::from_secs(20);
 const STORM: u32 = 60;
 /// Recordings that are kept.
 const KEPT: usize = 6;
-/// By how much the median of the private memory may grow from the second third of the time to the last, MB: the JVM goes on
-/// compiling all along.
-const GROWTH_MB: f64 = 16.0;
-
 struct Options {
     minutes: f64,
     classes: String,
@@ -102,6 +102,7 @@ impl App {
         let mut child = Command::new("java")
             // All of the heap at once: what grows then is not the heap.
             .args(["-Xms160m", "-Xmx160m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC", "-Xshare:auto"])
+            .args(memory::JVM)
             .arg(format!("-Danrscope.lib={}", options.library))
             .arg(format!("-Danrscope.dir={}", folder.display()))
             .arg(format!("-Danrscope.name={name}"))
@@ -219,52 +220,6 @@ impl Seen {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Sample {
-    at: f64,
-    /// MB that are the process's alone.
-    private: f64,
-    descriptors: f64,
-    threads: f64,
-    ours: f64,
-}
-
-fn sample(pid: u32, since: Instant) -> Option<Sample> {
-    let base = PathBuf::from(format!("/proc/{pid}"));
-    let status = std::fs::read_to_string(base.join("status")).ok()?;
-    let number = |key: &str| -> Option<f64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(key))?;
-        line.split_whitespace().next()?.parse().ok()
-    };
-    let names = std::fs::read_dir(base.join("task")).ok()?.flatten();
-    let ours = names.filter(|task| {
-        std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("anrscope"))
-    });
-    Some(Sample {
-        at: since.elapsed().as_secs_f64(),
-        private: number("RssAnon:")? / 1024.0,
-        descriptors: std::fs::read_dir(base.join("fd")).ok()?.count() as f64,
-        threads: number("Threads:")?,
-        ours: ours.count() as f64,
-    })
-}
-
-fn median(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {
-    let mut values: Vec<f64> = samples.iter().map(of).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
-}
-
-/// MB an hour, by least squares.
-fn slope(samples: &[Sample]) -> f64 {
-    let count = samples.len() as f64;
-    let mean = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / count;
-    let (at, private) = (mean(|s| s.at), mean(|s| s.private));
-    let above: f64 = samples.iter().map(|s| (s.at - at) * (s.private - private)).sum();
-    let below: f64 = samples.iter().map(|s| (s.at - at).powi(2)).sum();
-    above / below * 3600.0
-}
-
 fn soak(options: &Options, folder: &Path) -> String {
     let begin = Instant::now();
     let length = Duration::from_secs_f64(options.minutes * 60.0);
@@ -273,7 +228,8 @@ fn soak(options: &Options, folder: &Path) -> String {
     let mut app = App::start(options, folder, "com.example.soak");
     let (pid, recording) = (app.child.id(), app.recording.clone());
     let (mut stalls, mut storms) = (0, 0);
-    let (said, dumps) = std::thread::scope(|scope| {
+    let mut early = None;
+    let (said, dumps, jvm) = std::thread::scope(|scope| {
         // Whoever panics ends the others, too.
         let ends = Ends(&over);
         scope.spawn(|| {
@@ -296,6 +252,9 @@ fn soak(options: &Options, folder: &Path) -> String {
         });
         let mut next_stall = begin + options.stall / 3;
         while begin.elapsed() < length {
+            if early.is_none() && begin.elapsed() >= length / 3 {
+                early = JvmMemory::of(pid);
+            }
             if over.load(Ordering::Relaxed) {
                 panic!("a helper thread has ended");
             }
@@ -310,14 +269,17 @@ fn soak(options: &Options, folder: &Path) -> String {
             }
             std::thread::sleep(Duration::from_millis(200));
         }
-        let ended = app.end();
+        let grown = JvmMemory::of(pid).zip(early).map(|(late, early)| late.since(&early));
+        let (said, dumps) = app.end();
         drop(ends);
-        ended
+        (said, dumps, grown)
     });
     let took = begin.elapsed().as_secs_f64() / 60.0;
     let samples = samples.into_inner().unwrap();
     // Whatever fails below, what was seen is told.
     eprintln!("{}", in_words(&samples));
+    let jvm = jvm.map_or_else(|| "the JVM says nothing of its memory".to_owned(), |jvm| jvm.to_string());
+    eprintln!("{jvm}");
     let recordings = folder.join("no_backup/anrscope");
     retained(options, folder, &recordings);
 
@@ -340,7 +302,7 @@ fn soak(options: &Options, folder: &Path) -> String {
     let flat = in_words(&samples);
     format!(
         "soak: {took:.1} min: {stalls} hangs of main, each found by the timer and by SIGQUIT; {sensed} SIGQUITs with {storms} \
-         storms, each handed on, answered and recorded ({merged} together with another one); {flat}; {pushed} further processes, \
+         storms, each handed on, answered and recorded ({merged} together with another one); {flat}; {jvm}; {pushed} further processes, \
          {killed} killed; {} recordings left, all readable, this one's {size:.1} MB; {said}",
         kept.len()
     )
@@ -439,40 +401,4 @@ fn readable(options: &Options, folder: &Path) -> Vec<PathBuf> {
         let _ = std::fs::remove_file(trace);
     }
     all
-}
-
-/// The medians of the second and of the last third.
-fn thirds(samples: &[Sample], of: fn(&Sample) -> f64) -> (f64, f64) {
-    let third = samples.len() / 3;
-    (median(&samples[third..2 * third], of), median(&samples[2 * third..], of))
-}
-
-fn in_words(samples: &[Sample]) -> String {
-    let both = |name: &str, of: fn(&Sample) -> f64| {
-        let (early, late) = thirds(samples, of);
-        format!("{name} {early:.0} to {late:.0}")
-    };
-    let (early, late) = thirds(samples, |s| s.private);
-    format!(
-        "private memory {early:.1} to {late:.1} MB ({:+.1} MB an hour), {}, {}, {}",
-        slope(&samples[samples.len() / 3..]),
-        both("descriptors", |s| s.descriptors),
-        both("threads", |s| s.threads),
-        both("ours", |s| s.ours)
-    )
-}
-
-/// Fails if something grew.
-fn flat(samples: &[Sample]) {
-    assert!(samples.len() >= 6, "too short: {} samples", samples.len());
-    let told = in_words(samples);
-    let grew = |of: fn(&Sample) -> f64| {
-        let (early, late) = thirds(samples, of);
-        late - early
-    };
-    assert!(grew(|s| s.private) <= GROWTH_MB, "{told}");
-    assert!(grew(|s| s.descriptors).abs() <= 2.0, "{told}");
-    // Those of the load come and go.
-    assert!(grew(|s| s.threads).abs() <= 10.0, "{told}");
-    assert!(grew(|s| s.ours) <= 0.0, "{told}");
 }
