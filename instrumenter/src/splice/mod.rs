@@ -1,6 +1,8 @@
 //! Putting calls into a method's code, and moving all that points into it.
 
+pub(crate) mod code_attribute;
 pub(crate) mod constructor;
+pub(crate) mod context;
 pub(crate) mod debug_tables;
 pub(crate) mod emit;
 pub(crate) mod exception_table;
