@@ -17,6 +17,7 @@ use crate::cleanup;
 use crate::output::Output;
 use crate::progress::{Estimate, Progress};
 use crate::recordings::Recordings;
+use crate::terminal::counted;
 
 /// Write recordings as a trace that ui.perfetto.dev and chrome://tracing open
 ///
@@ -255,21 +256,20 @@ impl Write for Watched<'_> {
 /// What is in a trace, as a phrase.
 pub(crate) fn in_words(summary: &ExportSummary) -> String {
     let counts = &summary.counts;
-    let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let mut text = format!("{} on {}", plural(counts.slices, "slice"), plural(counts.tracks, "track"));
+    let mut text = format!("{} on {}", counted(counts.slices, "slice"), counted(counts.tracks, "track"));
     if counts.anrs > 0 {
-        text.push_str(&format!(", {}", plural(counts.anrs, "ANR")));
+        text.push_str(&format!(", {}", counted(counts.anrs, "ANR")));
     }
     if counts.filtered > 0 {
-        text.push_str(&format!(", {} left out as asked", plural(counts.filtered, "slice")));
+        text.push_str(&format!(", {} left out as asked", counted(counts.filtered, "slice")));
     }
     if counts.paused > 0 {
         text.push_str(&format!(", paused for {:.3} s", counts.paused as f64 / 1e9));
     }
     if counts.methods_off > 0 {
-        text.push_str(&format!(", {} switched off", plural(counts.methods_off, "method")));
+        text.push_str(&format!(", {} switched off", counted(counts.methods_off, "method")));
     }
-    text.push_str(&format!(", {}", plural(summary.bytes, "byte")));
+    text.push_str(&format!(", {}", counted(summary.bytes, "byte")));
     text
 }
 

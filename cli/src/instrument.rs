@@ -13,6 +13,7 @@ mod explained;
 
 use crate::cleanup;
 use crate::progress::Progress;
+use crate::terminal::counted;
 
 const MAP_NAME: &str = "methodMapping.txt";
 
@@ -174,7 +175,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         progress.show(|| match step {
             instrumenter::Progress::Reading(path) => format!("{nth} of {count}: reading {}", path.display()),
             instrumenter::Progress::Numbered { classes, methods } => {
-                format!("{classes} classes, {methods} methods")
+                format!("{}, {}", counted(classes, "class"), counted(methods, "method"))
             }
             instrumenter::Progress::Writing(path) => format!("{nth} of {count}: writing {}", path.display()),
             _ => String::new(),
@@ -270,14 +271,14 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     let times = &summary.times;
     let ms = |time: std::time::Duration| time.as_millis();
     let mut text = format!(
-        "{} classes, {} of them changed; {} methods: {} traced, {} not worth it, {} blocked, {} without \
+        "{}, {} of them changed; {}: {} traced, {} not worth it, {} blocked, {} without \
          code, {} left as they are{}{}\n\
          map {} in {}\n\
          read {} ms, look {} ms, number {} ms, write {} ms, move into place {} ms; all threads together: \
          inflate {} ms, parse {} ms, rewrite {} ms, deflate {} ms\n",
-        summary.classes,
+        counted(summary.classes, "class"),
         summary.classes_changed,
-        summary.methods_seen,
+        counted(summary.methods_seen, "method"),
         summary.traced,
         summary.ignored,
         summary.blocked,
@@ -298,12 +299,14 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
         ms(times.deflate),
     );
     if summary.classes_cached > 0 {
-        text.push_str(&format!("{} classes are as they were\n", summary.classes_cached));
+        text.push_str(&format!("{} as before, from the cache\n", counted(summary.classes_cached, "class")));
     }
     if let Some(mapping) = &summary.mapping {
         text.push_str(&format!(
-            "mapping: {} of its {} classes found, {} methods ambiguous\n",
-            mapping.found, mapping.classes, mapping.ambiguous
+            "mapping: {} of its {} found, {} ambiguous\n",
+            mapping.found,
+            counted(mapping.classes, "class"),
+            counted(mapping.ambiguous, "method")
         ));
     }
     for stale in summary.stale.iter().take(LISTED) {

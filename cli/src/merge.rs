@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::cleanup;
 use crate::output::Output;
 use crate::recordings::Recordings;
+use crate::terminal::counted;
 
 mod packets;
 mod tar;
@@ -116,7 +117,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         crate::terminal::warn(warning)?;
     }
     if !options.quiet {
-        writeln!(stderr, "{} files -> {}", options.inputs.len(), options.out.display())?;
+        writeln!(stderr, "{} -> {}", counted(options.inputs.len(), "file"), options.out.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }

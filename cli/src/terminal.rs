@@ -13,6 +13,16 @@ pub(crate) fn plain(text: impl Display) -> String {
     text.to_string().chars().map(plain).collect()
 }
 
+/// `1 class`, `2 classes`.
+pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, what: &str) -> String {
+    let ending = match what {
+        _ if n == N::from(1) => "",
+        _ if what.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{n} {what}{ending}")
+}
+
 /// A warning, on a line of its own.
 ///
 /// # Errors
@@ -24,6 +34,12 @@ pub(crate) fn warn(warning: impl Display) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_one_and_two_are_more() {
+        assert_eq!(["byte", "class"].map(|what| counted(1_u64, what)), ["1 byte", "1 class"]);
+        assert_eq!(["byte", "class"].map(|what| counted(0_usize, what)), ["0 bytes", "0 classes"]);
+    }
 
     #[test]
     fn a_terminal_gets_texts_and_no_commands() {

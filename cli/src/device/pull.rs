@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::fetched::{fetch, in_words};
 use super::target::{Link, seconds};
+use crate::terminal::counted;
 
 /// Pull an app's recordings: whole, checked, and nothing left on the device
 ///
@@ -105,7 +106,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         writeln!(stdout, "{:#}", json!({ "pulled": all }))?;
         stdout.flush()?;
     } else if !options.quiet && all.len() > 1 {
-        tell(&format!("{} in {}", plural(all.len(), "recording"), options.out.display()))?;
+        tell(&format!("{} in {}", counted(all.len(), "recording"), options.out.display()))?;
     }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -182,9 +183,4 @@ fn folder_name(serial: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let name: String = serial.chars().map(|c| if plain(c) { c } else { '_' }).collect();
     if name.starts_with('.') { format!("_{name}") } else { name }
-}
-
-/// `n things`, of which one is a thing.
-fn plural(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -23,6 +23,7 @@ use super::prepare::{Prepared, prepare};
 use crate::output::Output;
 use crate::recordings::Recordings;
 use crate::scratch::Scratch;
+use crate::terminal::counted;
 use crate::{embedded, export, instrument};
 
 /// Bytes of a single argument from which on it goes into an argument file; the kernel takes 128 KiB.
@@ -221,8 +222,8 @@ impl Run {
         for warning in &written.warnings {
             tell.line(format_args!("warning: {warning}"));
         }
-        let (words, traced) = (export::in_words(&written), summary.traced);
-        tell.line(format_args!("{words}, {traced} methods traced -> {}", self.out.display()));
+        let (words, traced) = (export::in_words(&written), counted(summary.traced, "method"));
+        tell.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
         if written.counts.overwritten > 0 {
             tell.line(format_args!(
                 "{} older events were overwritten: -Danrscope.mainWords=N and -Danrscope.poolWords=N before the \

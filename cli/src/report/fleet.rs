@@ -13,6 +13,7 @@ use crate::cleanup;
 use crate::output::Output;
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{Recordings, files_of};
+use crate::terminal::counted;
 
 /// Files that could not be read that are named.
 const NAMED: usize = 10;
@@ -50,14 +51,14 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         writeln!(stderr, "warning: and {} more that could not be read", unread - NAMED)?;
     }
     if rows.is_empty() {
-        bail!("none of {} recordings could be read", files.len());
+        bail!("none of {} could be read", counted(files.len(), "recording"));
     }
     if let Some(target) = &options.parquet {
         let output = Output::create(target)?;
         write_parquet(&rows, output.file())?;
         output.commit()?;
         if !options.quiet {
-            writeln!(stderr, "{} rows -> {}", rows.len(), target.display())?;
+            writeln!(stderr, "{} -> {}", counted(rows.len(), "row"), target.display())?;
         }
     }
     if options.group {
@@ -89,7 +90,7 @@ fn row(file: &std::path::PathBuf, options: &Options) -> anyhow::Result<Row> {
 
 fn write_table(out: &mut impl Write, rows: &[Row], groups: &[Group]) -> io::Result<()> {
     let hung = rows.iter().filter(|row| row.hung).count();
-    writeln!(out, "{} recordings, in {hung} of them main hung\n", rows.len())?;
+    writeln!(out, "{}, in {hung} of them main hung\n", counted(rows.len(), "recording"))?;
     writeln!(
         out,
         "{:>7} {:>7} {:>10} {:>10}  {:<16} root",

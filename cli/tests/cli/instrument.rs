@@ -94,7 +94,7 @@ fn one_jar_is_copied_with_its_map_beside() {
     let folder = Folder::new();
     let input = jar(&folder, "app.jar", 52);
     let out = folder.name("traced/app.jar");
-    run(["instrument", &input, "--out", &out]).ok(&["1 classes, 1 of them changed", "2 traced", "ms"]);
+    run(["instrument", &input, "--out", &out]).ok(&["1 class, 1 of them changed", "2 traced", "ms"]);
     assert_eq!(entry(&out, "note.txt"), b"a text");
     let changed = entry(&out, "com/acme/Shop.class");
     assert!(changed.windows(24).any(|bytes| bytes == b"dev/anrscope/MethodBeat\x01".as_slice()
