@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/reliability.md and docs/performance.md: pages.py FOLDER [--quick].
+"""Writes the tables of docs/reliability.md and docs/performance.md, and docs/prove-all.txt: pages.py FOLDER [--quick].
 
 Rows whose proof has no new result stay as they are. Quick results go to FOLDER/reliability.md and never into docs."""
 import json, os, re, sys
@@ -64,6 +64,12 @@ def measured(old):
     return "".join("### %s\n%s" % (name, parts[name]) for name in sorted(parts))
 
 
+def as_on_a_terminal(text):
+    """What is left to see where a line was written over, without the place on this machine."""
+    lines = [line.split("\r")[-1].rstrip() for line in text.split("\n")]
+    return "\n".join(lines).replace(os.getcwd() + "/", "").replace(os.getcwd(), ".")
+
+
 if quick:
     with open(os.path.join(folder, "reliability.md"), "w") as out:
         out.write("Quick: a fraction of each proof.\n\n" + table("") + "\n" + measured(""))
@@ -76,3 +82,8 @@ else:
         with open(path, "w") as text:
             text.write(page)
         print("written: " + path)
+    whole = os.path.join(folder, "all.log")
+    if os.path.exists(whole):
+        with open(whole, errors="replace") as log, open("docs/prove-all.txt", "w") as out:
+            out.write(as_on_a_terminal(log.read()))
+        print("written: docs/prove-all.txt")
