@@ -1,4 +1,5 @@
-use super::*;
+use super::block_list::{block_set, looks_into, needs_trace};
+use super::traced::base_methods;
 
 #[test]
 fn a_block_list_is_a_set_of_prefixes() {

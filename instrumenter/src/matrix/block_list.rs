@@ -1,0 +1,35 @@
+//! Which classes Matrix passes over.
+
+use super::names::Names;
+
+/// The block list, as the set of prefixes that Matrix makes of it.
+pub(super) fn block_set(file: &str, names: Option<&Names>) -> Vec<String> {
+    let text = ["[package]\n-keeppackage android/\n-keeppackage com/tencent/matrix/\n", file].concat();
+    let text = text.trim().replace('/', ".").replace('\r', "");
+    let mut set = Vec::new();
+    for line in text.split('\n').filter(|line| !line.starts_with(['#', '['])) {
+        let entry = if let Some(class) = line.strip_prefix("-keepclass ") {
+            names.map_or(class, |names| names.obfuscated_class(class))
+        } else if let Some(package) = line.strip_prefix("-keeppackage ") {
+            names.map_or(package, |names| names.obfuscated_package(package))
+        } else {
+            continue;
+        };
+        if !set.iter().any(|known| known == entry) {
+            set.push(entry.to_owned());
+        }
+    }
+    set
+}
+
+/// Whether a class of this name is not blocked: the name as it is must not be in the set, and the
+/// original one, if the mapping has the name as it is, must not begin with an entry.
+pub(super) fn needs_trace(class: &str, blocked: &[String], names: Option<&Names>) -> bool {
+    let original = names.map_or(class, |names| names.original_class(class)).replace('/', ".");
+    !blocked.iter().any(|entry| entry == class || original.starts_with(entry.as_str()))
+}
+
+/// Whether Matrix looks into a file of this name at all.
+pub(super) fn looks_into(file: &str) -> bool {
+    !["R.class", "R$", "Manifest", "BuildConfig"].iter().any(|part| file.contains(part))
+}

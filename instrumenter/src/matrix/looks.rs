@@ -1,0 +1,221 @@
+//! Matrix goes through all classes twice: it numbers methods, and then puts calls into those that have a number.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::block_list::{looks_into, needs_trace};
+use super::facts::Stop;
+use super::java_map::JavaMap;
+use super::names::Names;
+use super::traced::{Collected, Traced};
+use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
+use crate::focus::{Change, DESCRIPTOR, NAME, Part, part_name};
+use crate::summary::Warning;
+
+/// The classes in Matrix's order, and what it goes by.
+pub(super) struct Looks<'a> {
+    /// Number and input of each class: folders come before archives.
+    order: Vec<(usize, &'a Path)>,
+    folders: HashSet<&'a Path>,
+    blocked: &'a [String],
+    names: Option<&'a Names>,
+}
+
+/// What the first look found beside the numbers.
+#[derive(Default)]
+pub(super) struct First<'c> {
+    /// Of each method of each class.
+    pub(super) verdicts: Vec<Vec<Verdict>>,
+    pub(super) ignored: JavaMap<Traced>,
+    pub(super) warnings: Vec<(PathBuf, Warning)>,
+    /// Archives that are not looked at any further.
+    given_up: HashSet<PathBuf>,
+    /// Archives that stay as they are.
+    untouched: HashSet<PathBuf>,
+    /// Super classes.
+    above: HashMap<&'c str, &'c str>,
+}
+
+/// What the second look found.
+pub(super) struct Second {
+    /// The number of each method of each class, 0 for none.
+    pub(super) numbered: Vec<Vec<u32>>,
+    /// What `at` needs of each class.
+    pub(super) changes: Vec<Option<Change>>,
+}
+
+impl<'a> Looks<'a> {
+    /// `inputs` has one for each class.
+    pub(super) fn new(inputs: &'a [PathBuf], blocked: &'a [String], names: Option<&'a Names>) -> Self {
+        let all: HashSet<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+        let folders: HashSet<&Path> = all.into_iter().filter(|path| path.is_dir()).collect();
+        let mut order: Vec<(usize, &Path)> = inputs.iter().map(PathBuf::as_path).enumerate().collect();
+        order.sort_by_key(|(_, input)| !folders.contains(input));
+        Self { order, folders, blocked, names }
+    }
+
+    /// Whether the class's file is looked into at all.
+    fn sees(&self, class: &ClassFacts, input: &Path) -> bool {
+        let name = match self.folders.contains(input) {
+            true => class.name.rsplit('/').next().unwrap_or_default(),
+            false => &class.name,
+        };
+        looks_into(&format!("{name}.class"))
+    }
+
+    fn needs_trace(&self, class: &str) -> bool {
+        needs_trace(class, self.blocked, self.names)
+    }
+
+    /// Numbers what is worth it.
+    pub(super) fn first<'c>(&self, classes: &'c [ClassFacts], collected: &mut Collected) -> First<'c> {
+        let mut first = First { verdicts: vec![Vec::new(); classes.len()], ..First::default() };
+        for &(number, input) in &self.order {
+            let Some(class) = classes.get(number) else { continue };
+            let mut verdicts: Vec<Verdict> = class.methods.iter().map(passed_over).collect();
+            if self.sees(class, input) && self.reads(class, input, &mut first) {
+                self.choose(class, &mut verdicts, collected, &mut first.ignored);
+            }
+            if let Some(slot) = first.verdicts.get_mut(number) {
+                *slot = verdicts;
+            }
+        }
+        first
+    }
+
+    /// Whether Matrix comes as far as the methods of `class`.
+    fn reads<'c>(&self, class: &'c ClassFacts, input: &Path, first: &mut First<'c>) -> bool {
+        let is_folder = self.folders.contains(input);
+        if class.matrix.stop == Some(Stop::Unknown) && !is_folder {
+            first.untouched.insert(input.to_owned());
+        }
+        if first.given_up.contains(input) {
+            return false;
+        }
+        if let Some(super_class) = class.super_class() {
+            first.above.insert(&class.name, super_class);
+        }
+        if class.matrix.stop.is_some() {
+            let warning = Warning::MatrixStops {
+                class: class.name.clone(),
+                untouched: class.matrix.stop == Some(Stop::Unknown),
+                folder: is_folder,
+            };
+            first.warnings.push((input.to_owned(), warning));
+            if !is_folder {
+                first.given_up.insert(input.to_owned());
+            }
+            return false;
+        }
+        !class.matrix.is_abstract
+    }
+
+    /// Numbers the methods of `class`, or puts them to those that get no calls.
+    fn choose(
+        &self,
+        class: &ClassFacts,
+        verdicts: &mut [Verdict],
+        collected: &mut Collected,
+        ignored: &mut JavaMap<Traced>,
+    ) {
+        let dotted = class.name.replace('/', ".");
+        let needed = self.needs_trace(&dotted);
+        for (method, verdict) in class.methods.iter().zip(verdicts) {
+            let mut traced = Traced::of(&dotted, method);
+            let key = traced.key();
+            let without = |other| if method.verdict == Verdict::NoCode { Verdict::NoCode } else { other };
+            match (&method.verdict, needed) {
+                (Verdict::Skip(_), _) => {}
+                (Verdict::Trace, true) => {
+                    *verdict = Verdict::Trace;
+                    if collected.id(&key).is_none() {
+                        collected.last += 1;
+                        traced.id = collected.last;
+                        collected.put(traced);
+                    }
+                }
+                (_, true) => {
+                    *verdict = without(Verdict::Ignore);
+                    ignored.put(key, traced);
+                }
+                (_, false) => {
+                    *verdict = without(Verdict::Block);
+                    // Asked with the class's name, which no key is: it is always put.
+                    if !ignored.contains(&dotted) {
+                        ignored.put(key, traced);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whatever has a number gets calls, whatever was said before.
+    pub(super) fn second(&self, classes: &[ClassFacts], collected: &Collected, first: &First<'_>) -> Second {
+        let mut numbered: Vec<Vec<u32>> = classes.iter().map(|class| vec![0; class.methods.len()]).collect();
+        let mut changes = vec![None; classes.len()];
+        for &(number, input) in &self.order {
+            let (Some(class), Some(ids)) = (classes.get(number), numbered.get_mut(number)) else { continue };
+            let stopped = class.matrix.stop == Some(Stop::Unknown) && self.folders.contains(input);
+            if first.untouched.contains(input) || !self.sees(class, input) || stopped {
+                continue;
+            }
+            let dotted = class.name.replace('/', ".");
+            for (method, slot) in class.methods.iter().zip(ids.iter_mut()) {
+                if class.matrix.is_abstract || matches!(method.verdict, Verdict::NoCode | Verdict::Skip(_)) {
+                    continue;
+                }
+                let id = collected.id(&Traced::of(&dotted, method).key());
+                *slot = id.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
+            }
+            if let Some(slot) = changes.get_mut(number) {
+                *slot = focus(class, ids, &first.above, self.needs_trace(&class.name));
+            }
+        }
+        Second { numbered, changes }
+    }
+}
+
+/// The verdict on a method that Matrix never comes to.
+fn passed_over(method: &MethodFacts) -> Verdict {
+    match &method.verdict {
+        Verdict::Trace | Verdict::Ignore => Verdict::Exclude,
+        other => other.clone(),
+    }
+}
+
+/// What Matrix does for `at`: at the start of every override that has a number, and by a new method in
+/// every activity, abstract ones too, that has no override.
+fn focus(
+    class: &ClassFacts,
+    traced: &[u32],
+    above: &HashMap<&str, &str>,
+    needs_trace: bool,
+) -> Option<Change> {
+    const ACTIVITIES: [&str; 4] = [
+        "android/app/Activity",
+        "android/support/v4/app/FragmentActivity",
+        "android/support/v7/app/AppCompatActivity",
+        "androidx/appcompat/app/AppCompatActivity",
+    ];
+    let mut name = class.name.as_str();
+    // A chain that goes round would be as long as there are classes.
+    for _ in 0..=above.len() {
+        if ACTIVITIES.contains(&name) {
+            break;
+        }
+        name = above.get(name)?;
+    }
+    if !needs_trace || !ACTIVITIES.contains(&name) || class.matrix.stop.is_some() {
+        return None;
+    }
+    let own =
+        class.methods.iter().position(|method| &*method.name == NAME && &*method.descriptor == DESCRIPTOR);
+    match own {
+        None => Some(Change::Add { part: None }),
+        Some(method) if traced.get(method).is_some_and(|&id| id != 0) => {
+            let part = part_name(&class.name);
+            Some(Change::Split { method, part, above: None, traced: Part::First })
+        }
+        Some(_) => None,
+    }
+}
