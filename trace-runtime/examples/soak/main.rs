@@ -234,7 +234,7 @@ fn soak(options: &Options, folder: &Path) -> String {
         let ends = Ends(&over);
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
-                if let Some(sample) = sample(pid, begin) {
+                if let Some(sample) = sample(pid) {
                     samples.lock().unwrap().push(sample);
                 }
                 std::thread::sleep(SAMPLE);

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
 
 /// By how much the median of the private memory may grow from the second third of the time to the last, MB: the JVM goes on
 /// compiling all along.
@@ -16,7 +15,6 @@ pub(crate) const JVM: [&str; 2] = ["-XX:NativeMemoryTracking=summary", "-XX:+Sta
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    at: f64,
     /// MB that are the process's alone.
     private: f64,
     descriptors: f64,
@@ -24,7 +22,7 @@ pub(crate) struct Sample {
     ours: f64,
 }
 
-pub(crate) fn sample(pid: u32, since: Instant) -> Option<Sample> {
+pub(crate) fn sample(pid: u32) -> Option<Sample> {
     let base = PathBuf::from(format!("/proc/{pid}"));
     let status = std::fs::read_to_string(base.join("status")).ok()?;
     let number = |key: &str| -> Option<f64> {
@@ -36,7 +34,6 @@ pub(crate) fn sample(pid: u32, since: Instant) -> Option<Sample> {
         std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("anrscope"))
     });
     Some(Sample {
-        at: since.elapsed().as_secs_f64(),
         private: number("RssAnon:")? / 1024.0,
         descriptors: std::fs::read_dir(base.join("fd")).ok()?.count() as f64,
         threads: number("Threads:")?,
@@ -48,16 +45,6 @@ fn median(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {
     let mut values: Vec<f64> = samples.iter().map(of).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
-}
-
-/// MB an hour, by least squares.
-fn slope(samples: &[Sample]) -> f64 {
-    let count = samples.len() as f64;
-    let mean = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / count;
-    let (at, private) = (mean(|s| s.at), mean(|s| s.private));
-    let above: f64 = samples.iter().map(|s| (s.at - at) * (s.private - private)).sum();
-    let below: f64 = samples.iter().map(|s| (s.at - at).powi(2)).sum();
-    above / below * 3600.0
 }
 
 /// The medians of the second and of the last third.
@@ -72,9 +59,9 @@ pub(crate) fn in_words(samples: &[Sample]) -> String {
         format!("{name} {early:.0} to {late:.0}")
     };
     let (early, late) = thirds(samples, |s| s.private);
+    let most = samples.iter().map(|s| s.private).fold(0.0, f64::max);
     format!(
-        "private memory {early:.1} to {late:.1} MB ({:+.1} MB an hour), {}, {}, {}",
-        slope(&samples[samples.len() / 3..]),
+        "private memory {early:.1} to {late:.1} MB, {most:.1} at most, {}, {}, {}",
         both("descriptors", |s| s.descriptors),
         both("threads", |s| s.threads),
         both("ours", |s| s.ours)
