@@ -121,6 +121,19 @@ impl Played {
         wait_until("an open leader", || self.is_open(self.pid().into()) && self.catcher_waits());
     }
 
+    /// Waits until the leader has had a processor. One from which a signal was taken before it ran is marked as having
+    /// one until then, and the next goes from the kernel to the catcher (`wants_signal` in kernel/signal.c): it is not
+    /// sensed.
+    pub(crate) fn leader_runs(&self) {
+        let ran = || {
+            let times = fs::read_to_string(format!("/proc/{0}/task/{0}/schedstat", self.pid())).ok()?;
+            times.split(' ').next()?.parse::<u64>().ok()
+        };
+        // A kernel without these figures: it is as good as when nobody asked.
+        let Some(before) = ran() else { return };
+        wait_until("a processor for the leader", || ran().is_none_or(|now| now > before));
+    }
+
     /// Whether the catcher is in `sigwait`, if it is to come back there.
     pub(crate) fn catcher_waits(&self) -> bool {
         let tid = self.page.catcher_tid.load(Ordering::SeqCst);

@@ -379,9 +379,14 @@ fn play_spinning(page: &'static Page) {
 }
 
 fn judge_spinning(played: &mut Played) {
-    played.send_sensed(100, |page| page.catcher.count());
+    for _ in 0..100 {
+        played.send_sensed(1, |page| page.catcher.count());
+        played.leader_runs();
+    }
     played.settles_at("the observer", 100, |page| page.observer.count());
     played.allow(2);
     played.await_step(2);
-    assert_eq!([8, 9, 10].map(|index| played.page.answered(index)), [100, 100, 0]);
+    // On a machine with more to do than it can, a leader that spins may have no processor for as long as one that sleeps.
+    let rescued = played.page.told.iter().filter(|told| told.kind.load(Ordering::SeqCst) == 3).count();
+    assert_eq!([8, 9, 10, 12].map(|index| played.page.answered(index)), [100, 100, 0, rescued as i64]);
 }
