@@ -84,6 +84,6 @@ else:
         print("written: " + path)
     whole = os.path.join(folder, "all.log")
     if os.path.exists(whole):
-        with open(whole, errors="replace") as log, open("docs/prove-all.txt", "w") as out:
+        with open(whole, errors="replace", newline="") as log, open("docs/prove-all.txt", "w") as out:
             out.write(as_on_a_terminal(log.read()))
         print("written: docs/prove-all.txt")
