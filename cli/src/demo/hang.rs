@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Runs the child to its end and leaves its recording.
 pub(super) fn record(stall: f64, quiet: bool, map_id: MapId, files: &Files) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
+    std::fs::File::create(&files.log)
+        .with_context(|| format!("{}: cannot be created", files.log.display()))?;
     let mut command = Command::new(program);
     command.arg("demo-child").arg(&files.recording).arg(&files.log).arg(map_id.to_string());
     if stall > 0.0 {

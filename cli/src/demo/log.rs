@@ -24,9 +24,10 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Appends to `path` as `thread`.
+    /// Appends to `path` as `thread`. The file is there, or it was removed because the demo is ended: an app that lives a
+    /// moment longer must not make it anew.
     pub(super) fn open(path: &Path, thread: &'static str) -> io::Result<Self> {
-        Ok(Self { file: OpenOptions::new().create(true).append(true).open(path)?, thread })
+        Ok(Self { file: OpenOptions::new().append(true).open(path)?, thread })
     }
 
     /// Does `act` and logs it.
