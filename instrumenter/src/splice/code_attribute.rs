@@ -47,9 +47,7 @@ pub(crate) fn append(
     if new.bytes.len() > 0xFFFF {
         return Err(SkipReason::CodeTooLarge);
     }
-    let start = out.len();
-    out.extend_from_slice(&code.name_index.to_be_bytes());
-    out.extend_from_slice(&[0; 4]);
+    let start = open_attribute(code.name_index, out);
     // The id is pushed on top of whatever is there; in the handler, on top of the throwable.
     let (more_stack, least) = if new.waits { (waits::EXTRA_STACK, 3) } else { (1, 2) };
     let max_stack = code.max_stack.checked_add(more_stack).ok_or(SkipReason::StackTooDeep)?;
@@ -83,9 +81,7 @@ fn attributes(
     let mut count = 0_usize;
     let mut has_frames = false;
     for &(name, contents) in &code.attributes {
-        let start = out.len();
-        out.extend_from_slice(&name.to_be_bytes());
-        out.extend_from_slice(&[0; 4]);
+        let start = open_attribute(name, out);
         match class.pool.utf8(name)? {
             b"StackMapTable" if has_frames => {
                 return Err(contents.malformed("a Code attribute with two StackMapTables").into());
@@ -112,9 +108,7 @@ fn attributes(
     }
     let wanted = new.handler.is_some() || !new.placed.is_empty();
     if wanted && !has_frames && class.major >= FRAMES_SINCE {
-        let start = out.len();
-        out.extend_from_slice(&context.target.stack_map_name.to_be_bytes());
-        out.extend_from_slice(&[0; 4]);
+        let start = open_attribute(context.target.stack_map_name, out);
         stack_map_table(context, method, None, new, out)?;
         count += 1;
         close_attribute(out, start);
@@ -193,6 +187,14 @@ fn handler_of(placed: &Placed) -> Option<u32> {
         StubTarget::Handler(pc) => Some(u32::from(pc)),
         StubTarget::Exit => None,
     }
+}
+
+/// Begins an attribute of this name; its length is written by [`close_attribute`]. Gives where it starts.
+fn open_attribute(name: u16, out: &mut Vec<u8>) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&name.to_be_bytes());
+    out.extend_from_slice(&[0; 4]);
+    start
 }
 
 /// Writes the length of the attribute that starts at `start` and goes to the end.
