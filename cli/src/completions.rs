@@ -1,6 +1,6 @@
 //! `anrscope completions`: for a shell that completes what is typed.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Print completions for a shell
@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Resu
     // Into memory: what generates them panics where a stream fails.
     let mut text = Vec::new();
     clap_complete::generate(options.shell, &mut command, "anrscope", &mut text);
-    let mut stdout = io::stdout().lock();
+    let mut stdout = crate::terminal::stdout();
     stdout.write_all(&text)?;
     stdout.flush()?;
     Ok(ExitCode::SUCCESS)

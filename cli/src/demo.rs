@@ -84,7 +84,11 @@ fn record(options: &Options, files: &Files) -> anyhow::Result<()> {
     return hang::record(options.stall, options.quiet, map_id, files);
     #[cfg(not(target_os = "linux"))]
     {
-        eprintln!("This system cannot run the recorder: the hang in this recording is made up.");
+        use std::io::Write as _;
+        writeln!(
+            crate::terminal::stderr(),
+            "This system cannot run the recorder: the hang in this recording is made up."
+        )?;
         output::write(&files.recording, &synthetic::recording(options.stall, map_id))
     }
 }

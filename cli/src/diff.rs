@@ -74,7 +74,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let least = (options.min_change * 1e6) as u64;
     let fails = |row: &Row| options.fail_above.is_some_and(|percent| row.is_slower(percent, least));
     let failed: Vec<&Row> = rows.iter().filter(|row| fails(row)).collect();
-    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    let mut stdout = io::BufWriter::new(crate::terminal::stdout_of(options.json));
     if options.json {
         let document = json!({
             "schema": "1.0",
@@ -88,7 +88,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         write_table(&mut stdout, &rows, &options, [before.recordings, after.recordings])?;
     }
     stdout.flush()?;
-    let mut stderr = io::stderr().lock();
+    let mut stderr = crate::terminal::stderr();
     for row in &failed {
         writeln!(
             stderr,

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use exporter::dump::{Dump, PageOptions};
+use exporter::dump::{Dump, PageOptions, write_json};
 use exporter::retrace::Mapping;
-use serde_json::{Value, json};
 
 /// Read a thread dump: what main does, who holds what it waits for, dead-locks
 ///
@@ -58,7 +57,7 @@ pub(crate) struct Options {
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
-    let mut stderr = io::stderr().lock();
+    let mut stderr = crate::terminal::stderr();
     if let (Some(mapping), Some(file)) = (&mapping, &options.mapping)
         && let (unread, Some(line)) = mapping.unread()
     {
@@ -96,9 +95,14 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
             bail!("no thread has {name:?} in its name: see the names without --thread");
         }
     }
-    let mut stdout = io::stdout().lock();
+    let mut stdout = crate::terminal::stdout_of(options.json);
     if options.json {
-        writeln!(stdout, "{:#}", to_json(&dumps, options.thread.as_deref()))?;
+        let named: Vec<(String, &Dump)> =
+            dumps.iter().map(|(file, dump)| (file.display().to_string(), dump)).collect();
+        let mut out = io::BufWriter::new(&mut stdout);
+        write_json(&named, options.thread.as_deref(), &mut out)?;
+        writeln!(out)?;
+        out.flush()?;
     } else {
         let page = PageOptions { all: options.all, thread: options.thread };
         for (number, (file, dump)) in dumps.iter().enumerate() {
@@ -128,30 +132,6 @@ fn read(file: &Path) -> anyhow::Result<Dump> {
         bail!("{} is a folder: name the dumps in it", file.display());
     }
     Ok(Dump::open(file)?)
-}
-
-/// One document for all files: the sections of all of them, and what is told once in a file.
-fn to_json(dumps: &[(&PathBuf, Dump)], thread: Option<&str>) -> Value {
-    let (mut sections, mut files) = (Vec::new(), Vec::new());
-    for (file, dump) in dumps {
-        let mut value = dump.to_json(&file.display().to_string());
-        let own = value.as_object_mut().and_then(|object| object.remove("sections"));
-        for mut section in own
-            .and_then(|sections| match sections {
-                Value::Array(sections) => Some(sections),
-                _ => None,
-            })
-            .unwrap_or_default()
-        {
-            section["file"] = json!(file.display().to_string());
-            if let (Some(part), Some(threads)) = (thread, section["threads"].as_array_mut()) {
-                threads.retain(|thread| thread["name"].as_str().is_some_and(|name| name.contains(part)));
-            }
-            sections.push(section);
-        }
-        files.push(value);
-    }
-    json!({"sections": sections, "files": files})
 }
 
 /// A page goes to a stream; what fails there is told by its own error.

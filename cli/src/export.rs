@@ -59,7 +59,7 @@ pub(crate) struct Options {
     /// The trace; its form by its name: .pftrace, .json or .json.gz
     #[arg(long, short, value_name = "FILE", value_parser = trace_path())]
     out: PathBuf,
-    /// The method map of the build [default: methodMapping.txt beside each recording, if there is one]
+    /// The method map of the build [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: names from before
@@ -159,12 +159,12 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let progress = Progress::new(!options.quiet);
     let summary = write_watched(&recordings, settings, &options.out, &progress)?;
     drop(progress);
-    let mut stderr = io::stderr().lock();
+    let mut stderr = crate::terminal::stderr();
     for warning in &summary.warnings {
         crate::terminal::warn(warning)?;
     }
     if options.json {
-        let mut stdout = io::stdout().lock();
+        let mut stdout = crate::terminal::stdout_of(true);
         writeln!(stdout, "{:#}", to_json(&summary))?;
         stdout.flush()?;
     } else if !options.quiet {
@@ -186,7 +186,10 @@ pub(crate) fn write(
 }
 
 /// The same, with a line of progress.
-fn write_watched(
+///
+/// # Errors
+/// As [`write()`].
+pub(crate) fn write_watched(
     recordings: &Recordings,
     settings: Settings,
     out: &Path,
@@ -288,6 +291,7 @@ fn to_json(summary: &ExportSummary) -> serde_json::Value {
         "frames": counts.frames,
         "stacks": counts.stacks,
         "filtered": counts.filtered,
+        "began_before": counts.began_before,
         "orphan_exits": counts.orphan_exits,
         "unbalanced": counts.unbalanced,
         "cut_depth": counts.cut_depth,

@@ -4,7 +4,7 @@
 //! goes on.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::panic::PanicHookInfo;
 
 use backtrace::{Backtrace, BacktraceFrame};
@@ -26,7 +26,7 @@ const OURS: [&str; 9] = [
 pub(crate) fn tell_panics() {
     std::panic::set_hook(Box::new(|panic| {
         // Nobody is left to tell if this cannot be written.
-        let _ = io::stderr().lock().write_all(text(panic).as_bytes());
+        let _ = crate::terminal::stderr().write_all(text(panic).as_bytes());
     }));
 }
 

@@ -1,6 +1,6 @@
 //! `anrscope instrument`: class files in, class files that tell the recorder what they do out.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +10,7 @@ use instrumenter::{Catalogue, Compat, Exits, Input, MapPaths, Skip, Summary, ins
 use serde_json::json;
 
 mod explained;
+mod jars;
 
 use crate::cleanup;
 use crate::progress::Progress;
@@ -50,6 +51,10 @@ Examples:
     # Rules of one's own. The last line that fits a method decides; see RULES below.
     anrscope instrument app.jar --out traced --rules trace.rules
 
+    # The same without methods that recordings of it show to be frequent and always short.
+    anrscope plan recordings --out trace.rules
+    anrscope instrument app.jar --out traced --rules trace.rules
+
     # An app that ProGuard or R8 has been over. The map names methods as in the source.
     anrscope instrument app.jar --out traced --mapping mapping.txt
 
@@ -62,12 +67,14 @@ Examples:
 RULES: a line is a verb and conditions that must all hold
     exclude package com.acme.generated        the package and those below it
     exclude class com.acme.*Binding           the class and those nested in it; ** passes dots
+    exclude class-only com.acme.Node          the class without those nested in it
     exclude annotation dagger.internal.*      methods that have it, all methods of classes that have it
     include method run()V                     by name, or by name and descriptor
     always  class com.acme.Start size >= 40   bytes of code
   include: traced if the default rule finds it worth it; always: in any case. Without a rule that fits,
   the block list and then the default rule decide: a method that calls nothing is not traced, nor is a
-  constructor that only calls that of its super class and sets fields.
+  constructor that only calls that of its super class and sets fields, nor a method that is over after
+  --short instructions, whatever it is called with. anrscope plan writes rules from recordings.
 
 Exit status:
     0  done; classes that were left as they are count as done, and are listed
@@ -77,7 +84,7 @@ Exit status:
 "
 )]
 pub(crate) struct Options {
-    /// Jars, aars or folders of class files
+    /// Jars, aars, directories of class files or of jars
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// Where to write; with one input that file or folder, with several a folder
@@ -98,6 +105,11 @@ pub(crate) struct Options {
     /// A file of rules that say what is traced
     #[arg(long, value_name = "FILE", conflicts_with = "compat")]
     rules: Option<PathBuf>,
+    /// Leave out methods that run at most so many instructions with all that they call, without a loop, a
+    /// wait or anything unknown; 0 keeps them
+    #[arg(long, value_name = "N", default_value_t = instrumenter::DEFAULT_SHORT, conflicts_with = "compat",
+        value_parser = clap::value_parser!(u16).range(0..=4096))]
+    short: u16,
     /// The mapping.txt of ProGuard or R8, if the input is obfuscated already
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
@@ -156,7 +168,7 @@ enum CompatOption {
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
-    let (inputs, maps) = places(&options);
+    let (inputs, maps) = places(&options)?;
     let folders = inputs.iter().map(|input| &input.output).chain([&maps.methods]);
     let folders = folders.chain(&maps.ignored).filter_map(|path| path.parent());
     for folder in folders.chain(options.cache.as_deref()) {
@@ -164,9 +176,35 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     }
     let settings = settings(&options)?;
     let progress = Progress::new(!options.json && !options.quiet);
+    let summary = instrument(&inputs, &maps, &settings, &watched(&progress, inputs.len()));
+    drop(progress);
+    let summary = summary?;
+    if options.json {
+        let mut stdout = crate::terminal::stdout_of(true);
+        writeln!(stdout, "{:#}", to_json(&summary, &inputs, &maps))?;
+        stdout.flush()?;
+    } else {
+        let text = to_text(&summary, &maps);
+        let told = |line: &&str| !options.quiet || line.starts_with("warning: ");
+        let lines: String = text.split_inclusive('\n').filter(told).collect();
+        crate::terminal::stderr().write_all(lines.as_bytes())?;
+        if let Some(class) = &options.explain {
+            crate::terminal::stdout().write_all(explained::to_text(class, &summary.explained).as_bytes())?;
+        }
+    }
+    if options.fail_on_skip && !summary.skipped.is_empty() {
+        bail!(
+            "{} classes or methods were left as they are, and --fail-on-skip was given",
+            summary.skipped.len()
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows how far the instrumenter is with `count` inputs.
+pub(crate) fn watched(progress: &Progress, count: usize) -> impl Fn(instrumenter::Progress<'_>) + Sync {
     let (reading, writing) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let count = inputs.len();
-    let summary = instrument(&inputs, &maps, &settings, &|step| {
+    move |step| {
         let nth = match step {
             instrumenter::Progress::Reading(_) => reading.fetch_add(1, Ordering::Relaxed) + 1,
             instrumenter::Progress::Writing(_) => writing.fetch_add(1, Ordering::Relaxed) + 1,
@@ -180,29 +218,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
             instrumenter::Progress::Writing(path) => format!("{nth} of {count}: writing {}", path.display()),
             _ => String::new(),
         });
-    });
-    drop(progress);
-    let summary = summary?;
-    if options.json {
-        let mut stdout = io::stdout().lock();
-        writeln!(stdout, "{:#}", to_json(&summary, &inputs, &maps))?;
-        stdout.flush()?;
-    } else {
-        let text = to_text(&summary, &maps);
-        let told = |line: &&str| !options.quiet || line.starts_with("warning: ");
-        let lines: String = text.split_inclusive('\n').filter(told).collect();
-        io::stderr().lock().write_all(lines.as_bytes())?;
-        if let Some(class) = &options.explain {
-            io::stdout().lock().write_all(explained::to_text(class, &summary.explained).as_bytes())?;
-        }
     }
-    if options.fail_on_skip && !summary.skipped.is_empty() {
-        bail!(
-            "{} classes or methods were left as they are, and --fail-on-skip was given",
-            summary.skipped.len()
-        );
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn settings(options: &Options) -> anyhow::Result<instrumenter::Options> {
@@ -216,6 +232,7 @@ fn settings(options: &Options) -> anyhow::Result<instrumenter::Options> {
         rules: options.rules.clone(),
         mapping: options.mapping.clone(),
         class_path: options.classpath.clone(),
+        short: options.short,
         level: options.level,
         threads: options.threads,
         exits: match options.exits {
@@ -242,7 +259,7 @@ pub(crate) fn waits(wanted: bool, file: Option<&Path>) -> anyhow::Result<Option<
 }
 
 /// What is read, and where everything is written to.
-fn places(options: &Options) -> (Vec<Input>, MapPaths) {
+fn places(options: &Options) -> anyhow::Result<(Vec<Input>, MapPaths)> {
     let out = &options.out;
     let several = options.inputs.len() > 1;
     let is_folder = |path: &PathBuf| path.is_dir();
@@ -253,6 +270,7 @@ fn places(options: &Options) -> (Vec<Input>, MapPaths) {
     } else {
         options.inputs.iter().map(|input| Input::new(input, out)).collect()
     };
+    let inputs = jars::expanded(inputs)?;
     let in_out = into_folder || options.inputs.iter().any(is_folder);
     let method_map = options.method_map.clone();
     let method_map =
@@ -261,7 +279,7 @@ fn places(options: &Options) -> (Vec<Input>, MapPaths) {
     if let Some(path) = &options.ignored_map {
         maps.ignored = Some(path.clone());
     }
-    (inputs, maps)
+    Ok((inputs, maps))
 }
 
 /// How many of the skipped are listed one by one.
@@ -338,7 +356,7 @@ fn more(text: &mut String, all: usize, what: &str) {
 
 fn name_of(skip: &Skip) -> String {
     let method = skip.method.as_ref().map(|method| format!(".{method}")).unwrap_or_default();
-    format!("{}: {}{method}", skip.input.display(), skip.class)
+    crate::terminal::one_line(format_args!("{}: {}{method}", skip.input.display(), skip.class))
 }
 
 fn to_json(summary: &Summary, inputs: &[Input], maps: &MapPaths) -> serde_json::Value {
@@ -352,6 +370,7 @@ fn to_json(summary: &Summary, inputs: &[Input], maps: &MapPaths) -> serde_json::
         "methods": summary.methods_seen,
         "traced": summary.traced,
         "ignored": summary.ignored,
+        "short": summary.short,
         "blocked": summary.blocked,
         "without_code": summary.without_code,
         "excluded": summary.excluded,

@@ -7,20 +7,30 @@ mod argfile;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
+mod class_log;
+#[cfg(target_os = "linux")]
 mod class_path;
 #[cfg(target_os = "linux")]
 mod folder;
 #[cfg(target_os = "linux")]
 mod java;
 #[cfg(target_os = "linux")]
+mod kept;
+#[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
 mod manifest;
 mod options;
 #[cfg(target_os = "linux")]
+mod own_folder;
+#[cfg(target_os = "linux")]
 mod prepare;
 #[cfg(target_os = "linux")]
+mod properties;
+#[cfg(target_os = "linux")]
 pub(crate) mod stand_in;
+#[cfg(target_os = "linux")]
+mod told;
 #[cfg(target_os = "linux")]
 mod traced;
 

@@ -2,6 +2,7 @@
 //!
 //! One file a subcommand. Each has its options, examples and exit status beside what it does.
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ mod man;
 mod merge;
 mod open;
 mod output;
+mod plan;
 mod progress;
 mod recordings;
 mod report;
@@ -73,6 +75,7 @@ enum Sub {
     DemoChild(demo::child::Options),
     Jvm(jvm::Options),
     Instrument(instrument::Options),
+    Plan(plan::Options),
     Export(export::Options),
     Report(report::Options),
     Diff(diff::Options),
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Sub::DemoChild(options) => demo::child::run(&options).map(|()| ExitCode::SUCCESS),
         Sub::Jvm(options) => jvm::run(options),
         Sub::Instrument(options) => instrument::run(options),
+        Sub::Plan(options) => plan::run(options),
         Sub::Export(options) => export::run(options),
         Sub::Report(options) => report::run(options),
         Sub::Diff(options) => diff::run(options),
@@ -131,7 +135,7 @@ fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 fn tell(error: &anyhow::Error) -> io::Result<()> {
-    let mut stderr = io::stderr().lock();
+    let mut stderr = crate::terminal::stderr();
     let mut before = terminal::plain(error);
     writeln!(stderr, "error: {before}")?;
     for cause in error.chain().skip(1) {

@@ -1,6 +1,6 @@
 //! `anrscope man`: the pages of the manual.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Resu
     command.build();
     let pages = write_pages(&command, &options.out)?;
     if !options.quiet {
-        writeln!(io::stderr(), "{pages} pages -> {}", options.out.display())?;
+        writeln!(crate::terminal::stderr(), "{pages} pages -> {}", options.out.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -18,9 +18,12 @@ use crate::output::Output;
 use crate::recordings::Recordings;
 use crate::terminal::counted;
 
+mod budget;
 mod packets;
 mod tar;
+mod wire;
 
+use budget::{Budget, Metered};
 use packets::{Facts, Walk};
 
 /// Join recordings and a trace of the whole system
@@ -55,7 +58,7 @@ pub(crate) struct Options {
     /// What to write: .pftrace or .tar
     #[arg(long, short, value_name = "FILE", value_parser = merged_path())]
     out: PathBuf,
-    /// The method map of the recordings' build [default: methodMapping.txt beside each recording, if there is one]
+    /// The method map of the recordings' build [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them
@@ -112,7 +115,7 @@ impl Kind {
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let warnings = write(&options)?;
-    let mut stderr = io::stderr().lock();
+    let mut stderr = crate::terminal::stderr();
     for warning in warnings {
         crate::terminal::warn(warning)?;
     }
@@ -199,19 +202,23 @@ fn concatenate(options: &Options, kinds: &[Kind], out: &File) -> anyhow::Result<
     let mut tracks: Vec<(&Path, HashSet<u64>)> = Vec::new();
     let mut boot = None;
     let mut latest = 0;
+    let lengths = options.inputs.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len());
+    let (budget, own) = (Budget::for_inputs(lengths.sum()), Budget::unlimited());
     // The system's clocks come first: they are told more often.
     let mut inputs: Vec<_> = options.inputs.iter().zip(kinds).collect();
     inputs.sort_by_key(|(_, kind)| **kind == Kind::Recording);
     for (path, kind) in inputs {
-        let mut walk = Walk::new(path, out, &mut latest);
+        let from_us = *kind == Kind::Recording;
+        let mut walk = Walk::new(path, out, if from_us { &own } else { &budget }, &mut latest);
         match kind {
             Kind::Recording => warnings.extend(write_recording(options, path, &mut walk)?),
             Kind::Perfetto | Kind::Gzip => {
                 let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
                 if *kind == Kind::Gzip {
-                    walk.all(&mut flate2::bufread::MultiGzDecoder::new(BufReader::new(file)))?;
+                    let unpacked = flate2::bufread::MultiGzDecoder::new(BufReader::new(file));
+                    walk.all(Metered::new(unpacked, &budget))?;
                 } else {
-                    walk.all(&mut { file })?;
+                    walk.all(file)?;
                 }
             }
             Kind::Json | Kind::Other => bail!(

@@ -68,7 +68,7 @@ pub(crate) struct Options {
     /// How many seconds to wait for the page
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     wait: u64,
-    /// The method map of the build, for a recording [default: methodMapping.txt beside it, if there is one]
+    /// The method map of the build, for a recording [default: NAME.methodMapping.txt or methodMapping.txt beside it, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// Say nothing but errors and warnings
@@ -98,7 +98,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         (options.file.clone(), None)
     };
     if options.anr && is_recording && anr.is_none() {
-        writeln!(io::stderr(), "warning: there is no ANR in {}", options.file.display())?;
+        writeln!(crate::terminal::stderr(), "warning: there is no ANR in {}", options.file.display())?;
     }
     let file = File::open(&path)
         .with_context(|| format!("cannot read {}: name a trace that is there", path.display()))?;
@@ -109,13 +109,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let name = format!("{}/{}", secret(), served_name(&options.file, is_recording));
     let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, anr);
     if options.print_url {
-        let mut stdout = io::stdout().lock();
+        let mut stdout = crate::terminal::stdout();
         writeln!(stdout, "{url}").and_then(|()| stdout.flush())?;
     } else if let Err(error) = browse(&url) {
-        writeln!(io::stderr(), "no browser could be started ({error}); open this:\n{url}")?;
+        writeln!(crate::terminal::stderr(), "no browser could be started ({error}); open this:\n{url}")?;
     }
     let end = Instant::now() + Duration::from_secs(options.wait);
-    let served = http::serve(&listener, &name, &file, metadata.len(), end)?;
+    let served = http::serve(&listener, &name, file, metadata.len(), end)?;
     drop(scratch);
     if !served {
         bail!(
@@ -124,7 +124,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         );
     }
     if !options.quiet {
-        writeln!(io::stderr(), "{} was fetched", options.file.display())?;
+        writeln!(crate::terminal::stderr(), "{} was fetched", options.file.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }

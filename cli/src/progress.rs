@@ -1,6 +1,6 @@
 //! One line of progress, drawn over itself, on a terminal only.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ struct State {
 impl Progress {
     /// A line on stderr if that is a terminal and `wanted`.
     pub(crate) fn new(wanted: bool) -> Self {
-        let watched = wanted && io::stderr().is_terminal();
+        let watched = wanted && crate::terminal::stderr().is_terminal();
         Self { state: watched.then(|| Mutex::new(State { last: Instant::now(), drawn: false })) }
     }
 
@@ -34,8 +34,8 @@ impl Progress {
             state.last = Instant::now();
             state.drawn = true;
             // Cut to what fits the narrowest terminal, since a wrapped line cannot be drawn over.
-            let text: String = text().chars().take(78).collect();
-            let _ = write!(io::stderr(), "\r\x1b[2K{text}");
+            let text: String = crate::terminal::one_line(text()).chars().take(78).collect();
+            let _ = write!(crate::terminal::commanded(), "\r\x1b[2K{text}");
         }
     }
 }
@@ -72,7 +72,7 @@ impl Drop for Progress {
         if let Some(Ok(state)) = self.state.as_ref().map(|state| state.lock())
             && state.drawn
         {
-            let _ = write!(io::stderr(), "\r\x1b[2K");
+            let _ = write!(crate::terminal::commanded(), "\r\x1b[2K");
         }
     }
 }

@@ -7,8 +7,18 @@ use exporter::retrace::Mapping;
 use exporter::{ExportInput, FileSource, MethodMap, open_recording};
 use trace_format::{Recording, Source as _};
 
-/// Name of the map that is looked for beside a recording.
+/// Name of the map that is looked for beside a recording: by itself, or behind the recording's own name.
 pub(crate) const MAP_NAME: &str = "methodMapping.txt";
+
+/// Where the map of one recording is kept if others lie beside it: `app.methodMapping.txt` of `app.anrscope`.
+pub(crate) fn own_map_of(recording: &Path) -> PathBuf {
+    recording.with_extension(MAP_NAME)
+}
+
+/// The map beside a recording: its own, or that of all in the folder.
+fn map_beside(recording: &Path) -> Option<PathBuf> {
+    [own_map_of(recording), recording.with_file_name(MAP_NAME)].into_iter().find(|path| path.is_file())
+}
 
 /// How deep folders of recordings are looked into.
 const MAX_DEPTH: usize = 8;
@@ -77,8 +87,7 @@ impl Recordings {
         let mut opened = Vec::new();
         for file in files {
             let recording = open_recording(file)?;
-            let beside = || Some(file.with_file_name(MAP_NAME)).filter(|path| path.is_file());
-            let path = map.map(Path::to_owned).or_else(beside);
+            let path = map.map(Path::to_owned).or_else(|| map_beside(file));
             let map = match paths.iter().position(|known| *known == path) {
                 Some(known) => known,
                 None => {

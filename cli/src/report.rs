@@ -3,7 +3,7 @@
 mod fleet;
 mod options;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -33,7 +33,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     for input in recordings.inputs() {
         reports.push(Report::build(input.file, input.recording, input.map)?);
     }
-    let mut stdout = io::stdout().lock();
+    let mut stdout = crate::terminal::stdout_of(matches!(options.format, ReportFormat::Json));
     if let ReportFormat::Html = options.format {
         let [report] = &reports[..] else {
             bail!("one page is of one recording: name one, or choose another format")
@@ -80,9 +80,12 @@ fn write_issues(recordings: &Recordings, options: &Options) -> anyhow::Result<Ex
     let how = IssueOptions { rules, slow_ms: options.slow_ms, ..IssueOptions::default() };
     let mut found = Vec::new();
     for input in recordings.inputs() {
+        if let Some(warning) = exporter::Warning::of_drops(input.recording) {
+            crate::terminal::warn(warning)?;
+        }
         found.extend(issues(input.file, input.recording, input.map, &how)?);
     }
-    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    let mut stdout = io::BufWriter::new(crate::terminal::stdout_of(true));
     for issue in found {
         writeln!(stdout, "{issue}")?;
     }

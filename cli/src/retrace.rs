@@ -56,7 +56,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
     let map = options.method_map.as_deref().map(MethodMap::load).transpose()?;
     let map = map.map(|map| mapping.as_ref().map(|mapping| map.retraced(mapping)).unwrap_or(map));
-    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    let mut stdout = io::BufWriter::new(crate::terminal::stdout());
     for id in &options.id {
         let Some(method) = map.as_ref().and_then(|map| map.get(*id)) else {
             bail!("no method of this map has the id {id}: is it the map of that build?");

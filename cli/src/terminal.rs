@@ -3,14 +3,105 @@
 //! A name in a jar, in a recording or on a device may hold the control characters by which a terminal is told what to do: change
 //! its title, hide what was printed, answer with a text as if somebody had typed it. None of them gets there.
 
-use std::fmt::Display;
-use std::io::{self, Write};
+//!
+//! Nothing else in the program opens stdout or stderr; `cli/clippy.toml` sees to that.
 
-/// `text` with the replacement character for control characters other than the ends of lines and tabs.
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+/// Whether a terminal may take `c` for more than a character to show: a control character, or one that changes the direction of
+/// the text around it (Unicode's Bidi_Control), by which a name can look like another.
+fn commands(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && c != '\n' && c != '\t'
+}
+
+/// `text` with the replacement character for everything that a terminal may take for a command.
 pub(crate) fn plain(text: impl Display) -> String {
-    let plain =
-        |c: char| if c.is_control() && c != '\n' && c != '\t' { char::REPLACEMENT_CHARACTER } else { c };
+    let plain = |c| if commands(c) { char::REPLACEMENT_CHARACTER } else { c };
     text.to_string().chars().map(plain).collect()
+}
+
+/// [`plain`] in one line, for a name inside of a line.
+pub(crate) fn one_line(text: impl Display) -> String {
+    plain(text).replace('\n', "\u{fffd}")
+}
+
+/// An output that passes on text and no commands.
+#[derive(Debug)]
+pub(crate) struct Shown<W> {
+    out: W,
+    /// Whether what is written is JSON, in whose texts a character can be written as an escape.
+    json: bool,
+    /// The beginning of a character whose other bytes have not come.
+    begun: Vec<u8>,
+}
+
+/// Standard output, for text.
+pub(crate) fn stdout() -> Shown<io::StdoutLock<'static>> {
+    stdout_of(false)
+}
+
+/// Standard output, for JSON or for text.
+pub(crate) fn stdout_of(json: bool) -> Shown<io::StdoutLock<'static>> {
+    #[expect(clippy::disallowed_methods, reason = "it is the one place")]
+    Shown { out: io::stdout().lock(), json, begun: Vec::new() }
+}
+
+/// Standard error.
+pub(crate) fn stderr() -> Shown<io::StderrLock<'static>> {
+    Shown { out: commanded(), json: false, begun: Vec::new() }
+}
+
+/// Standard error as it is, for the commands of the program's own.
+pub(crate) fn commanded() -> io::StderrLock<'static> {
+    #[expect(clippy::disallowed_methods, reason = "it is the one place")]
+    io::stderr().lock()
+}
+
+impl<W: IsTerminal> Shown<W> {
+    /// Whether it is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.out.is_terminal()
+    }
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.begun.is_empty() && bytes.iter().all(|b| matches!(b, b' '..=b'~' | b'\n' | b'\t')) {
+            return self.out.write(bytes);
+        }
+        let mut all = std::mem::take(&mut self.begun);
+        all.extend_from_slice(bytes);
+        let mut text = String::with_capacity(all.len());
+        let mut chunks = all.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            for c in chunk.valid().chars() {
+                match c {
+                    _ if !commands(c) => text.push(c),
+                    // All of them are in the plane that one escape reaches.
+                    _ if self.json => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+                    _ => text.push(char::REPLACEMENT_CHARACTER),
+                }
+            }
+            let odd = chunk.invalid();
+            // Cut by the end, and not by a byte that does not fit.
+            if chunks.peek().is_none()
+                && std::str::from_utf8(odd).is_err_and(|error| error.error_len().is_none())
+            {
+                self.begun = odd.to_vec();
+            } else if !odd.is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        self.out.write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// `1 class`, `2 classes`.
@@ -28,7 +119,7 @@ pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, what: &str
 /// # Errors
 /// If stderr cannot be written to.
 pub(crate) fn warn(warning: impl Display) -> io::Result<()> {
-    writeln!(io::stderr(), "warning: {}", plain(warning))
+    writeln!(stderr(), "warning: {warning}")
 }
 
 #[cfg(test)]
@@ -47,5 +138,33 @@ mod tests {
             plain("a\u{1b}]0;title\u{7}\u{9b}2J\r\n\tb"),
             "a\u{fffd}]0;title\u{fffd}\u{fffd}2J\u{fffd}\n\tb"
         );
+        assert_eq!(one_line("a\n\u{202e}b"), "a\u{fffd}\u{fffd}b");
+    }
+
+    fn shown(json: bool, text: &[u8], piece: usize) -> String {
+        let mut out = Shown { out: Vec::new(), json, begun: Vec::new() };
+        text.chunks(piece).for_each(|piece| out.write_all(piece).unwrap());
+        String::from_utf8(out.out).unwrap()
+    }
+
+    #[test]
+    fn a_writer_passes_text_on_and_no_commands_in_pieces_of_any_size() {
+        let text = "plain ü 漢 😀\n\t\u{1b}[2J \u{9b}2J \u{7f} \u{202e}abc\u{2066} \u{61c}";
+        for piece in 1..text.len() {
+            assert_eq!(
+                shown(false, text.as_bytes(), piece),
+                "plain ü 漢 😀\n\t\u{fffd}[2J \u{fffd}2J \u{fffd} \u{fffd}abc\u{fffd} \u{fffd}"
+            );
+        }
+        // A byte alone is a command too, to a terminal that is not set to UTF-8.
+        assert_eq!(shown(false, b"a\x9b2J\xe2\x82b", 2), "a\u{fffd}2J\u{fffd}b");
+    }
+
+    #[test]
+    fn json_is_the_same_document_without_commands() {
+        let names = serde_json::json!({"a\u{1b}\u{7f}\u{9b}\n": ["\u{202e}b", "ü😀"]});
+        let text = shown(true, names.to_string().as_bytes(), 3);
+        assert!(!text.chars().any(commands) && text.contains("\\u202e"), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), names);
     }
 }

@@ -116,6 +116,19 @@ pub enum Error {
         /// How much was taken, bytes.
         limit: usize,
     },
+    /// A recording that is longer than one may be, or than the disk has room for.
+    #[error(
+        "{name}: the device says that it has {size} bytes, and at most {limit} are taken: make room on the disk, or raise \
+         --max-size"
+    )]
+    TooLarge {
+        /// The recording.
+        name: String,
+        /// What the device says, or sent already, bytes.
+        size: u64,
+        /// How long it may be, bytes.
+        limit: u64,
+    },
     /// A file of this machine.
     #[error("{}: {source}", path.display())]
     File {

@@ -17,6 +17,10 @@ use crate::error::{Error, Fault};
 
 /// Transfers go on at multiples of this, so that `dd` can jump there.
 const PIECE: u64 = 4096;
+/// The longest recording that [`pull`] takes, bytes: one has some 20 MB of rings and at most 192 MB of sections.
+pub const MAX_RECORDING: u64 = 1 << 30;
+/// What a file that is written to may grow by while it is read, bytes.
+const GROWTH: u64 = 64 << 20;
 /// How often in a row a connection may be lost without a byte having come.
 const FRUITLESS: u32 = 10;
 
@@ -64,12 +68,26 @@ struct Original {
 /// Pulls `remote` into `folder`, which is made if need be.
 ///
 /// # Errors
-/// If the device stays away, or refuses, or `folder` cannot be written to. What arrived stays in `.NAME.part`, and the
-/// next pull goes on from there.
+/// If the device stays away, or refuses, or `folder` cannot be written to. If the connection was lost, what arrived stays in
+/// `.NAME.part`, and the next pull goes on from there.
 pub fn pull(
     app: &App,
     remote: &Remote,
     folder: &Path,
+    told: &mut dyn FnMut(Step<'_>),
+) -> Result<Pulled, Error> {
+    pull_at_most(app, remote, folder, MAX_RECORDING, told)
+}
+
+/// [`pull`]s a recording of `limit` bytes at most: a device may say any length.
+///
+/// # Errors
+/// Those of [`pull`], and [`Error::TooLarge`].
+pub fn pull_at_most(
+    app: &App,
+    remote: &Remote,
+    folder: &Path,
+    limit: u64,
     told: &mut dyn FnMut(Step<'_>),
 ) -> Result<Pulled, Error> {
     // A public type may have been filled in by anybody.
@@ -78,12 +96,12 @@ pub fn pull(
     }
     fs::create_dir_all(folder).map_err(|source| Error::File { path: folder.into(), source })?;
     let original = prepare(app, remote, false)?;
-    let mut result = fetch_and_remove(app, remote, &original, folder, told);
+    let mut result = fetch_and_remove(app, remote, &original, folder, limit, told);
     if matches!(result, Err(Error::WrongSum { .. })) && !original.copied && remote.sum.is_none() {
         // Perhaps a process writes to it that its name does not tell.
         let again = prepare(app, remote, true)?;
         if (again.sum, again.size) != (original.sum, original.size) {
-            result = fetch_and_remove(app, remote, &again, folder, told);
+            result = fetch_and_remove(app, remote, &again, folder, limit, told);
         } else if again.copied {
             remove(app, remote.place, &again.name);
         }
@@ -96,9 +114,14 @@ fn fetch_and_remove(
     remote: &Remote,
     original: &Original,
     folder: &Path,
+    limit: u64,
     told: &mut dyn FnMut(Step<'_>),
 ) -> Result<Pulled, Error> {
-    let result = fetch(app, remote, original, folder, told);
+    let result = fetch(app, remote, original, folder, limit, told);
+    if result.as_ref().is_err_and(|error| !error.is_lost() && !error.is_interrupt()) {
+        // Only what a lost connection left is of use to the next pull.
+        let _ = fs::remove_file(part_path(folder, remote));
+    }
     let left = if original.copied { remove(app, remote.place, &original.name) } else { None };
     result.map(|pulled| Pulled { left_behind: left, ..pulled })
 }
@@ -198,11 +221,17 @@ fn remove(app: &App, place: Place, name: &str) -> Option<String> {
     }
 }
 
+/// Where a recording arrives.
+fn part_path(folder: &Path, remote: &Remote) -> PathBuf {
+    folder.join(format!(".{}.part", remote.name))
+}
+
 fn fetch(
     app: &App,
     remote: &Remote,
     original: &Original,
     folder: &Path,
+    limit: u64,
     told: &mut dyn FnMut(Step<'_>),
 ) -> Result<Pulled, Error> {
     let path = folder.join(&remote.name);
@@ -221,7 +250,10 @@ fn fetch(
     {
         return Ok(pulled(sum, true, true, 0));
     }
-    let part = Part::open(folder.join(format!(".{}.part", remote.name)))?;
+    if original.size > limit {
+        return Err(Error::TooLarge { name: remote.name.clone(), size: original.size, limit });
+    }
+    let part = Part::open(part_path(folder, remote))?;
     let steady = original.copied || !original.live;
     if !steady || !begins_like(app, remote, original, &part)? {
         part.cut(0)?;
@@ -254,13 +286,17 @@ fn transfer(
     told: &mut dyn FnMut(Step<'_>),
 ) -> Result<(), Error> {
     let mut fruitless = 0;
+    // A file that changes may grow, but none grows without end.
+    let growth = if original.live && !original.copied { GROWTH } else { 0 };
+    let most = original.size.saturating_add(growth);
     loop {
         let from = part.length()? / PIECE * PIECE;
         part.cut(from)?;
-        let mut at = from;
+        let (mut at, mut too_long) = (from, None);
         let result = app.device().stream(&read_command(app, remote, original, from), &mut |bytes| {
-            // A file that changes may grow, but none grows without end.
-            if at + bytes.len() as u64 > original.size.saturating_add(64 << 20) {
+            let end = at + bytes.len() as u64;
+            if end > most {
+                too_long = Some(end);
                 return Err(io::Error::other("more came than the file holds"));
             }
             (&part.file).write_all(bytes).inspect_err(|_| at = u64::MAX)?;
@@ -268,6 +304,9 @@ fn transfer(
             told(Step::Bytes(at, original.size));
             Ok(())
         });
+        if let Some(size) = too_long {
+            return Err(Error::TooLarge { name: remote.name.clone(), size, limit: most });
+        }
         let error = match result {
             // A provider that refuses ends with 0 as well, and says so.
             Ok((0, said)) if remote.place != Place::Provider || complaint_in(&said).is_none() => {

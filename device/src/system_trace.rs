@@ -12,6 +12,9 @@ use crate::quote::quote;
 /// Where the shell may have perfetto write.
 const FOLDER: &str = "misc/perfetto-traces";
 
+/// The longest trace that is taken, bytes; the device is asked for a ring of 64 MiB.
+const MOST: u64 = 1 << 30;
+
 /// A trace that is being taken. Dropped, it is ended and removed.
 #[derive(Debug)]
 pub struct SystemTrace {
@@ -56,6 +59,14 @@ impl SystemTrace {
     pub fn finish(self, sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Error> {
         self.end()?;
         let path = format!("/data/{FOLDER}/{}", self.name);
+        let mut came = 0;
+        let sink = &mut |bytes: &[u8]| {
+            came += bytes.len() as u64;
+            if came > MOST {
+                return Err(io::Error::other("more than 1 GiB came, which no trace that was asked for has"));
+            }
+            sink(bytes)
+        };
         self.device
             .files()?
             .receive(&path, sink)

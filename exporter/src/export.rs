@@ -242,6 +242,7 @@ fn finish<S: Source, K: Sink>(
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("slices", counts.slices.to_string()),
         ("incomplete", counts.incomplete.to_string()),
+        ("began_before", counts.began_before.to_string()),
         ("orphan_exits", counts.orphan_exits.to_string()),
         ("unbalanced", counts.unbalanced.to_string()),
         ("cut_depth", counts.cut_depth.to_string()),

@@ -30,14 +30,14 @@ impl FileSource {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// If it cannot be opened, or is a folder.
+    /// If it cannot be opened, or is a directory, a pipe or a device.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
+        if path.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a recording"));
         }
-        Ok(Self { bytes: Bytes::File(file), length: metadata.len(), read: AtomicU64::new(0) })
+        let file = crate::regular_file::open(path)?;
+        let length = file.metadata()?.len();
+        Ok(Self { bytes: Bytes::File(file), length, read: AtomicU64::new(0) })
     }
 
     /// How many bytes were read up to now, what was read twice counted twice.

@@ -9,7 +9,6 @@
 //! without a descriptor is legal. The lines may come in any order. The map's identity
 //! ([`MapId::of_lines`]) covers all of them in ascending order of id.
 
-use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
@@ -78,20 +77,18 @@ impl MethodMap {
     /// If it cannot be read, or a line of it cannot be.
     pub fn load(path: &Path) -> Result<Self, ExportError> {
         let open = |source| ExportError::Open { file: path.to_owned(), source };
-        let file = fs::File::open(path).map_err(open)?;
+        let file = crate::regular_file::open(path).map_err(open)?;
         let mut bytes = Vec::new();
-        // By what is there, not by what the metadata says: it may be a pipe.
+        // By what is there, not by what the metadata says: it may grow.
         let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(open)? as u64;
         if length > MAX_LENGTH {
             return Err(ExportError::MapTooLarge { file: path.to_owned(), length, limit: MAX_LENGTH });
         }
         let mut map = Self::parse(path, bytes)?;
         // It only adds to names: without it, or with one that is no text, they are shorter.
-        let lines = File::open({
-            let mut name = path.as_os_str().to_owned();
-            name.push(".lines");
-            name
-        });
+        let mut name = path.as_os_str().to_owned();
+        name.push(".lines");
+        let lines = crate::regular_file::open(Path::new(&name));
         let mut text = String::new();
         if let Ok(file) = lines
             && file.take(MAX_LENGTH).read_to_string(&mut text).is_ok()

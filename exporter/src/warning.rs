@@ -47,7 +47,7 @@ pub enum Warning {
         /// The recording.
         file: PathBuf,
     },
-    /// Events found no room while recording.
+    /// Threads found no room for events.
     Dropped {
         /// How many.
         events: u64,
@@ -79,14 +79,21 @@ impl Warning {
         if recording.header().state == Some(State::Disarmed) {
             found.push(Self::Disarmed { file: file.to_owned() });
         }
+        if let Some(dropped) = Self::of_drops(recording) {
+            found.push(dropped);
+        }
         found
+    }
+
+    /// Of events that found no room, if there are any.
+    #[must_use]
+    pub fn of_drops<S: Source>(recording: &Recording<S>) -> Option<Self> {
+        let events = recording.header().dropped;
+        (events > 0).then_some(Self::Dropped { events })
     }
 
     pub(crate) fn of_counts(counts: &Tally) -> Vec<Self> {
         let mut found = Vec::new();
-        if counts.dropped > 0 {
-            found.push(Self::Dropped { events: counts.dropped });
-        }
         if counts.lost_words > 0 {
             found.push(Self::Lost { words: counts.lost_words });
         }
@@ -123,7 +130,12 @@ impl fmt::Display for Warning {
                 write!(f, "{}: the recorder switched itself off after a fault of its own", file.display())
             }
             Self::Dropped { events } => {
-                write!(f, "{events} events found no room while recording: raise the size of the rings")
+                write!(
+                    f,
+                    "{events} event{} of threads that found no room {} not recorded: record with larger rings",
+                    if *events == 1 { "" } else { "s" },
+                    if *events == 1 { "was" } else { "were" }
+                )
             }
             Self::Lost { words } => write!(f, "{words} words are missing in the middle of the recording"),
             Self::ManySlices { slices, from, to } => write!(

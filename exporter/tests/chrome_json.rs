@@ -10,7 +10,7 @@ use common::collect::collect;
 use common::{MS, S, TempFile, clocks, export_to_file, map, stalled};
 use exporter::{ExportOptions, Format};
 use serde_json::Value;
-use trace_format::event::{Clocks, Frame, Wait, WaitKind};
+use trace_format::event::{Clocks, Frame, Stage, Wait, WaitKind};
 use trace_format::synth::RecordingBuilder;
 use trace_format::{Event, TextId};
 
@@ -223,6 +223,34 @@ fn large_numbers_and_identities_are_texts_and_nothing_is_null() {
         "select extract_arg(arg_set_id, 'args.lock') lock from slice where name = 'park'",
     );
     assert_eq!(lock[0]["lock"], "0xfffffffffffffffe");
+}
+
+/// What Choreographer put off began as a frame and was none.
+#[test]
+fn a_skipped_frame_is_not_shown_and_the_next_one_has_its_number() {
+    let frame = |vsync| Event::FrameBegin(Frame { vsync, estimated: true, ..Frame::default() });
+    let bytes = RecordingBuilder::new(9, "p")
+        .start(clocks(10 * S))
+        .main("main", |t| {
+            for (at, vsync, end) in
+                [(0, 7, Event::FrameEnd), (1, 8, Event::FrameSkipped), (2, 8, Event::FrameEnd)]
+            {
+                let at = 10 * S + at * 20 * MS;
+                t.event(at, frame(vsync))
+                    .event(at + 1, Event::StageBegin(Stage::Input))
+                    .event(at + 2, Event::StageEnd(Stage::Input))
+                    .event(at + 3, end);
+            }
+        })
+        .build();
+    let (_file, text) = exported(&bytes, false);
+    let count = |name: &str| {
+        let names =
+            lines(&text).into_iter().map(event).filter(|event| event["ph"] == "B" || event["ph"] == "X");
+        names.filter(|event| event["name"] == name).count()
+    };
+    assert_eq!((count("Choreographer#doFrame 7"), count("Choreographer#doFrame 8")), (1, 1), "{text}");
+    assert_eq!(count("input"), 2, "{text}");
 }
 
 /// An instant without a scope is its thread's for some readers and everybody's for others.

@@ -14,7 +14,8 @@ use exporter::{ExportInput, ExportOptions, Format, Selection, export};
 use proptest::prelude::*;
 use prost::Message;
 use trace_format::event::{
-    Change, Control, Frame, FrameMetrics, InputEvents, Stage, TextId, Usage, Wait, WaitKind,
+    Change, Control, Folded, Frame, FrameMetrics, InputEvents, OpenCalls, Stage, Standstill, TextId, Usage,
+    Wait, WaitKind,
 };
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
@@ -339,6 +340,10 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => Just(Event::IdleEnd),
         1 => (text(), any::<f64>()).prop_map(|(t, v)| Event::Counter(t, v)),
         1 => (text(), any::<bool>()).prop_map(|(t, g)| Event::Focus(t, g)),
+        1 => (0..9u32, 0..4u32, prop::collection::vec(1..8u32, 0..6))
+            .prop_map(|(depth, first, ids)| Event::OpenCalls(OpenCalls::new(depth, first, &ids))),
+        1 => (any::<u64>(), 0..14u64, any::<[(u32, u32); 4]>())
+            .prop_map(|(calls, s, hot)| Event::Folded(Folded { calls, since: s * common::S, hot })),
         1 => (any::<u8>().prop_filter("unknown", |t| (0x30..0xF0).contains(t)), any::<bool>())
             .prop_map(|(ty, begin)| Event::Unknown { ty, begin }),
     ]
@@ -360,6 +365,9 @@ fn any_service() -> impl Strategy<Value = Event> {
         Just(Event::Sigquit(common::sigquit(0, 0))),
         (prop::sample::select(changes.to_vec()), 0..4u32, any::<u64>())
             .prop_map(|(change, method, rate)| Event::Control(Control { change, method, rate })),
+        (0..20u64, 0..20u64).prop_map(|(since, until)| {
+            Event::Standstill(Standstill { since: since * common::S, until: until * common::S })
+        }),
         (any::<u8>(), any::<u64>(), any::<u64>(), any::<u32>()).prop_map(
             |(state, ran, waited, voluntary)| {
                 // The synthetic main thread's, if that is the process's id.
@@ -380,7 +388,11 @@ impl std::fmt::Debug for Bytes {
 }
 
 fn any_recording() -> impl Strategy<Value = Bytes> {
-    let events = || prop::collection::vec((0..3_000_000_000u64, prop::bool::ANY, any_event()), 0..120);
+    // Of some threads older words are overwritten, and words in the middle are lost.
+    let events = || {
+        let all = prop::collection::vec((0..3_000_000_000u64, prop::bool::ANY, any_event()), 0..120);
+        (all, 0..3u64, prop::collection::vec(0..120usize, 0..3))
+    };
     let kept = prop::collection::vec((1..5_000_000_000u64, 0..4u64, any_service()), 0..12);
     let all =
         (prop::collection::vec(events(), 0..4), kept, prop_oneof![any::<u32>(), Just(1)], any::<bool>());
@@ -390,17 +402,26 @@ fn any_recording() -> impl Strategy<Value = Bytes> {
             builder.text(text);
         }
         let start = 10 * common::S;
-        for (i, events) in threads.into_iter().enumerate() {
+        for (i, (events, overwritten, breaks)) in threads.into_iter().enumerate() {
             let fill = |t: &mut trace_format::synth::ThreadBuilder| {
                 let mut now = start;
-                for (gap, still, event) in events {
+                t.overwritten(overwritten.saturating_sub(1)).checkpoints(3);
+                for (i, (gap, still, event)) in events.into_iter().enumerate() {
                     now += if still { 0 } else { gap };
+                    if breaks.contains(&i) {
+                        t.new_block(now);
+                    }
                     t.event(now, event);
+                }
+                if breaks.len() > 1 {
+                    t.lose(1..2);
                 }
             };
             builder = if i == 0 { builder.main("main", fill) } else { builder.thread("t", 5, fill) };
         }
         if measured {
+            let lines = b"11000000000 cost 30 1000 4.5\n12000000000 off 3 90000\n13000000000 cost 1 1 99999\n14000000000 on 3\n";
+            builder = builder.section(SectionKind::Overhead, lines);
             let text = b"clock=vDSO\nns_per_event_coarse=1e5\nns_per_event_precise=40.5\n";
             builder = builder.section(SectionKind::SelfMeasurement, text);
         }

@@ -42,6 +42,20 @@ fn says(new: &Value, old: &Value) -> bool {
     }
 }
 
+/// An event as it is shown today: stages that were estimated beside the system's figures of their frame are where those say, and
+/// nothing of such a frame is estimated.
+fn not_measured(mut event: Value) -> Option<Value> {
+    let Some(args) = event.get_mut("args").and_then(Value::as_object_mut) else { return Some(event) };
+    let (estimated, stage) = (args.contains_key("estimated"), args.contains_key("stage"));
+    if estimated && stage && args.contains_key("measured_ms") {
+        return None;
+    }
+    if estimated && args.contains_key("total_ms") {
+        args.remove("estimated");
+    }
+    Some(event)
+}
+
 /// Exports `bytes` and looks for all that was told of them before, in its order.
 fn still_says(bytes: &[u8], map: &MethodMap, version: (u16, u16), wanted: &str, events_then: usize) {
     let recording = Recording::open(bytes).unwrap();
@@ -62,8 +76,8 @@ fn still_says(bytes: &[u8], map: &MethodMap, version: (u16, u16), wanted: &str, 
     let (found, wanted) = (events(&String::from_utf8(out).unwrap()), events(wanted));
     assert_eq!(wanted.len(), events_then);
     let mut found = found.iter();
-    for wanted in &wanted {
-        assert!(found.any(|found| says(found, wanted)), "gone or changed: {wanted}");
+    for wanted in wanted.into_iter().filter_map(not_measured) {
+        assert!(found.any(|found| says(found, &wanted)), "gone or changed: {wanted}");
     }
 }
 

@@ -10,7 +10,7 @@ use common::{MS, S, clocks, map, sigquit, stalled, verdict};
 use exporter::report::FrameKind;
 use exporter::{MethodMap, Report, Warning};
 use proptest::prelude::*;
-use trace_format::event::{Change, Control, Message, Stall, Usage, Wait, WaitKind};
+use trace_format::event::{Change, Control, Folded, Message, Stall, Standstill, Usage, Wait, WaitKind};
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 use trace_format::verdict::{Outcome, Verdict};
@@ -25,7 +25,7 @@ fn report(builder: RecordingBuilder) -> Report {
 fn a_lock_that_a_worker_holds() {
     let report = report(stalled());
     let hang = report.hang.as_ref().unwrap();
-    assert_eq!(hang.message.as_deref(), Some("android.os.Handler: com.example.Main$PerformClick"));
+    assert_eq!(hang.message(), Some("android.os.Handler: com.example.Main$PerformClick"));
     // Detected after 5.04 s, but seen alive for 8.
     assert_eq!((hang.since, hang.duration(), hang.ended), (102 * S, 8 * S, false));
     assert_eq!(hang.method().unwrap().name, "com.example.Sync.save");
@@ -113,7 +113,7 @@ fn a_hang_that_ended_is_told_with_its_end_and_what_was_slow_before() {
         }),
     );
     let hang = report.hang.as_ref().unwrap();
-    assert_eq!((hang.message.as_deref(), hang.duration(), hang.ended), (Some("H: #4"), 7 * S + MS, true));
+    assert_eq!((hang.message(), hang.duration(), hang.ended), (Some("H: #4"), 7 * S + MS, true));
     assert_eq!(
         hang.stack.iter().map(|f| f.kind).collect::<Vec<_>>(),
         [FrameKind::Message, FrameKind::Method]
@@ -215,7 +215,7 @@ fn the_page_says_what_recording_cost_and_what_is_missing_on_purpose() {
         "MAIN THREAD HUNG for 5.000 s",
         "  processor   main was waiting for a processor: of 2.000 s looked at it ran 0.000 ms, and waited 1.500 s for a \
          processor\n              it gave the processor up 0 times and lost it 0 times\n",
-        "  cost: 40.0 ns an event when measured at the start (vDSO), 2.5 ns with coarse time: about 0 % of main's \
+        "  cost, an estimate: 40.0 ns an event when measured at the start (vDSO), 2.5 ns with coarse time: about 0 % of main's \
          time, and for all threads 0 % of one processor\n",
         "  paused from +2.000 s to +4.000 s: what is missing there is not idle time\n",
         "  not recorded since +5.000 s: com.example.List.draw (its calls are short, and 300000 events a second were over \
@@ -225,7 +225,38 @@ fn the_page_says_what_recording_cost_and_what_is_missing_on_purpose() {
         assert!(page.contains(line), "{line:?} is not in\n{page}");
     }
     let page = report(stalled()).to_string();
-    assert!(!page.contains("cost:") && !page.contains("processor"), "{page}");
+    assert!(!page.contains("cost,") && !page.contains("processor"), "{page}");
+}
+
+#[test]
+fn events_that_found_no_room_are_in_every_form_of_a_report() {
+    let build = |dropped| {
+        let b = RecordingBuilder::new(7, "com.example").start(clocks(10 * S)).dropped(dropped);
+        b.main("main", |t| {
+            t.enter(10 * S, 1).exit(11 * S, 1);
+        })
+    };
+    let told = "12 events of threads that found no room were not recorded";
+    let report_of = report(build(12));
+    assert!(report_of.to_string().contains(&format!("  warning: {told}")), "{report_of}");
+    let json = report_of.to_json("a");
+    assert_eq!(json["recorder"]["dropped"], 12);
+    assert!(json["warnings"].to_string().contains(told), "{json}");
+    assert!(report_of.to_html("a", &exporter::report::Chart::default(), None).contains(told));
+    assert!(report(build(1)).to_string().contains("1 event of threads that found no room was not recorded"));
+    let none = report(build(0));
+    assert!(!none.to_string().contains("no room") && none.recorder.dropped == 0);
+
+    let bytes = build(12).build();
+    for options in &common::FORMS {
+        let (file, summary) = common::export_to_file(&bytes, options);
+        assert!(summary.warnings.iter().any(|w| w.to_string().contains(told)), "{:?}", summary.warnings);
+        assert_eq!(summary.warnings.iter().filter(|w| matches!(w, Warning::Dropped { .. })).count(), 1);
+        assert_eq!(summary.counts.dropped, 12);
+        let trace = std::fs::read(&file.0).unwrap();
+        let shows = |text: &str| trace.windows(text.len()).any(|window| window == text.as_bytes());
+        assert!(options.level > 0 || shows("events_dropped"), "the recorder's track is there for it");
+    }
 }
 
 #[test]
@@ -305,4 +336,106 @@ proptest! {
         prop_assert!(page.len() < 32 * 1024, "{}", page.len());
         prop_assert!(Verdict::parse(&bytes).is_none());
     }
+}
+
+/// Main is busy in a loop for 8 s, of which the last 6 s are left. What the loop calls is too short to be recorded.
+fn busy() -> RecordingBuilder {
+    let folded = |since: u64, calls| {
+        Event::Folded(Folded { calls, since, hot: [(4, 900_000), (5, 80_000), (0, 0), (0, 0)] })
+    };
+    let mut b = RecordingBuilder::new(7, "com.example").map_id(map().map_id()).start(clocks(100 * S));
+    let target = b.text("H");
+    b.main("main", |t| {
+        t.checkpoints(30).coarse();
+        t.event(100 * S, Event::MessageBegin(Message::default())).event(101 * S, Event::MessageEnd);
+        t.event(102 * S, Event::MessageBegin(Message { target, what: 7, ..Message::default() }));
+        t.enter(102 * S, 1).enter(102 * S, 2).new_block(104 * S);
+        for i in 0..600 {
+            let at = 104 * S + i * 10 * MS;
+            t.event(at, folded(at.saturating_sub(10 * MS).max(104 * S), 100_000));
+            t.enter(at, if i % 7 == 0 { 5 } else { 4 }).exit(at + MS, if i % 7 == 0 { 5 } else { 4 });
+        }
+        t.enter(110 * S - MS, 5)
+            .exit(110 * S, 5)
+            .exit(110 * S, 2)
+            .exit(110 * S, 1)
+            .event(110 * S, Event::MessageEnd);
+        t.lose(0..1);
+    })
+    .thread("worker-1", 4250, |t| {
+        t.checkpoints(30).enter(100 * S, 3).new_block(109 * S).exit(110 * S, 3).lose(0..1);
+    })
+    .service(|t| {
+        t.event(107 * S, Event::Stall(Stall { stuck_since: 102 * S }));
+        t.event(108 * S, Event::Standstill(Standstill { since: 107 * S, until: 107 * S + 500 * MS }));
+    })
+    .last_alive(110 * S)
+}
+
+#[test]
+fn a_busy_hang_is_told_by_its_loop_and_by_what_that_calls() {
+    let report = report(busy());
+    let page = report.to_string();
+    for line in [
+        "com.example (pid 7), 6.000 s of main's 10.000 s are recorded, from ",
+        "in message  message (began before the record)",
+        "in method   com.example.Sync.save (since before +4.000 s), open for 6.000 s of 6.000 s",
+        "called      com.example.Db.write (90 %), com.example.List.draw (8 %) of about 59,900,000 calls too short to record",
+        "time        coarse time stood still for 500.0 ms of the ",
+        "90 % of about 59,900,000 calls too short to record were com.example.Db.write",
+        "1.000 s of 10.000 s of thread \"worker-1\" (tid 4250) are recorded",
+        "coarse time stood still for 500.0 ms in all, 1 time: calls look short there, or are missing",
+    ] {
+        assert!(page.contains(line), "{line:?} is not in\n{page}");
+    }
+    let hang = report.hang.as_ref().unwrap();
+    let chain: Vec<_> = hang.busy.as_ref().unwrap().chain.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(chain, ["com.example.Main.onClick", "com.example.Sync.save"]);
+    let cause = report.cause.as_ref().unwrap();
+    assert_eq!((cause.kind.word(), cause.root.as_deref()), ("busy-method", Some("com.example.Sync.save")));
+}
+
+#[test]
+fn what_was_measured_is_told_as_measured_and_a_rate_that_cannot_be_is_not() {
+    let page = report(
+        busy()
+            .service(|t| {
+                let method = |method| Control { change: Change::OverBudget, method, rate: 1_015_000_000_000_000 };
+                t.event(109 * S, Event::Control(method(4)));
+            })
+            .section(SectionKind::SelfMeasurement, b"clock=vDSO\nns_per_event_coarse=3\nns_per_event_precise=40\n")
+            .section(SectionKind::Overhead, b"104000000000 cost 30 1000 4\n105000000000 off 5 90000\n108000000000 cost 10 100 2\n108000000000 on 5\n"),
+    )
+    .to_string();
+    for line in [
+        "  cost, measured: 3 % of the threads' time, 4 % at most (at +4.000 s: 30.0 ns an event, 1,000 events a second)\n",
+        "  not recorded from +5.000 s to +8.000 s: com.example.List.draw (90000 calls a second cost more than they tell)\n",
+        "  not recorded since +9.000 s: com.example.Db.write (its calls are short, and they were over the budget)\n",
+    ] {
+        assert!(page.contains(line), "{line:?} is not in\n{page}");
+    }
+    assert!(!page.contains("cost, an estimate") && !page.contains("1015000"), "{page}");
+}
+
+#[test]
+fn nothing_is_said_of_calls_in_a_time_that_stood_still() {
+    let mut b = RecordingBuilder::new(7, "com.example").start(clocks(100 * S));
+    let target = b.text("H");
+    let page = report(
+        b.main("main", |t| {
+            t.event(101 * S, Event::MessageBegin(Message { target, ..Message::default() }));
+        })
+        .service(|t| {
+            t.event(109 * S, Event::Standstill(Standstill { since: 102 * S, until: 108 * S }));
+        })
+        .last_alive(110 * S),
+    )
+    .to_string();
+    assert!(page.contains("in method   (not recorded)\n"), "{page}");
+    assert!(page.contains("coarse time stood still for 6.000 s of the 9.000 s"), "{page}");
+    assert!(
+        page.contains("coarse time stood still for 6.000 s: what main called meanwhile is not recorded"),
+        "{page}"
+    );
+    assert!(!page.contains("no instrumented method was open"), "{page}");
 }

@@ -1,22 +1,84 @@
 //! Perfetto traces of others: `anrscope merge` looks for clocks and tracks in them.
+//!
+//! An input that begins with 'Z' stands for a compressed file: what follows is unpacked to a prefix and a piece that is repeated,
+//! so that a few bytes are the hundred megabytes that no input of a fuzzer is long enough to compress.
 #![no_main]
 
+use std::io::{self, Read, Write};
 use std::path::Path;
 
+#[path = "../../cli/src/merge/budget.rs"]
+#[allow(dead_code, reason = "what merge does with it is not here")]
+mod budget;
 #[path = "../../cli/src/merge/packets.rs"]
 #[allow(dead_code, reason = "what merge does with it is not here")]
 mod packets;
+#[path = "../../cli/src/merge/wire.rs"]
+mod wire;
+
+use budget::{Budget, Metered};
+
+/// What an input that begins with 'Z' unpacks to at most, bytes: more than the budget of a small file.
+const LONGEST: u64 = 96 << 20;
+
+/// An output of which only the length is kept.
+struct Counted<'c>(&'c mut u64);
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        *self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl packets::TakeBack for Counted<'_> {
+    fn take_back(&mut self, count: u64) -> io::Result<()> {
+        *self.0 -= count;
+        Ok(())
+    }
+}
+
+/// The bytes of a piece over and over.
+struct Repeated<'p> {
+    piece: &'p [u8],
+    at: usize,
+}
+
+impl Read for Repeated<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.piece.is_empty() {
+            return Ok(0);
+        }
+        for byte in &mut *buffer {
+            *byte = self.piece[self.at];
+            self.at = (self.at + 1) % self.piece.len();
+        }
+        Ok(buffer.len())
+    }
+}
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut out = Vec::new();
-    // Deflate makes a thousand of one.
-    fuzz::bounded(bytes.len(), 4_096, || {
-        let mut latest = 0;
-        let mut walk = packets::Walk::new(Path::new("x"), &mut out, &mut latest);
-        if walk.all(&mut &bytes[..]).is_ok() {
+    // No packet and nothing unpacked is ever held.
+    fuzz::bounded(bytes.len(), 1, || {
+        let (mut latest, mut written) = (0, 0);
+        let budget = Budget::for_inputs(bytes.len() as u64);
+        let mut walk = packets::Walk::new(Path::new("x"), Counted(&mut written), &budget, &mut latest);
+        let (done, length) = match bytes {
+            [b'Z', first, rest @ ..] => {
+                let (prefix, piece) = rest.split_at(rest.len().min(usize::from(*first)));
+                let unpacked = prefix.chain(Repeated { piece, at: 0 }).take(LONGEST);
+                (walk.all(Metered::new(unpacked, &budget)), LONGEST)
+            }
+            _ => (walk.all(bytes), bytes.len() as u64),
+        };
+        if done.is_ok() {
             let mut warnings = Vec::new();
             let whole = walk.finish(&mut warnings).is_ok() && warnings.is_empty();
-            assert!(out.len() <= bytes.len() && (!whole || !out.is_empty()));
+            assert!(written <= length && (!whole || written > 0));
         }
     });
 });

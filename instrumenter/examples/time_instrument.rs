@@ -4,7 +4,7 @@
 //! cargo run --release -p instrumenter --example time_instrument -- IN.jar OUT.jar --threads 2 --level 6
 //! ```
 //!
-//! `--exits normal` leaves the handlers out. The maps go beside OUT.jar. `--floor` only inflates and
+//! `--exits normal` leaves the handlers out, `--short N` is the program's. The maps go beside OUT.jar. `--floor` only inflates and
 //! deflates every class: the least that it can cost. `--cache DIR` redoes only what has changed since
 //! the last run with it.
 
@@ -36,6 +36,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             "--threads" => options.threads = value()?.parse()?,
             "--level" => options.level = value()?.parse()?,
             "--cache" => options.cache = Some(value()?.into()),
+            "--short" => options.short = value()?.parse()?,
             "--floor" => floor = true,
             "--exits" => options.exits = if value()? == "normal" { Exits::Normal } else { Exits::All },
             _ => paths.push(PathBuf::from(argument)),

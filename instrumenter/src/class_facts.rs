@@ -1,5 +1,6 @@
 //! What a run knows of a class once it was looked at, in this run or in an earlier one.
 
+use crate::cost::Body;
 use crate::error::SkipReason;
 use crate::focus::FocusFacts;
 use crate::matrix::facts::MatrixFacts;
@@ -14,6 +15,8 @@ pub(crate) struct ClassFacts {
     pub(crate) obfuscated: Option<String>,
     /// The superclass, if there is one, then the interfaces: internal names in its file.
     pub(crate) supertypes: Box<[Box<str>]>,
+    /// Access flags of the class file.
+    pub(crate) access: u16,
     pub(crate) source_file: Option<String>,
     /// In the order of the class file.
     pub(crate) methods: Vec<MethodFacts>,
@@ -49,6 +52,15 @@ pub(crate) struct MethodFacts {
     pub(crate) descriptor: Box<str>,
     pub(crate) first_line: Option<u16>,
     pub(crate) verdict: Verdict,
+    /// Whether the default rule decided, so that [`limits`](crate::cost::limits) may still make
+    /// [`Verdict::Short`] of [`Verdict::Trace`] and the other way round.
+    pub(crate) by_default: bool,
+    /// What its code does, if that is little and the default rule asks for it.
+    pub(crate) body: Option<Box<Body>>,
+    /// The most that a call of it can cost, in instructions; none if that is not limited.
+    pub(crate) cost: Option<u16>,
+    /// Name and descriptor in the class file, where the mapping has others.
+    pub(crate) in_file: Option<Box<(Box<str>, Box<str>)>>,
     /// Whether the mapping knows several methods that it could be.
     pub(crate) ambiguous: bool,
     /// Line of the rule that decided, or 0.
@@ -58,6 +70,14 @@ pub(crate) struct MethodFacts {
 }
 
 impl MethodFacts {
+    /// Name and descriptor in the class file.
+    pub(crate) fn key_in_file(&self) -> (&str, &str) {
+        match &self.in_file {
+            Some(in_file) => (&in_file.0, &in_file.1),
+            None => (&self.name, &self.descriptor),
+        }
+    }
+
     /// Whether the maps have the same to say of the method as of `other`, its name and id apart.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         (self.access, self.first_line, &self.verdict) == (other.access, other.first_line, &other.verdict)
@@ -69,6 +89,8 @@ pub(crate) enum Verdict {
     Trace,
     /// The default rule says that it is not worth it.
     Ignore,
+    /// The default rule says that it is too short, with all that it calls.
+    Short,
     /// Its class is blocked.
     Block,
     /// A rule excludes it.
@@ -99,6 +121,10 @@ pub(crate) mod tests {
             descriptor: "(La/B;)V".into(),
             first_line: Some(12),
             verdict: Verdict::Trace,
+            by_default: false,
+            body: None,
+            cost: None,
+            in_file: None,
             ambiguous: false,
             rule: 0,
             kept_id: 0,

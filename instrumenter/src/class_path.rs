@@ -2,7 +2,7 @@
 //! folders, of which nothing else is read.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use crate::class_facts::Node;
 use crate::error::Error;
 use crate::focus::FocusFacts;
 use crate::read_file::read_file;
+use crate::regular;
 use crate::zip::codec::{Inflater, MAX_NESTED};
 use crate::zip::directory::Directory;
 
@@ -105,6 +106,6 @@ fn class_of_folder(folder: &Path, entry: &str) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(folder.join(entry)).ok()?.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
+    regular::open(&folder.join(entry)).ok()?.0.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= MAX_CLASS).then_some(bytes)
 }

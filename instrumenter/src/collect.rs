@@ -4,6 +4,7 @@ use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::text;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
+use crate::cost;
 use crate::error::{Malformed, SkipReason};
 use crate::filter;
 use crate::focus::FocusFacts;
@@ -11,7 +12,7 @@ use crate::matrix::facts::MatrixFacts;
 use crate::options::Compat;
 use crate::outline::{self, Outline};
 use crate::rules::Subject;
-use crate::selection::{ClassView, Selection};
+use crate::selection::{ClassView, Judged, Selection};
 use crate::waits::first_look;
 
 /// Looks at a class file.
@@ -27,6 +28,7 @@ pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts,
     let mut facts = ClassFacts {
         source_file: class.source_file.map(|file| text::decode(file).into_owned()),
         supertypes: class.names_of_supertypes(),
+        access: class.access,
         ..ClassFacts::default()
     };
     if let Some(file) = mapping.and_then(|mapping| mapping.source_file(&in_file)) {
@@ -36,6 +38,11 @@ pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts,
         Some(original) => (original.to_owned(), Some(in_file)),
         None => (in_file, None),
     };
+    if !text::fits_a_line(&facts.name) || !text::fits_a_line(facts.name_in_file()) {
+        return Err(SkipReason::ControlCharacter);
+    }
+    // What only adds to a name is left out.
+    facts.source_file = facts.source_file.filter(|file| text::fits_a_line(file));
     if selection.compat == Compat::Matrix {
         facts.matrix = MatrixFacts::of(&class)?;
     }
@@ -122,6 +129,10 @@ impl Look<'_> {
             descriptor: descriptor.as_ref().into(),
             first_line: None,
             verdict: Verdict::NoCode,
+            by_default: false,
+            body: None,
+            cost: None,
+            in_file: None,
             ambiguous: false,
             rule: 0,
             kept_id: 0,
@@ -139,12 +150,29 @@ impl Look<'_> {
             found.descriptor = original.descriptor.into();
             found.first_line = original.line;
             found.ambiguous = original.ambiguous;
+            if (&*found.name, &*found.descriptor) != (&*name, &*descriptor) {
+                found.in_file = Some(Box::new((name.as_ref().into(), descriptor.as_ref().into())));
+            }
+        }
+        if [&*name, &*descriptor, &*found.name, &*found.descriptor]
+            .iter()
+            .any(|name| !text::fits_a_line(name))
+        {
+            // Abstract ones too: Matrix's way lists them.
+            found.verdict = Verdict::Skip(SkipReason::ControlCharacter);
+            return found;
         }
         found.verdict = match &code {
             Ok(Some(code)) => {
-                let (verdict, rule) = self.judge(code, method, &found, annotations);
-                found.rule = rule;
-                verdict
+                let judged = self.judge(code, method, &found, annotations);
+                (found.rule, found.by_default) = (judged.rule, judged.by_default);
+                // Nothing is known of what is blocked, so that it does not matter why it was looked at.
+                let is_known = !matches!(judged.verdict, Verdict::Block | Verdict::Skip(_));
+                if is_known && self.selection.short > 0 {
+                    let waits = self.selection.waits.as_ref();
+                    found.body = cost::body::of(self.class, method, code, waits).map(Box::new);
+                }
+                judged.verdict
             }
             Ok(None) if self.blocked && has_code => Verdict::Block,
             Ok(None) => Verdict::NoCode,
@@ -162,7 +190,7 @@ impl Look<'_> {
         method: &Method<'_>,
         found: &MethodFacts,
         annotations: &[String],
-    ) -> (Verdict, u32) {
+    ) -> Judged {
         let subject = Subject {
             class: self.view.name,
             class_annotations: self.view.annotations,
@@ -179,6 +207,6 @@ impl Look<'_> {
             Ok(worth || self.selection.waits.is_some() && waits())
         };
         let judged = self.selection.judge(self.view, &subject, worth);
-        judged.unwrap_or_else(|broken: Malformed| (Verdict::Skip(broken.into()), 0))
+        judged.unwrap_or_else(|broken: Malformed| Judged::plain(Verdict::Skip(broken.into())))
     }
 }

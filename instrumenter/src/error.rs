@@ -38,6 +38,9 @@ pub enum SkipReason {
     /// The entry could not be read out of its archive.
     #[error("cannot be read: {0}")]
     Unreadable(String),
+    /// A line of the method map cannot hold the name, or would be read as another.
+    #[error("its name has a line break or another control character")]
+    ControlCharacter,
     /// The class is larger than any that a compiler writes.
     #[error("the class file is larger than 64 MiB")]
     ClassTooLarge,
@@ -104,6 +107,12 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// Something in an input directory that is neither a file nor a directory.
+    #[error("{} is a pipe, socket or device, and no file: remove it from the input directory", path.display())]
+    NotAFile {
+        /// What is there.
+        path: PathBuf,
     },
     /// An input that should be a jar or aar is something else, or is cut off.
     #[error(

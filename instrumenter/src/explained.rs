@@ -21,6 +21,12 @@ pub enum Decision {
         "not worth it: it calls nothing, or is a constructor that only calls its super constructor and sets fields"
     )]
     NotWorthIt,
+    /// The rule of the filter: it is over soon, whatever it is called with.
+    #[error("not worth it: {instructions} instructions with all it calls, no loop")]
+    Short {
+        /// The most that one call can run, with all that it calls.
+        instructions: u16,
+    },
     /// A rule excludes it.
     #[error("excluded")]
     Excluded,

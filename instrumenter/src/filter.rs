@@ -1,4 +1,4 @@
-//! Which methods are worth a call.
+//! Which methods are worth a call, as far as their own code tells. What they call is looked at in [`crate::cost`].
 //!
 //! The rule is Matrix's: a method that calls nothing cannot be what the main thread hangs in for
 //! long, and a constructor that only calls its super constructor and sets fields is noise. Unlike

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File as FsFile};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -16,6 +16,7 @@ use crate::collect;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
+use crate::regular;
 use crate::session::Session;
 use crate::staged::Staged;
 use crate::stamp::{Stamp, Sum};
@@ -108,10 +109,18 @@ impl Folder {
                     // Could lead in a circle, or out of the folder.
                     let entry = relative.display().to_string();
                     session.warn(&self.root, Warning::LinkedFolder { entry });
+                } else if !kind.is_file()
+                    && !fs::metadata(entry.path()).map_err(read_error(&entry.path()))?.is_file()
+                {
+                    return Err(Error::NotAFile { path: entry.path() });
                 } else if relative == Path::new(map_id_class::ENTRY) {
                     let entry = relative.display().to_string();
                     session.warn(&self.root, Warning::OldMapId { entry });
                 } else {
+                    if is_archive(&relative) {
+                        let entry = relative.display().to_string();
+                        session.warn(&self.root, Warning::JarInFolder { entry });
+                    }
                     let (stamp, sum) = (Stamp::NONE, Sum::default());
                     self.files.push(File { relative, class: None, stamp, sum, place: None, kept: None });
                 }
@@ -171,10 +180,9 @@ impl Folder {
                 return Ok(Some(Look::Known));
             }
             let path = self.root.join(&file.relative);
-            if fs::metadata(&path).map_err(read_error(&path))?.len() > MAX_CLASS {
+            let Some(bytes) = class_at(&path)? else {
                 return Ok(Some(Look::New(Sum::default(), Err(SkipReason::ClassTooLarge))));
-            }
-            let bytes = fs::read(&path).map_err(read_error(&path))?;
+            };
             let sum = if session.is_cached() { Sum::of(&bytes) } else { Sum::default() };
             // Touched, or too young to tell by its time, but the same.
             if before.is_some_and(|before| before.sum == sum) {
@@ -240,7 +248,7 @@ impl Folder {
                 fs::create_dir_all(parent).map_err(write_error(parent))?;
             }
             if let Some(number) = file.class {
-                let bytes = fs::read(&from).map_err(read_error(&from))?;
+                let bytes = class_at(&from)?.unwrap_or_default();
                 let (new, reasons) = rewritten_class(&bytes, number, map, session);
                 outcome.1.extend(reasons.into_iter().map(|(method, reason)| (number, method, reason)));
                 if let Some(new) = new {
@@ -249,10 +257,10 @@ impl Folder {
                     return Ok(outcome);
                 }
             }
-            if to.symlink_metadata().is_ok() {
-                return Err(same_but_for_case(&to));
-            }
-            fs::copy(&from, &to).map_err(write_error(&to))?;
+            let (mut file, metadata) = regular::open(&from).map_err(read_error(&from))?;
+            let mut copy = new_file(&to)?;
+            io::copy(&mut file, &mut copy).map_err(write_error(&to))?;
+            copy.set_permissions(metadata.permissions()).map_err(write_error(&to))?;
             Ok(outcome)
         };
         let outcomes: Vec<_> = session.pool.install(|| self.files.par_iter().map(write).collect());
@@ -296,6 +304,19 @@ impl Folder {
     }
 }
 
+/// The bytes of a class file; none if it is larger than any.
+fn class_at(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let (file, metadata) = regular::open(path).map_err(read_error(path))?;
+    let mut bytes = Vec::with_capacity(metadata.len().min(MAX_CLASS) as usize);
+    file.take(MAX_CLASS + 1).read_to_end(&mut bytes).map_err(read_error(path))?;
+    Ok((bytes.len() as u64 <= MAX_CLASS).then_some(bytes))
+}
+
+/// Whether a file is an archive by its name.
+fn is_archive(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("jar") || end.eq_ignore_ascii_case("aar"))
+}
+
 fn same_but_for_case(path: &Path) -> Error {
     Error::SameName { path: path.into() }
 }
@@ -303,9 +324,12 @@ fn same_but_for_case(path: &Path) -> Error {
 /// Writes a file that is not there yet. In the input it has a name of its own; if the file system of
 /// the output does not tell upper from lower case, two may meet here.
 fn write_new(path: &Path, contents: &[u8]) -> Result<(), Error> {
-    match FsFile::create_new(path) {
-        Ok(mut file) => file.write_all(contents).map_err(write_error(path)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(same_but_for_case(path)),
-        Err(error) => Err(write_error(path)(error)),
-    }
+    new_file(path)?.write_all(contents).map_err(write_error(path))
+}
+
+fn new_file(path: &Path) -> Result<FsFile, Error> {
+    FsFile::create_new(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => same_but_for_case(path),
+        _ => write_error(path)(error),
+    })
 }

@@ -294,8 +294,9 @@ fn ignored(classes: &[ClassFacts]) -> String {
 
 /// The lines of these classes in the list of methods that are not traced.
 pub(crate) fn ignored_lines(classes: &[ClassFacts]) -> String {
-    let mut rows =
-        sorted(classes, |verdict| matches!(verdict, Verdict::Ignore | Verdict::Block | Verdict::Exclude));
+    let mut rows = sorted(classes, |verdict| {
+        matches!(verdict, Verdict::Ignore | Verdict::Short | Verdict::Block | Verdict::Exclude)
+    });
     rows.dedup_by(|a, b| a.key() == b.key());
     let mut text = String::new();
     for row in rows {

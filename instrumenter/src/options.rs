@@ -11,6 +11,9 @@ pub const CALL_CLASS: &str = "dev/anrscope/MethodBeat";
 /// Internal name of the class that Matrix's calls go to; one of ours by that name is in the runtime.
 pub const MATRIX_CALL_CLASS: &str = "com/tencent/matrix/trace/core/AppMethodBeat";
 
+/// [`Options::short`], unless it is said otherwise.
+pub const DEFAULT_SHORT: u16 = 100;
+
 /// Which ways out of a method call `o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exits {
@@ -61,6 +64,9 @@ pub struct Options {
     pub call_class: String,
     /// Which ways out of a method call `o`.
     pub exits: Exits,
+    /// Methods that run at most so many instructions with all that they call, and no loop, are left out by
+    /// the default rule; 0 leaves none out for this. See [`DEFAULT_SHORT`].
+    pub short: u16,
     /// A folder in which a run leaves for the next what it needs to redo only what has changed. Ids of
     /// unchanged methods stay. One folder serves one combination of inputs, outputs and options.
     pub cache: Option<PathBuf>,
@@ -98,6 +104,7 @@ impl Default for Options {
             threads: 0,
             call_class: CALL_CLASS.to_owned(),
             exits: Exits::All,
+            short: DEFAULT_SHORT,
             cache: None,
             waits: None,
             explain: None,

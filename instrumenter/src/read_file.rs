@@ -7,13 +7,15 @@ use std::path::Path;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use crate::regular;
+
 /// What one thread reads at a time.
 const PIECE: usize = 1 << 20;
 
 /// The bytes of the file at `path`, as many as it had when it was opened.
 pub(crate) fn read_file(path: &Path, pool: &ThreadPool) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    let length = usize::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    let (file, metadata) = regular::open(path)?;
+    let length = usize::try_from(metadata.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
     // A file that claims more than there is memory is an error, and no abort.
     Vec::<u8>::new().try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
     // Zeroed by the system, page by page, when it is written to.

@@ -203,7 +203,14 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
         if let Some((listings, paths)) = listings.zip(paths) {
             let stamps = map_stamps(&paths);
             let files = paths.into_iter().zip(stamps).collect();
-            let saved = SavedMaps { id: texts.id, states: texts.states.clone(), class_path, files };
+            let saved = SavedMaps {
+                id: texts.id,
+                states: texts.states.clone(),
+                called: core::mem::take(&mut session.called),
+                is_whole: session.is_whole,
+                class_path,
+                files,
+            };
             cache.save(&saved, &listings, |number| session.to_save(number, &map))?;
         } else {
             cache.forget()?;

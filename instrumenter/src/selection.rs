@@ -23,6 +23,8 @@ pub(crate) struct Selection {
     pub(crate) waits: Option<Catalogue>,
     /// Whether the next run is to know what this one finds.
     pub(crate) cached: bool,
+    /// The most that a method may cost and be left out for it, in instructions; 0 leaves none out.
+    pub(crate) short: u16,
     /// Internal name of the class that is to be explained.
     explain: Option<String>,
 }
@@ -36,6 +38,21 @@ pub(crate) struct ClassView<'a> {
     pub(crate) untouchable: bool,
 }
 
+/// What was decided about a method.
+pub(crate) struct Judged {
+    pub(crate) verdict: Verdict,
+    /// Line of the rule that decided, or 0.
+    pub(crate) rule: u32,
+    /// Whether it was the default rule.
+    pub(crate) by_default: bool,
+}
+
+impl Judged {
+    pub(crate) fn plain(verdict: Verdict) -> Self {
+        Self { verdict, rule: 0, by_default: false }
+    }
+}
+
 impl Selection {
     pub(crate) fn read(options: &Options) -> Result<Self, Error> {
         let mut selection = Self {
@@ -47,6 +64,7 @@ impl Selection {
             compat: options.compat,
             waits: options.waits.clone(),
             cached: options.cache.is_some(),
+            short: if options.compat == Compat::None { options.short } else { 0 },
             explain: options.explain.as_ref().map(|name| name.replace('.', "/")),
         };
         // Matrix's readers take other lines, and see other names: its part reads its files itself.
@@ -84,35 +102,38 @@ impl Selection {
         self.explain.as_ref().is_some_and(|wanted| wanted == name || wanted == name_in_file)
     }
 
-    /// Decides about a method with code; also gives the line of the rule that did, or 0. `worth` is asked last: it walks over the code.
+    /// Decides about a method with code. `worth` is asked last: it walks over the code.
     pub(crate) fn judge<E>(
         &self,
         class: &ClassView<'_>,
         method: &Subject<'_>,
         worth: impl FnOnce() -> Result<bool, E>,
-    ) -> Result<(Verdict, u32), E> {
+    ) -> Result<Judged, E> {
         if class.untouchable {
-            return Ok((Verdict::Block, 0));
+            return Ok(Judged::plain(Verdict::Block));
         }
         let mut line = 0;
         if self.compat == Compat::None {
             if self.base.id(method.class, method.name, method.descriptor).is_some() {
                 // Broken code shows by the walk.
-                return worth().map(|_| (Verdict::Trace, 0));
+                return worth().map(|_| Judged::plain(Verdict::Trace));
             }
             let verb = self.rules.decide(method).map(|(verb, by)| {
                 line = by;
                 verb
             });
             match verb {
-                Some(Verb::Exclude) => return Ok((Verdict::Exclude, line)),
-                Some(Verb::Always) => return worth().map(|_| (Verdict::Trace, line)),
+                Some(Verb::Exclude) => return Ok(Judged { rule: line, ..Judged::plain(Verdict::Exclude) }),
+                Some(Verb::Always) => {
+                    return worth().map(|_| Judged { rule: line, ..Judged::plain(Verdict::Trace) });
+                }
                 Some(Verb::Include) => {}
-                None if self.filter.blocks(method.class) => return Ok((Verdict::Block, 0)),
+                None if self.filter.blocks(method.class) => return Ok(Judged::plain(Verdict::Block)),
                 None => {}
             }
         }
-        worth().map(|worth| (if worth { Verdict::Trace } else { Verdict::Ignore }, line))
+        let verdict = worth().map(|worth| if worth { Verdict::Trace } else { Verdict::Ignore })?;
+        Ok(Judged { verdict, rule: line, by_default: self.compat == Compat::None })
     }
 
     /// Whether a method may be added to a class.

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::cache::{Facts, Gone, Known, Packed, SavedInput, ToSave};
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
+use crate::cost::limits;
 use crate::error::SkipReason;
 use crate::focus::plan::Problem;
 use crate::hierarchy::Hierarchy;
@@ -40,6 +41,10 @@ pub(crate) struct Session<'a> {
     pub(crate) hierarchy: Hierarchy,
     /// For each class, what was decided because of other classes; empty without a cache.
     pub(crate) decided: Vec<Sum>,
+    /// With a cache, what [`limits::called`] says of all classes.
+    pub(crate) called: Vec<u64>,
+    /// Whether every class of the inputs could be read.
+    pub(crate) is_whole: bool,
     /// What of the base map has no calls.
     pub(crate) stale: Vec<Stale>,
     /// Those that [are packed](Self::packed) are empty.
@@ -113,6 +118,8 @@ impl<'a> Session<'a> {
             clocks: Clocks::default(),
             hierarchy: Hierarchy::default(),
             decided: Vec::new(),
+            called: Vec::new(),
+            is_whole: true,
             stale: Vec::new(),
             classes: Arc::default(),
             origins: Vec::new(),
@@ -275,6 +282,7 @@ impl<'a> Session<'a> {
                 },
             )
         })?;
+        let decided_anew = self.decide_costs();
         let mut gone = Gone::default();
         let lost = self.found().filter_map(|(_, saved)| saved).chain(self.gone.iter().copied());
         for class in lost {
@@ -285,7 +293,23 @@ impl<'a> Session<'a> {
                 gone.hand_down(class);
             }
         }
-        Some(gone.changes_maps())
+        Some(decided_anew || gone.changes_maps())
+    }
+
+    /// Decides what is too short to be traced, now that all classes are known. Whether a method of a class that
+    /// is as it was is traced now and was not, or the other way round.
+    fn decide_costs(&mut self) -> bool {
+        self.is_whole = self.skips.is_empty();
+        let (limit, is_whole) = (self.selection.short, self.is_whole);
+        let pool = self.pool;
+        let classes = self.classes_mut();
+        let changed = pool.install(|| limits::decide(classes, limit, is_whole));
+        if self.is_cached() {
+            self.called = limits::called(self.classes.iter());
+        }
+        let as_it_was =
+            |number: &usize| self.origins.get(*number).is_some_and(|origin| origin.state == State::Cached);
+        changed.iter().any(as_it_was)
     }
 
     /// Whether the class is as it was, and what was made of it too.
@@ -417,6 +441,7 @@ impl<'a> Session<'a> {
             methods_seen: tally.methods,
             traced: tally.traced - self.untraced.min(tally.traced),
             ignored: tally.ignored,
+            short: tally.short,
             blocked: tally.blocked,
             excluded: tally.excluded,
             focus: map.focus.iter().flatten().count(),

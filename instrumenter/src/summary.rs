@@ -31,6 +31,14 @@ pub enum Warning {
         /// Name of the entry.
         entry: String,
     },
+    /// A jar or aar in a directory of class files.
+    #[error(
+        "{entry} is a jar among class files: copied, its classes are not traced; name it as an input of its own"
+    )]
+    JarInFolder {
+        /// Path in the input.
+        entry: String,
+    },
     /// A signature that the changes would have made false.
     #[error("{entry} is a signature of the jar as it was: dropped")]
     SignatureDropped {
@@ -210,6 +218,10 @@ pub struct Summary {
     pub traced: usize,
     /// Methods that are not worth it.
     pub ignored: usize,
+    /// Of those, the ones that are too short with all that they call: see [`Options::short`].
+    ///
+    /// [`Options::short`]: crate::Options::short
+    pub short: usize,
     /// Methods of blocked classes.
     pub blocked: usize,
     /// Native and abstract methods.

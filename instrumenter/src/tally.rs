@@ -10,6 +10,8 @@ pub(crate) struct Tally {
     /// Methods that have an id.
     pub(crate) traced: usize,
     pub(crate) ignored: usize,
+    /// Of those, the ones that are too short.
+    pub(crate) short: usize,
     pub(crate) blocked: usize,
     pub(crate) excluded: usize,
     pub(crate) without_code: usize,
@@ -27,6 +29,10 @@ impl Tally {
             match method.verdict {
                 Verdict::Trace | Verdict::Skip(_) => {}
                 Verdict::Ignore => tally.ignored += 1,
+                Verdict::Short => {
+                    tally.ignored += 1;
+                    tally.short += 1;
+                }
                 Verdict::Block => tally.blocked += 1,
                 Verdict::Exclude => tally.excluded += 1,
                 Verdict::NoCode => tally.without_code += 1,
@@ -41,6 +47,7 @@ impl AddAssign for Tally {
         self.methods += other.methods;
         self.traced += other.traced;
         self.ignored += other.ignored;
+        self.short += other.short;
         self.blocked += other.blocked;
         self.excluded += other.excluded;
         self.without_code += other.without_code;

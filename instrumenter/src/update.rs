@@ -16,6 +16,7 @@ use trace_format::ids;
 use crate::base_map::dotted;
 use crate::cache::{Head, SavedMaps};
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
+use crate::cost::{self, limits};
 use crate::map_text::{Edit, edited, line_of};
 use crate::method_map::{self, IGNORED, MethodMap, Texts, ignored_lines, push_method_line, source_lines};
 use crate::options::MapPaths;
@@ -50,6 +51,7 @@ pub(crate) fn update(
     }
     let heads = heads(session)?;
     let mut changed = changed_classes(session)?;
+    settle_costs(session, saved, &heads, &changed)?;
     if has_twins(&heads, &changed) {
         return None;
     }
@@ -112,6 +114,8 @@ fn is_alone(session: &Session<'_>, saved: &SavedMaps, class_path: &[Stamp]) -> b
     !asks_all
         && options.waits.is_none()
         && session.has_all()
+        && saved.is_whole
+        && session.skips.is_empty()
         && class_path == saved.class_path
         && !class_path.contains(&Stamp::NONE)
 }
@@ -122,14 +126,60 @@ fn changed_classes(session: &Session<'_>) -> Option<Vec<Changed>> {
     let mut changed = Vec::new();
     for (number, old) in session.found() {
         let (new, old) = (session.classes.get(number)?, old?.unpack()?);
-        let same = (&old.name, &old.obfuscated, &old.supertypes, &old.focus)
-            == (&new.name, &new.obfuscated, &new.supertypes, &new.focus);
+        let same = (&old.name, &old.obfuscated, old.access, &old.supertypes, &old.focus)
+            == (&new.name, &new.obfuscated, new.access, &new.supertypes, &new.focus);
         if !same || changed.len() == MANY || !has_keys(&old) || !has_keys(new) {
             return None;
         }
         changed.push(Changed { number, old, ids: Vec::new() });
     }
     Some(changed)
+}
+
+/// Notes what the methods of the changed classes can cost, and which of them are too short. None if that
+/// concerns methods of other classes, or depends on what is not unpacked.
+///
+/// What a method costs depends on the bodies of the methods that it calls, by name and descriptor, and on who
+/// extends whom. The latter is as it was, and so is every method that something calls.
+fn settle_costs(
+    session: &mut Session<'_>,
+    saved: &SavedMaps,
+    heads: &[Head<'_>],
+    changed: &[Changed],
+) -> Option<()> {
+    let mut called = saved.called.clone();
+    called.extend(limits::called(changed.iter().filter_map(|class| session.classes.get(class.number))));
+    called.sort_unstable();
+    called.dedup();
+    let is_called =
+        |method: &MethodFacts| called.binary_search(&cost::key(&method.name, &method.descriptor)).is_ok();
+    let is_ours = |name: &str| heads.iter().any(|head| head.name == name);
+    let limit = session.selection.short;
+    for Changed { number, old, .. } in changed {
+        let mut before: HashMap<_, _> =
+            old.methods.iter().map(|method| ((&*method.name, &*method.descriptor), method)).collect();
+        for method in &mut session.classes_mut().get_mut(*number)?.methods {
+            let old = before.remove(&(&*method.name, &*method.descriptor));
+            method.cost = match (old, &method.body) {
+                (Some(old), body) if (old.access, &old.body) == (method.access, body) => old.cost,
+                _ if is_called(method) => return None,
+                (_, None) => None,
+                (_, Some(body)) if body.calls.is_empty() => Some(body.instructions),
+                // What is not in the program has no limit.
+                (_, Some(body)) if !body.calls.iter().any(|call| is_ours(&call.class)) => None,
+                _ => return None,
+            };
+            let is_short = limits::is_short(method.cost, limit);
+            if method.by_default && method.verdict == Verdict::Trace && is_short {
+                method.verdict = Verdict::Short;
+            }
+        }
+        if before.into_values().any(is_called) {
+            return None;
+        }
+    }
+    session.called = called;
+    Some(())
 }
 
 /// What stands in front of the facts of all classes in the cache. None if one is new.

@@ -2,12 +2,32 @@
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod copy {
-    use native_signal::{Config, Mode, Sensor, Uninstalled};
-    use std::sync::Mutex;
+    use native_signal::{
+        Config, Mode, Sensor, StallEvent, StallTimer, Thresholds, Uninstalled, boottime_ns, check_pending,
+    };
     use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Mutex, OnceLock};
 
     static SENSOR: Mutex<Option<Sensor>> = Mutex::new(None);
     static SENSED: AtomicU64 = AtomicU64::new(0);
+
+    /// The leader looks stuck to this copy's timer as well.
+    fn leader_looks_stuck() {
+        static TIMER: OnceLock<StallTimer> = OnceLock::new();
+        let ms = 1_000_000;
+        let thresholds = Thresholds { suspect_ns: 5 * ms, stall_ns: 3_600_000 * ms, tick_ns: 5 * ms };
+        TIMER.get_or_init(|| {
+            let timer = StallTimer::new(thresholds);
+            timer.message_begin(boottime_ns());
+            let on_tick = |event| {
+                if let StallEvent::Tick { .. } = event {
+                    check_pending();
+                }
+            };
+            timer.run(boottime_ns, Box::new(on_tick)).expect("a thread");
+            timer
+        });
+    }
 
     /// 0 passive, 1 beside the catcher, 2 before an older handler, -1 refused.
     #[unsafe(no_mangle)]
@@ -15,6 +35,7 @@ mod copy {
         let observer = Box::new(|_| {
             SENSED.fetch_add(1, Ordering::SeqCst);
         });
+        leader_looks_stuck();
         let Ok(sensor) = native_signal::install(Config::default(), observer) else { return -1 };
         let mode = match sensor.mode() {
             Mode::Passive { .. } => 0,

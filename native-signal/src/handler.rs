@@ -1,6 +1,6 @@
 //! The SIGQUIT handler. All that it does is in this file, and every call is on the list of man 7 signal-safety or is a
-//! plain system call: `clock_gettime`, `getpid`, `tgkill` *or* the older handler, `write`; `gettid` only for a signal
-//! that this process sent by `tgkill`. `errno` is kept.
+//! plain system call: `clock_gettime`, `getpid`, `tgkill` *or* the previous handler, `futex`; `gettid` only for a signal
+//! that this process sent by `tgkill`, and where a handler before ours gave no siginfo. `errno` is kept.
 
 use crate::clock::boottime_ns;
 use crate::older::Action;
@@ -42,13 +42,14 @@ fn take(
     };
 
     if task::process_id() != shared.pid {
-        // A child of fork or vfork. The catcher, the slots and the eventfd are its parent's.
+        // A child of fork or vfork. The catcher, the slots and our thread are its parent's.
         if let Some(older) = shared.older() {
             let _ = call_older(older, signal, info, context);
         }
         return;
     }
-    let from_this_process = si_code == SI_TKILL && si_pid == shared.pid;
+    // Who sent it is unknown where a handler before ours calls ours without the siginfo: it may have been ourselves.
+    let from_this_process = info.is_null() || (si_code == SI_TKILL && si_pid == shared.pid);
 
     // Forward first. `None`: a handler further up the stack is at it.
     let Some(forwarded) = forward(shared, signal, info, context, from_this_process) else { return };
@@ -133,7 +134,8 @@ fn noted_by_the_rescue(shared: &Shared) -> bool {
     shared.resent.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok()
 }
 
-/// Calls of the older handler that have not returned, known by the address of their siginfo.
+/// Calls of the previous handler that have not returned, known by the address of their siginfo, or by the thread where a
+/// handler that chains to ours gives none.
 ///
 /// The kernel puts siginfo into the signal frame on the stack, so the address also names the thread. A fresh delivery
 /// can only find its own address here if an older handler left by `longjmp` and the stack was reused; then our frame
@@ -158,7 +160,11 @@ impl Flight {
     fn enter(info: *mut libc::siginfo_t) -> Flight {
         let mark = 0u8;
         let frame = std::hint::black_box(&raw const mark) as usize;
-        let info = info as usize;
+        let info = match info as usize {
+            // No siginfo lies at an odd address.
+            0 => task::own_id() as usize * 2 + 1,
+            address => address,
+        };
         for place in &IN_FLIGHT {
             if place.info.load(Ordering::Acquire) == info {
                 if frame < place.frame.load(Ordering::Relaxed) {

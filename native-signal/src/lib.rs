@@ -9,16 +9,16 @@
 //! more: it finds the catcher, installs a handler, and opens SIGQUIT in the *group leader* (the thread with
 //! tid == pid; the kernel offers a process-directed signal to it first, and to a younger thread hardly ever). The
 //! handler notes the clock and the sender, sends the signal to the catcher by `tgkill` **before anything else is
-//! done with it**, puts its note into a fixed slot and writes one eventfd. A thread of ours, `anrscope-signal`, reads
-//! the slots and calls the observer.
+//! done with it**, puts its note into a fixed slot and wakes the library's thread by a futex. That thread, `anrscope-signal`, reads
+//! the slots and calls the observer. No file descriptor is kept, so none can be closed or reused by other code.
 //!
 //! Where a real handler was there before (HotSpot; another crash SDK) that handler is called instead, with the
 //! arguments, the mask and the flags that it asked for. Where there is neither a catcher nor a real handler, nothing
 //! is installed and nothing is opened: the sensor is [`Mode::Passive`] and says why.
 //!
 //! A signal that stays pending because the leader cannot run (uninterruptible sleep, as in `vfork`) reaches neither
-//! our handler nor the catcher. The same thread of ours sees it on a signalfd, and after
-//! [`Config::rescue_after`] takes it and hands it on.
+//! our handler nor the catcher. [`check_pending`], called while main looks stuck, sees it; after [`Config::rescue_after`] the
+//! same thread takes it and forwards it.
 //!
 //! One that comes in the microseconds in which the handler runs (the leader masks SIGQUIT then) goes from the kernel
 //! straight to the catcher: the catcher gets it, the sensor does not see it. So does one that waits for a leader without
@@ -30,6 +30,7 @@
 //! - It never waits, locks, allocates, logs or crosses into Java in the handler.
 //! - It never takes SIGQUIT without somebody to hand it to.
 //! - It never fights for the first place: a handler installed after ours stays; see [`Sensor::check_displaced`].
+//! - It never leaves SIGQUIT open on the leader with the default action or ignore behind it: see [`Displaced`].
 //! - In a child made by `fork` or `vfork` it touches nothing of the parent's: the handler only passes on.
 //!
 //! ## From which thread
@@ -39,7 +40,9 @@
 //! | [`install`], [`install_quietly`] | the group leader (on Android: the main thread) if its SIGQUIT is blocked; else any |
 //! | [`open_in_this_thread`], [`close_in_this_thread`] | the group leader |
 //! | [`Sensor::uninstall`] | any; only on the leader is its mask closed again |
-//! | [`Sensor::check_displaced`] | any; meant for the watched thread, between two messages |
+//! | [`Sensor::check_displaced`] | any; meant for the group leader, between two messages |
+//! | [`Sensor::keep_handled`] | any; meant for the observer of [`StallTimer::start`] |
+//! | [`check_pending`] | one that blocks SIGQUIT: the observer of [`StallTimer::start`] |
 //! | the other [`Sensor`] calls | any |
 //! | [`ask_for_dump`] | any |
 //! | [`PassiveWatch`] | any, one at a time; meant for the observer of [`StallTimer::start`] |
@@ -112,6 +115,7 @@ pub use judge::{
 pub use mask::spawn_quiet;
 pub use mode::{Counters, LastError, Mode, PassiveReason, Uninstalled};
 pub use passive_watch::{PassiveWatch, SeenPassively};
+pub use rescue::check_pending;
 pub use sensed::{Forwarded, Sensed};
 pub use sensor::{Config, Sensor, close_in_this_thread, install, install_quietly, open_in_this_thread};
 pub use stall::{StallEvent, StallTimer, Thresholds};

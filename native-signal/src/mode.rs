@@ -36,6 +36,11 @@ pub enum PassiveReason {
     OlderHandlerNotReached,
     /// The older handler asked to be forgotten after one signal (SA_RESETHAND), which leaves the default action.
     OlderHandlerOneShot,
+    /// The kernel refuses `tgkill` to a thread of this process (seccomp): what we took we could not forward.
+    CannotForward,
+    /// Other code set SIGQUIT to the default action or to ignore after [`install`]. The leader blocks it again, and the Signal
+    /// Catcher gets it.
+    HandlerRemoved,
     /// The observer panicked: signals are only handed on.
     Disarmed,
 }
@@ -50,6 +55,8 @@ impl std::fmt::Display for PassiveReason {
                 "there is an older handler, which the Signal Catcher keeps from it"
             }
             Self::OlderHandlerOneShot => "the older handler wants one signal and no more",
+            Self::CannotForward => "this process may not send signals to its own threads (tgkill is refused)",
+            Self::HandlerRemoved => "other code in the app removed our handler, so main blocks it again",
             Self::Disarmed => "our own part of it failed",
         })
     }
@@ -93,6 +100,4 @@ pub enum LastError {
     ObserverPanicked = 1,
     /// A signal could be handed to nobody: no Signal Catcher was found.
     CatcherGone = 2,
-    /// No signalfd could be made: signals stuck on a leader that does not run are not rescued.
-    NoRescue = 3,
 }

@@ -8,10 +8,7 @@ use crate::sensed::{Forwarded, Sensed};
 use crate::shared::{Shared, count};
 use crate::task;
 use crate::unread::{Fate, Unread};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
-use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,9 +20,8 @@ pub(crate) const NAME: &str = "anrscope-signal";
 
 /// Its nice value: a little behind the app's threads.
 ///
-/// Every SIGQUIT wakes it as soon as it is sent (the signalfd), that is before the leader and the catcher. Where they
-/// share a processor it would run first and make the signal wait. Not more than a little: main may be slow *because*
-/// everything is busy, and this thread rescues.
+/// The handler wakes it before the catcher has run. Where they share a processor it would run first and make the dump wait.
+/// Not more than a little: main may be slow *because* everything is busy, and this thread rescues.
 const NICE: i32 = 5;
 
 /// How long, and how often meanwhile, a catcher is looked for that is not there: it may just be starting.
@@ -73,14 +69,17 @@ impl Poller {
         {
             let _ = self.shared.catcher.compare_exchange(0, found, Ordering::AcqRel, Ordering::Relaxed);
         }
+        // What was noted before this thread was there is handed out at once.
+        let mut seen = self.shared.wakes().wrapping_sub(1);
         loop {
             // Read before the wait, for an observer that dropped its own sensor, and before the slots: what was noted
             // until the stop is told.
             let stop = self.stop.load(Ordering::Acquire);
             if !stop {
-                self.wait();
-                // Before the slots are read: a handler that fills one later writes the eventfd later too.
-                let _ = self.shared.wake.read();
+                self.shared.sleep(seen, self.time_left());
+                count(&self.shared.tally.wakeups);
+                // Before the slots are read: a handler that fills one later wakes later too.
+                seen = self.shared.wakes();
             }
             self.hand_out();
             if stop {
@@ -110,35 +109,11 @@ impl Poller {
         }
     }
 
-    /// Sleeps until there may be something to do; spurious returns are harmless.
-    fn wait(&mut self) {
-        let wake = PollFd::new(self.shared.wake.as_fd(), PollFlags::POLLIN);
+    /// How long there is nothing to do but to wait for a wake-up.
+    fn time_left(&self) -> Option<Duration> {
         let rescue_left = self.rescue.as_ref().and_then(Rescue::time_left);
         let doubt_left = self.doubt.is_some().then_some(SEARCH_EVERY);
-        let timeout = match rescue_left.into_iter().chain(self.unread.time_left()).chain(doubt_left).min() {
-            // Rounded up: a poll that ends early would spin.
-            Some(left) => PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::MAX),
-            None => PollTimeout::NONE,
-        };
-        let pending = self.rescue.as_ref().and_then(Rescue::poll_fd);
-        let seen = match pending {
-            Some(pending) => {
-                let mut both = [wake, PollFd::new(pending, PollFlags::POLLIN)];
-                poll(&mut both, timeout).map(|_| both[1].any() == Some(true))
-            }
-            None => poll(&mut [wake], timeout).map(|_| false),
-        };
-        match seen {
-            Ok(true) => {
-                if let Some(rescue) = self.rescue.as_mut() {
-                    rescue.seen_pending(self.shared);
-                }
-            }
-            // Interrupted (ART's dump interrupts sleeps, a stop and continue too): the caller comes back.
-            Ok(false) | Err(Errno::EINTR) => {}
-            // Out of memory in the kernel, or a descriptor closed under us: do not spin.
-            Err(_) => std::thread::park_timeout(Duration::from_millis(100)),
-        }
+        rescue_left.into_iter().chain(self.unread.time_left()).chain(doubt_left).min()
     }
 
     fn hand_out(&mut self) {

@@ -1,27 +1,70 @@
 //! Signals that are stuck: pending for the process while the leader, on which the kernel parked them, cannot run.
 //!
 //! A leader in uninterruptible sleep (the parent of a `vfork`, a slow disk) with SIGQUIT open is still the kernel's first
-//! choice, so neither our handler nor the catcher gets the signal before that sleep ends. A signalfd shows it to any
-//! thread. Its poll is woken by every SIGQUIT, but it only *reads* as ready while one is pending, and reading is what
-//! takes it; so a normal signal costs one wake-up and is never stolen.
+//! choice, so neither our handler nor the catcher gets the signal before that sleep ends. Any thread that blocks SIGQUIT can
+//! see it (man 2 sigpending) and take it (man 2 sigtimedwait), without a file descriptor that other code could close.
+//!
+//! Nothing wakes a thread for such a signal, and none is to wake up for nothing. So the question is asked where a thread is
+//! awake because main is late: [`check_pending`] is called with each [`crate::StallEvent::Tick`].
 
 use crate::catcher;
 use crate::mask;
 use crate::sensed::{Forwarded, Sensed};
 use crate::shared::{Shared, count};
 use crate::task;
-use nix::errno::Errno;
-use nix::sys::signalfd::{SfdFlags, SignalFd};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::ptr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// While nobody can be found to hand a stuck signal to, it is left where it is and looked at ever more rarely.
 const LONGEST_WATCH: Duration = Duration::from_secs(5);
 
-/// The watch over pending signals; part of our thread's loop.
+/// SIGQUIT alone, as the kernel's system calls take a set: 8 bytes, bit 0 being signal 1.
+const ONLY_SIGQUIT: u64 = 1 << (libc::SIGQUIT - 1);
+
+/// Looks whether a SIGQUIT waits for the process, and wakes the sensor's thread if so: one that is pending still after
+/// [`crate::Config::rescue_after`] is taken there and forwarded.
+///
+/// Call it on a thread that blocks SIGQUIT ([`crate::spawn_quiet`]; on another nothing is ever found) while the main thread looks
+/// stuck, every 20 ms or so: with each [`crate::StallEvent::Tick`]. One system call; a futex at the first sight of a signal.
+/// Nothing happens where no sensor is installed.
+pub fn check_pending() {
+    let Some(shared) = Shared::get() else { return };
+    if shared.pid == task::process_id() && is_pending() && !shared.pending.swap(true, Ordering::AcqRel) {
+        shared.wake();
+    }
+}
+
+/// Whether the process, or the calling thread itself, has a blocked SIGQUIT waiting.
+fn is_pending() -> bool {
+    let mut set = 0u64;
+    // SAFETY: room for the kernel's set, of the length that is said (man 2 rt_sigpending).
+    let result = unsafe { libc::syscall(libc::SYS_rt_sigpending, &raw mut set, size_of::<u64>()) };
+    result == 0 && set & ONLY_SIGQUIT != 0
+}
+
+/// Takes the SIGQUIT that waits for the process, if there is one: its si_code, si_pid and si_uid. Does not wait.
+fn take() -> Option<(i32, i32, u32)> {
+    // SAFETY: `siginfo_t` is plain data, for which all zeroes is a value.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // The kernel's timespec has eight or sixteen bytes, by the size of its `long`.
+    let at_once = [0u64; 2];
+    // SAFETY: a set of the length that is said, room for the answer, and a timeout (man 2 rt_sigtimedwait).
+    let signal = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigtimedwait,
+            ptr::from_ref(&ONLY_SIGQUIT),
+            ptr::from_mut(&mut info),
+            at_once.as_ptr(),
+            size_of::<u64>(),
+        )
+    };
+    // SAFETY: filled by the kernel, and every form of SIGQUIT has the sender in this place.
+    (signal > 0).then(|| unsafe { (info.si_code, info.si_pid(), info.si_uid()) })
+}
+
+/// The watch over a pending signal; part of our thread's loop.
 pub(crate) struct Rescue {
-    pending: SignalFd,
     after: Duration,
     watch: Option<Watch>,
 }
@@ -35,24 +78,13 @@ struct Watch {
 }
 
 impl Rescue {
-    pub(crate) fn new(after: Duration) -> Result<Self, Errno> {
-        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        Ok(Rescue { pending: SignalFd::with_flags(&mask::only_sigquit(), flags)?, after, watch: None })
+    pub(crate) fn new(after: Duration) -> Self {
+        Rescue { after, watch: None }
     }
 
-    /// What to poll for; nothing while a pending signal is given its time.
-    pub(crate) fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.watch.is_none().then(|| self.pending.as_fd())
-    }
-
-    /// How long to poll at most.
+    /// How long to wait at most until the next look.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         self.watch.as_ref().map(|watch| watch.until.saturating_duration_since(Instant::now()))
-    }
-
-    /// The poll said that a signal is pending.
-    pub(crate) fn seen_pending(&mut self, shared: &Shared) {
-        self.watch_for(shared, self.after);
     }
 
     fn watch_for(&mut self, shared: &Shared, length: Duration) {
@@ -64,21 +96,29 @@ impl Rescue {
         });
     }
 
-    /// Looks whether the time is up, and hands the signal on if it is pending still. The catcher's thread id comes with
-    /// it if that is where it went. One that failed is owed: it was taken from where it lay.
+    /// Looks whether a pending signal has had its time, and forwards it if it is pending still. The catcher's thread id comes
+    /// with it if that is where it went. One that failed is owed: it was taken from where it was.
     pub(crate) fn look(&mut self, shared: &Shared) -> Option<(Sensed, Option<i32>)> {
+        if self.watch.is_none() {
+            if shared.pending.load(Ordering::Acquire) {
+                self.watch_for(shared, self.after);
+            }
+            return None;
+        }
         let sensed = shared.tally.sensed.load(Ordering::Relaxed);
         let watch = self.watch.take_if(|watch| watch.sensed != sensed || watch.until <= Instant::now())?;
         if watch.sensed != sensed {
-            // It got through. The next poll says whether another one is pending.
+            // It got through. The next check says whether another one is pending.
+            shared.pending.store(false, Ordering::Release);
             return None;
         }
         let Some(target) = target(shared) else {
             self.watch_for(shared, (watch.length * 2).min(LONGEST_WATCH));
             return None;
         };
+        shared.pending.store(false, Ordering::Release);
         // Nothing there: its thread got to run after all, and took it.
-        let info = self.pending.read_signal().ok().flatten()?;
+        let (si_code, si_pid, si_uid) = take()?;
         let catcher = match target {
             Target::Catcher(tid) => Some(tid),
             Target::OlderHandler(_) => None,
@@ -89,13 +129,7 @@ impl Rescue {
             count(&shared.tally.rescued);
         }
         count(&shared.tally.sensed);
-        let sensed = Sensed {
-            time_ns: watch.since_ns,
-            si_code: info.ssi_code,
-            si_pid: info.ssi_pid as i32,
-            si_uid: info.ssi_uid,
-            forwarded,
-        };
+        let sensed = Sensed { time_ns: watch.since_ns, si_code, si_pid, si_uid, forwarded };
         Some((sensed, catcher))
     }
 }

@@ -100,7 +100,8 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
     let older = match chain.has_ours {
         // Our handler is in the chain and keeps its place, even behind a later one: going on top of that one, which may
         // chain to us, would close a circle.
-        true => None,
+        // But one that was removed since is in no chain.
+        true => Action::current().ok().filter(|action| !action.is_handler()),
         false => Some(Action::current().map_err(os("sigaction"))?),
     };
     // Where an older handler is called whoever the catcher is, our thread looks for that one: on HotSpot there is none,
@@ -116,12 +117,20 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
         return Ok(Sensor { installed: None, passive: Some(reason) });
     }
 
-    let shared = Shared::get_or_make().map_err(os("eventfd"))?;
+    let shared = Shared::get_or_make();
     fork::close_in_children();
     if older.is_none() && shared.older().is_none() && catcher.is_none() {
         // The second time, and the catcher is gone: as at the first time without one.
         return Ok(Sensor { installed: None, passive: Some(PassiveReason::DefaultAction) });
     }
+    let calls_previous = match &older {
+        Some(older) => older.is_handler(),
+        None => shared.older().is_some(),
+    };
+    if !calls_previous && task::send(shared.pid, task::own_id(), 0).is_err() {
+        return Ok(Sensor { installed: None, passive: Some(PassiveReason::CannotForward) });
+    }
+    shared.reset.store(false, Ordering::Relaxed);
     shared.withhold.store(config.withhold_for_test, Ordering::Relaxed);
     shared.last_error.store(0, Ordering::Relaxed);
     shared.refused.store(0, Ordering::Release);
@@ -174,10 +183,14 @@ pub fn open_in_this_thread() -> Result<(), OpenError> {
         shared.pid == task::process_id() && shared.armed.load(Ordering::Acquire) && shared.older().is_none()
     });
     let shared = shared.ok_or(OpenError::NotBesideCatcher)?;
+    if !Action::current().is_ok_and(|action| action.is_handler()) {
+        return Err(OpenError::NotBesideCatcher);
+    }
     if task::own_id() != shared.pid {
         return Err(OpenError::NotTheLeader);
     }
     shared.altstack.provide();
+    shared.reset.store(false, Ordering::Relaxed);
     if !mask::is_open_here() {
         shared.opened.store(fork::mask_owner(), Ordering::Release);
         let _ = mask::only_sigquit().thread_unblock();
@@ -245,6 +258,8 @@ impl Sensor {
             Mode::Passive { reason: PassiveReason::Disarmed }
         } else if shared.older().is_some() {
             Mode::BeforeOlderHandler
+        } else if shared.reset.load(Ordering::Relaxed) {
+            Mode::Passive { reason: PassiveReason::HandlerRemoved }
         } else if shared.opened.load(Ordering::Acquire) == 0 && !mask::is_open_on_the_leader() {
             Mode::Passive { reason: PassiveReason::LeaderClosed }
         } else {
@@ -265,10 +280,15 @@ impl Sensor {
         }
     }
 
+    /// How often the sensor's thread woke in this process: its own cost, for those who measure it.
+    pub fn wakeups(&self) -> u64 {
+        self.installed.as_ref().map_or(0, |installed| installed.shared.tally.wakeups.load(Ordering::Relaxed))
+    }
+
     /// What went wrong last since [`install`].
     pub fn last_error(&self) -> Option<LastError> {
         let Some(Installed { shared, .. }) = &self.installed else { return None };
-        [LastError::ObserverPanicked, LastError::CatcherGone, LastError::NoRescue]
+        [LastError::ObserverPanicked, LastError::CatcherGone]
             .into_iter()
             .find(|error| *error as u32 == shared.last_error.load(Ordering::Relaxed))
     }
@@ -282,8 +302,26 @@ impl Sensor {
     /// [`Sensor::displaced`] for a place that is passed often, such as the end of each message: between two system calls
     /// lies a second, by the caller's clock (`now_ns` only ever grows), and until then it is a load and a compare. Each
     /// handler that stands before ours is reported once.
+    ///
+    /// On the leader it also blocks SIGQUIT again where other code has removed our handler: see [`Displaced`].
     pub fn check_displaced(&self, now_ns: u64) -> Option<Displaced> {
-        self.installed.as_ref()?.shared.displaced.check(now_ns, handler::on_sigquit)
+        let shared = self.installed.as_ref()?.shared;
+        let (handler, is_new) = shared.displaced.check(now_ns, handler::on_sigquit)?;
+        let blocked = [libc::SIG_DFL, libc::SIG_IGN].contains(&handler) && close_in_this_thread();
+        if blocked {
+            shared.reset.store(true, Ordering::Relaxed);
+        }
+        (is_new || blocked).then_some(Displaced { handler, blocked })
+    }
+
+    /// Puts our handler back where other code has set SIGQUIT to the default action or to ignore, as long as the leader has SIGQUIT
+    /// open because of us: until the leader comes to [`Sensor::check_displaced`] and blocks it, the next one would end the process.
+    /// A handler of any library is left alone. One system call; any thread, meant for one that wakes when the leader does not.
+    pub fn keep_handled(&self) {
+        let Some(Installed { shared, .. }) = &self.installed else { return };
+        if shared.opened.load(Ordering::Acquire) != 0 && shared.pid == task::process_id() {
+            shared.displaced.put_back(&Action::ours(handler::on_sigquit, shared.older()));
+        }
     }
 
     /// A watch over the catcher for a sensor that is passive; nothing for one that senses.
@@ -349,13 +387,7 @@ fn restore(shared: &Shared) -> bool {
 
 impl Installed {
     fn listen(&self, on_sensed: poller::Observer) -> io::Result<()> {
-        let rescue = self.rescue_after.and_then(|after| match Rescue::new(after) {
-            Ok(rescue) => Some(rescue),
-            Err(_) => {
-                self.shared.last_error.store(LastError::NoRescue as u32, Ordering::Relaxed);
-                None
-            }
-        });
+        let rescue = self.rescue_after.map(Rescue::new);
         let thread = poller::start(self.shared, on_sensed, rescue, self.stop.clone())?;
         let _ = self.thread.set(thread);
         Ok(())

@@ -1,20 +1,20 @@
 //! What the handler, our thread and the API share: one value a process, never freed.
 //!
 //! It is leaked on purpose. A handler may run at any time, also after [`crate::Sensor::uninstall`] where a later
-//! handler still chains to ours, and nothing tells when the last one has returned. For the same reason the eventfd is
-//! never closed: its number could come to mean another file.
+//! handler still chains to ours, and nothing tells when the last one has returned.
+//!
+//! There is no file descriptor in it. Other code in the app may close ours, or all, and then the number is another file: the
+//! handler would write into it, and our thread read from it. The handler wakes our thread by a futex on a word of this value.
 
 use crate::altstack::AltStack;
 use crate::displaced::Look;
 use crate::older::Action;
 use crate::slots::Slots;
 use crate::task;
-use nix::errno::Errno;
-use nix::sys::eventfd::{EfdFlags, EventFd};
-use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Numbers that only grow.
 #[derive(Default)]
@@ -24,6 +24,7 @@ pub(crate) struct Tally {
     pub(crate) failed: AtomicU64,
     pub(crate) merged: AtomicU64,
     pub(crate) rescued: AtomicU64,
+    pub(crate) wakeups: AtomicU64,
 }
 
 /// Adds one; on its own a relaxed count.
@@ -34,8 +35,10 @@ pub(crate) fn count(number: &AtomicU64) {
 pub(crate) struct Shared {
     /// The process that installed. Another one is a child that shares or copied this memory.
     pub(crate) pid: i32,
-    /// Wakes our thread. Non-blocking: a full counter wakes as well.
-    pub(crate) wake: EventFd,
+    /// Changes with each wake-up of our thread, which waits for that.
+    wakes: AtomicU32,
+    /// A SIGQUIT was seen pending for the process, and our thread is to watch it or does.
+    pub(crate) pending: AtomicBool,
     /// Notes are taken. Off: the handler only passes on.
     pub(crate) armed: AtomicBool,
     /// For the proof that a lost signal is noticed: take, note, hand on to nobody.
@@ -63,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) altstack: AltStack,
     /// Who stood before us when last looked.
     pub(crate) displaced: Look,
+    /// The leader blocks SIGQUIT again because other code had taken our handler away.
+    pub(crate) reset: AtomicBool,
 }
 
 static SHARED: AtomicPtr<Shared> = AtomicPtr::new(ptr::null_mut());
@@ -87,14 +92,14 @@ impl Shared {
     }
 
     /// Makes it at the first call. The caller holds [`CHAIN`].
-    pub(crate) fn get_or_make() -> Result<&'static Shared, Errno> {
+    pub(crate) fn get_or_make() -> &'static Shared {
         if let Some(shared) = Shared::get() {
-            return Ok(shared);
+            return shared;
         }
-        let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
         let shared = Box::leak(Box::new(Shared {
             pid: task::process_id(),
-            wake,
+            wakes: AtomicU32::new(0),
+            pending: AtomicBool::new(false),
             armed: AtomicBool::new(false),
             withhold: AtomicBool::new(false),
             catcher: AtomicI32::new(0),
@@ -109,9 +114,10 @@ impl Shared {
             opened: AtomicUsize::new(0),
             altstack: AltStack::none(),
             displaced: Look::new(),
+            reset: AtomicBool::new(false),
         }));
         SHARED.store(shared, Ordering::Release);
-        Ok(shared)
+        shared
     }
 
     /// The real handler before ours.
@@ -126,18 +132,37 @@ impl Shared {
         self.older.store(leaked, Ordering::Release);
     }
 
-    /// Wakes our thread: one `write` to the eventfd (man 2 eventfd). Safe in a signal handler.
+    /// Wakes our thread: a store and one `futex` (man 2 futex). Safe in a signal handler: it is a plain system call.
     pub(crate) fn wake(&self) {
-        let one = 1u64.to_ne_bytes();
-        // SAFETY: `one` is eight readable bytes, and the descriptor stays open as long as the process. A failure
-        // means that the counter is full, which wakes too.
-        let _ = unsafe { libc::write(self.wake.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        // Release: what was noted before is there for the thread that sees the new value.
+        self.wakes.fetch_add(1, Ordering::Release);
+        self.futex(libc::FUTEX_WAKE, 1, ptr::null());
+    }
+
+    /// How often it was woken, to be read before what the wake-ups are about and given to [`Shared::sleep`].
+    pub(crate) fn wakes(&self) -> u32 {
+        self.wakes.load(Ordering::Acquire)
+    }
+
+    /// Sleeps until [`Shared::wake`] was called more often than `seen` says, or for this long (`None`: for ever). May return early.
+    pub(crate) fn sleep(&self, seen: u32, longest: Option<Duration>) {
+        let timeout = longest.map(|longest| libc::timespec {
+            tv_sec: longest.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: longest.subsec_nanos() as _,
+        });
+        self.futex(libc::FUTEX_WAIT, seen, timeout.as_ref().map_or(ptr::null(), ptr::from_ref));
+    }
+
+    fn futex(&self, operation: i32, value: u32, timeout: *const libc::timespec) {
+        let word = self.wakes.as_ptr();
+        let operation = operation | libc::FUTEX_PRIVATE_FLAG;
+        // SAFETY: the word lives as long as the process, and the timeout is null or a timespec that lives for the call. Whatever
+        // the kernel answers, the caller looks at its memory again.
+        let _ = unsafe { libc::syscall(libc::SYS_futex, word, operation, value, timeout) };
     }
 
     /// Sends SIGQUIT to one thread of this process (man 2 tgkill). Safe in a signal handler.
     pub(crate) fn send_to(&self, tid: i32) -> Result<(), i32> {
-        // SAFETY: three integers; the kernel checks them.
-        let result = unsafe { libc::syscall(libc::SYS_tgkill, self.pid, tid, libc::SIGQUIT) };
-        if result == 0 { Ok(()) } else { Err(Errno::last_raw()) }
+        task::send(self.pid, tid, libc::SIGQUIT)
     }
 }

@@ -20,19 +20,23 @@
 //! The timer reads generation, begin, generation. The watched thread stores the generation before the begin (both
 //! released), and 0 before the next generation. If both reads of the generation agree on *k*, begin was read after
 //! message *k*'s generation was stored, so it is not an older message's, and a later message's begin would have
-//! shown its generation to the second read. So the begin is message *k*'s or 0.
+//! shown its generation to the second read. So the begin is message *k*'s, or 0, or that of work which another thread found after it
+//! ([`StallTimer::work_began`]), which is another time.
 //!
 //! # Frozen processes
 //!
-//! A cached app is frozen, a device sleeps, and BOOTTIME goes on. If the timer thread itself wakes later than it asked
-//! for by more than half of `stall_ns`, then nothing in this process ran, and that stretch does not count towards the
-//! message's age.
+//! A cached app is frozen, an ANR timer of the system's freezes the process before it asks for the dump, a device sleeps, and
+//! BOOTTIME goes on. If the timer thread itself wakes later than it asked for by more than [`FROZEN_NS`], and the process used no
+//! CPU time meanwhile, then nothing in this process ran, and that stretch does not count towards the message's age.
+//! [`StallTimer::frozen_ns`] says how long it was, also before the timer thread has run again: after a freeze the signal's
+//! handler may be the first to run.
 
+use crate::clock::process_cpu_ns;
 use crate::mask;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -41,6 +45,14 @@ const NAME: &str = "anrscope-timer";
 
 /// How long no message must be open until the timer thread parks.
 const PARK_AFTER_NS: u64 = 2_000_000_000;
+
+/// A timer thread that is late by more than this was not merely waiting for a busy machine; or by half of `stall_ns`, if that is
+/// less. The system's freezer keeps a process for as long as its ANR handling takes to begin (AOSP
+/// `services/core/jni/com_android_server_utils_AnrTimer.cpp`, Android 16: frozen at the timer's end, thawed before the dump).
+const FROZEN_NS: u64 = 1_000_000_000;
+
+/// The process ran in a late stretch if it used this share of it, one in so many.
+const RAN_SHARE: u64 = 100;
 
 /// When a message counts as late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +123,35 @@ struct Watched {
     wakeups: AtomicU64,
     /// [`Thresholds`], in their order.
     thresholds: [AtomicU64; 3],
+    /// Never taken on the watched thread.
+    rest: Mutex<Rest>,
+}
+
+/// The timer thread's sleep, and what its sleeps showed of the open message. Changed by that thread alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rest {
+    /// When it asked to be woken; 0 while it is awake or parked.
+    until_ns: u64,
+    /// The CPU time that the process may have used by then, without having run later.
+    cpu_ns: u64,
+    /// The open message, and how long the process was frozen in it.
+    since_ns: u64,
+    frozen_ns: u64,
+}
+
+impl Rest {
+    /// How much of a message that began at `since_ns` lies, until `at_ns`, in a stretch of this sleep in which the process was frozen.
+    fn frozen(&self, since_ns: u64, at_ns: u64, threshold_ns: u64) -> u64 {
+        if self.until_ns == 0 {
+            return 0;
+        }
+        let late_ns = at_ns.saturating_sub(self.until_ns);
+        let ran = || process_cpu_ns() >= self.cpu_ns.saturating_add(late_ns / RAN_SHARE);
+        if late_ns <= threshold_ns || ran() {
+            return 0;
+        }
+        at_ns.saturating_sub(self.until_ns.max(since_ns))
+    }
 }
 
 impl Watched {
@@ -126,6 +167,15 @@ impl Watched {
     fn thresholds(&self) -> Thresholds {
         let [suspect_ns, stall_ns, tick_ns] = [0, 1, 2].map(|at| self.thresholds[at].load(Ordering::Relaxed));
         Thresholds { suspect_ns, stall_ns: stall_ns.max(suspect_ns), tick_ns }
+    }
+
+    fn rest(&self) -> MutexGuard<'_, Rest> {
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From which lateness of the timer thread on the process may have been frozen.
+    fn frozen_threshold(&self) -> u64 {
+        FROZEN_NS.min(self.thresholds[1].load(Ordering::Relaxed) / 2)
     }
 }
 
@@ -224,6 +274,25 @@ impl StallTimer {
         self.watched.begin_ns.store(0, Ordering::Release);
     }
 
+    /// Work of the watched thread that is no message began then, as another thread has found: it is watched as a message is, until
+    /// [`StallTimer::work_ends`] or until the watched thread itself begins or ends one. Gives whether it is: not while a message is open. On any thread
+    /// but the watched one; `begun_ns` is another for other work.
+    pub fn work_began(&self, begun_ns: u64) -> bool {
+        let watched = &*self.watched;
+        // SeqCst, as in `message_begin`: it stands before the load of `parked`.
+        let free = watched.begin_ns.compare_exchange(0, begun_ns.max(1), Ordering::SeqCst, Ordering::Relaxed);
+        if free.is_ok() && watched.parked.load(Ordering::SeqCst) {
+            self.unpark();
+        }
+        free.is_ok()
+    }
+
+    /// The work that began then is over. Changes nothing if the watched thread has begun or ended a message since.
+    pub fn work_ends(&self, begun_ns: u64) {
+        let begin = &self.watched.begin_ns;
+        let _ = begin.compare_exchange(begun_ns.max(1), 0, Ordering::Release, Ordering::Relaxed);
+    }
+
     /// Other thresholds from now on; a message that has passed one of them already is told of at once. Any thread.
     pub fn set_thresholds(&self, thresholds: Thresholds) {
         self.watched.set_thresholds(thresholds);
@@ -234,6 +303,17 @@ impl StallTimer {
     fn unpark(&self) {
         self.watched.parked.store(false, Ordering::Relaxed);
         self.wake();
+    }
+
+    /// For how long of the message that began at `since_ns`, until `at_ns`, this process was frozen: by the system's freezer, by
+    /// SIGSTOP, or with the sleeping device. In nanoseconds, by the clock given to [`StallTimer::start`]; at most a second less
+    /// than it was, and 0 where nothing is known. `at_ns` is now or a moment ago. Any thread but the watched one.
+    pub fn frozen_ns(&self, since_ns: u64, at_ns: u64) -> u64 {
+        let rest = *self.watched.rest();
+        let known_ns = if rest.since_ns == since_ns { rest.frozen_ns } else { 0 };
+        let frozen_ns =
+            known_ns.saturating_add(rest.frozen(since_ns, at_ns, self.watched.frozen_threshold()));
+        frozen_ns.min(at_ns.saturating_sub(since_ns))
     }
 
     /// Whether the observer panicked and is called no more.
@@ -298,8 +378,9 @@ impl Timer {
             let now_ns = (self.now)();
             let (generation, begin_ns) = self.look();
             self.thresholds = self.watched.thresholds();
+            let recovered = self.take_up(now_ns, generation, begin_ns);
             self.tell(StallEvent::Look { since_ns: begin_ns, now_ns, late_ns });
-            let sleep_ns = self.follow(now_ns, generation, begin_ns, late_ns);
+            let sleep_ns = self.follow(now_ns, recovered);
 
             let quiet = begin_ns == 0 && generation == last_generation;
             last_generation = generation;
@@ -313,6 +394,11 @@ impl Timer {
                 continue;
             }
             let before_ns = (self.now)();
+            {
+                let mut rest = self.watched.rest();
+                rest.until_ns = before_ns.saturating_add(sleep_ns);
+                rest.cpu_ns = process_cpu_ns().saturating_add(sleep_ns);
+            }
             thread::park_timeout(Duration::from_nanos(sleep_ns));
             self.watched.wakeups.fetch_add(1, Ordering::Relaxed);
             late_ns = (self.now)().saturating_sub(before_ns).saturating_sub(sleep_ns);
@@ -330,32 +416,40 @@ impl Timer {
         }
     }
 
+    /// Takes up what the look showed of the open message and, before anything else, how long of it the process was frozen in the
+    /// sleep that ends here. Gives the begin of a stalled message that is over.
+    fn take_up(&mut self, now_ns: u64, generation: u32, begin_ns: u64) -> Option<u64> {
+        // Work that is no message has the generation of the message before it.
+        let known = self
+            .case
+            .filter(|case| begin_ns != 0 && case.generation == generation && case.since_ns == begin_ns);
+        let over = if known.is_none() { self.case } else { None };
+        self.case = (begin_ns != 0).then(|| {
+            known.unwrap_or(Case {
+                generation,
+                since_ns: begin_ns,
+                counted_from_ns: begin_ns,
+                stalled: false,
+            })
+        });
+        let threshold_ns = self.watched.frozen_threshold();
+        let mut rest = self.watched.rest();
+        if let Some(case) = &mut self.case {
+            let frozen_ns = rest.frozen(begin_ns, now_ns, threshold_ns);
+            case.counted_from_ns = case.counted_from_ns.saturating_add(frozen_ns).min(now_ns.max(begin_ns));
+            rest.frozen_ns = case.counted_from_ns - begin_ns;
+        }
+        rest.since_ns = begin_ns;
+        rest.until_ns = 0;
+        over.filter(|case| case.stalled).map(|case| case.since_ns)
+    }
+
     /// Reports what there is to report and gives the time until the next threshold.
-    fn follow(&mut self, now_ns: u64, generation: u32, begin_ns: u64, late_ns: u64) -> u64 {
-        let frozen_ns = if late_ns > self.thresholds.stall_ns / 2 { late_ns } else { 0 };
-        let known = self.case.filter(|case| begin_ns != 0 && case.generation == generation);
-        if known.is_none()
-            && let Some(Case { since_ns, stalled: true, .. }) = self.case
-        {
+    fn follow(&mut self, now_ns: u64, recovered: Option<u64>) -> u64 {
+        if let Some(since_ns) = recovered {
             self.tell(StallEvent::Recovered { since_ns, now_ns });
         }
-        if begin_ns == 0 {
-            self.case = None;
-            return self.thresholds.suspect_ns;
-        }
-        let mut case = known.unwrap_or(Case {
-            generation,
-            since_ns: begin_ns,
-            counted_from_ns: begin_ns,
-            stalled: false,
-        });
-        if frozen_ns != 0 {
-            // Of a message that began in the frozen stretch nothing is known but that it is open now.
-            case.counted_from_ns = match known {
-                Some(case) => case.counted_from_ns.saturating_add(frozen_ns).min(now_ns),
-                None => now_ns.max(begin_ns),
-            };
-        }
+        let Some(mut case) = self.case else { return self.thresholds.suspect_ns };
         let age_ns = now_ns.saturating_sub(case.counted_from_ns);
         let to_stall_ns = self.thresholds.stall_ns.saturating_sub(age_ns);
         let sleep_ns = if age_ns < self.thresholds.suspect_ns {

@@ -1,6 +1,7 @@
 //! Threads of this process as `/proc/self/task` shows them (man 5 proc). Allocates nothing, since whoever holds the
 //! allocator's lock may be just what hangs. Not for signal handlers: it opens files.
 
+use nix::errno::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -152,6 +153,14 @@ fn is_alive(stat: &[u8]) -> bool {
     let state = fields.next().unwrap_or_default();
     let flags = fields.nth(5).and_then(number::<u64>).unwrap_or(0);
     !matches!(state, b"Z" | b"X" | b"x" | b"") && flags & PF_EXITING == 0
+}
+
+/// Sends a signal to one thread of this process (man 2 tgkill), or with signal 0 asks whether that is allowed. Safe in a signal
+/// handler. The error is the kernel's.
+pub(crate) fn send(pid: i32, tid: i32, signal: i32) -> Result<(), i32> {
+    // SAFETY: three integers; the kernel checks them.
+    let result = unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, signal) };
+    if result == 0 { Ok(()) } else { Err(Errno::last_raw()) }
 }
 
 /// The calling thread's id.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 const OWN: Identity = Identity { pid: 4321, uid: 10_123 };
-const COLUMNS: &str = "case series t_ms trigger si_code si_pid si_uid asked ground message running_ms head_when \
+const COLUMNS: &str = "case series t_ms trigger si_code si_pid si_uid asked ground message running_ms frozen_ms head_when \
                        errors signal_35 matrix anrscope confidence why";
 
 /// One line: cells by the column's name.
@@ -55,6 +55,7 @@ impl Case {
             },
             message: self.number("message"),
             running_ms: self.number("running_ms"),
+            frozen_ms: self.number("frozen_ms").unwrap_or(0),
             head: match self.cell("head_when") {
                 "-" => Head::Unknown,
                 "empty" => Head::Empty,

@@ -176,6 +176,32 @@ fn it_parks_when_nothing_happens_and_wakes_for_a_message() {
 }
 
 #[test]
+fn work_that_another_thread_finds_is_watched_until_the_watched_thread_begins_or_ends_a_message() {
+    let (timer, seen) = start(SMALL, boottime_ns);
+    let message = boottime_ns();
+    timer.message_begin(message);
+    assert!(!timer.work_began(message + 1), "a message is open");
+    timer.message_end();
+    // It wakes the parked thread, as a message would, and is no longer than itself, though it has the generation of the message before it.
+    let work = boottime_ns();
+    assert!(timer.work_began(work));
+    wait_for("the stall", || stalls(&seen).len() == 1);
+    let (since, now) = stalls(&seen)[0];
+    assert!(since == work && now - work >= SMALL.stall_ns, "{work}: {since} {now}");
+    timer.work_ends(work + 1);
+    assert!(!timer.work_began(work + 2), "other work's end is not its own");
+    timer.work_ends(work);
+    wait_for("the end", || recoveries(&seen).len() == 1);
+    // A message takes its place, and its end ends nothing of that.
+    let (work, message) = (boottime_ns(), boottime_ns() + 1);
+    assert!(timer.work_began(work));
+    timer.message_begin(message);
+    timer.work_ends(work);
+    wait_for("the message's stall", || stalls(&seen).len() == 2);
+    assert_eq!(stalls(&seen)[1].0, message);
+}
+
+#[test]
 fn wakes_about_once_a_suspect_period_however_many_messages_there_are() {
     let thresholds = Thresholds { suspect_ns: 50 * MS, stall_ns: 10_000 * MS, tick_ns: MS };
     let (timer, seen) = start(thresholds, boottime_ns);

@@ -130,6 +130,9 @@ impl Cursor {
             return Some(Err(BadEvent { index: first }));
         }
         self.next = next;
+        if event::is_padding(id) {
+            return self.step(word);
+        }
         if payload_len == 0 && (ids::is_method(id) || id == ids::DISPATCH) {
             // Nearly all words: nothing to gather.
             self.now = self.time(raw);

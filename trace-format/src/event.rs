@@ -26,7 +26,8 @@ pub mod types {
     pub const TIME: u8 = 0x01;
     /// A Looper message. Begin: target and callback text, `what` and the handler's identity, time it was due.
     pub const MESSAGE: u8 = 0x02;
-    /// `Choreographer#doFrame`. Begin: vsync id, intended vsync time, frame interval in ns, and 1 if its stages are estimated.
+    /// `Choreographer#doFrame`. Begin: vsync id, intended vsync time, frame interval in ns, and 1 if its stages are estimated. End:
+    /// nothing, or 1 if Choreographer ran no frame in that message.
     pub const FRAME: u8 = 0x03;
     /// A wait. Begin: kind and owner's thread uid, lock identity, class text.
     pub const WAIT: u8 = 0x04;
@@ -45,6 +46,11 @@ pub mod types {
     pub const FRAME_METRICS: u8 = 0x0A;
     /// Input events that a frame handled. Its intended vsync, times of the oldest and the newest.
     pub const INPUT_EVENTS: u8 = 0x0B;
+    /// Calls that were open when the block began, at its begin: how many, the number of the first one named here, and up to 36 of
+    /// their ids, outermost first, three in a word; see [`super::OpenCalls`].
+    pub const OPEN_CALLS: u8 = 0x0C;
+    /// Short calls that left nothing; see [`super::Folded`].
+    pub const FOLDED: u8 = 0x0D;
     /// First of the frame stages; see [`super::Stage`].
     pub const STAGE_FIRST: u8 = 0x10;
     /// Last of the frame stages.
@@ -64,6 +70,10 @@ pub mod types {
     /// Service ring: what a thread has used of the processor. tid and state, time run, time runnable but not running,
     /// voluntary and involuntary switches.
     pub const USAGE: u8 = 0x26;
+    /// Words that say nothing: a former writer of the block may still store there. Readers pass over them.
+    pub const PADDING: u8 = 0x27;
+    /// Service ring: coarse time stood still. Since when, until when.
+    pub const STANDSTILL: u8 = 0x28;
 }
 
 /// One event, decoded.
@@ -83,6 +93,9 @@ pub enum Event {
     FrameBegin(Frame),
     /// The frame ends.
     FrameEnd,
+    /// What began as a frame ends, and was none: Choreographer put it off or waited for none. The next frame has its number. A
+    /// reader that does not know this takes it for the frame's end.
+    FrameSkipped,
     /// A frame stage begins.
     StageBegin(Stage),
     /// The frame stage ends.
@@ -109,6 +122,10 @@ pub enum Event {
     FrameMetrics(FrameMetrics),
     /// What input a frame handled.
     InputEvents(InputEvents),
+    /// Calls that were open when the block began.
+    OpenCalls(OpenCalls),
+    /// Short calls that left nothing.
+    Folded(Folded),
     /// The three clocks.
     Clock(Clocks),
     /// SIGQUIT.
@@ -123,6 +140,8 @@ pub enum Event {
     Control(Control),
     /// What a thread has used of the processor.
     Usage(Usage),
+    /// Coarse time stood still.
+    Standstill(Standstill),
     /// A type of a later version, or one whose payload is too short.
     Unknown {
         /// The type number.
@@ -154,6 +173,20 @@ impl Encoded {
         &self.payload[..self.len as usize]
     }
 
+    /// Whether it is a method's begin or end.
+    #[inline]
+    #[must_use]
+    pub fn is_method(&self) -> bool {
+        ids::is_method(self.id)
+    }
+
+    /// Whether it is a method's end.
+    #[inline]
+    #[must_use]
+    pub fn is_exit(&self) -> bool {
+        !self.begin && self.is_method()
+    }
+
     /// The first word of the event, at `since_t0` ns after its block was opened.
     #[inline]
     #[must_use]
@@ -178,6 +211,13 @@ pub const fn typed_id(ty: u8, payload: usize) -> u32 {
 #[must_use]
 pub const fn payload_len(id: u32) -> usize {
     if id >= ids::EVENT_FIRST && id <= ids::EVENT_LAST { (id >> 8) as usize & MAX_PAYLOAD } else { 0 }
+}
+
+/// Whether a word with this id and its payload say nothing: [`types::PADDING`].
+#[inline]
+#[must_use]
+pub(crate) const fn is_padding(id: u32) -> bool {
+    id >= ids::EVENT_FIRST && id <= ids::EVENT_LAST && id as u8 == types::PADDING
 }
 
 const fn halves(upper: u32, lower: u32) -> u64 {
@@ -216,6 +256,7 @@ impl Event {
                 typed(true, types::FRAME, &[f.vsync, f.intended, f.interval, u64::from(f.estimated)])
             }
             Self::FrameEnd => typed(false, types::FRAME, &[]),
+            Self::FrameSkipped => typed(false, types::FRAME, &[1]),
             Self::StageBegin(s) => typed(true, s as u8, &[]),
             Self::StageEnd(s) => typed(false, s as u8, &[]),
             Self::WaitBegin(w) => {
@@ -249,6 +290,16 @@ impl Event {
                 ],
             ),
             Self::InputEvents(i) => typed(false, types::INPUT_EVENTS, &[i.intended, i.oldest, i.newest]),
+            Self::OpenCalls(open) => {
+                let words = open.encode();
+                typed(false, types::OPEN_CALLS, &words[..1 + open.named().div_ceil(OpenCalls::IDS_IN_WORD)])
+            }
+            Self::Folded(folded) => {
+                let hot = folded.hot.map(|(id, share)| halves(id, share));
+                let named = folded.hot.iter().take_while(|(id, _)| *id != 0).count();
+                let words = [folded.calls, folded.since, hot[0], hot[1], hot[2], hot[3]];
+                typed(false, types::FOLDED, &words[..2 + named])
+            }
             Self::Clock(c) => typed(false, types::CLOCK, &[c.boottime, c.monotonic, c.realtime]),
             Self::Sigquit(s) => typed(
                 false,
@@ -271,6 +322,7 @@ impl Event {
                 types::USAGE,
                 &[halves(u.tid, u32::from(u.state)), u.ran, u.waited, halves(u.voluntary, u.involuntary)],
             ),
+            Self::Standstill(s) => typed(false, types::STANDSTILL, &[s.since, s.until]),
             Self::Unknown { ty, begin } => typed(begin, ty, &[]),
         }
     }
@@ -303,6 +355,7 @@ impl Event {
                 let estimated = p(3).is_some_and(|flags| flags & 1 != 0);
                 Self::FrameBegin(Frame { vsync: p(0)?, intended: p(1)?, interval: p(2)?, estimated })
             }
+            (types::FRAME, false) if p(0) == Some(1) => Self::FrameSkipped,
             (types::FRAME, false) => Self::FrameEnd,
             (types::STAGE_FIRST..=types::STAGE_LAST, true) => Self::StageBegin(Stage::of_type(ty)?),
             (types::STAGE_FIRST..=types::STAGE_LAST, false) => Self::StageEnd(Stage::of_type(ty)?),
@@ -338,6 +391,11 @@ impl Event {
             (types::INPUT_EVENTS, false) => {
                 Self::InputEvents(InputEvents { intended: p(0)?, oldest: p(1)?, newest: p(2)? })
             }
+            (types::OPEN_CALLS, false) => Self::OpenCalls(OpenCalls::decode(payload)?),
+            (types::FOLDED, false) => {
+                let hot = |i: usize| p(2 + i).map_or((0, 0), |word| (upper(word), lower(word)));
+                Self::Folded(Folded { calls: p(0)?, since: p(1)?, hot: [hot(0), hot(1), hot(2), hot(3)] })
+            }
             (types::CLOCK, false) => {
                 Self::Clock(Clocks { boottime: p(0)?, monotonic: p(1)?, realtime: p(2)? })
             }
@@ -365,6 +423,7 @@ impl Event {
                 voluntary: upper(p(3)?),
                 involuntary: lower(p(3)?),
             }),
+            (types::STANDSTILL, false) => Self::Standstill(Standstill { since: p(0)?, until: p(1)? }),
             _ => return None,
         })
     }

@@ -19,6 +19,7 @@
 //!   behind the head.
 //! * 1.2: the events FRAME_METRICS and INPUT_EVENTS, whether a frame's stages are estimated, which handler a message is for,
 //!   the sections of reports, ANR snapshots, starts and stack samples.
+//! * 1.3: the events PADDING, OPEN_CALLS, FOLDED and STANDSTILL, the section of overhead; threads that live and have no block.
 //!
 //! # Header
 //! ```text
@@ -41,9 +42,9 @@
 //!   0  4  head: words published,      16  8  sequence number in its thread, from 0
 //!         or EMPTYING                 24  8  t0: CLOCK_BOOTTIME ns when it was opened
 //!   4  4  thread uid                  32  8  base: words its thread wrote in earlier blocks
-//!   8  4  tid                         40 24  reserved, zero
-//!  12  1  clock mode                  64  ...  1016 words
-//!  13  3  reserved
+//!   8  4  tid                         40  4  floor: words that no short call takes back any more
+//!  12  1  clock mode                  44 20  reserved, zero
+//!  13  3  reserved                  64  ...  1016 words
 //! ```
 //! To publish, a writer stores the words of one event, a store fence, then the head. To reuse a block
 //! it stores head = EMPTYING, a fence, the new header fields, a fence, head = 0, and goes on as above. So:
@@ -81,7 +82,7 @@ pub const MAGIC: [u8; 8] = *b"ANRSCOPE";
 /// Major version this crate writes.
 pub const MAJOR: u16 = 1;
 /// Minor version this crate writes.
-pub const MINOR: u16 = 2;
+pub const MINOR: u16 = 3;
 /// In place of a block's head while it is made ready for its next life.
 pub const EMPTYING: u32 = 1 << 31;
 /// Length of the header.
@@ -142,7 +143,8 @@ pub mod block {
     pub const SEQUENCE: usize = 16;
     pub const T0: usize = 24;
     pub const BASE: usize = 32;
-    pub const RESERVED: usize = 40;
+    pub const FLOOR: usize = 40;
+    pub const RESERVED: usize = 48;
     pub const WORDS: usize = super::BLOCK_HEADER_LEN;
 }
 
@@ -242,12 +244,14 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// A million words for main, as in Matrix; half as much again for everybody else.
+    /// A million words for main, as in Matrix; half as much again, 4 MiB, for everybody else. That is a block each for 512 threads;
+    /// with more, threads that are silent go without, so a larger pool would buy nothing but history of idle threads. The
+    /// table has a name for eight times as many, 256 KiB.
     pub const DEFAULT: Self = Self {
         main_blocks: 986,
         pool_blocks: 512,
         service_blocks: 8,
-        threads: 1024,
+        threads: 4096,
         string_bytes: 256 * 1024,
     };
 

@@ -40,5 +40,5 @@ pub use cursor::{BadEvent, Cursor};
 pub use error::{Fault, ReadError};
 pub use event::{Event, TextId};
 pub use map_id::{BadMapId, MapHash, MapId};
-pub use reader::{Events, Header, Item, Recording, Section, Texts, Thread};
+pub use reader::{CompactError, Events, Header, Item, Recording, Section, Texts, Thread, compact};
 pub use source::Source;

@@ -47,7 +47,7 @@ pub enum SectionKind {
     /// Time (8 bytes, BOOTTIME ns) and a report as the app got it: one JSON object with Matrix's keys.
     Issue = 9,
     /// `key=value` lines, a blank line, main's Java stack (a frame a line, innermost first), and after another blank line
-    /// the messages that were waiting, as `Looper.dump` writes them: what was known at the instant at which an ANR was
+    /// the messages that were waiting, in the form of `Looper.dump`: what was known at the instant at which an ANR was
     /// found. `docs/monitors.md` lists the keys; every time is BOOTTIME ns.
     AnrSnapshot = 10,
     /// `key=value` lines of a start or a page that is complete. `docs/monitors.md` lists the keys.
@@ -55,6 +55,14 @@ pub enum SectionKind {
     /// `key=value` lines: where the platform left a profile of an ANR (ProfilingManager, API 36): `path` on the device, `bytes`, and
     /// `time_ms`, when it was complete, ms since 1970.
     AnrProfile = 12,
+    /// Lines of what recording costs, as it was measured while it ran, and of methods that were switched off for it. Each begins with
+    /// a time (BOOTTIME ns) and a word:
+    /// ```text
+    /// TIME cost NS EVENTS PERCENT     an event takes NS (decimal), so many EVENTS a second, together PERCENT (decimal) of the threads' time
+    /// TIME off ID CALLS               the method is not recorded from here on; it was called CALLS times a second
+    /// TIME on ID                      it is recorded again
+    /// ```
+    Overhead = 13,
 }
 
 impl SectionKind {
@@ -75,6 +83,7 @@ impl SectionKind {
             AnrSnapshot,
             Startup,
             AnrProfile,
+            Overhead,
         ]
         .into_iter()
         .find(|kind| *kind as u16 == number)
@@ -149,9 +158,9 @@ mod tests {
 
     #[test]
     fn kinds_keep_their_numbers() {
-        for n in 1..=12 {
+        for n in 1..=13 {
             assert_eq!(SectionKind::of_number(n).unwrap() as u16, n);
         }
-        assert_eq!(SectionKind::of_number(13), None);
+        assert_eq!(SectionKind::of_number(14), None);
     }
 }

@@ -3,8 +3,11 @@
 //! It is written from the drawing in [`crate::layout`], with offsets in plain numbers, and shares no code
 //! with the reader or the recorder: a slip in those shows as a disagreement with this.
 
+use core::ops::Range;
+
 use crate::MapId;
-use crate::event::{Clocks, Event, Stage, TextId};
+use crate::event::{Clocks, Event, OpenCalls, Stage, TextId};
+use crate::ids;
 use crate::section::{self, SectionKind};
 
 const BLOCK: usize = 8192;
@@ -26,6 +29,7 @@ pub struct RecordingBuilder {
     version: (u16, u16),
     main_ring_blocks: usize,
     process_uid: u32,
+    dropped: u64,
 }
 
 /// One thread's events under construction.
@@ -40,6 +44,12 @@ pub struct ThreadBuilder {
     /// Blocks that were written and overwritten before the first one here.
     skip_blocks: u64,
     blocks: Vec<(u64, Vec<u64>)>,
+    /// Blocks that were written and are not in the file.
+    lost: Vec<Range<usize>>,
+    /// How many open calls a block names at its begin, if it names any.
+    checkpoints: Option<usize>,
+    /// The method calls that are open, outermost first.
+    open: Vec<u32>,
     last: u64,
 }
 
@@ -54,6 +64,14 @@ impl ThreadBuilder {
             self.put(time, Event::Time(time));
         }
         self.put(time, event);
+        match event {
+            Event::Enter(id) if ids::is_method(id) => self.open.push(id),
+            Event::Exit(id) => {
+                let own = self.open.iter().rposition(|open| *open == id);
+                self.open.truncate(own.unwrap_or(self.open.len()));
+            }
+            _ => {}
+        }
         self
     }
 
@@ -61,7 +79,7 @@ impl ThreadBuilder {
         let encoded = event.encode();
         let needed = 1 + encoded.payload().len();
         if self.blocks.last().is_none_or(|(_, words)| words.len() + needed > WORDS) {
-            self.blocks.push((time, Vec::new()));
+            self.new_block(time);
         }
         let (t0, words) = self.blocks.last_mut().expect("just pushed");
         let since = (time - *t0) & ((1 << 43) - 1);
@@ -97,9 +115,35 @@ impl ThreadBuilder {
         self
     }
 
-    /// Closes the block in hand, so that the next event opens a new one.
+    /// Opens a new block.
     pub fn new_block(&mut self, time: u64) -> &mut Self {
         self.blocks.push((time, Vec::new()));
+        let Some(named) = self.checkpoints.filter(|_| self.blocks.len() > 1) else { return self };
+        let ids: Vec<u32> = self.open.iter().copied().take(named.min(1_000)).collect();
+        let depth = self.open.len() as u32;
+        // One event at least says how many calls are open.
+        for first in (0..ids.len().max(1)).step_by(OpenCalls::MOST) {
+            self.put(time, Event::OpenCalls(OpenCalls::new(depth, first as u32, &ids[first..])));
+        }
+        self
+    }
+
+    /// Blocks from here on, but not the first of all, begin with the calls that are open: how many there are, and the ids of the
+    /// `named` outermost.
+    pub fn checkpoints(&mut self, named: usize) -> &mut Self {
+        self.checkpoints = Some(named);
+        self
+    }
+
+    /// How many blocks there are.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Leaves these blocks out of the file, as if newer ones had taken their place.
+    pub fn lose(&mut self, blocks: Range<usize>) -> &mut Self {
+        self.lost.push(blocks);
         self
     }
 
@@ -113,6 +157,10 @@ impl ThreadBuilder {
         let mut out = Vec::new();
         let mut base = self.skip_blocks * WORDS as u64;
         for (i, (t0, words)) in self.blocks.iter().enumerate() {
+            if self.lost.iter().any(|lost| lost.contains(&i)) {
+                base += words.len() as u64;
+                continue;
+            }
             let mut block = vec![0; BLOCK];
             block[0..4].copy_from_slice(&(words.len() as u32).to_le_bytes());
             block[4..8].copy_from_slice(&self.uid.to_le_bytes());
@@ -149,6 +197,7 @@ impl RecordingBuilder {
             version: (1, 1),
             main_ring_blocks: 0,
             process_uid: 0,
+            dropped: 0,
         }
     }
 
@@ -177,6 +226,13 @@ impl RecordingBuilder {
     #[must_use]
     pub fn last_alive(mut self, time: u64) -> Self {
         self.last_alive = time;
+        self
+    }
+
+    /// Says that so many events found no room.
+    #[must_use]
+    pub fn dropped(mut self, events: u64) -> Self {
+        self.dropped = events;
         self
     }
 
@@ -294,6 +350,7 @@ impl RecordingBuilder {
         out[72..80].copy_from_slice(&self.start.realtime.to_le_bytes());
         out[80..88].copy_from_slice(&self.last_alive.to_le_bytes());
         out[88..92].copy_from_slice(&self.state.to_le_bytes());
+        out[96..104].copy_from_slice(&self.dropped.to_le_bytes());
         let name = &self.name.as_bytes()[..self.name.len().min(256)];
         out[768..768 + name.len()].copy_from_slice(name);
 

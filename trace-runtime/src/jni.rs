@@ -17,10 +17,11 @@ use crate::files::kept_sizes;
 use crate::guard::disarm_on_panic;
 use crate::recorder::Threads;
 use crate::recorder::{self, Recorder};
+use crate::resolution::{Resolution, hundredths};
 use crate::start::{Config, start};
 use crate::system_log;
 use crate::time::coarse::{MAIN_DOOR, TIME};
-use crate::writing::budget::Budget;
+use crate::writing::overhead;
 use crate::writing::thread::ThreadWriter;
 
 /// A method's begin, on the thread whose writer is at `thread`. Gives where Java writes the next word: the address behind
@@ -216,16 +217,18 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     folder: JString<'_>,
     process: JString<'_>,
     map_id: JString<'_>,
-    coarse: jboolean,
+    resolution: JString<'_>,
     main_words: jlong,
     pool_words: jlong,
-    budget: jlong,
+    max_overhead: JString<'_>,
     trace_text: jboolean,
     main_only: jboolean,
 ) -> jlong {
     let process = string(&env, &process).unwrap_or_else(own_name);
     let folder = string(&env, &folder).map(PathBuf::from);
     let map_id = string(&env, &map_id).and_then(|id| id.parse().ok());
+    let resolution = Resolution::of_text(&string(&env, &resolution).unwrap_or_default());
+    let max_overhead = string(&env, &max_overhead).and_then(|percent| hundredths(&percent));
     let started = disarm_on_panic(|| {
         let mut config = Config::new(folder.map_or(Destination::Later, Destination::Folder), process);
         config.threads = if main_only { Threads::Main } else { Threads::All };
@@ -237,11 +240,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
         if matches!(config.destination, Destination::Later) {
             config.sizes = kept_sizes::of_last_start(&config.process_name, config.sizes);
         }
-        config.clock = if coarse { Clock::Coarse } else { Clock::Precise };
-        config.budget = u64::try_from(budget)
-            .ok()
-            .filter(|rate| *rate > 0)
-            .map(|events_per_second| Budget { events_per_second, shorter_than_ns: SHORT_NS });
+        resolution.apply(&mut config);
+        config.max_overhead = max_overhead.unwrap_or(overhead::DEFAULT_MAX);
         start(&config).map_err(|error| system_log::warn(&format!("not started: {error}"))).ok()?;
         if trace_text {
             capture_trace_text();
@@ -258,25 +258,36 @@ fn own_name() -> String {
     String::from_utf8_lossy(&line[..end]).into_owned()
 }
 
-/// With a budget, methods whose calls take less than this on average may be switched off: at 40 ns an event, recording
-/// makes such a call at least 1 % longer.
-const SHORT_NS: u64 = 8_000;
-
+/// On Android dumps are copied around an ANR, by the system's level, or are kept by the system.
 #[cfg(not(target_os = "android"))]
 fn capture_trace_text() {
-    match crate::TraceTextSource::hotspot() {
+    match crate::TraceTextSource::of_this_process(0) {
         Some(source) => crate::capture_trace_text(source),
-        None => {
-            recorder::notice("thread dumps are not copied: there is no HotSpot with a \"VM Thread\" here")
-        }
+        None => recorder::notice(crate::sigquit::trace_text::NO_SOURCE),
     }
 }
 
 #[cfg(target_os = "android")]
 fn capture_trace_text() {
     recorder::notice(
-        "thread dumps are not copied: from Android 11 on the exit info of the next start has them",
+        "thread dumps are not copied from the start: on Android 5 to 10 they are around an ANR, and later systems keep them",
     );
+}
+
+/// `MethodBeat` has timed a call's end. Gives how many calls later it is to time the next one.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_sampled(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    id: jint,
+    nanos: jlong,
+) -> jint {
+    let sampled = || {
+        // SAFETY: as for the begin of a method.
+        unsafe { ThreadWriter::from_address(thread) }.map(|thread| thread.sampled(id as u32, nanos) as jint)
+    };
+    disarm_on_panic(sampled).flatten().unwrap_or(jint::MAX)
 }
 
 /// Asks for a thread dump. Gives whether it was asked for.

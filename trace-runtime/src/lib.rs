@@ -43,6 +43,7 @@ mod memory;
 mod models;
 pub mod monitors;
 mod recorder;
+mod resolution;
 mod sigquit;
 mod start;
 mod sync;
@@ -64,7 +65,6 @@ pub use sigquit::sensing::{DumpError, dump};
 pub use sigquit::trace_text::{TraceTextSource, capture_trace_text};
 pub use sigquit::verdict::{set_error_state_source, set_foreground};
 pub use start::{Config, StartError, start};
-pub use writing::budget::Budget;
 pub use writing::events::{
     counter, enter, exit, focus, frame_begin, frame_end, mark, name_thread, stage_begin, stage_end,
 };

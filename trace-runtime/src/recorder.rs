@@ -14,13 +14,14 @@ use trace_format::layout::{ClockMode, RegionKind, State, header};
 use crate::memory::block::RawBlock;
 use crate::memory::home::{Homes, Left};
 use crate::memory::mapping::Mapping;
-use crate::memory::pool::Pool;
+use crate::memory::pool::{Kept, Pool};
 use crate::memory::ring::Ring;
+use crate::memory::stale::Stale;
 use crate::memory::texts::Interner;
 use crate::time;
-use crate::time::coarse;
 use crate::time::time_word::Pace;
-use crate::writing::door::Door;
+use crate::time::{clock, coarse, fold};
+use crate::writing::door::{self, Door};
 use crate::writing::owners::Owners;
 use crate::writing::writer::{BlockSource, Followed, Writer};
 
@@ -131,7 +132,7 @@ impl Recorder {
     /// in the middle of its work and never a signal handler: it locks.
     pub(crate) fn service(&self, event: &Event) -> u64 {
         let mut writer = self.service.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.put(&mut &self.service_blocks, &event.encode(), time::now(), ClockMode::Precise)
+        writer.put(&mut &self.service_blocks, &event.encode(), time::now(), ClockMode::Precise, fold::NOTHING)
     }
 
     /// Touches the block that main writes to and the ones that come next, without changing them. The first store to a
@@ -160,9 +161,9 @@ impl Recorder {
 
     /// Asks every writer to take its block along to the file, which the homes have.
     pub(crate) fn ask_to_follow(&self) {
-        coarse::MAIN_DOOR.ask();
-        self.service_door.ask();
-        self.pool.doors(Door::ask);
+        coarse::MAIN_DOOR.ask(door::FOLLOW);
+        self.service_door.ask(door::FOLLOW);
+        self.pool.doors(|of_thread| of_thread.ask(door::FOLLOW));
     }
 
     /// The process was alive at `now`.
@@ -170,10 +171,18 @@ impl Recorder {
         self.live().u64(header::LAST_ALIVE).fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Adds a writer's losses to the header.
-    pub(crate) fn count_losses(&self, (clamped, dropped): (u32, u32)) {
+    /// Adds a writer's losses to the header: at once, so that a kill loses none of them.
+    #[cold]
+    pub(crate) fn count_losses(&self, clamped: u32, dropped: u32) {
         self.live().u64(header::CLAMPED).fetch_add(clamped.into(), Ordering::Relaxed);
         self.live().u64(header::DROPPED).fetch_add(dropped.into(), Ordering::Relaxed);
+    }
+
+    /// Finds out which threads have fallen silent, for the pool. On the ticker's thread.
+    pub(crate) fn look_for_silent(&self) {
+        if self.pool.is_crowded() {
+            self.pool.look_for_silent(clock::boottime(), &self.owners.holders());
+        }
     }
 }
 
@@ -200,10 +209,9 @@ impl RingBlocks {
         Some(sequence.checked_rem(self.homes.count() as u64)? as usize)
     }
 
-    /// The newest block that is full, if main has filled one.
-    pub(crate) fn last_full(&self) -> Option<NonNull<u8>> {
-        let sequence = self.opened.load(Ordering::Relaxed).checked_sub(2)?;
-        Some(self.homes.at(self.number(sequence)?))
+    /// How many blocks the writer was ever given.
+    pub(crate) fn opened_so_far(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
     }
 
     /// Touches the newest block and the `ahead` ones after it.
@@ -247,6 +255,12 @@ impl BlockSource for &RingBlocks {
     fn is_left_behind(&self, block: NonNull<u8>) -> bool {
         self.homes.is_left_behind(block)
     }
+
+    fn count_losses(&mut self, clamped: u32, dropped: u32) {
+        if let Some(recorder) = Recorder::active() {
+            recorder.count_losses(clamped, dropped);
+        }
+    }
 }
 
 impl Ring for RingBlocks {
@@ -258,6 +272,10 @@ impl Ring for RingBlocks {
 
     fn length(&self) -> u64 {
         self.homes.count() as u64
+    }
+
+    fn horizon(&self) -> u64 {
+        fold::horizon()
     }
 
     fn block(&self, sequence: u64) -> RawBlock {
@@ -272,17 +290,34 @@ impl Ring for RingBlocks {
 pub(crate) struct PoolBlocks {
     pub(crate) recorder: &'static Recorder,
     pub(crate) place: u32,
+    /// Of the block that was taken last.
+    pub(crate) stale: Stale,
 }
 
 impl BlockSource for PoolBlocks {
     fn next_block(&mut self) -> Option<NonNull<u8>> {
         let homes = &self.recorder.pool_blocks;
-        self.recorder.pool.take(self.place, |number, recycled| {
-            if recycled {
-                homes.empty(number as usize);
+        let words = |number| homes.words(number as usize);
+        let (block, stale) = self.recorder.pool.take(self.place, clock::boottime(), words, |handed| {
+            if handed.recycled {
+                homes.empty(handed.number as usize);
             }
-            homes.begin(number as usize)
-        })
+            (homes.begin(handed.number as usize), handed.stale)
+        })?;
+        self.stale = stale;
+        Some(block)
+    }
+
+    fn stale(&self) -> &Stale {
+        &self.stale
+    }
+
+    fn keep(&mut self) -> Kept {
+        self.recorder.pool.keep(self.place)
+    }
+
+    fn count_losses(&mut self, clamped: u32, dropped: u32) {
+        self.recorder.count_losses(clamped, dropped);
     }
 
     fn follow(&mut self, block: NonNull<u8>) -> Followed {

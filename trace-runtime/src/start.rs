@@ -24,8 +24,8 @@ use crate::sigquit::{sensing, verdict};
 use crate::ticker;
 use crate::time::clock;
 use crate::time::coarse;
-use crate::writing::budget::Budget;
-use crate::writing::{budget, switches, thread};
+use crate::time::fold;
+use crate::writing::{overhead, switches, thread};
 
 /// What to record, and where to.
 #[derive(Clone, Debug)]
@@ -51,8 +51,13 @@ pub struct Config {
     pub threads: Threads,
     /// How methods get their time.
     pub clock: Clock,
-    /// When a method is too frequent and too short to be recorded; `None`: never.
-    pub budget: Option<Budget>,
+    /// How far apart the ticks of coarse time are.
+    pub tick: Duration,
+    /// Calls that are no longer than this are left out; in coarse time 0 stands for those that no tick falls into. `None`: every call
+    /// is recorded.
+    pub shortest: Option<Duration>,
+    /// How much of the threads' time recording may take, in hundredths of a percent, until methods are switched off; 0: none ever is.
+    pub max_overhead: u32,
 }
 
 impl Config {
@@ -70,7 +75,9 @@ impl Config {
             thresholds: Thresholds::default(),
             threads: Threads::default(),
             clock: Clock::default(),
-            budget: None,
+            tick: Duration::from_millis(1),
+            shortest: None,
+            max_overhead: 0,
         }
     }
 }
@@ -138,6 +145,7 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     let recorder = Recorder::activate(recorder).map_err(|_| StartError::Already)?;
     switches::prepare();
     monitors::device::set_process(&config.process_name);
+    fold::set(config.shortest.map_or(fold::NOTHING, |shortest| shortest.as_nanos() as u64), config.tick);
     coarse::set_pace(config.clock.pace());
     watch_fork_and_exit();
     start_threads(recorder, config);
@@ -171,9 +179,7 @@ fn start_others(
     config: &Config,
     installed: Option<Result<(), InstallError>>,
 ) -> [(SectionKind, String); 2] {
-    if let Some(budget) = config.budget {
-        budget::set(budget);
-    }
+    overhead::set_max(config.max_overhead);
     if let Err(error) = ticker::start(recorder, config.heartbeat) {
         notice(&format!("no ticker: times are read from the kernel: {error}"));
         control::set_clock(Clock::Precise);
@@ -192,7 +198,6 @@ fn start_others(
 /// What is in force, a `key=value` a line. Numbers alone: formatting whole structures is 4 KB of code on a device.
 fn configuration(config: &Config) -> String {
     let sizes = &config.sizes;
-    let budget = config.budget.unwrap_or(Budget { events_per_second: 0, shorter_than_ns: 0 });
     let heartbeat = config.heartbeat.map_or(0, |interval| interval.as_millis() as u64);
     let all = [
         ("coarse", u64::from(config.clock == Clock::Coarse)),
@@ -208,8 +213,10 @@ fn configuration(config: &Config) -> String {
         ("service_blocks", sizes.service_blocks.into()),
         ("threads", sizes.threads.into()),
         ("string_bytes", sizes.string_bytes.into()),
-        ("budget_events_per_second", budget.events_per_second),
-        ("budget_shorter_than_ns", budget.shorter_than_ns),
+        ("resolution_ns", config.tick.as_nanos() as u64),
+        ("short_calls", u64::from(config.shortest.is_none())),
+        ("shortest_ns", config.shortest.map_or(0, |shortest| shortest.as_nanos() as u64)),
+        ("max_overhead_hundredths", config.max_overhead.into()),
     ];
     let mut text = String::new();
     for (key, value) in all {

@@ -8,21 +8,23 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use trace_format::event::{Clocks, Event};
+use trace_format::event::{Clocks, Event, Standstill};
+use trace_format::layout::BLOCK_WORDS;
 use trace_format::word;
 
 use crate::guard;
-use crate::monitors::outermost;
+use crate::memory::bus_fault;
+use crate::monitors::{outermost, unknown};
 use crate::recorder::{self, Recorder};
 use crate::sigquit::sensing;
+use crate::system_log;
 use crate::time::coarse::{self, MAIN_DOOR, TIME};
 use crate::time::cycles::{Calibrator, Finding};
+use crate::time::fold::{self, Reach, Whose};
 use crate::time::time_word::Pace;
 use crate::time::{self, clock};
-use crate::writing::{budget, cost};
+use crate::writing::{cost, overhead};
 
-/// How fresh coarse time is.
-const COARSE_TICK: Duration = Duration::from_millis(1);
 /// In precise mode the clock is compared and blocks are touched ahead, no more.
 const PRECISE_TICK: Duration = Duration::from_millis(20);
 /// How long it ticks on after somebody has recorded.
@@ -30,6 +32,8 @@ const LEASE: u64 = 100_000_000;
 /// How long a heartbeat goes on after the last event, ns: longer than the longest of Android's ANR timeouts
 /// (20 s for a foreground service), so that a hang of that length is known in full.
 const HEARTBEAT_AFTER: u64 = 30_000_000_000;
+const FAULTED: &str =
+    "the recording's file was cut short or its device has failed: it is of no use from here on";
 /// Clock comparisons lie this far apart, ns.
 const CHECK: u64 = clock::CHECK_MS as u64 * 1_000_000;
 
@@ -48,14 +52,21 @@ struct Ticker {
     calibrator: Calibrator,
     known: Clocks,
     checked: u64,
+    /// What recording costs was looked at last.
+    weighed: u64,
     /// Somebody recorded at about this time.
     active: u64,
     /// The word was closed to see whether somebody opens it.
     probing: bool,
     /// What recording costs was measured.
     measured: bool,
+    /// It was told that pages of the recording are gone.
+    fault_told: bool,
     /// The next number of forgotten lock holders that is told.
     pushed_out_told: u64,
+    standstills: Standstills,
+    reach_of_main: Reach,
+    reach_of_others: Reach,
 }
 
 impl Ticker {
@@ -67,11 +78,24 @@ impl Ticker {
             calibrator: Calibrator::default(),
             known: clock::all(),
             checked: now,
+            weighed: now,
             active: now,
             probing: false,
             measured: false,
+            fault_told: false,
             pushed_out_told: 1,
+            standstills: Standstills::new(now),
+            reach_of_main: Reach::new(Whose::Main, words(recorder.main_blocks.homes.count()), now),
+            reach_of_others: Reach::new(Whose::Others, words(recorder.pool_blocks.count()), now),
         }
+    }
+
+    /// Looks how long the rings reach back at the pace of late.
+    fn keep_reach(&mut self) {
+        let main = self.recorder.main_blocks.opened_so_far();
+        self.reach_of_main.look(main, BLOCK_WORDS as u64, self.checked);
+        let others = self.recorder.pool.taken_so_far();
+        self.reach_of_others.look(others, BLOCK_WORDS as u64, self.checked);
     }
 
     fn run(mut self) {
@@ -82,10 +106,22 @@ impl Ticker {
         while Recorder::active().is_some() {
             let now = time::now();
             TIME.tick(now);
+            if TIME.pace() == Pace::Coarse
+                && let Some(standstill) = self.standstills.tick(now, TIME.is_open())
+            {
+                self.recorder.service(&Event::Standstill(standstill));
+            }
             MAIN_DOOR.tick(TIME.high.load(Ordering::SeqCst), word::MAX_GAP);
             self.recorder.touch_ahead();
+            if now.saturating_sub(self.weighed) >= overhead::WINDOW {
+                self.weighed = now;
+                overhead::check(now);
+            }
             if now.saturating_sub(self.checked) >= CHECK {
                 self.check();
+                self.recorder.look_for_silent();
+            } else if self.recorder.pool.is_starved() {
+                self.recorder.look_for_silent();
             }
             if !self.probing {
                 if coarse::has_message_ended() || now.saturating_sub(self.active) >= LEASE {
@@ -101,7 +137,7 @@ impl Ticker {
                 continue;
             }
             let coarse = TIME.pace() == Pace::Coarse;
-            std::thread::park_timeout(if coarse { COARSE_TICK } else { PRECISE_TICK });
+            std::thread::park_timeout(if coarse { fold::tick() } else { PRECISE_TICK });
         }
     }
 
@@ -109,6 +145,8 @@ impl Ticker {
     fn rest(&mut self) {
         // What was written since the last check is there by now, and nobody may write for long.
         outermost::look_soon();
+        // The first thread after a long rest may need a block, and the ticker does not look then.
+        self.recorder.look_for_silent();
         while TIME.fall_asleep() {
             let heartbeat = self.heartbeat.filter(|_| clock::boottime() - self.active < HEARTBEAT_AFTER);
             match heartbeat {
@@ -123,6 +161,8 @@ impl Ticker {
         }
         self.probing = false;
         self.active = clock::boottime();
+        // Nobody recorded meanwhile.
+        self.standstills.begin(self.active);
     }
 
     fn check(&mut self) {
@@ -134,13 +174,21 @@ impl Ticker {
         }
         self.checked = clock::boottime();
         outermost::look_soon();
+        // Main may be stuck in what the timer does not know.
+        native_signal::check_pending();
         if self.heartbeat.is_some() {
+            unknown::heartbeat(self.recorder, self.checked);
             self.recorder.alive(self.checked);
             // Where there is no Looper, nobody else looks.
             sensing::check_displaced(self.checked);
         }
         self.note_clock_step();
-        budget::check(self.recorder);
+        if !self.fault_told && bus_fault::has_faulted() {
+            self.fault_told = true;
+            recorder::notice(FAULTED);
+            system_log::warn(FAULTED);
+        }
+        self.keep_reach();
         let pushed_out = self.recorder.owners.pushed_out();
         // At 1, 2, 4...: a table under pressure is told in a few words, not in thousands.
         if pushed_out >= self.pushed_out_told {
@@ -180,6 +228,61 @@ impl Ticker {
     }
 }
 
+/// Words that so many blocks have room for.
+fn words(blocks: usize) -> u64 {
+    blocks as u64 * BLOCK_WORDS as u64
+}
+
+/// Finds stretches in which coarse time stood still although somebody recorded: the ticker had no processor. In them calls look shorter than they
+/// were, and those that lie inside of one leave nothing.
+#[derive(Debug)]
+struct Standstills {
+    last: u64,
+    /// What is no longer is not told, ns. It rises while there is so much to tell that other events of the service ring would be lost for it.
+    least: u64,
+    /// Events that may be told just now.
+    allowed: u64,
+    refilled: u64,
+}
+
+/// What is shorter is not told at first, ns: a frame of 60 Hz is not in it.
+const STANDSTILL: u64 = 20_000_000;
+/// Standstills that may be told at once, and one more each [`REFILL`] ns: 20 minutes of them fit into the service ring.
+const AT_ONCE: u64 = 64;
+const REFILL: u64 = 1_000_000_000;
+
+impl Standstills {
+    fn new(now: u64) -> Self {
+        Self { last: now, least: STANDSTILL, allowed: AT_ONCE, refilled: now }
+    }
+
+    fn begin(&mut self, now: u64) {
+        self.last = now;
+    }
+
+    /// A tick; gives what is to be told if time stood still before it. `recording` says whether somebody has written since the last one.
+    fn tick(&mut self, now: u64, recording: bool) -> Option<Standstill> {
+        let since = std::mem::replace(&mut self.last, now);
+        let refill = now.saturating_sub(self.refilled) / REFILL;
+        if refill > 0 {
+            self.refilled += refill * REFILL;
+            self.allowed = (self.allowed + refill).min(AT_ONCE);
+            if self.allowed == AT_ONCE {
+                self.least = STANDSTILL;
+            }
+        }
+        if !recording || now.saturating_sub(since) < self.least {
+            return None;
+        }
+        if self.allowed == 0 {
+            self.least *= 2;
+            return None;
+        }
+        self.allowed -= 1;
+        Some(Standstill { since, until: now })
+    }
+}
+
 /// REALTIME may move by this much against BOOTTIME until it is told: slewing is no step.
 const WALL_STEP: u64 = 100_000_000;
 
@@ -187,4 +290,31 @@ const WALL_STEP: u64 = 100_000_000;
 fn prefer() {
     // SAFETY: changes the calling thread's priority only (man 2 setpriority: on Linux `who` is a thread).
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -8) };
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_late_tick_is_told_and_so_many_that_they_push_out_others_are_not() {
+        let mut standstills = Standstills::new(0);
+        assert_eq!(standstills.tick(MS, true), None);
+        assert_eq!(standstills.tick(51 * MS, true), Some(Standstill { since: MS, until: 51 * MS }));
+        assert_eq!(standstills.tick(151 * MS, false), None);
+        standstills.begin(10_000 * MS);
+        assert_eq!(standstills.tick(10_001 * MS, true), None);
+        let mut now = 10_001 * MS;
+        let mut told = 0;
+        for _ in 0..10_000 {
+            now += 30 * MS;
+            told += usize::from(standstills.tick(now, true).is_some());
+        }
+        // 300 s of it.
+        assert!((64..64 + 310).contains(&told), "{told}");
+        now += 10_000 * MS;
+        assert!(standstills.tick(now, true).is_some());
+    }
 }

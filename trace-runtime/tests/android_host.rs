@@ -7,6 +7,8 @@ mod app;
 mod exits;
 #[path = "android_host/frames.rs"]
 mod frames;
+#[path = "android_host/guards.rs"]
+mod guards;
 #[path = "android_host/harness.rs"]
 mod harness;
 #[path = "android_host/life.rs"]
@@ -15,14 +17,20 @@ mod life;
 mod lifetime;
 #[path = "android_host/looper.rs"]
 mod looper;
+#[path = "android_host/marked.rs"]
+mod marked;
 #[path = "android_host/older.rs"]
 mod older;
 #[path = "android_host/options.rs"]
 mod options;
+#[path = "android_host/sampler.rs"]
+mod sampler;
 #[path = "android_host/served.rs"]
 mod served;
 #[path = "android_host/stuck.rs"]
 mod stuck;
+#[path = "android_host/units.rs"]
+mod units;
 #[path = "android_host/uploads.rs"]
 mod uploads;
 

@@ -90,7 +90,7 @@ fn tests_of_options() -> String {
     for folder in ["android_host", "android-host/cases"] {
         for entry in std::fs::read_dir(here.join(folder)).unwrap() {
             let path = entry.unwrap().path();
-            if path.file_stem().is_some_and(|name| name != "AppOptions") {
+            if path.is_file() && path.file_stem().is_some_and(|name| name != "AppOptions") {
                 all += &std::fs::read_to_string(path).unwrap();
             }
         }

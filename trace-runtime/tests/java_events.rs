@@ -6,6 +6,9 @@ use std::process::{Command, Output};
 use trace_format::event::Change;
 use trace_format::{Event, Item, Recording, Thread};
 
+/// Every call is recorded, and none is switched off.
+const ALL: [&str; 2] = ["-Danrscope.resolution=exact", "-Danrscope.max_overhead=0"];
+
 /// An empty folder of this name, with the compiled program in it.
 fn folder(name: &str, program: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -64,6 +67,8 @@ fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> 
             Item::Event { time, event } => (time, event),
             other => panic!("{other:?} in {thread:?}"),
         })
+        // Said once more at the begin of a block.
+        .filter(|(_, event)| !matches!(event, Event::OpenCalls(_)))
         .collect()
 }
 
@@ -78,7 +83,7 @@ fn mixed(name: &str, clock: &str, change: &str) {
     let folder = folder(name, "Mixed");
     let logs = folder.to_str().unwrap();
     let begun = native_signal::boottime_ns();
-    let properties = [clock, "-Danrscope.mainWords=4000000", "-Danrscope.poolWords=4000000"];
+    let properties = [clock, ALL[0], ALL[1], "-Danrscope.mainWords=4000000", "-Danrscope.poolWords=4000000"];
     let printed = java(&folder, &properties, &["Mixed", logs, "7", &EVENTS.to_string(), change]);
     let ended = native_signal::boottime_ns();
     assert_eq!(printed.trim(), "allocated 0 0 0 0");
@@ -135,7 +140,7 @@ fn what_is_switched_off_is_not_recorded_and_the_recording_says_since_when() {
         let clock_property = format!("-Danrscope.clock={clock}");
         java(
             &folder,
-            &[&clock_property, "-Xshare:off", "-Djava.system.class.loader=Controlled"],
+            &[&clock_property, ALL[0], ALL[1], "-Xshare:off", "-Djava.system.class.loader=Controlled"],
             &["Controlled"],
         );
         let recording = recording(&folder);
@@ -171,4 +176,77 @@ fn what_is_switched_off_is_not_recorded_and_the_recording_says_since_when() {
         ];
         assert_eq!(changes, expected);
     }
+}
+
+/// What the program says of a call that lasted: its thread, its method, when it began and how long it took by `System.nanoTime`, ns.
+struct Long {
+    thread: String,
+    id: u32,
+    begun: u64,
+    took: u64,
+}
+
+#[test]
+fn of_a_busy_program_every_call_is_left_that_lasts_and_short_ones_are_counted() {
+    let folder = folder("short-calls", "ShortCalls");
+    let printed = java(&folder, &["-Danrscope.max_overhead=0"], &["ShortCalls", "3", "1500"]);
+    let mut calls = 0;
+    let mut long = Vec::new();
+    for line in printed.lines() {
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            ["calls", count] => calls += count.parse::<u64>().unwrap(),
+            [thread, id, begun, took] => long.push(Long {
+                thread: thread.to_owned(),
+                id: id.parse().unwrap(),
+                begun: begun.parse().unwrap(),
+                took: took.parse().unwrap(),
+            }),
+            _ => panic!("{line}"),
+        }
+    }
+    assert!(calls > 100_000 && long.len() > 20, "{calls} calls, {} of them long", long.len());
+    let recording = recording(&folder);
+    // There is none where nothing is to be told.
+    let service = recording.service().map_or_else(Vec::new, |service| events(&recording, service));
+    // Where the ticker had no processor, what was shorter than that is not known.
+    let stood: Vec<_> = service
+        .iter()
+        .filter_map(
+            |(_, event)| if let Event::Standstill(s) = event { Some((s.since, s.until)) } else { None },
+        )
+        .collect();
+    let (mut words, mut folded) = (0, 0);
+    for name in ["main", "short-0", "short-1"] {
+        let thread = thread(&recording, name);
+        assert_eq!(thread.overwritten(), 0);
+        let events = events(&recording, thread);
+        words += events.len();
+        let mut open = Vec::new();
+        let mut ended = std::collections::BTreeMap::new();
+        for (time, event) in &events {
+            match event {
+                Event::Enter(id) => open.push((*id, *time)),
+                Event::Exit(id) => {
+                    let (opened, begun) = open.pop().expect("an end has its begin");
+                    assert_eq!(opened, *id);
+                    ended.insert(*id, time - begun);
+                }
+                Event::Folded(short) => folded += short.calls,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(open, []);
+        for call in long.iter().filter(|call| call.thread == name) {
+            let late =
+                stood.iter().any(|(since, until)| call.begun < *until && *since < call.begun + call.took);
+            assert!(
+                late || ended.contains_key(&call.id),
+                "{} of {name}, {} ns, is not there",
+                call.id,
+                call.took
+            );
+        }
+    }
+    assert!((words as u64) < calls / 10, "{words} words of {calls} calls");
+    assert!(folded > calls / 4 && folded < calls * 2, "{folded} were counted of {calls}");
 }

@@ -2,6 +2,10 @@
 //!
 //! There is one recorder a process, so every case runs in a child: this test binary, started again with a role.
 
+#[path = "process/bus_fault.rs"]
+mod bus_fault;
+#[path = "process/crowd.rs"]
+mod crowd;
 #[path = "process/destination.rs"]
 mod destination;
 #[path = "process/sigquit.rs"]
@@ -20,7 +24,10 @@ use trace_format::layout::{Sizes, State};
 use trace_format::{Item, Recording, Thread};
 use trace_runtime::{Config, Destination, Thresholds};
 
-use sigquit::{displaced, dump_texts, judged, own_dump, seen_passively, source_that_panics, storm};
+use sigquit::{
+    displaced, dump_texts, frozen, handler_removed, judged, own_dump, seen_passively, source_that_panics,
+    storm,
+};
 
 const ROLE: &str = "ANRSCOPE_TEST_ROLE";
 const FOLDER: &str = "ANRSCOPE_TEST_FOLDER";
@@ -47,12 +54,19 @@ fn main() {
         ("an_exit_in_order_is_known", exit_in_order),
         ("nobody_else_may_read_a_recording", destination::private),
         ("a_hundred_short_threads_share_a_small_pool", many_threads),
+        ("a_late_thread_and_a_locks_owner_are_there_among_two_thousand", crowd::crowds),
+        ("dropped_is_what_threads_count_themselves_whatever_ends_the_process", crowd::dropped_is_counted),
+        ("java_that_runs_after_a_threads_end_writes_into_no_block", crowd::java_after_the_end),
+        ("a_recording_that_is_cut_short_while_it_is_written_leaves_the_app_alive", bus_fault::cut_short),
+        ("a_bus_fault_of_the_apps_own_ends_as_it_would_without_us", bus_fault::of_the_app),
         ("an_anr_is_judged_at_once_and_again_when_the_system_was_asked", judged),
+        ("a_process_that_was_merely_frozen_is_no_hang", frozen),
         ("a_source_that_panics_is_asked_no_more", source_that_panics),
         ("a_dump_of_our_own_is_answered_and_known_as_ours", own_dump),
         ("a_storm_of_requests_fills_no_disk", storm),
         ("a_signal_that_is_only_seen_is_judged_too", seen_passively),
         ("a_handler_that_came_later_is_told_by_its_library", displaced),
+        ("the_app_lives_and_dumps_where_other_code_has_removed_the_handler", handler_removed),
         ("each_dump_is_kept_to_the_byte", dump_texts),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
@@ -175,6 +189,9 @@ fn child(role: &str, folder: &Path) {
         "later" | "ends-at-once" | "main-only" | "fails" | "full" | "removed" => {
             destination::child(role, folder, config);
         }
+        "hammers" | "destructors" => crowd::child(role, config),
+        _ if role.starts_with("bus-") => bus_fault::child(role, folder, config),
+        _ if role.starts_with("crowd-") => crowd::child(role, config),
         _ => sigquit::child(role, config),
     }
 }
@@ -192,7 +209,8 @@ fn write_and_count(count: &Path) {
         loop {
             // Names the word by its number, so that the reader can check each one.
             let id = (words % 0xFE000) as u32 + 1;
-            trace_runtime::enter(id);
+            // An end: calls that are open would be told at the begin of each block.
+            trace_runtime::exit(id);
             words += 1;
             file.write_all_at(&words.to_le_bytes(), place + 8).unwrap();
         }
@@ -246,7 +264,7 @@ fn check_counts(folder: &Path) {
         assert_eq!(events.len() as u64, thread.written() - thread.overwritten());
         for (i, (_, event)) in events.iter().enumerate() {
             let number = thread.overwritten() + i as u64;
-            assert_eq!(*event, Event::Enter((number % 0xFE000) as u32 + 1), "word {number} of {tid}");
+            assert_eq!(*event, Event::Exit((number % 0xFE000) as u32 + 1), "word {number} of {tid}");
         }
     }
 }

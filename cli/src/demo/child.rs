@@ -6,7 +6,7 @@
 //! not respond, its parent says: it plays the system.
 
 use std::collections::VecDeque;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,7 +65,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     while let Some(message) = looper.next() {
         if options.hang && message == Work::Pay {
             sync.recv()?;
-            println!("pay");
+            writeln!(crate::terminal::stdout(), "pay")?;
             main.handle(Work::Pay, &prices);
         } else if message != Work::Pay {
             main.handle(message, &prices);

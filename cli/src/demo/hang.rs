@@ -1,6 +1,6 @@
 //! The parent of the process that hangs: waits, asks for the dump as the system does, and kills.
 
-use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -27,8 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Runs the child to its end and leaves its recording.
 pub(super) fn record(stall: f64, quiet: bool, map_id: MapId, files: &Files) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    std::fs::File::create(&files.log)
-        .with_context(|| format!("{}: cannot be created", files.log.display()))?;
+    crate::output::write(&files.log, b"")?;
     let mut command = Command::new(program);
     command.arg("demo-child").arg(&files.recording).arg(&files.log).arg(map_id.to_string());
     if stall > 0.0 {
@@ -39,7 +38,7 @@ pub(super) fn record(stall: f64, quiet: bool, map_id: MapId, files: &Files) -> a
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start the process that is to hang")?;
-    let mut app = App { child, told: !quiet && std::io::stderr().is_terminal() };
+    let mut app = App { child, told: !quiet && crate::terminal::stderr().is_terminal() };
     let result = app.live(stall, files);
     app.end()?;
     result
@@ -108,7 +107,7 @@ impl App {
     /// Progress, for a person who watches.
     fn say(&self, text: std::fmt::Arguments<'_>) {
         if self.told {
-            eprintln!("{text}");
+            let _ = writeln!(crate::terminal::stderr(), "{text}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is left of the demo's app: two traces, and the answer in words.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, Report};
@@ -25,7 +25,7 @@ pub(super) fn write(files: &Files, quiet: bool) -> anyhow::Result<()> {
     if quiet {
         return Ok(());
     }
-    let mut stdout = io::stdout().lock();
+    let mut stdout = crate::terminal::stdout();
     write!(stdout, "{}", Report::build(&files.recording, &recording, &map)?)?;
     writeln!(
         stdout,

@@ -1,6 +1,6 @@
 //! `anrscope device doctor`: what is wrong with a set-up.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -58,7 +58,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     };
     let checks = examine(question, &environment, &options.link.patience(stop));
     let good = checks.iter().all(|check| check.outcome != Outcome::Bad);
-    let mut stdout = io::stdout().lock();
+    let mut stdout = crate::terminal::stdout_of(options.json);
     if options.json {
         let list: Vec<_> = checks
             .iter()

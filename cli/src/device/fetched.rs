@@ -1,12 +1,12 @@
 //! Pulling with progress, and what is made of what was pulled.
 
 use std::cell::RefCell;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use device::pull::{Pulled, Step, pull};
+use device::pull::{MAX_RECORDING, Pulled, Step, pull_at_most};
 use device::{App, Remote};
 use exporter::Report;
 use exporter::model::Incidents;
@@ -17,11 +17,25 @@ use crate::recordings::{MAP_NAME, Recordings};
 
 /// Pulls one recording into `folder`, with a line of progress; what went wrong on the way is told.
 pub(super) fn fetch(app: &App, remote: &Remote, folder: &Path, quiet: bool) -> Result<Pulled, device::Error> {
+    fetch_at_most(app, remote, folder, MAX_RECORDING, quiet)
+}
+
+/// The same, of a recording that has `limit` bytes at most, and no more than the disk has room for.
+pub(super) fn fetch_at_most(
+    app: &App,
+    remote: &Remote,
+    folder: &Path,
+    limit: u64,
+    quiet: bool,
+) -> Result<Pulled, device::Error> {
     let progress = Progress::new(!quiet);
     let began = Instant::now();
     // Where this connection began: what was here before says nothing about its speed.
     let first = RefCell::new(None);
-    let pulled = pull(app, remote, folder, &mut |step| match step {
+    // What is here of it already needs no room.
+    let here = folder.join(format!(".{}.part", remote.name)).metadata().map_or(0, |part| part.len());
+    let limit = room_in(folder).map_or(limit, |room| limit.min(room.saturating_add(here)));
+    let pulled = pull_at_most(app, remote, folder, limit, &mut |step| match step {
         Step::Bytes(done, total) => progress.show(|| {
             let (at, from) = *first.borrow_mut().get_or_insert((Instant::now(), done));
             let rate = (done - from.min(done)) as f64 / at.elapsed().as_secs_f64().max(0.001);
@@ -39,19 +53,33 @@ pub(super) fn fetch(app: &App, remote: &Remote, folder: &Path, quiet: bool) -> R
     if let Some(left) = &pulled.left_behind {
         // It is out of reach now; the next pull that comes an hour later removes it.
         let _ = writeln!(
-            io::stderr(),
+            crate::terminal::stderr(),
             "warning: {left} was left on the device, which went away: a later pull removes it"
         );
     }
     if !pulled.checked {
         let _ = writeln!(
-            io::stderr(),
+            crate::terminal::stderr(),
             "warning: {}: the app writes to it and the device has no room for a copy: it was read as it stood, and its \
              sum could not be compared",
             remote.name
         );
     }
     Ok(pulled)
+}
+
+/// How many bytes can be written below `folder`, of which a part need not be there yet; `None` where the system does not say.
+#[cfg(target_os = "linux")]
+fn room_in(folder: &Path) -> Option<u64> {
+    let there = std::path::absolute(folder).ok()?;
+    let there = there.ancestors().find(|folder| folder.is_dir())?;
+    let disk = nix::sys::statvfs::statvfs(there).ok()?;
+    Some(disk.blocks_available() * disk.fragment_size())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn room_in(_: &Path) -> Option<u64> {
+    None
 }
 
 /// What was pulled, as a phrase.

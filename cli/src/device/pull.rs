@@ -1,14 +1,15 @@
 //! `anrscope device pull`: recordings off devices.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use device::pull::MAX_RECORDING;
 use device::{App, Device, Server, Stop};
 use serde_json::json;
 
-use super::fetched::{fetch, in_words};
+use super::fetched::{fetch_at_most, in_words};
 use super::target::{Link, seconds};
 use crate::terminal::counted;
 
@@ -54,6 +55,9 @@ pub(crate) struct Options {
     /// The newest recording only
     #[arg(long)]
     newest: bool,
+    /// The longest recording that is taken, in MiB; never more than the disk has room for
+    #[arg(long, value_name = "MIB", default_value_t = MAX_RECORDING >> 20, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    max_size: u64,
     /// How many seconds a device may say nothing
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     timeout: f64,
@@ -102,7 +106,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         }
     }
     if options.json {
-        let mut stdout = io::stdout().lock();
+        let mut stdout = crate::terminal::stdout_of(true);
         writeln!(stdout, "{:#}", json!({ "pulled": all }))?;
         stdout.flush()?;
     } else if !options.quiet && all.len() > 1 {
@@ -145,7 +149,7 @@ fn pull_all(
     }
     let mut whole = true;
     for remote in &found {
-        match fetch(&app, remote, folder, quiet) {
+        match fetch_at_most(&app, remote, folder, options.max_size << 20, quiet) {
             Ok(pulled) => {
                 if !quiet {
                     tell(&in_words(&pulled, remote))?;
@@ -164,7 +168,11 @@ fn pull_all(
                 }));
             }
             // The others may be whole; a device that is away is away for all.
-            Err(error @ (device::Error::WrongSum { .. } | device::Error::Command { .. })) => {
+            Err(
+                error @ (device::Error::WrongSum { .. }
+                | device::Error::TooLarge { .. }
+                | device::Error::Command { .. }),
+            ) => {
                 tell(&format!("error: {error}"))?;
                 whole = false;
             }
@@ -175,7 +183,7 @@ fn pull_all(
 }
 
 fn tell(text: &str) -> anyhow::Result<()> {
-    writeln!(io::stderr(), "{text}").context("cannot write to stderr")
+    writeln!(crate::terminal::stderr(), "{text}").context("cannot write to stderr")
 }
 
 /// A serial as the name of a folder, on Windows too.

@@ -1,6 +1,6 @@
 //! `anrscope device record`: a stretch of an app's life.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -75,7 +75,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     }
     // It has stopped if somebody told it to; then it does so again afterwards.
     let was_stopped = told(&app, Command::Start)?.is_some_and(|said| said == "was paused");
-    writeln!(io::stderr(), "recording {}: Ctrl-C ends it", app.package())?;
+    writeln!(crate::terminal::stderr(), "recording {}: Ctrl-C ends it", app.package())?;
     match options.duration {
         Some(seconds) => drop(stop.sleep(Duration::from_secs_f64(seconds))),
         None => while !stop.sleep(Duration::from_secs(3600)) {},
@@ -104,7 +104,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     for remote in recordings_of(&app, &wanted)? {
         let pulled = fetch(&app, &remote, folder, options.json)?;
         if !options.json {
-            writeln!(io::stderr(), "{}", in_words(&pulled, &remote))?;
+            writeln!(crate::terminal::stderr(), "{}", in_words(&pulled, &remote))?;
         }
         files.push(pulled.path);
     }
@@ -122,11 +122,11 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             Ok(warnings) => {
                 merged = true;
                 for warning in warnings {
-                    writeln!(io::stderr(), "warning: {warning}")?;
+                    writeln!(crate::terminal::stderr(), "warning: {warning}")?;
                 }
             }
             Err(error) => writeln!(
-                io::stderr(),
+                crate::terminal::stderr(),
                 "warning: the system's trace is not in {}: {error:#}",
                 options.out.display()
             )?,
@@ -142,13 +142,13 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             "slices": summary.counts.slices,
             "anrs": summary.counts.anrs,
         });
-        let mut stdout = io::stdout().lock();
+        let mut stdout = crate::terminal::stdout_of(true);
         writeln!(stdout, "{document:#}").and_then(|()| stdout.flush()).context("cannot write to stdout")?;
     } else {
-        writeln!(io::stderr(), "{} -> {}", export::in_words(&summary), options.out.display())?;
+        writeln!(crate::terminal::stderr(), "{} -> {}", export::in_words(&summary), options.out.display())?;
         if let Some(path) = &system_trace {
             let joined = if merged { ", joined with it" } else { "" };
-            writeln!(io::stderr(), "the system's trace{joined} -> {}", path.display())?;
+            writeln!(crate::terminal::stderr(), "the system's trace{joined} -> {}", path.display())?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,6 @@
 //! `anrscope device startup`: how long an app takes to start.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -72,7 +72,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     }
     drop(progress);
     end_app(&app)?;
-    let mut stdout = io::stdout().lock();
+    let mut stdout = crate::terminal::stdout_of(options.json);
     let total: Vec<f64> = starts.iter().map(|(launch, _)| launch.total.as_secs_f64() * 1e3).collect();
     let own: Vec<f64> = starts.iter().filter_map(|(_, own)| *own).collect();
     if options.json {

@@ -1,6 +1,6 @@
 //! `anrscope device trigger`: asks a running app for a dump, now.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -81,8 +81,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         send(&app, pid)?;
         "SIGQUIT sent to"
     };
-    writeln!(io::stderr(), "{how} pid {pid} of {package}")?;
-    let mut stdout = io::stdout().lock();
+    writeln!(crate::terminal::stderr(), "{how} pid {pid} of {package}")?;
+    let mut stdout = crate::terminal::stdout_of(options.json);
     let Some(before) = before else {
         if options.json {
             writeln!(stdout, "{:#}", json!({"pid": pid}))?;
@@ -117,9 +117,9 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         let (recording, trace) = (pulled.path.display().to_string(), trace.display().to_string());
         writeln!(stdout, "{:#}", json!({"pid": pid, "recording": recording, "trace": trace}))?;
     } else {
-        writeln!(io::stderr(), "{}", in_words(&pulled, &remote))?;
+        writeln!(crate::terminal::stderr(), "{}", in_words(&pulled, &remote))?;
         write!(stdout, "{text}")?;
-        writeln!(io::stderr(), "trace: anrscope open {}", trace.display())?;
+        writeln!(crate::terminal::stderr(), "trace: anrscope open {}", trace.display())?;
     }
     stdout.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! `anrscope device watch`: waits for ANRs.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -77,7 +77,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let mut at_first = HashSet::new();
     let began = clock_of(&app)?;
     writeln!(
-        io::stderr(),
+        crate::terminal::stderr(),
         "watching {} on {}: Ctrl-C ends it",
         options.target.package,
         app.device().serial()
@@ -134,7 +134,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             }
             found += anrs - known;
             let (trace, text) = answer(&pulled.path, map.as_deref())?;
-            let mut stdout = io::stdout().lock();
+            let mut stdout = crate::terminal::stdout_of(options.json);
             if options.json {
                 writeln!(
                     stdout,
@@ -150,7 +150,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
                 writeln!(stdout, "{text}")?;
             }
             stdout.flush()?;
-            writeln!(io::stderr(), "trace: anrscope open {} --anr", trace.display())?;
+            writeln!(crate::terminal::stderr(), "trace: anrscope open {} --anr", trace.display())?;
             if wanted(options).is_some_and(|wanted| found >= wanted) {
                 return Ok(ExitCode::SUCCESS);
             }

@@ -4,6 +4,8 @@ use instrumenter::{ExplainedClass, ExplainedMethod, Inserted, Purpose};
 use serde_json::json;
 use trace_format::event::WaitKind;
 
+use crate::terminal::one_line;
+
 /// The classes found by the name that was asked for, as text.
 pub(crate) fn to_text(asked: &str, classes: &[ExplainedClass]) -> String {
     if classes.is_empty() {
@@ -11,8 +13,9 @@ pub(crate) fn to_text(asked: &str, classes: &[ExplainedClass]) -> String {
     }
     let mut text = String::new();
     for class in classes {
-        let source = class.source_file.as_deref().map(|file| format!(" ({file})")).unwrap_or_default();
-        text += &format!("{} in {}{source}\n", class.name.replace('/', "."), class.input.display());
+        let source =
+            class.source_file.as_deref().map(|file| format!(" ({})", one_line(file))).unwrap_or_default();
+        text += &format!("{} in {}{source}\n", one_line(class.name.replace('/', ".")), class.input.display());
         if let Some(focus) = &class.focus {
             text += &format!("  focus: {focus}\n");
         }
@@ -29,8 +32,8 @@ fn method_text(method: &ExplainedMethod) -> String {
     let rule = method.rule.as_ref().map(|(path, line)| format!(" by {}:{line}", path.display()));
     let mut text = format!(
         "  {id}{}{}: {}{}{grown}\n",
-        method.name,
-        method.descriptor,
+        one_line(&method.name),
+        one_line(&method.descriptor),
         method.decision,
         rule.unwrap_or_default()
     );

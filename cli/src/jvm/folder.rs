@@ -9,6 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::own_folder::is_ours;
+
 /// Bytes of other files that are copied along with classes.
 const MAX_OTHER_BYTES: u64 = 64 << 20;
 /// Entries that are looked at before a folder counts as large.
@@ -17,7 +19,7 @@ const MAX_ENTRIES: usize = 20_000;
 const MAX_DEPTH: usize = 64;
 
 /// Whether `folder` (canonical) is what a compiler and a build tool write: files and folders, not too
-/// many of them, none of which is `ours`.
+/// many of them, none of which is `ours` or an earlier run's.
 pub(crate) fn is_plain(folder: &Path, ours: &Path) -> bool {
     let holds_ours = fs::canonicalize(ours).is_ok_and(|ours| ours.starts_with(folder));
     !holds_ours && plain_below(folder).unwrap_or(false)
@@ -32,6 +34,9 @@ fn plain_below(folder: &Path) -> io::Result<bool> {
             let kind = entry.file_type()?;
             entries += 1;
             if kind.is_dir() {
+                if is_ours(&entry.path()) {
+                    return Ok(false);
+                }
                 pending.push(entry.path());
                 continue;
             }
@@ -52,7 +57,8 @@ fn is_class(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "class")
 }
 
-/// Copies the classes below `folder`, links followed, to `copy`. What cannot be read is left out: the
+/// Copies the classes below `folder`, links followed, to `copy`, but not those in `ours` or in what an
+/// earlier run has written: they would be instrumented once more. What cannot be read is left out: the
 /// JVM will find it, or not, in the folder itself.
 ///
 /// # Errors
@@ -63,7 +69,10 @@ pub(crate) fn copy_classes(folder: &Path, copy: &Path, ours: &Path) -> io::Resul
     let mut seen = HashSet::new();
     let mut pending = vec![(folder.to_owned(), PathBuf::new())];
     while let Some((from, relative)) = pending.pop() {
-        let first = fs::canonicalize(&from).is_ok_and(|path| path != ours && seen.insert(path));
+        // The folder itself is meant, whatever else is written there.
+        let root = relative.as_os_str().is_empty();
+        let first = fs::canonicalize(&from)
+            .is_ok_and(|path| (root || path != ours && !is_ours(&path)) && seen.insert(path));
         let Some(entries) = fs::read_dir(&from).ok().filter(|_| first && relative.iter().count() < MAX_DEPTH)
         else {
             continue;
@@ -104,6 +113,8 @@ mod tests {
         assert!(!is_plain(&root.join("plain"), &root.join("plain")));
         std::os::unix::fs::symlink("..", root.join("linked/up")).unwrap();
         assert!(!is_plain(&root.join("linked"), &elsewhere));
+        scratch.file("kept/run/.anrscope-run", b"");
+        assert!(!is_plain(&root.join("kept"), &elsewhere));
         let big = fs::File::create(root.join("plain/big")).unwrap();
         big.set_len(MAX_OTHER_BYTES + 1).unwrap();
         assert!(!is_plain(&root.join("plain"), &elsewhere));
@@ -115,6 +126,11 @@ mod tests {
         for name in ["in/A.class", "in/p/B.class", "in/text", "in/ours/C.class", "other/D.class"] {
             scratch.file(name, name.as_bytes());
         }
+        // Of runs with other folders.
+        scratch.file("in/x/run/.anrscope-run", b"");
+        scratch.file("in/x/run/E.class", b"x");
+        scratch.file("in/old/runtime/libanrscope.so", b"");
+        scratch.file("in/old/instrumented/F.class", b"x");
         let root = scratch.path();
         std::os::unix::fs::symlink("../other", root.join("in/linked")).unwrap();
         std::os::unix::fs::symlink("..", root.join("in/p/circle")).unwrap();
@@ -126,8 +142,13 @@ mod tests {
             ("text", false),
             ("ours/C.class", false),
             ("p/circle/A.class", false),
+            ("x/run/E.class", false),
+            ("old/instrumented/F.class", false),
         ] {
             assert_eq!(root.join("out").join(name).exists(), there, "{name}");
         }
+        // We may write right into the folder.
+        copy_classes(&root.join("in"), &root.join("beside"), &root.join("in")).unwrap();
+        assert!(root.join("beside/A.class").exists() && !root.join("beside/x").exists());
     }
 }

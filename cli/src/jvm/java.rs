@@ -14,13 +14,45 @@ pub(crate) struct Java {
     pub(crate) path: PathBuf,
     /// Its feature version: 8, 11, 17...
     pub(crate) version: u32,
+    /// Whether it is HotSpot, whose options for logging others do not have.
+    pub(crate) hotspot: bool,
+}
+
+/// A launcher's version and kind.
+#[derive(Debug, PartialEq, Eq)]
+struct About {
+    version: u32,
+    hotspot: bool,
+}
+
+impl About {
+    /// Out of what tells the version, which names a JVM that is not HotSpot.
+    fn new(version: u32, text: &str) -> Self {
+        Self { version, hotspot: !text.to_ascii_lowercase().contains("openj9") }
+    }
+}
+
+/// The words of a command line without the launcher in front of them, by which other tools that run a program are told what to
+/// run; and that launcher if it is named by its path.
+pub(crate) fn without_launcher(arguments: &[OsString]) -> (Option<PathBuf>, &[OsString]) {
+    let Some((first, rest)) = arguments.split_first() else { return (None, arguments) };
+    let path = Path::new(first);
+    if first == "java" {
+        (None, rest)
+    } else if path.file_name().is_some_and(|name| name == "java") && executable(path) {
+        (Some(path.to_owned()), rest)
+    } else {
+        (None, arguments)
+    }
 }
 
 impl Java {
-    /// The one of `JAVA_HOME` if that is set, else the first on the search path.
-    pub(crate) fn find() -> anyhow::Result<Self> {
-        let path = match std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty()) {
-            Some(home) => {
+    /// The one that is `named`, else that of `JAVA_HOME` if that is set, else the first on the search path.
+    pub(crate) fn find(named: Option<PathBuf>) -> anyhow::Result<Self> {
+        let home = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
+        let path = match (named, home) {
+            (Some(path), _) => path,
+            (None, Some(home)) => {
                 let path = Path::new(&home).join("bin/java");
                 if !executable(&path) {
                     bail!(
@@ -31,14 +63,14 @@ impl Java {
                 }
                 path
             }
-            None => on_search_path(&std::env::var_os("PATH").unwrap_or_default())
+            (None, None) => on_search_path(&std::env::var_os("PATH").unwrap_or_default())
                 .context("no java on the search path: install a JDK or JRE, or set JAVA_HOME")?,
         };
-        let version = match version_beside(&path) {
-            Some(version) => version,
+        let About { version, hotspot } = match version_beside(&path) {
+            Some(about) => about,
             None => version_told_by(&path)?,
         };
-        Ok(Self { path, version })
+        Ok(Self { path, version, hotspot })
     }
 
     /// Options that let our classes and library be loaded without a word on the program's streams.
@@ -69,7 +101,7 @@ fn executable(path: &Path) -> bool {
 
 /// The version out of the `release` file of the installation, which costs no JVM start. A launcher
 /// that is a script of a version manager has none beside it.
-fn version_beside(java: &Path) -> Option<u32> {
+fn version_beside(java: &Path) -> Option<About> {
     let java = std::fs::canonicalize(java).ok()?;
     let home = java.parent()?.parent()?;
     // In Java 8 the launcher of a JDK may lie in jre/bin.
@@ -78,11 +110,11 @@ fn version_beside(java: &Path) -> Option<u32> {
         .filter(|home| home.join("release").is_file() && home.join("lib").is_dir())
         .find_map(|home| std::fs::read_to_string(home.join("release")).ok())?;
     let line = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
-    feature_version(line.trim().trim_matches('"'))
+    feature_version(line.trim().trim_matches('"')).map(|version| About::new(version, &release))
 }
 
 /// The version that `java -version` prints.
-fn version_told_by(java: &Path) -> anyhow::Result<u32> {
+fn version_told_by(java: &Path) -> anyhow::Result<About> {
     let output = Command::new(java)
         .arg("-version")
         // These may load agents or print lines of their own.
@@ -94,7 +126,7 @@ fn version_told_by(java: &Path) -> anyhow::Result<u32> {
         .with_context(|| format!("cannot run {}", java.display()))?;
     let text = String::from_utf8_lossy(&output.stderr);
     let quoted = text.split('"').nth(1);
-    quoted.and_then(feature_version).with_context(|| {
+    quoted.and_then(feature_version).map(|version| About::new(version, &text)).with_context(|| {
         format!("{} -version does not tell its version: set JAVA_HOME to another Java", java.display())
     })
 }
@@ -124,7 +156,8 @@ mod tests {
 
     #[test]
     fn options_fit_the_version() {
-        let options = |version| Java { path: "java".into(), version }.options(Path::new("/r")).len();
+        let options =
+            |version| Java { path: "java".into(), version, hotspot: true }.options(Path::new("/r")).len();
         assert_eq!([8, 11, 17, 23, 24, 25].map(options), [1, 1, 1, 1, 4, 4]);
     }
 
@@ -134,10 +167,32 @@ mod tests {
         let java = scratch.file("bin/java", b"#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019' >&2\n");
         std::fs::set_permissions(&java, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(version_beside(&java), None);
-        assert_eq!(version_told_by(&java).unwrap(), 11);
+        assert_eq!(version_told_by(&java).unwrap(), About { version: 11, hotspot: true });
         assert_eq!(on_search_path(scratch.path().join("bin").as_os_str()), Some(java));
-        scratch.file("release", b"IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.15\"\n");
+        scratch.file("release", b"IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.15\"\nJVM_VARIANT=\"Openj9\"\n");
         scratch.file("lib/x", b"");
-        assert_eq!(version_beside(&scratch.path().join("bin/java")), Some(17));
+        let about = version_beside(&scratch.path().join("bin/java"));
+        assert_eq!(about, Some(About { version: 17, hotspot: false }));
+    }
+
+    #[test]
+    fn a_launcher_in_front_is_no_word_of_javas() {
+        let scratch = Scratch::new();
+        let launcher = scratch.file("bin/java", b"");
+        std::fs::set_permissions(&launcher, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let words = |line: &str| -> Vec<OsString> { line.split(' ').map(OsString::from).collect() };
+        for (line, named, rest) in [
+            ("java -jar x.jar", None, "-jar x.jar"),
+            ("-jar java", None, "-jar java"),
+            ("no/such/java Main", None, "no/such/java Main"),
+            ("com.example.java x", None, "com.example.java x"),
+            (&format!("{} -cp a Main", launcher.display()), Some(&launcher), "-cp a Main"),
+        ] {
+            let words = words(line);
+            let (path, left) = without_launcher(&words);
+            let left: Vec<_> = left.iter().map(|word| word.to_str().unwrap()).collect();
+            assert_eq!((path.as_ref(), left.join(" ").as_str()), (named, rest), "{line}");
+        }
+        assert_eq!(without_launcher(&[]), (None, &[][..]));
     }
 }

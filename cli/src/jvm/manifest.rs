@@ -107,7 +107,8 @@ fn element(url: &str, jar: &Path) -> Element {
     Element::Local { path: out, folder }
 }
 
-fn decode(text: &str) -> Vec<u8> {
+/// The bytes that a URL's path stands for.
+pub(crate) fn decode(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;

@@ -9,12 +9,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use instrumenter::{Catalogue, Error, Input, MapPaths, Options, Summary, instrument, outputs_in};
+use instrumenter::{Error, Input, MapPaths, Options, Summary, instrument, outputs_in};
 
 use super::folder;
 use super::launch::{Launch, Main};
 use super::manifest::{self, Element};
+use super::own_folder::OwnFolder;
 use crate::embedded;
+use crate::instrument::watched;
+use crate::progress::Progress;
 use crate::scratch::Scratch;
 
 /// A class path that is ready to run.
@@ -26,6 +29,8 @@ pub(crate) struct Prepared {
     pub(crate) summary: Option<Summary>,
     /// What stayed as it is, and why.
     pub(crate) untouched: Vec<(PathBuf, String)>,
+    /// Where the instrumented classes are.
+    pub(crate) classes: OwnFolder,
 }
 
 /// A jar or folder of the class path.
@@ -48,7 +53,7 @@ enum Kind {
     Sparse(PathBuf),
 }
 
-/// Instruments what `launch` loads, into `dir`.
+/// Instruments what `launch` loads, into `dir`, and shows how far it is.
 ///
 /// # Errors
 /// If there is no room, or the instrumenter finds something that is not the fault of one input.
@@ -57,9 +62,14 @@ pub(crate) fn prepare(
     dir: &Path,
     runtime: &embedded::Paths,
     map: &Path,
-    waits: Option<Catalogue>,
+    options: &Options,
+    progress: &Progress,
 ) -> anyhow::Result<Prepared> {
-    let staging = Scratch::create().context("cannot make a temporary folder: set TMPDIR to one with room")?;
+    let scratch = Scratch::create().context("cannot make a temporary folder: set TMPDIR to one with room")?;
+    let no_room = |of: &Path| format!("cannot write to {}", of.display());
+    // Before any class path is looked at, so that nothing of ours is found there.
+    let staging = OwnFolder::claim(scratch.path(), "classes").with_context(|| no_room(scratch.path()))?;
+    let classes = OwnFolder::claim(dir, "instrumented").with_context(|| no_room(dir))?;
     let mut graph = Graph {
         dir,
         staging: staging.path(),
@@ -84,19 +94,20 @@ pub(crate) fn prepare(
         }
         next += 1;
     }
-    let outputs = outputs_in(&unused(dir, "instrumented"), graph.nodes.iter().map(|node| &node.given));
+    let outputs = outputs_in(classes.path(), graph.nodes.iter().map(|node| &node.given));
     for (node, output) in graph.nodes.iter_mut().zip(outputs) {
         node.output = output;
     }
 
-    let summary = graph.instrument(map, is_jar.then_some(runtime.stand_in.as_path()), waits)?;
+    let needs = is_jar.then_some(runtime.stand_in.as_path());
+    let summary = graph.instrument(map, needs, options, progress)?;
     let mut class_path: Vec<PathBuf> =
         launch.class_path.iter().flat_map(|element| graph.place_of(element)).collect();
     if !is_jar {
         // A JVM that the program starts on its own class path has no boot class path of ours.
         class_path.push(runtime.stand_in.clone());
     }
-    Ok(Prepared { class_path, summary, untouched: graph.untouched })
+    Ok(Prepared { class_path, summary, untouched: graph.untouched, classes })
 }
 
 fn local(element: &Element) -> Option<&Path> {
@@ -104,12 +115,6 @@ fn local(element: &Element) -> Option<&Path> {
         Element::Local { path, .. } => Some(path),
         Element::Other(_) => None,
     }
-}
-
-/// `dir/name`, or with a number if that is there from an earlier run.
-fn unused(dir: &Path, name: &str) -> PathBuf {
-    let numbered = (2..).map(|n: u32| dir.join(format!("{name}-{n}")));
-    std::iter::once(dir.join(name)).chain(numbered).find(|path| !path.exists()).expect("numbers do not end")
 }
 
 struct Graph<'a> {
@@ -177,16 +182,16 @@ impl Graph<'_> {
         &mut self,
         map: &Path,
         main_jar_needs: Option<&Path>,
-        waits: Option<Catalogue>,
+        options: &Options,
+        progress: &Progress,
     ) -> anyhow::Result<Option<Summary>> {
         let maps = MapPaths::beside(map);
-        let options = Options { waits, ..options() };
         loop {
             let inputs = self.inputs(main_jar_needs);
             if inputs.is_empty() {
                 return Ok(None);
             }
-            let failed = match instrument(&inputs, &maps, &options, &|_| {}) {
+            let failed = match instrument(&inputs, &maps, options, &watched(progress, inputs.len())) {
                 Ok(summary) => return Ok(Some(summary)),
                 Err(error) => error,
             };
@@ -251,9 +256,4 @@ impl Node {
             _ => &self.canonical,
         }
     }
-}
-
-fn options() -> Options {
-    // The jars are read once, from this machine's disk: packing them well would only cost time.
-    Options { level: 1, ..Options::default() }
 }

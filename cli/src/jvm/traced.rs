@@ -1,27 +1,33 @@
 //! One run: prepare, run the program, export what it recorded.
 
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
-use std::fmt::Display;
+use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use instrumenter::{Catalogue, Summary};
+use exporter::open_recording;
+use exporter::profile::Profile;
+use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::child::{Supervisor, exit_code};
+use super::class_log;
 use super::class_path;
-use super::java::Java;
+use super::java::{self, Java};
+use super::kept::{self, Beside};
 use super::launch::{self, Environment, Launch, Main, Plan, Untraced};
 use super::options::Options;
 use super::prepare::{Prepared, prepare};
+use super::properties::{self, property};
+use super::told::{Teller, size};
 use crate::output::Output;
-use crate::recordings::Recordings;
+use crate::progress::Progress;
+use crate::recordings::{MAP_NAME, Recordings};
 use crate::scratch::Scratch;
 use crate::terminal::counted;
 use crate::{embedded, export, instrument};
@@ -29,17 +35,18 @@ use crate::{embedded, export, instrument};
 /// Bytes of a single argument from which on it goes into an argument file; the kernel takes 128 KiB.
 const LONG_ARGUMENT: usize = 100 * 1024;
 
-/// How many files that stayed as they are get a line each.
-const LISTED: usize = 5;
+/// Room in the file system that is left to the program, of what could be had for events.
+const LEFT_FREE: u64 = 64 << 20;
 
 pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let tell = Teller { quiet: options.quiet };
-    let java = Java::find()?;
+    let (named, arguments) = java::without_launcher(&options.arguments);
+    let java = Java::find(named)?;
     let environment = Environment {
         class_path: std::env::var_os("CLASSPATH"),
         options: std::env::var_os("JDK_JAVA_OPTIONS"),
     };
-    match launch::plan(&options.arguments, &environment, java.version) {
+    match launch::plan(arguments, &environment, java.version) {
         Plan::Untraced(why) => {
             match why {
                 Untraced::NoProgram => {}
@@ -51,31 +58,18 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
                 }
             }
             // Nothing is left for us to do: become the program.
-            let error = Command::new(&java.path).args(&options.arguments).exec();
+            let error = Command::new(&java.path).args(arguments).exec();
             Err(error).with_context(|| format!("cannot run {}", java.path.display()))
         }
         Plan::Traced(launch) => {
             let supervisor = Supervisor::start()?;
-            Run::new(&options, &launch)?.run(&java, &launch, &supervisor, &tell)
+            let run = Run::new(&options, &launch, &environment)?;
+            run.run(&java, &launch, &supervisor, tell)
         }
     }
 }
 
-/// Our own lines, all on stderr.
-struct Teller {
-    quiet: bool,
-}
-
-impl Teller {
-    fn line(&self, text: impl Display) {
-        if !self.quiet {
-            // Whoever closed stderr does not want to hear it.
-            let _ = writeln!(io::stderr(), "anrscope: {}", crate::terminal::plain(text));
-        }
-    }
-}
-
-/// Where a run writes.
+/// Where a run writes, and how.
 struct Run {
     /// Recordings, map and instrumented classes.
     dir: PathBuf,
@@ -83,14 +77,30 @@ struct Run {
     scratch: Option<Scratch>,
     /// The trace.
     out: PathBuf,
-    /// The waits to be recorded.
-    waits: Option<Catalogue>,
+    /// Where the recording is kept of a `dir` that is not.
+    beside: Option<Beside>,
+    /// How the classes are instrumented.
+    instrumenter: instrumenter::Options,
+    /// Room for events, bytes.
+    buffer: u64,
+    /// What the recorder is told of its settings.
+    settings: Vec<OsString>,
     /// What an earlier run left in `dir`.
     earlier: HashSet<(PathBuf, u64)>,
 }
 
+/// How a program ended.
+struct Ended {
+    /// With 0.
+    well: bool,
+    /// How long it ran.
+    ran: Duration,
+    /// Whether it loaded a class that was instrumented, if that is known.
+    traced: Option<bool>,
+}
+
 impl Run {
-    fn new(options: &Options, launch: &Launch) -> anyhow::Result<Self> {
+    fn new(options: &Options, launch: &Launch, environment: &Environment) -> anyhow::Result<Self> {
         let out = options.out.clone().unwrap_or_else(|| default_out(&launch.main));
         // The program may take hours: what cannot be written then should be known now.
         // A pipe must not be opened before there is something to write.
@@ -99,24 +109,34 @@ impl Run {
         }
         // Absolute, as it is told at the end: the reader may be in another folder than we.
         let out = std::path::absolute(&out).with_context(|| format!("cannot find {}", out.display()))?;
-        let (dir, scratch) = match &options.keep {
+        let (dir, scratch, beside) = match &options.keep {
             Some(dir) => {
                 fs::create_dir_all(dir)
                     .with_context(|| format!("cannot make {}: choose another --keep", dir.display()))?;
-                (fs::canonicalize(dir).with_context(|| format!("cannot find {}", dir.display()))?, None)
+                let dir = fs::canonicalize(dir).with_context(|| format!("cannot find {}", dir.display()))?;
+                (dir, None, None)
             }
             None => {
+                let beside = Beside::of(&out)?;
                 let scratch = Scratch::create()
                     .context("cannot make a temporary folder: set TMPDIR to one that can be written")?;
-                (scratch.path().to_owned(), Some(scratch))
+                (scratch.path().to_owned(), Some(scratch), beside)
             }
         };
         if dir.as_os_str().as_bytes().contains(&b':') {
             bail!("{}: a class path cannot name a folder with a colon: choose another --keep", dir.display());
         }
         let earlier = recordings_in(&dir)?.into_iter().collect();
-        let waits = instrument::waits(options.waits, options.waits_catalogue.as_deref())?;
-        Ok(Self { dir, scratch, out, waits, earlier })
+        let buffer = buffer_in(&dir, options.buffer)?;
+        let instrumenter = instrumenter::Options {
+            // The jars are read once, from this machine's disk: packing them well would only cost time.
+            level: 1,
+            rules: options.rules.clone(),
+            waits: instrument::waits(options.waits, options.waits_catalogue.as_deref())?,
+            ..instrumenter::Options::default()
+        };
+        let settings = properties::settings(options, buffer, launch, environment);
+        Ok(Self { dir, scratch, out, beside, instrumenter, buffer, settings, earlier })
     }
 
     fn run(
@@ -124,26 +144,32 @@ impl Run {
         java: &Java,
         launch: &Launch,
         supervisor: &Supervisor,
-        tell: &Teller,
+        tell: Teller,
     ) -> anyhow::Result<ExitCode> {
         let runtime = embedded::unpack(&self.dir)
             .with_context(|| format!("cannot write to {}: choose another --keep", self.dir.display()))?;
-        let map = self.dir.join("methodMapping.txt");
-        let prepared = prepare(launch, &self.dir, &runtime, &map, self.waits.clone())?;
-        tell_prepared(launch, &prepared, tell);
+        let map = self.dir.join(MAP_NAME);
+        let progress = Progress::new(!tell.quiet);
+        let prepared = prepare(launch, &self.dir, &runtime, &map, &self.instrumenter, &progress)?;
+        // The line is gone before the program writes its own.
+        drop(progress);
+        tell.prepared(launch, &prepared);
         let mut command = Command::new(&java.path);
         match &prepared.summary {
             Some(summary) => {
                 let ours = [
-                    property("anrscope.lib", runtime.library.as_os_str()),
-                    property("anrscope.dir", self.dir.as_os_str()),
+                    property("anrscope.lib", &runtime.library),
+                    property("anrscope.dir", &self.dir),
                     property("anrscope.name", launch.main.name()),
-                    property("anrscope.mapId", OsStr::new(&summary.map_id.to_string())),
+                    property("anrscope.mapId", summary.map_id.to_string()),
                 ];
                 command.args(java.options(&runtime.boot_classes));
                 command.args(launch.options.iter().map(|word| launch::escape_at(word)));
                 // Behind the user's, so that no other place is recorded to than we look at.
                 command.args(ours);
+                command.args(&self.settings);
+                let log = class_log::option(&self.dir).filter(|_| java.hotspot && java.version >= 9);
+                command.args(log);
                 self.add_main(&mut command, java, launch, &prepared)?;
             }
             None => {
@@ -152,12 +178,20 @@ impl Run {
             }
         }
         command.args(&launch.arguments);
+        let began = Instant::now();
         let status = supervisor.run(&mut command)?;
+        let ran = began.elapsed();
         let code = ExitCode::from(exit_code(status));
-        if let Some(summary) = &prepared.summary {
+        if prepared.summary.is_some() {
+            let loaded = class_log::read(&self.dir, prepared.classes.path());
+            if let Some(loaded) = &loaded {
+                tell.loaded(loaded, &prepared);
+            }
+            let ended =
+                Ended { well: status.success(), ran, traced: loaded.as_ref().map(|loaded| loaded.traced) };
             // The exit code stays the program's, whatever becomes of its trace.
-            if let Err(error) = self.export(summary, &map, tell) {
-                let _ = writeln!(io::stderr(), "anrscope: error: no trace was written: {error:#}");
+            if let Err(error) = self.export(&prepared, &map, &ended, tell) {
+                tell.error(format_args!("no trace was written: {error:#}"));
             }
         }
         Ok(code)
@@ -200,47 +234,86 @@ impl Run {
         Ok(())
     }
 
-    /// Exports what was recorded, and says what there is now.
-    fn export(&self, summary: &Summary, map: &Path, tell: &Teller) -> anyhow::Result<()> {
+    /// Exports what was recorded, keeps it, and says what there is now.
+    fn export(&self, prepared: &Prepared, map: &Path, ended: &Ended, tell: Teller) -> anyhow::Result<()> {
         let mut found = recordings_in(&self.dir)?;
         found.retain(|recording| !self.earlier.contains(recording));
         let mut found: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
-        found.sort();
+        // The program's own before those of JVMs that it started with its own options.
+        found.sort_by_cached_key(|path| {
+            let start = open_recording(path).map_or(u64::MAX, |recording| recording.header().start.boottime);
+            (start, path.clone())
+        });
         if found.is_empty() {
-            tell.line(format_args!(
-                "nothing was recorded: the program ended before a traced method ran, or the library could not \
-                 be loaded from {} (if that is mounted noexec, --keep chooses another place)",
-                self.dir.display()
-            ));
+            self.say_why_nothing_was_recorded(ended, tell);
             return Ok(());
         }
         if !self.earlier.is_empty() {
             tell.line(format_args!("recordings of earlier runs in {} are left out", self.dir.display()));
         }
-        let recordings = Recordings::open(&found, Some(map), None)?;
-        let written = export::write(&recordings, export::Settings::default(), &self.out)?;
+        let recordings = match &self.beside {
+            Some(beside) => beside.keep(&found, map)?,
+            None => {
+                for recording in &found {
+                    kept::shrink(recording)?;
+                }
+                found
+            }
+        };
+        let opened = Recordings::open(&recordings, Some(map), None)?;
+        let progress = Progress::new(!tell.quiet);
+        let written = export::write_watched(&opened, export::Settings::default(), &self.out, &progress)?;
+        drop(progress);
         for warning in &written.warnings {
             tell.line(format_args!("warning: {warning}"));
         }
-        let (words, traced) = (export::in_words(&written), counted(summary.traced, "method"));
+        let traced = prepared.summary.as_ref().map_or(0, |summary| summary.traced);
+        let (words, traced) = (export::in_words(&written), counted(traced, "method"));
         tell.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
-        if written.counts.overwritten > 0 {
-            tell.line(format_args!(
-                "{} older events were overwritten: -Danrscope.mainWords=N and -Danrscope.poolWords=N before the \
-                 main class keep more of main and of the other threads",
-                written.counts.overwritten
-            ));
+        let inputs = opened.inputs();
+        if let Some(input) = inputs.first().filter(|_| !tell.quiet) {
+            tell.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
         }
-        if self.scratch.is_some() {
-            tell.line("open it in https://ui.perfetto.dev");
-        } else {
-            let names: Vec<String> = found.iter().map(|path| shell_word(path)).collect();
-            tell.line(format_args!(
-                "open it in https://ui.perfetto.dev, or read: anrscope report {}",
-                names.join(" ")
-            ));
-        }
+        // What is in a temporary folder will be gone.
+        let lasting = self.beside.is_some() || self.scratch.is_none();
+        tell.next(&self.out, if lasting { &recordings } else { &[] });
         Ok(())
+    }
+
+    fn say_why_nothing_was_recorded(&self, ended: &Ended, tell: Teller) {
+        let dir = self.dir.display();
+        let noexec = statvfs(&self.dir).is_ok_and(|of| of.flags().contains(FsFlags::ST_NOEXEC));
+        match ended.traced {
+            // The launcher has said that it found no main class, or whatever went wrong.
+            Some(false) | None if !ended.well => {}
+            Some(false) => tell.line("nothing was recorded: the program loaded no class that is traced"),
+            _ if noexec => tell.line(format_args!(
+                "nothing was recorded: {dir} is mounted noexec, so that the library cannot be loaded from it: choose \
+                 another place by TMPDIR or --keep"
+            )),
+            _ => tell.line(format_args!(
+                "nothing was recorded: recording was switched off, no traced method ran, or the library could not be \
+                 loaded from {dir}"
+            )),
+        }
+    }
+}
+
+/// How many bytes of events there is room for in the file system of `dir`.
+///
+/// # Errors
+/// If so many were asked for and there is less.
+fn buffer_in(dir: &Path, wanted: Option<u64>) -> anyhow::Result<u64> {
+    let free = statvfs(dir).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
+    match wanted {
+        Some(wanted) if wanted > free => bail!(
+            "there is no room for --buffer {}: {} has {} free; choose another place by TMPDIR or --keep",
+            size(wanted),
+            dir.display(),
+            size(free)
+        ),
+        Some(wanted) => Ok(wanted),
+        None => Ok(properties::DEFAULT_BUFFER.min(free.saturating_sub(LEFT_FREE) / 2).max(1 << 20)),
     }
 }
 
@@ -251,37 +324,6 @@ fn add_plain_main(command: &mut Command, launch: &Launch) {
             command.arg("-cp").arg(class_path::join(&launch.class_path)).arg(launch::escape_at(name))
         }
     };
-}
-
-fn tell_prepared(launch: &Launch, prepared: &Prepared, tell: &Teller) {
-    if prepared.summary.is_none() {
-        tell.line("the class path has nothing to trace: the program runs as it is");
-    }
-    if launch.module_path {
-        tell.line("modules on the module path run untraced; the class path is traced");
-    }
-    for option in &launch.left_out {
-        tell.line(format_args!("{} is left out: it fits the classes as they were", option.display()));
-    }
-    for (path, why) in prepared.untouched.iter().take(LISTED) {
-        tell.line(format_args!("warning: {} runs untraced: {why}", path.display()));
-    }
-    if let Some(more) = prepared.untouched.len().checked_sub(LISTED).filter(|more| *more > 0) {
-        tell.line(format_args!("warning: and {more} more run untraced"));
-    }
-    let Some(summary) = &prepared.summary else { return };
-    if let Some(skip) = summary.skipped.first() {
-        let more = summary.skipped.len() - 1;
-        let method = skip.method.as_deref().unwrap_or_default();
-        let and = if more == 0 { String::new() } else { format!("; and {more} more") };
-        tell.line(format_args!("warning: {} {method} runs untraced: {}{and}", skip.class, skip.reason));
-    }
-}
-
-fn property(name: &str, value: &OsStr) -> OsString {
-    let mut text = OsString::from(format!("-D{name}="));
-    text.push(value);
-    text
 }
 
 /// `anrscope-out/NAME.pftrace`, by what runs.
@@ -309,13 +351,6 @@ fn recordings_in(dir: &Path) -> anyhow::Result<Vec<(PathBuf, u64)>> {
     Ok(recordings.collect())
 }
 
-/// A path as it can be typed into a shell.
-fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+=,@%".contains(c);
-    if text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -330,11 +365,5 @@ mod tests {
         ] {
             assert_eq!(default_out(&main), Path::new("anrscope-out").join(format!("{name}.pftrace")));
         }
-    }
-
-    #[test]
-    fn paths_are_quoted_for_a_shell() {
-        assert_eq!(shell_word(Path::new("/a/b-1.anrscope")), "/a/b-1.anrscope");
-        assert_eq!(shell_word(Path::new("it's here")), r"'it'\''s here'");
     }
 }

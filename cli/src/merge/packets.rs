@@ -1,60 +1,41 @@
 //! Walks over the packets of a Perfetto trace: whether they are whole, which tracks they describe, which boot they are of.
+//!
+//! A packet is copied while it is read, and taken back if it turns out to be cut or unwanted: neither its length nor what it
+//! unpacks to costs memory. The numbers of fields are those of Perfetto's trace_packet.proto, clock_snapshot.proto and
+//! track_descriptor.proto.
 
 use std::collections::HashSet;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use prost::Message;
 
-/// No packet is longer; one that says so is damage.
+use super::budget::{Budget, Metered};
+use super::wire::{Stop, Value, byte, damaged, message, skip, varint};
+
+/// No packet is longer, bytes; one that says so is damage.
 const MAX_PACKET: u64 = 256 << 20;
-/// What a block of compressed packets may unpack to.
-const MAX_UNPACKED: u64 = 256 << 20;
-/// Tracks that are remembered of one trace.
-const MAX_TRACKS: usize = 1 << 22;
+/// Clocks of one snapshot. A device has about ten.
+const MAX_CLOCKS: usize = 64;
+/// How many bytes are held back before they are written.
+const HELD: usize = 1 << 20;
 const BOOTTIME: u32 = 6;
 const REALTIME: u32 = 1;
-
-#[derive(Clone, PartialEq, Message)]
-struct Packet {
-    #[prost(message, optional, tag = "6")]
-    clocks: Option<ClockSnapshot>,
-    #[prost(bytes = "vec", optional, tag = "50")]
-    compressed: Option<Vec<u8>>,
-    #[prost(message, optional, tag = "60")]
-    track: Option<TrackDescriptor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ClockSnapshot {
-    #[prost(message, repeated, tag = "1")]
-    clocks: Vec<Clock>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Clock {
-    #[prost(uint32, tag = "1")]
-    id: u32,
-    #[prost(uint64, tag = "2")]
-    timestamp: u64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackDescriptor {
-    #[prost(uint64, tag = "1")]
-    uuid: u64,
-}
 
 /// What has to fit to the other traces.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     /// Numbers of tracks.
     pub(super) tracks: HashSet<u64>,
+    /// Whether there were more tracks than can be remembered.
+    pub(super) more_tracks: bool,
     /// Whether it has the clock that all share.
     pub(super) has_boottime: bool,
     /// The wall clock's time at the boot, ns.
     pub(super) booted: Option<i128>,
+    /// Tracks that the packet that is being read added.
+    added: Vec<u64>,
 }
 
 impl Facts {
@@ -66,172 +47,371 @@ impl Facts {
         }
     }
 
-    /// Notes a packet. Says the BOOTTIME of a snapshot of the real clocks and nothing else.
-    fn packet(&mut self, bytes: &[u8], depth: u32) -> anyhow::Result<Option<u64>> {
-        let packet = Packet::decode(bytes).context("it is damaged")?;
-        if let Some(track) = packet.track
-            // 0 is the root, which all traces share.
-            && track.uuid != 0
-            && self.tracks.len() < MAX_TRACKS
-        {
-            self.tracks.insert(track.uuid);
+    fn track(&mut self, uuid: u64, budget: &Budget) {
+        // 0 is the root, which all traces share.
+        if uuid == 0 || self.tracks.contains(&uuid) {
+            return;
         }
+        if budget.takes_track() {
+            self.tracks.insert(uuid);
+            self.added.push(uuid);
+        } else {
+            self.more_tracks = true;
+        }
+    }
+
+    /// Notes a packet of `length` bytes. Says the BOOTTIME of a snapshot of the real clocks and nothing else.
+    fn packet(
+        &mut self,
+        from: &mut dyn BufRead,
+        length: u64,
+        depth: u32,
+        budget: &Budget,
+    ) -> Result<Option<u64>, Stop> {
+        let (mut clocks, mut uuid, mut compressed) = (Vec::new(), 0, false);
+        message(from, length, &mut |number, value| match (number, value) {
+            (6, Value::Bytes(from, length)) => snapshot(from, length, &mut clocks),
+            (50, Value::Bytes(from, length)) => {
+                compressed = depth == 0;
+                if compressed { self.unpack(from, length, budget) } else { Ok(()) }
+            }
+            (60, Value::Bytes(from, length)) => message(from, length, &mut |number, value| {
+                if let (1, Value::Number(value)) = (number, value) {
+                    uuid = value;
+                }
+                Ok(())
+            }),
+            (6 | 50 | 60, _) => damaged("a field has a type that is not its own"),
+            _ => Ok(()),
+        })?;
+        self.track(uuid, budget);
         let mut real = None;
-        if let Some(snapshot) = packet.clocks {
-            let time = |id| snapshot.clocks.iter().find(|c| c.id == id).map(|c| c.timestamp);
-            if let Some(boottime) = time(BOOTTIME) {
-                self.boot(boottime, time(REALTIME).unwrap_or(0));
-                // Clocks from 64 on are a sequence's own, and events depend on them.
-                let others = snapshot.clocks.iter().filter(|c| c.id != BOOTTIME);
-                let only_real = others.clone().all(|c| c.id < 64) && others.count() > 0;
-                real = only_real.then_some(boottime);
+        let time = |id| clocks.iter().find(|(clock, _)| *clock == id).map(|(_, time)| *time);
+        if let Some(boottime) = time(BOOTTIME) {
+            self.boot(boottime, time(REALTIME).unwrap_or(0));
+            // Clocks from 64 on are a sequence's own, and events depend on them.
+            let others = clocks.iter().filter(|(id, _)| *id != BOOTTIME);
+            let only_real = others.clone().all(|(id, _)| *id < 64) && others.count() > 0;
+            real = only_real.then_some(boottime);
+        }
+        Ok(real.filter(|_| !compressed))
+    }
+
+    /// Notes the packets in a zlib stream of `length` bytes.
+    fn unpack(&mut self, from: &mut dyn BufRead, length: u64, budget: &Budget) -> Result<(), Stop> {
+        let unpacked = flate2::bufread::ZlibDecoder::new(from.take(length));
+        let mut inside = BufReader::with_capacity(64 << 10, Metered::new(unpacked, budget));
+        let mut all = || -> Result<(), Stop> {
+            while let Some(length) = head(&mut inside)? {
+                self.packet(&mut inside, length, 1, budget)?;
+            }
+            Ok(())
+        };
+        all().map_err(|stop| match stop {
+            Stop::Damaged(what) => Stop::Damaged(format!("its compressed packets are damaged: {what}")),
+            Stop::TooMany(what) => Stop::TooMany(what),
+            Stop::End | Stop::Io => Stop::Damaged("its compressed packets are damaged".into()),
+        })
+    }
+}
+
+/// The clocks of a snapshot, by number and time.
+fn snapshot(from: &mut dyn BufRead, length: u64, clocks: &mut Vec<(u32, u64)>) -> Result<(), Stop> {
+    message(from, length, &mut |number, value| {
+        let (1, Value::Bytes(from, length)) = (number, value) else { return Ok(()) };
+        if clocks.len() == MAX_CLOCKS {
+            return Err(Stop::TooMany(format!("a snapshot has more than {MAX_CLOCKS} clocks")));
+        }
+        let (mut id, mut time) = (0, 0);
+        message(from, length, &mut |number, value| {
+            match (number, value) {
+                (1, Value::Number(value)) => id = value as u32,
+                (2, Value::Number(value)) => time = value,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        clocks.push((id, time));
+        Ok(())
+    })
+}
+
+/// The length of the next packet, whose body follows; `None` at the end.
+fn head(from: &mut dyn BufRead) -> Result<Option<u64>, Stop> {
+    match byte(from)? {
+        None => return Ok(None),
+        Some(0x0A) => {}
+        Some(_) => return damaged("there is no packet"),
+    }
+    let length = varint(from)?;
+    if length > MAX_PACKET {
+        return damaged(format!("a packet of {length} bytes is longer than any trace has"));
+    }
+    Ok(Some(length))
+}
+
+/// An output from whose end bytes can be removed again.
+pub(super) trait TakeBack: Write {
+    /// Removes the last `count` bytes.
+    ///
+    /// # Errors
+    /// If it is no file, or the system refuses.
+    fn take_back(&mut self, count: u64) -> io::Result<()>;
+}
+
+impl TakeBack for &File {
+    fn take_back(&mut self, count: u64) -> io::Result<()> {
+        let end = self.stream_position()?.saturating_sub(count);
+        self.set_len(end)?;
+        self.seek(SeekFrom::Start(end)).map(|_| ())
+    }
+}
+
+impl TakeBack for &mut Vec<u8> {
+    fn take_back(&mut self, count: u64) -> io::Result<()> {
+        self.truncate(self.len().saturating_sub(count as usize));
+        Ok(())
+    }
+}
+
+/// Where the packets are copied to.
+struct Copied<W> {
+    out: W,
+    /// What was not written yet.
+    held: Vec<u8>,
+    /// How much of it is of packets that are copied for good.
+    kept: usize,
+    /// How many bytes of the packet that is being read were written.
+    written: u64,
+    /// Why it could not be written.
+    failed: Option<io::Error>,
+}
+
+impl<W: TakeBack> Copied<W> {
+    /// Writes what is held.
+    fn write(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.held)?;
+        self.written += (self.held.len() - self.kept) as u64;
+        self.held.clear();
+        self.kept = 0;
+        Ok(())
+    }
+
+    /// The packet is wanted.
+    fn keep(&mut self) {
+        (self.kept, self.written) = (self.held.len(), 0);
+    }
+
+    /// The packet is not wanted.
+    fn discard(&mut self) -> io::Result<()> {
+        self.held.truncate(self.kept);
+        match std::mem::take(&mut self.written) {
+            0 => Ok(()),
+            written => self.out.take_back(written),
+        }
+    }
+}
+
+/// A reader that copies what is read.
+struct Tee<'t, W> {
+    from: &'t mut dyn BufRead,
+    to: &'t mut Copied<W>,
+    /// How many bytes were read.
+    taken: u64,
+    /// Why it could not be read.
+    failed: Option<io::Error>,
+}
+
+impl<W: TakeBack> Read for Tee<'_, W> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.fill_buf()?.read(buffer)?;
+        self.consume(n);
+        Ok(n)
+    }
+}
+
+impl<W: TakeBack> BufRead for Tee<'_, W> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.to.held.len() >= HELD
+            && let Err(error) = self.to.write()
+        {
+            let kind = error.kind();
+            self.to.failed = Some(error);
+            return Err(kind.into());
+        }
+        while let Err(error) = self.from.fill_buf() {
+            let kind = error.kind();
+            if kind != io::ErrorKind::Interrupted {
+                self.failed = Some(error);
+                return Err(kind.into());
             }
         }
-        let Some(compressed) = packet.compressed.filter(|_| depth == 0) else { return Ok(real) };
-        let mut inside = Vec::new();
-        let unpacked =
-            flate2::read::ZlibDecoder::new(&compressed[..]).take(MAX_UNPACKED).read_to_end(&mut inside);
-        unpacked.context("its compressed packets are damaged")?;
-        let mut rest = &inside[..];
-        while let Some(packet) = next(&mut rest)? {
-            self.packet(&packet, 1)?;
+        self.from.fill_buf()
+    }
+
+    fn consume(&mut self, n: usize) {
+        // It holds at least these already.
+        if let Ok(bytes) = self.from.fill_buf() {
+            self.to.held.extend_from_slice(&bytes[..n]);
         }
-        Ok(None)
+        self.from.consume(n);
+        self.taken += n as u64;
     }
 }
 
-/// The next packet, without its tag and length; `None` at the end.
-fn next(from: &mut impl Read) -> anyhow::Result<Option<Vec<u8>>> {
-    let mut byte = [0];
-    if from.read(&mut byte)? == 0 {
-        return Ok(None);
-    }
-    if byte[0] != 0x0A {
-        bail!("there is no packet");
-    }
-    let mut length: u64 = 0;
-    for shift in (0..).step_by(7) {
-        from.read_exact(&mut byte)?;
-        if shift > 56 {
-            bail!("a packet's length is no number");
-        }
-        length |= u64::from(byte[0] & 0x7F) << shift;
-        if byte[0] < 0x80 {
-            break;
-        }
-    }
-    if length > MAX_PACKET {
-        bail!("a packet of {length} bytes cannot be");
-    }
-    let mut packet = Vec::new();
-    // Grows with what is there: a forged length takes no memory.
-    if from.take(length).read_to_end(&mut packet)? as u64 != length {
-        return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
-    }
-    Ok(Some(packet))
-}
-
-/// Takes a trace in pieces and hands it on packet by packet.
+/// Takes a trace and hands it on packet by packet.
 pub(super) struct Walk<'l, W> {
     path: PathBuf,
-    out: W,
+    out: Copied<W>,
     facts: Facts,
-    /// Bytes of the trace before those in `waiting`.
+    /// Bytes of the trace before the packet that is being read.
     offset: u64,
-    /// What is no whole packet yet.
+    /// What was given in pieces and is no whole packet yet.
     waiting: Vec<u8>,
+    /// Whether the trace ends in the middle of a packet.
+    cut: bool,
+    budget: &'l Budget,
     /// The last snapshot of the real clocks in all traces so far.
     latest: &'l mut u64,
 }
 
-impl<'l, W: Write> Walk<'l, W> {
+impl<'l, W: TakeBack> Walk<'l, W> {
     /// `latest` is the BOOTTIME of the last snapshot of the real clocks that was written of other traces.
-    pub(super) fn new(path: &Path, out: W, latest: &'l mut u64) -> Self {
-        let (facts, waiting) = (Facts::default(), Vec::new());
-        Self { path: path.to_owned(), out, facts, offset: 0, waiting, latest }
+    pub(super) fn new(path: &Path, out: W, budget: &'l Budget, latest: &'l mut u64) -> Self {
+        let out = Copied { out, held: Vec::new(), kept: 0, written: 0, failed: None };
+        let (path, facts, waiting) = (path.to_owned(), Facts::default(), Vec::new());
+        Self { path, out, facts, offset: 0, waiting, cut: false, budget, latest }
     }
 
     /// Copies all packets.
     ///
     /// # Errors
-    /// If there is something else among them, or the output cannot be written.
-    pub(super) fn all(&mut self, from: &mut impl Read) -> anyhow::Result<()> {
-        let mut piece = vec![0; 1 << 20];
-        loop {
-            let n = from.read(&mut piece).with_context(|| format!("cannot read {}", self.path.display()))?;
-            if n == 0 {
-                return Ok(());
-            }
-            self.push(&piece[..n])?;
-        }
-    }
-
-    fn push(&mut self, piece: &[u8]) -> anyhow::Result<()> {
-        self.waiting.extend_from_slice(piece);
-        let (mut done, mut written) = (0, 0);
-        loop {
-            let at = self.offset + done as u64;
-            let place = || format!("{}: offset {at}: take a whole Perfetto trace", self.path.display());
-            let mut rest = &self.waiting[done..];
-            let packet = match next(&mut rest) {
-                Ok(Some(packet)) => packet,
-                Ok(None) => break,
-                Err(error) => {
-                    let io = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-                    if io == Some(std::io::ErrorKind::UnexpectedEof) {
-                        break;
-                    }
-                    return Err(error).with_context(place);
-                }
-            };
-            let end = self.waiting.len() - rest.len();
-            let clocks = self.facts.packet(&packet, 0).with_context(place)?;
-            match clocks {
-                // The engine takes a clock that runs back for a broken one, and what it says is known from the other trace.
-                Some(boottime) if boottime <= *self.latest => {
-                    self.out
-                        .write_all(&self.waiting[written..done])
-                        .context("the output cannot be written")?;
-                    written = end;
-                }
-                Some(boottime) => *self.latest = boottime,
-                None => {}
-            }
-            done = end;
-        }
-        self.out.write_all(&self.waiting[written..done]).context("the output cannot be written")?;
-        self.offset += done as u64;
-        self.waiting.drain(..done);
+    /// If there is something else among them, they unpack to more than the budget allows, or the output cannot be written.
+    pub(super) fn all(&mut self, from: impl Read) -> anyhow::Result<()> {
+        let mut from = BufReader::with_capacity(64 << 10, from);
+        while self.packet(&mut from)? {}
         Ok(())
     }
 
-    /// What was found.
+    /// Copies one packet; says whether more may follow.
+    fn packet(&mut self, from: &mut dyn BufRead) -> anyhow::Result<bool> {
+        let at = self.offset;
+        let place = || format!("{}: offset {at}: take a whole Perfetto trace", self.path.display());
+        let before = (self.facts.has_boottime, self.facts.booted);
+        self.facts.added.clear();
+        let mut tee = Tee { from, to: &mut self.out, taken: 0, failed: None };
+        let found = match head(&mut tee) {
+            Ok(None) => return Ok(false),
+            Ok(Some(length)) => {
+                let end = tee.taken + length;
+                let found = self.facts.packet(&mut tee, length, 0, self.budget);
+                // Damage in a packet that is cut is no damage.
+                match found {
+                    Err(Stop::Damaged(_)) if !self.budget.is_spent() => {
+                        let rest = end - tee.taken;
+                        skip(&mut tee, rest).and(found)
+                    }
+                    found => found,
+                }
+            }
+            Err(stop) => Err(stop),
+        };
+        let Tee { taken, failed, .. } = tee;
+        if self.budget.is_spent() {
+            bail!(
+                "{}: offset {at}: what is compressed here unpacks to more than {} MiB (the bound is 64 times the size of \
+                 the inputs, and 64 MiB at least): if the trace is right, unpack it first (gunzip, or traceconv decompress_packets)",
+                self.path.display(),
+                self.budget.whole() >> 20
+            );
+        }
+        if let Some(error) = self.out.failed.take() {
+            return Err(error).context("the output cannot be written");
+        }
+        if let Some(error) = failed {
+            return Err(error).with_context(|| format!("cannot read {}", self.path.display()));
+        }
+        let unwanted = "a packet cannot be taken back from this output: write to a file";
+        match found {
+            // The engine takes a clock that runs back for a broken one, and what it says is known from the other trace.
+            Ok(Some(boottime)) if boottime <= *self.latest => self.out.discard().context(unwanted)?,
+            Ok(clocks) => {
+                *self.latest = clocks.unwrap_or(*self.latest);
+                self.out.keep();
+            }
+            Err(Stop::Damaged(what) | Stop::TooMany(what)) => {
+                return Err(anyhow::anyhow!(what)).with_context(place);
+            }
+            Err(Stop::End | Stop::Io) => {
+                self.cut = true;
+                self.out.discard().context(unwanted)?;
+                self.budget.gives_back_tracks(self.facts.added.len());
+                for track in self.facts.added.drain(..) {
+                    self.facts.tracks.remove(&track);
+                }
+                (self.facts.has_boottime, self.facts.booted) = before;
+                return Ok(false);
+            }
+        }
+        self.offset += taken;
+        Ok(true)
+    }
+
+    /// Takes the next piece of a trace.
+    fn push(&mut self, piece: &[u8]) -> anyhow::Result<()> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.extend_from_slice(piece);
+        let mut done = 0;
+        loop {
+            let mut rest = &waiting[done..];
+            match head(&mut rest) {
+                Ok(None) | Err(Stop::End) => break,
+                Ok(Some(length)) if (rest.len() as u64) < length => break,
+                _ => {}
+            }
+            let mut packet = &waiting[done..];
+            self.packet(&mut packet)?;
+            done = waiting.len() - packet.len();
+        }
+        waiting.drain(..done);
+        self.waiting = waiting;
+        Ok(())
+    }
+
+    /// What was found, when all is written.
     ///
     /// # Errors
-    /// If there was not a single packet.
-    pub(super) fn finish(self, warnings: &mut Vec<String>) -> anyhow::Result<Facts> {
+    /// If there was not a single packet, or the output cannot be written.
+    pub(super) fn finish(mut self, warnings: &mut Vec<String>) -> anyhow::Result<Facts> {
         if self.offset == 0 {
             bail!("{} has no packets: take a Perfetto trace", self.path.display());
         }
-        if !self.waiting.is_empty() {
+        self.out.write().context("the output cannot be written")?;
+        if self.cut || !self.waiting.is_empty() {
             warnings.push(format!(
                 "{} ends in the middle of a packet (offset {}), which is left out",
                 self.path.display(),
                 self.offset
             ));
         }
+        if self.facts.more_tracks {
+            warnings.push(format!(
+                "{} has more tracks than merge remembers: whether their numbers are those of another trace was not checked",
+                self.path.display()
+            ));
+        }
         Ok(self.facts)
     }
 }
 
-impl<W: Write> Write for Walk<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.push(bytes).map_err(std::io::Error::other)?;
+impl<W: TakeBack> Write for Walk<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes).map_err(io::Error::other)?;
         Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.out.flush()
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -239,18 +419,65 @@ impl<W: Write> Write for Walk<'_, W> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use prost::Message;
+
+    #[derive(Clone, PartialEq, Message)]
+    struct Packet {
+        #[prost(message, optional, tag = "6")]
+        clocks: Option<ClockSnapshot>,
+        #[prost(bytes = "vec", optional, tag = "50")]
+        compressed: Option<Vec<u8>>,
+        #[prost(message, optional, tag = "60")]
+        track: Option<TrackDescriptor>,
+        #[prost(bytes = "vec", optional, tag = "900")]
+        other: Option<Vec<u8>>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    struct ClockSnapshot {
+        #[prost(message, repeated, tag = "1")]
+        clocks: Vec<Clock>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    struct Clock {
+        #[prost(uint32, tag = "1")]
+        id: u32,
+        #[prost(uint64, tag = "2")]
+        timestamp: u64,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    struct TrackDescriptor {
+        #[prost(uint64, tag = "1")]
+        uuid: u64,
+    }
+
+    /// What a walk writes and finds that begins with this latest snapshot.
+    fn walked_from(mut latest: u64, bytes: &[u8]) -> anyhow::Result<(Vec<u8>, Facts, Vec<String>)> {
+        let [budget, same_budget] = [(); 2].map(|()| Budget::for_inputs(bytes.len() as u64));
+        let (mut out, mut same) = (Vec::new(), Vec::new());
+        let mut warnings = Vec::new();
+        let mut pieces_latest = latest;
+        let mut walk = Walk::new(Path::new("t"), &mut out, &budget, &mut latest);
+        let facts = walk.all(bytes).and_then(|()| walk.finish(&mut warnings));
+        // In pieces of any size it is the same.
+        let mut walk = Walk::new(Path::new("t"), &mut same, &same_budget, &mut pieces_latest);
+        let pushed = bytes.chunks(7).try_for_each(|piece| walk.push(piece));
+        let in_pieces = pushed.and_then(|()| walk.finish(&mut Vec::new()));
+        assert_eq!(facts.is_ok(), in_pieces.is_ok(), "{facts:?} {in_pieces:?}");
+        assert!(out == same || facts.is_err(), "pieces are copied otherwise");
+        Ok((out, facts?, warnings))
+    }
 
     fn walked(bytes: &[u8]) -> anyhow::Result<(Vec<u8>, Facts, Vec<String>)> {
-        let mut out = Vec::new();
-        let mut latest = 0;
-        let mut walk = Walk::new(Path::new("t"), &mut out, &mut latest);
-        // In pieces of any size it is the same.
-        for piece in bytes.chunks(7) {
-            walk.push(piece)?;
-        }
-        let mut warnings = Vec::new();
-        let facts = walk.finish(&mut warnings)?;
-        Ok((out, facts, warnings))
+        walked_from(0, bytes)
+    }
+
+    fn zlib(bytes: &[u8]) -> Vec<u8> {
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        zlib.write_all(bytes).unwrap();
+        zlib.finish().unwrap()
     }
 
     fn framed(packet: &Packet) -> Vec<u8> {
@@ -266,24 +493,68 @@ mod tests {
         let track = |uuid| Packet { track: Some(TrackDescriptor { uuid }), ..Packet::default() };
         let clock = |id, timestamp| Clock { id, timestamp };
         let clocks = ClockSnapshot { clocks: vec![clock(6, 50), clock(1, 1050)] };
-        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-        zlib.write_all(&framed(&track(9))).unwrap();
         let packets = [
             track(7),
             track(0),
             Packet { clocks: Some(clocks), ..Packet::default() },
-            Packet { compressed: Some(zlib.finish().unwrap()), ..Packet::default() },
+            Packet { compressed: Some(zlib(&framed(&track(9)))), ..Packet::default() },
         ];
         let bytes = packets.iter().flat_map(framed).collect::<Vec<u8>>();
         let (out, facts, warnings) = walked(&bytes).unwrap();
         assert_eq!((out, facts.booted, warnings.len()), (bytes.clone(), Some(1000), 0));
         assert_eq!(facts.tracks, HashSet::from([7, 9]));
-        let (mut out, mut latest) = (Vec::new(), 50);
-        Walk::new(Path::new("t"), &mut out, &mut latest).push(&bytes).unwrap();
+        let (out, ..) = walked_from(50, &bytes).unwrap();
         assert_eq!(out.len() + framed(&packets[2]).len(), bytes.len(), "the clocks were known");
         let (out, _, warnings) = walked(&bytes[..bytes.len() - 1]).unwrap();
         assert!(bytes.starts_with(&out) && warnings[0].contains("middle of a packet"), "{warnings:?}");
         assert!(walked(b"{\"traceEvents\":[]}").is_err());
+    }
+
+    /// Longer than what is held back: written before its end is known.
+    #[test]
+    fn a_long_packet_is_copied_whole_or_not_at_all() {
+        let track = |uuid| Packet { track: Some(TrackDescriptor { uuid }), ..Packet::default() };
+        let clock = |id, timestamp| Clock { id, timestamp };
+        let clocks = ClockSnapshot { clocks: vec![clock(6, 50), clock(1, 1050)] };
+        let other = Some(vec![7; 3 * HELD + 5]);
+        let compressed = Some(zlib(&framed(&track(9))));
+        let packets = [
+            track(7),
+            Packet { other: other.clone(), clocks: Some(clocks), ..Packet::default() },
+            Packet { compressed, ..Packet::default() },
+            track(8),
+            Packet { other, ..track(10) },
+        ];
+        let framed: Vec<Vec<u8>> = packets.iter().map(framed).collect();
+        let bytes = framed.concat();
+        let (out, facts, warnings) = walked(&bytes).unwrap();
+        assert!(out == bytes && warnings.is_empty(), "{warnings:?}");
+        assert_eq!(facts.tracks, HashSet::from([7, 8, 9, 10]));
+        let (out, ..) = walked_from(50, &bytes).unwrap();
+        assert!(out == [&framed[0], &framed[2], &framed[3], &framed[4]].map(Vec::as_slice).concat());
+        let (out, facts, warnings) = walked(&bytes[..bytes.len() - 1]).unwrap();
+        assert!(out == framed[..4].concat() && warnings[0].contains("middle of a packet"), "{warnings:?}");
+        assert_eq!(facts.tracks, HashSet::from([7, 8, 9]), "what is left out has no tracks");
+    }
+
+    #[test]
+    fn what_unpacks_to_more_than_the_budget_allows_is_refused_with_a_cure() {
+        let other = Packet { other: Some(vec![0; 40 << 20]), ..Packet::default() };
+        let compressed = framed(&Packet { compressed: Some(zlib(&framed(&other))), ..Packet::default() });
+        walked(&compressed).unwrap();
+        let error = walked(&[&compressed[..], &compressed].concat()).unwrap_err().to_string();
+        assert!(error.contains("64 times") && error.contains("decompress_packets"), "{error}");
+    }
+
+    #[test]
+    fn a_snapshot_of_more_clocks_than_devices_have_is_damage() {
+        let clocks = |count| {
+            let clocks = ClockSnapshot { clocks: vec![Clock { id: 6, timestamp: 7 }; count] };
+            framed(&Packet { clocks: Some(clocks), ..Packet::default() })
+        };
+        walked(&clocks(64)).unwrap();
+        let error = format!("{:#}", walked(&clocks(65)).unwrap_err());
+        assert!(error.contains("offset 0") && error.contains("more than 64 clocks"), "{error}");
     }
 
     proptest! {

@@ -1,16 +1,27 @@
 //! A server for one file and one page.
+//!
+//! Every client has a thread of its own: a browser opens connections that it may never use, and one that says nothing must not keep
+//! the page's own request waiting.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The page that may have the file.
 const PAGE: &str = "https://ui.perfetto.dev";
 /// The longest head of a request that is read, bytes.
 const LONGEST_HEAD: u64 = 16 << 10;
-/// How long a client may say nothing.
+/// How long a client may take for the head of its request.
+const HEAD_TIME: Duration = Duration::from_secs(20);
+/// How long a client that is sent something may take nothing of it.
 const SILENCE: Duration = Duration::from_secs(20);
+/// What a client has to take in each [`SILENCE`], once the time to wait is over, bytes.
+const LEAST: u64 = 1 << 20;
+/// How many clients are served at a time. The one that came first gives way to one more.
+const CLIENTS: usize = 32;
 
 /// What is answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,64 +34,159 @@ enum Answer {
     No(&'static str, &'static str),
 }
 
-/// Gives `file` out as `/name` until it was fetched once; says whether it was, before `end`.
+/// What all clients have in common.
+struct Served {
+    name: String,
+    port: u16,
+    file: File,
+    length: u64,
+    /// The deadline for a request.
+    end: Instant,
+    /// Whether the whole file went out.
+    done: AtomicBool,
+    /// How many clients are being sent the file.
+    sending: AtomicUsize,
+}
+
+/// Gives `file` out as `/name` until it was fetched once; says whether it was. It is sent for longer than until `end` only if it
+/// was asked for before, and is taken.
 ///
 /// # Errors
 /// If the listener fails.
 pub(super) fn serve(
     listener: &TcpListener,
     name: &str,
-    file: &File,
+    file: File,
     length: u64,
     end: Instant,
 ) -> io::Result<bool> {
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
-    while Instant::now() < end {
+    let (done, sending) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let served = Arc::new(Served { name: name.to_owned(), port, file, length, end, done, sending });
+    let waiting = Waiting::default();
+    while !served.done.load(Ordering::Acquire) {
+        // A client counts as being sent to before its answer begins: it is not forgotten here.
+        if Instant::now() >= end && served.sending.load(Ordering::Acquire) == 0 {
+            return Ok(served.done.load(Ordering::Acquire));
+        }
         match listener.accept() {
-            // A client that breaks off is no end: the page tries again.
             Ok((stream, _)) => {
-                if one(&stream, name, port, file, length).unwrap_or(false) {
-                    return Ok(true);
-                }
+                let served = Arc::clone(&served);
+                let place = waiting.enter(&stream);
+                // Without a thread the client is let go: the page tries again.
+                let _ = std::thread::Builder::new().name("client".into()).spawn(move || {
+                    // One that breaks off is no end.
+                    let _ = one(&stream, &served, place);
+                });
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(false)
+    Ok(true)
 }
 
-/// Answers one request; says whether the whole file went out.
-fn one(stream: &TcpStream, name: &str, port: u16, mut file: &File, length: u64) -> io::Result<bool> {
+/// The clients whose requests have not come yet, those that came first at the front.
+#[derive(Default)]
+struct Waiting(Arc<Mutex<Vec<(u64, TcpStream)>>>);
+
+/// A client's place among them, until it is dropped.
+struct Place {
+    all: Arc<Mutex<Vec<(u64, TcpStream)>>>,
+    number: u64,
+}
+
+impl Waiting {
+    /// Takes a client in. If there are too many, the first one is hung up on.
+    fn enter(&self, stream: &TcpStream) -> Place {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= CLIENTS {
+            let (_, first) = all.remove(0);
+            let _ = first.shutdown(Shutdown::Both);
+        }
+        let number = all.last().map_or(0, |(number, _)| number + 1);
+        if let Ok(stream) = stream.try_clone() {
+            all.push((number, stream));
+        }
+        Place { all: Arc::clone(&self.0), number }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).retain(|(number, _)| *number != self.number);
+    }
+}
+
+/// The bytes of a file from a place on, while others read it too.
+struct Rest<'f> {
+    file: &'f File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Rest<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(buffer.len());
+        #[cfg(unix)]
+        let n = std::os::unix::fs::FileExt::read_at(self.file, &mut buffer[..left], self.at)?;
+        #[cfg(windows)]
+        let n = std::os::windows::fs::FileExt::seek_read(self.file, &mut buffer[..left], self.at)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+/// A stream of which no read waits longer than until an instant.
+struct Until<'s> {
+    stream: &'s TcpStream,
+    end: Instant,
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        let mut stream = self.stream;
+        stream.read(buffer)
+    }
+}
+
+/// Answers one request.
+fn one(stream: &TcpStream, served: &Served, place: Place) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(SILENCE))?;
     stream.set_write_timeout(Some(SILENCE))?;
-    let head = read_head(BufReader::new(stream))?;
-    let answer = judge(&head, name, port);
+    let end = served.end.min(Instant::now() + HEAD_TIME);
+    let head = read_head(BufReader::new(Until { stream, end }))?;
+    drop(place);
     let mut out = stream;
     let allowed =
         format!("Access-Control-Allow-Origin: {PAGE}\r\nVary: Origin\r\nCache-Control: no-cache\r\n");
-    match answer {
+    match judge(&head, &served.name, served.port) {
         Answer::File { body } => {
-            write!(
-                out,
-                "HTTP/1.1 200 OK\r\n{allowed}Content-Type: application/octet-stream\r\nContent-Length: {length}\r\n\
-                 Connection: close\r\n\r\n"
-            )?;
+            let head = format!(
+                "HTTP/1.1 200 OK\r\n{allowed}Content-Type: application/octet-stream\r\nContent-Length: {}\r\n\
+                 Connection: close\r\n\r\n",
+                served.length
+            );
             if !body {
-                return Ok(false);
+                return out.write_all(head.as_bytes());
             }
-            file.seek(SeekFrom::Start(0))?;
-            let sent = io::copy(&mut file.take(length), &mut out)?;
-            out.flush()?;
-            // Until the client has taken it all and closed: an early end of ours may cost it the last bytes.
-            stream.shutdown(std::net::Shutdown::Write)?;
-            let _ = io::copy(&mut stream.take(1 << 20), &mut io::sink());
-            Ok(sent == length)
+            served.sending.fetch_add(1, Ordering::AcqRel);
+            let sent = send(stream, &head, served);
+            if matches!(sent, Ok(true)) {
+                served.done.store(true, Ordering::Release);
+            }
+            served.sending.fetch_sub(1, Ordering::AcqRel);
+            sent.map(|_| ())
         }
         Answer::Preflight => {
             write!(
@@ -88,18 +194,42 @@ fn one(stream: &TcpStream, name: &str, port: u16, mut file: &File, length: u64) 
                 "HTTP/1.1 204 No Content\r\n{allowed}Access-Control-Allow-Methods: GET, HEAD\r\n\
                  Access-Control-Allow-Private-Network: true\r\nAccess-Control-Allow-Local-Network: true\r\n\
                  Connection: close\r\n\r\n"
-            )?;
-            Ok(false)
+            )
         }
         Answer::No(status, why) => {
             write!(
                 out,
                 "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{why}",
                 why.len()
-            )?;
-            Ok(false)
+            )
         }
     }
+}
+
+/// Sends the file behind this head; says whether all of it went out.
+fn send(mut stream: &TcpStream, head: &str, served: &Served) -> io::Result<bool> {
+    stream.write_all(head.as_bytes())?;
+    let mut file = Rest { file: &served.file, at: 0, end: served.length };
+    let mut piece = vec![0; 64 << 10];
+    let (mut since, mut before) = (Instant::now(), 0);
+    loop {
+        match file.read(&mut piece)? {
+            0 => break,
+            n => stream.write_all(&piece[..n])?,
+        }
+        if since.elapsed() >= SILENCE {
+            // One that takes a byte now and then would keep the program for ever.
+            if Instant::now() >= served.end && file.at - before < LEAST {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            (since, before) = (Instant::now(), file.at);
+        }
+    }
+    // Until the client has taken it all and closed: an early close may cost it the last bytes.
+    stream.shutdown(Shutdown::Write)?;
+    let end = Instant::now() + SILENCE;
+    let _ = io::copy(&mut Until { stream, end }.take(1 << 20), &mut io::sink());
+    Ok(file.at == served.length)
 }
 
 /// The request's lines up to the empty one.
@@ -116,8 +246,9 @@ fn read_head(from: impl BufRead) -> io::Result<Vec<String>> {
     Err(io::ErrorKind::UnexpectedEof.into())
 }
 
-/// A request is for us if it was sent to our own name (another one that leads here is somebody's trick), and comes from
-/// the page. Without an origin it is no page at all, but a program of this machine.
+/// A request is for us if it was sent to our own name (another one that leads here is a trick), and comes from the page. One
+/// without an origin comes from a program of this machine, or from a page that cannot read the answer: the secret in the path
+/// closes the file to both.
 fn judge(head: &[String], name: &str, port: u16) -> Answer {
     let mut words = head.first().map_or("", String::as_str).split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

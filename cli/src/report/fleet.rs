@@ -28,7 +28,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         files.extend(files_of(path)?);
     }
     let (mut rows, mut unread) = (Vec::with_capacity(files.len()), 0_usize);
-    let mut stderr = io::stderr().lock();
+    let mut stderr = crate::terminal::stderr();
     let (progress, estimate) = (Progress::new(!options.quiet), Estimate::new());
     for (number, file) in files.iter().enumerate() {
         progress.show(|| {
@@ -63,7 +63,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     if options.group {
         let found = groups(&rows);
-        let mut stdout = io::BufWriter::new(io::stdout().lock());
+        let mut stdout =
+            io::BufWriter::new(crate::terminal::stdout_of(matches!(options.format, ReportFormat::Json)));
         if let ReportFormat::Json = options.format {
             let found: Vec<_> = found.iter().map(Group::to_json).collect();
             let document =

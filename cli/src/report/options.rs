@@ -38,7 +38,7 @@ pub(crate) struct Options {
     /// The form of the report
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(super) format: ReportFormat,
-    /// The method map of the build [default: methodMapping.txt beside each recording, if there is one]
+    /// The method map of the build [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
     #[arg(long, value_name = "FILE")]
     pub(super) method_map: Option<PathBuf>,
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: names from before

@@ -386,3 +386,19 @@ fn every_proof_says_what_it_proves() {
     }
     assert!(count >= 20, "{count} proofs");
 }
+
+#[test]
+fn what_a_device_says_reaches_the_terminal_as_text() {
+    let bench = Bench::new(Faults::default());
+    bench.record("shop-999999999.anrscope", &recording(0, 10));
+    let program = "system/bin/cksum";
+    let says =
+        "#!/bin/sh\nprintf '\\033]0;taken\\007 \\033[2J \\302\\2332J \\342\\200\\256 no' >&2\nexit 3\n";
+    bench.phone.folder().write(program, says).unwrap();
+    let path = bench.phone.folder().path(program);
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let shown = bench.run(&["pull", PACKAGE, "-o", &bench.folder.name("here")]);
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+    let all = shown.stdout + &shown.stderr;
+    assert!(all.contains("]0;taken") && !all.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{all:?}");
+}

@@ -36,7 +36,11 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["device", "startup", "com.example", "-n", "0"],
         &["device", "record", "com.example", "-o", "x.txt"],
         &["jvm"],
-        &["jvm", "Main"],
+        &["jvm", "--quiet"],
+        &["jvm", "--buffer", "1", "Main"],
+        &["jvm", "--buffer", "1T", "Main"],
+        &["jvm", "--resolution", "2ms", "Main"],
+        &["jvm", "--max-overhead", "-1", "Main"],
     ] {
         run(arguments).failed(2, &["--help"]);
     }

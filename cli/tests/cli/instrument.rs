@@ -239,3 +239,63 @@ fn what_is_blocked_is_left_alone_and_numbers_are_kept() {
     assert!(map.starts_with("77,9,com.acme.Shop run ()V\n78,9,com.acme.Shop main "), "{map}");
     assert!(folder.path().join("ignored.txt").is_file());
 }
+
+/// A directory that a build left its dependencies in.
+#[test]
+fn the_jars_of_a_directory_are_instrumented_where_they_are_in_it() {
+    let folder = Folder::new();
+    let jar = |name: &str| {
+        folder.file(name, b"");
+        jar(&folder, name, 52);
+    };
+    jar("libs/a.jar");
+    jar("libs/deep/er/b.jar");
+    folder.file("libs/LICENSE", b"text");
+    let out = folder.name("out");
+    run(["instrument", &folder.name("libs"), "--out", &out]).ok(&[
+        "2 classes, 2 of them changed",
+        "4 traced",
+        "1 file beside the jars left out",
+    ]);
+    for name in ["a.jar", "deep/er/b.jar"] {
+        let changed = entry(&format!("{out}/{name}"), "com/acme/Shop.class");
+        assert!(changed.len() > class(52).len(), "{name}");
+    }
+    assert!(folder.path().join("out/methodMapping.txt").is_file());
+    // Beside another input it has a directory of its own.
+    let classes = folder.file("classes/com/acme/Shop.class", class(52));
+    let out = folder.name("both");
+    run(["instrument", &folder.name("classes"), &folder.name("libs"), "--out", &out])
+        .ok(&["3 classes, 3 of them"]);
+    assert!(folder.path().join("both/libs/deep/er/b.jar").is_file(), "{classes}");
+    // What would be its own input the next time.
+    run(["instrument", &folder.name("libs"), "--out", &folder.name("libs/out")])
+        .failed(1, &["choose another output"]);
+    // An input without classes gets a warning.
+    folder.file("empty/text", b"");
+    run(["instrument", &folder.name("empty"), "--out", &folder.name("nothing")])
+        .ok(&["there is no class file, jar or aar"]);
+}
+
+#[test]
+fn names_of_a_class_are_shown_as_text_when_it_is_explained() {
+    let folder = Folder::new();
+    let path = folder.name("named.jar");
+    let mut jar = ZipWriter::new(fs::File::create(&path).unwrap());
+    jar.start_file("com/acme/Shop.class", SimpleFileOptions::default()).unwrap();
+    // Characters of as many bytes as those of the names that they stand for.
+    let mut named = class(52);
+    for (name, new) in [("main", "\u{1b}[2J"), ("run", "\u{202e}")] {
+        let at = named.windows(name.len()).position(|bytes| bytes == name.as_bytes()).unwrap();
+        named[at..at + name.len()].copy_from_slice(new.as_bytes());
+    }
+    jar.write_all(&named).unwrap();
+    jar.finish().unwrap();
+    for options in [&["--json"][..], &[]] {
+        let explained = ["instrument", &path, "--out", &folder.name("out.jar"), "--explain", "com.acme.Shop"];
+        let shown = run(explained.iter().chain(options));
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        let all = shown.stdout + &shown.stderr;
+        assert!(all.contains("[2J") && !all.contains(['\u{1b}', '\u{202e}']), "{all:?}");
+    }
+}

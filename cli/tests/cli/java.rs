@@ -33,6 +33,19 @@ pub(crate) fn compile(names: &[&str], class_path: &Path, folder: &Path) {
     finish(tool("javac").arg("-cp").arg(class_path).arg("-d").arg(folder).args(sources));
 }
 
+/// Signs a jar with a key that is made for it in `folder`.
+pub(crate) fn sign(jar: &Path, folder: &Path) {
+    let store = folder.join("keys");
+    let key = ["-storepass", "secret", "-keypass", "secret", "-keystore"];
+    let mut keytool = tool("keytool");
+    keytool
+        .args(["-genkeypair", "-alias", "test", "-keyalg", "RSA", "-dname", "CN=test"])
+        .args(key)
+        .arg(&store);
+    finish(&mut keytool);
+    finish(tool("jarsigner").args(key).arg(&store).arg(jar).arg("test"));
+}
+
 /// Packs `folder` into a jar with these lines in its manifest.
 pub(crate) fn pack(folder: &Path, jar: &Path, manifest: &str) {
     let lines = folder.with_extension("manifest");

@@ -10,8 +10,8 @@ use trace_format::{Event, Item, Recording};
 
 use super::engine;
 use super::folder::Folder;
-use super::java::{compile, java, pack};
-use super::program::{Shown, command};
+use super::java::{compile, java, pack, sign};
+use super::program::{Shown, command, run};
 
 /// The test programs, compiled and packed in several ways.
 ///
@@ -55,6 +55,11 @@ impl Programs {
         command.env("TMPDIR", self.folder.path().join("tmp")).current_dir(self.folder.path());
         command.arg("jvm").args(options).arg("--");
         command
+    }
+
+    /// What a run shows with these options of ours and arguments of java.
+    fn shown(&self, options: &[&str], arguments: &[&str]) -> Shown {
+        Shown::from(self.traced(options).args(arguments).output().unwrap())
     }
 
     fn plain(&self) -> Command {
@@ -163,7 +168,7 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
         }
         let keep = at("keep");
         let out = at("trace.pftrace");
-        let mut traced = programs.traced(&["--keep", &keep, "--out", &out]);
+        let mut traced = programs.traced(&["--resolution", "exact", "--keep", &keep, "--out", &out]);
         traced.args(*arguments).envs(variables.iter().copied());
         let traced = Shown::from(traced.output().unwrap());
         assert!(traced.stderr.contains("methods traced -> "), "{traced:?}");
@@ -255,7 +260,7 @@ fn the_current_folder_may_hold_everything_that_we_write() {
     let classes = programs.folder.path().join("classes");
     std::os::unix::fs::symlink("..", classes.join("circle")).unwrap();
     for _ in 0..2 {
-        let mut command = programs.traced(&["--keep", "keep"]);
+        let mut command = programs.traced(&["--resolution", "exact", "--keep", "keep"]);
         let shown = Shown::from(command.current_dir(&classes).arg("Program").output().unwrap());
         assert!(
             shown.stdout.contains("hello main") && shown.stdout.contains("out of the folder"),
@@ -350,4 +355,217 @@ fn a_signal_ends_the_program_and_its_trace_is_written() {
     let shown = Shown::from(child.wait_with_output().unwrap());
     assert_eq!(shown.code, Some(130), "{shown:?}");
     programs.assert_tidy();
+}
+
+/// Names in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_recording_is_kept_beside_the_trace_and_read_without_options() {
+    let programs = Programs::build();
+    let exact = ["--resolution", "exact"];
+    // The second run replaces what the first one left.
+    for _ in 0..2 {
+        let shown = programs.shown(&exact, &["-cp", "classes", "Program"]);
+        let out = fs::canonicalize(programs.name("anrscope-out")).unwrap();
+        let kept = ["anrscope", "methodMapping.txt", "methodMapping.txt.lines", "pftrace"];
+        assert_eq!(names(&out), kept.map(|end| format!("Program.{end}")));
+        let recording = out.join("Program.anrscope");
+        let size = fs::metadata(&recording).unwrap().len();
+        assert!(size < 200_000, "{size} bytes of a few events");
+        assert_eq!(recorded(&out).len(), 4);
+        // What to do next can be typed as it stands.
+        let trace = out.join("Program.pftrace");
+        assert!(shown.stderr.contains(&format!("anrscope open {}\n", trace.display())), "{shown:?}");
+        assert!(shown.stderr.contains(&format!("anrscope report {}\n", recording.display())), "{shown:?}");
+        let recording = recording.to_str().unwrap();
+        let again = programs.name("again.pftrace");
+        run(["export", recording, "-o", &again]).ok(&["slices on"]);
+        let nameless = "select count(*) as n from slice where name like 'method %'";
+        assert_eq!(engine::rows(Path::new(&again), nameless)[0]["n"], 0);
+        run(["report", recording]).ok(&[]);
+    }
+    programs.assert_tidy();
+    // Another program's trace in the same folder does not take the first one's map away.
+    programs.shown(&exact, &["-jar", "app/app.jar"]);
+    let trace = programs.name("of-the-first.pftrace");
+    run(["export", &programs.name("anrscope-out/Program.anrscope"), "-o", &trace]).ok(&["slices on"]);
+    assert_eq!(
+        engine::rows(Path::new(&trace), "select count(*) as n from slice where name like 'method %'")[0]["n"],
+        0
+    );
+    // Whatever else has such a name stays.
+    let other = programs.folder.file("other.anrscope", "notes");
+    let shown = programs.shown(&["--out", &programs.name("other.pftrace")], &["-cp", "classes", "Program"]);
+    shown.failed(1, &[&other, "--out"]);
+    assert_eq!(fs::read(other).unwrap(), b"notes");
+    // A trace that goes into a pipe has nothing beside it.
+    let shown = programs.shown(&["--out", "/dev/null"], &["-cp", "classes", "Program"]);
+    assert!(
+        shown.stderr.contains("methods traced") && !shown.stderr.contains("anrscope report"),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn the_end_says_where_the_time_went() {
+    let programs = Programs::build();
+    let shown = programs.shown(&["--waits", "--resolution", "exact"], &["-cp", "classes", "Program"]);
+    let lines: Vec<&str> = shown.stderr.lines().filter(|line| !line.contains("other stream")).collect();
+    let at =
+        |text: &str| lines.iter().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{shown:?}"));
+    let (traced, recorded) = (at("methods traced -> "), at("anrscope: recorded "));
+    let (title, main, open) = (at("where the time went"), at("  main "), at("anrscope: open it: "));
+    assert!(traced < recorded && recorded < title && title < main && main < open, "{shown:?}");
+    assert!(lines[recorded].contains(", none lost") && lines[recorded].contains(" %)"), "{shown:?}");
+    assert!(lines[main].contains("most self time: ") && lines[main].contains(" ms"), "{shown:?}");
+    assert!(lines[main + 1].contains("Program.main") && lines[main + 1].contains("(self "), "{shown:?}");
+    assert!(lines.len() <= 20, "{shown:?}");
+    // All of it on stderr, and nothing if nothing is wanted.
+    assert!(!shown.stdout.contains("anrscope"), "{shown:?}");
+}
+
+/// Class files below a folder.
+fn classes_below(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| match path.is_dir() {
+            true => classes_below(&path),
+            false => usize::from(path.extension().is_some_and(|end| end == "class")),
+        })
+        .sum()
+}
+
+#[test]
+fn kept_folders_below_the_class_path_are_never_instrumented_again() {
+    let programs = Programs::build();
+    let classes = programs.folder.path().join("classes");
+    let mut found = Vec::new();
+    // Each run sees what all before it have kept, and the last two their own.
+    for keep in ["kept-1", "kept-2", "a/kept-3", "kept-4", "kept-5", "kept-5", "kept-5"] {
+        let mut command = programs.traced(&["--keep", keep]);
+        let shown =
+            Shown::from(command.current_dir(&classes).args(["-cp", ".", "Program"]).output().unwrap());
+        assert!(shown.stdout.contains("out of the folder"), "{shown:?}");
+        assert!(!shown.stderr.contains("warning"), "{shown:?}");
+        found.push(classes_below(&classes.join(keep).join("instrumented")));
+        assert!(!classes.join(keep).join("instrumented-2").exists());
+    }
+    assert_eq!(found, [3; 7], "Program, Greeter and the map's identity");
+    let kept: u64 = names(&classes.join("kept-5"))
+        .iter()
+        .map(|name| fs::metadata(classes.join("kept-5").join(name)).unwrap().len())
+        .sum();
+    assert!(kept < 1_000_000, "three recordings of a few events have {kept} bytes");
+}
+
+#[test]
+fn classes_from_outside_of_the_class_path_are_told() {
+    let programs = Programs::build();
+    let plugin = programs.folder.path().join("plug ins");
+    fs::create_dir_all(&plugin).unwrap();
+    let plugin = plugin.join("greeter.jar");
+    fs::copy(programs.name("libs/greeter.jar"), &plugin).unwrap();
+    let loader = programs.folder.path().join("loader");
+    fs::create_dir_all(&loader).unwrap();
+    compile(&["Loader"], Path::new(""), &loader);
+    let plugin = plugin.canonicalize().unwrap().to_str().unwrap().to_owned();
+    let shown = programs.shown(&[], &["-cp", "loader", "Loader", &plugin]);
+    assert_eq!(shown.stdout, "hello plug-in\nnot signed\n", "{shown:?}");
+    let told = format!(
+        "warning: 1 class ran untraced, loaded by the program from outside of the class path: {plugin} (1)"
+    );
+    assert!(shown.stderr.contains(&told), "{shown:?}");
+    // On the class path the same jar is traced, and there is nothing to tell.
+    let both = format!("loader:{plugin}");
+    let shown = programs.shown(&[], &["-cp", &both, "Loader", &plugin]);
+    assert!(!shown.stderr.contains("untraced"), "{shown:?}");
+    programs.assert_same(&[], &["-cp", "loader", "Loader", &plugin]);
+
+    // A signature that is lost.
+    let jar = programs.folder.path().join("signed.jar");
+    pack(&loader, &jar, "");
+    sign(&jar, programs.folder.path());
+    let plain = programs.plain().args(["-cp", "signed.jar", "Loader", &plugin]).output().unwrap();
+    assert!(Shown::from(plain).stdout.ends_with("\nsigned\n"));
+    let shown = programs.shown(&[], &["-cp", "signed.jar", "Loader", &plugin]);
+    assert!(shown.stdout.ends_with("not signed\n"), "{shown:?}");
+    let dropped = "signed.jar: META-INF/TEST.SF is a signature of the jar as it was: dropped";
+    assert!(shown.stderr.contains(dropped), "{shown:?}");
+}
+
+#[test]
+fn a_command_line_of_java_may_follow_at_once() {
+    let programs = Programs::build();
+    let home = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
+    let launcher = home.map_or_else(
+        || String::from_utf8(Command::new("which").arg("java").output().unwrap().stdout).unwrap(),
+        |home| Path::new(&home).join("bin/java").to_str().unwrap().to_owned(),
+    );
+    let launcher = launcher.trim();
+    let plain =
+        Shown::from(programs.plain().args(["-jar", "app/app.jar", "-o", "--quiet"]).output().unwrap());
+    for front in [&[][..], &["java"], &[launcher], &["--", "java"], &["--", launcher]] {
+        let mut command = command();
+        command.env("TMPDIR", programs.name("tmp")).current_dir(programs.folder.path());
+        command.args(["jvm", "-q"]).args(front).args(["-jar", "app/app.jar", "-o", "--quiet"]);
+        assert_eq!(Shown::from(command.output().unwrap()), plain, "{front:?}");
+        let trace = programs.folder.path().join("anrscope-out/app.pftrace");
+        assert!(trace.is_file(), "{front:?}");
+        fs::remove_file(trace).unwrap();
+    }
+    // Nothing of ours is worth saying where java refuses.
+    let plain = Shown::from(programs.plain().args(["-cp", "classes", "nosuch.Main"]).output().unwrap());
+    assert!(plain.stderr.contains("nosuch.Main") && plain.code == Some(1), "{plain:?}");
+    assert_eq!(programs.shown(&[], &["-cp", "classes", "nosuch.Main"]), plain);
+    assert_eq!(
+        names(&programs.folder.path().join("anrscope-out")).iter().filter(|n| n.contains("Main")).count(),
+        0
+    );
+}
+
+/// The properties of ours that the program has.
+fn properties(programs: &Programs, options: &[&str], arguments: &[&str]) -> String {
+    let mut line = vec!["-XshowSettings:properties", "-cp", "classes"];
+    line.extend(arguments);
+    line.push("Program");
+    let shown = programs.shown(options, &line);
+    let of_ours = shown.stderr.lines().filter_map(|line| line.trim().strip_prefix("anrscope."));
+    of_ours.filter(|line| !line.contains('/')).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn options_reach_the_recorder_and_the_instrumenter() {
+    let programs = Programs::build();
+    let told =
+        properties(&programs, &["--buffer", "2M", "--resolution", "100us", "--max-overhead", "1.5"], &[]);
+    for text in ["mainWords = 131072", "poolWords = 131072", "resolution = 100us", "max_overhead = 1.5"] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    let told = properties(&programs, &[], &["-Danrscope.clock=coarse"]);
+    assert!(told.contains("max_overhead = 3") && !told.contains("resolution"), "{told}");
+
+    // The room is there, and the copy takes no more than is used.
+    let (keep, out) = (programs.name("keep"), programs.name("t.pftrace"));
+    programs.shown(&["--buffer", "2M", "--keep", &keep, "--out", &out], &["-cp", "classes", "Program"]);
+    let recording = Recording::open(fs::read(recording_in(Path::new(&keep))).unwrap()).unwrap();
+    let configuration = recording
+        .sections()
+        .iter()
+        .find(|section| section.kind == Some(trace_format::section::SectionKind::Configuration))
+        .and_then(|section| recording.payload(section).unwrap());
+    let configuration = String::from_utf8(configuration.unwrap()).unwrap();
+    assert!(configuration.contains("main_blocks=130\n"), "{configuration}");
+
+    let rules = programs.folder.file("trace.rules", "exclude class Greeter\n");
+    programs.shown(&["--rules", &rules, "--keep", &keep, "--out", &out], &["-cp", "classes", "Program"]);
+    let map = fs::read_to_string(Path::new(&keep).join("methodMapping.txt")).unwrap();
+    assert!(map.contains("Program main") && !map.contains("Greeter"), "{map}");
+    let bad = programs.folder.file("bad.rules", "exclude nothing\n");
+    programs.shown(&["--rules", &bad], &["-cp", "classes", "Program"]).failed(1, &["bad.rules:1"]);
 }

@@ -20,6 +20,7 @@ mod jvm;
 #[cfg(target_os = "linux")]
 mod merge;
 mod open;
+mod plan;
 mod program;
 mod reports;
 #[path = "../../../exporter/tests/scenario/mod.rs"]

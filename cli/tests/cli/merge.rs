@@ -177,3 +177,107 @@ fn a_profile_that_the_platform_left_is_told_unless_it_is_among_the_inputs() {
     let json: Value = serde_json::from_str(&run(["report", &app, "--format", "json"]).stdout).unwrap();
     assert!(json.to_string().contains("\"profiles\":[{\"bytes\":9,"), "{json}");
 }
+
+#[cfg(target_os = "linux")]
+mod bombs {
+    use std::io::Write;
+    use std::os::unix::process::CommandExt;
+
+    use flate2::Compression;
+    use flate2::write::{GzEncoder, ZlibEncoder};
+
+    use crate::folder::Folder;
+    use crate::program::{Shown, command};
+
+    fn varint(mut number: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    }
+
+    /// The key and length of a field of bytes.
+    fn field(number: u64, length: u64) -> Vec<u8> {
+        [varint(number << 3 | 2), varint(length)].concat()
+    }
+
+    /// `head`, and `piece` so many times, as `encoder` writes them.
+    fn repeated<W: Write>(mut encoder: W, head: &[u8], piece: &[u8], times: u64) -> W {
+        encoder.write_all(head).unwrap();
+        let many = piece.repeat(50_000);
+        for _ in 0..times / 50_000 {
+            encoder.write_all(&many).unwrap();
+        }
+        encoder
+    }
+
+    fn gz(head: &[u8], piece: &[u8], times: u64) -> Vec<u8> {
+        repeated(GzEncoder::new(Vec::new(), Compression::default()), head, piece, times).finish().unwrap()
+    }
+
+    /// A packet of compressed packets.
+    fn compressed(head: &[u8], piece: &[u8], times: u64) -> Vec<u8> {
+        let zlib = repeated(ZlibEncoder::new(Vec::new(), Compression::default()), head, piece, times);
+        let zlib = zlib.finish().unwrap();
+        let packet = [field(50, zlib.len() as u64), zlib].concat();
+        [field(1, packet.len() as u64), packet].concat()
+    }
+
+    /// A packet with one field of so many bytes, without the bytes.
+    fn head(number: u64, length: u64) -> Vec<u8> {
+        let inner = field(number, length);
+        [field(1, inner.len() as u64 + length), inner].concat()
+    }
+
+    /// Runs the program with at most 64 MiB of memory of its own (man 2 getrlimit, RLIMIT_DATA): an allocation beyond that fails, and the
+    /// program with it. The peak that wait4 reports does not do: it has the size of the process that started the program.
+    fn run_in_64_mib(arguments: &[&str]) -> Shown {
+        let limit = || {
+            let limit = libc::rlimit { rlim_cur: 64 << 20, rlim_max: 64 << 20 };
+            // SAFETY: setrlimit(2) reads the place given, and may be called between fork and exec.
+            match unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limit) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        let mut program = command();
+        // SAFETY: the closure makes one system call: no lock, no allocation.
+        unsafe { program.pre_exec(limit) };
+        program.args(arguments).output().unwrap().into()
+    }
+
+    /// A few hundred KB, all of which were seconds and gigabytes.
+    #[test]
+    fn small_traces_that_unpack_to_gigabytes_are_refused_in_64_mib() {
+        let clock = [0x0A, 0];
+        let cases = [
+            (
+                "clocks.gz",
+                gz(&head(6, 2 * 100_000_000), &clock, 100_000_000),
+                "a snapshot has more than 64 clocks",
+            ),
+            ("quad.gz", gz(&head(900, 250_000_000), &[0], 240_000_000), "64 times the size"),
+            (
+                "compressed.pftrace",
+                compressed(&head(6, 2 * 60_000_000), &clock, 60_000_000),
+                "a snapshot has more than 64 clocks",
+            ),
+            (
+                "many.pftrace",
+                compressed(&head(900, 240_000_000), &[0], 240_000_000).repeat(20),
+                "64 times the size",
+            ),
+        ];
+        let folder = Folder::new();
+        let other = folder.file("other.pftrace", [0x0A, 5, 0xE2, 0x03, 2, 0x08, 7]);
+        let out = folder.name("out.pftrace");
+        for (name, bytes, why) in cases {
+            let bomb = folder.file(name, &bytes);
+            run_in_64_mib(&["merge", &bomb, &other, "-o", &out]).failed(1, &[name, "offset ", why]);
+            assert!(!folder.path().join("out.pftrace").exists(), "{name}");
+        }
+    }
+}

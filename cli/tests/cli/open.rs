@@ -141,3 +141,46 @@ fn nobody_who_comes_and_no_file_are_errors() {
     let port = port().to_string();
     run(["open", &folder.name("no.pftrace"), "--port", &port]).failed(1, &["no.pftrace", "name a trace"]);
 }
+
+/// Browsers open connections before they know what for.
+#[test]
+fn connections_that_say_nothing_or_little_do_not_stop_the_page() {
+    let folder = Folder::new();
+    let bytes: Vec<u8> = (0..3_000_000_u32).map(|n| (n * 7) as u8).collect();
+    let trace = folder.file("a.pftrace", &bytes);
+    let port = port();
+    let (child, url) = waiting(&[&trace], port);
+    let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let path = path(&url);
+    let host = format!("Host: 127.0.0.1:{port}");
+    // More than are served at a time: those that came first are let go.
+    let idle: Vec<TcpStream> = (0..50).map(|_| connect()).collect();
+    let mut slow = connect();
+    write!(slow, "GET {path} HTTP/1.1\r\nHost: ").unwrap();
+    // One that has asked for the file and does not take it.
+    let mut deaf = connect();
+    write!(deaf, "GET {path} HTTP/1.1\r\n{host}\r\n\r\n").unwrap();
+    let (status, _, body) = ask(port, &format!("GET {path}"), &[&host]);
+    assert!(status.contains("200") && body == bytes, "{status}, {} bytes", body.len());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    drop((idle, slow, deaf));
+}
+
+/// The bytes go on coming until the program ends, so this test ends only if they do not keep it.
+#[test]
+fn a_head_that_comes_byte_by_byte_does_not_keep_the_program() {
+    let folder = Folder::new();
+    let trace = folder.file("a.pftrace", b"x");
+    let port = port();
+    let (mut child, _) = waiting(&[&trace, "--wait", "1"], port);
+    let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let status = loop {
+        let _ = slow.write_all(b"x");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+    };
+    assert_eq!(status.code(), Some(1));
+}

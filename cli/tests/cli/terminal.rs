@@ -71,6 +71,27 @@ fn long_work_is_watched_on_a_terminal_and_silent_in_a_pipe() {
     assert!(piped.stderr.contains("slices on"), "{piped:?}");
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn instrumenting_is_watched_on_a_terminal_and_silent_in_a_pipe() {
+    let folder = Folder::new();
+    let data = std::env::var_os("ANRSCOPE_TEST_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"), Into::into);
+    let jar = data.join("closure/package/compiler.jar");
+    let line = format!("jvm --out {} -jar {} --version", folder.name("v.pftrace"), jar.display());
+    let shown = on_a_terminal(&line, &[]);
+    let drawn: Vec<&str> = shown.split("\r\u{1b}[2K").collect();
+    assert!(drawn.iter().any(|text| text.contains("writing ") || text.contains(" methods")), "{shown:?}");
+    // The line is gone when the program begins to speak.
+    let spoken = drawn.iter().position(|text| text.contains("Version: ")).unwrap();
+    assert!(!drawn[spoken].contains("writing ") && drawn[spoken].starts_with("Closure"), "{shown:?}");
+    let quiet = on_a_terminal(&line.replacen("jvm", "jvm --quiet", 1), &[]);
+    assert!(!quiet.contains(ESCAPE) && quiet.contains("Version: "), "{quiet:?}");
+    let piped = run(line.split(' '));
+    assert!(!piped.stderr.contains(ESCAPE) && !piped.stdout.contains(ESCAPE), "{piped:?}");
+    assert!(piped.stderr.contains("methods traced"), "{piped:?}");
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
         .unwrap()

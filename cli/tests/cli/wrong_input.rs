@@ -181,3 +181,20 @@ fn nothing_that_a_file_says_reaches_the_terminal_as_a_command() {
         assert!(all.contains('a') && !all.contains(['\u{1b}', '\u{9b}', '\u{7}']), "{all:?}");
     }
 }
+
+/// Opening one waits for a writer.
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_among_recordings_are_named_and_passed_over() {
+    let folder = Folder::new();
+    folder.file("many/a.anrscope", recording(MapId::UNKNOWN));
+    let pipe = folder.name("many/b.anrscope");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let device = folder.name("many/c.anrscope");
+    std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+    let map = folder.name("many/methodMapping.txt.lines");
+    folder.file("many/methodMapping.txt", "1,1,com.example.Main run ()V\n");
+    assert!(std::process::Command::new("mkfifo").arg(&map).status().unwrap().success());
+    run(["report", "--group", &folder.name("many")]).ok(&["warning: ", &pipe, &device, "not a regular file"]);
+    run(["report", &pipe]).failed(1, &[&pipe, "not a regular file"]);
+}

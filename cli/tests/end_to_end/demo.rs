@@ -81,7 +81,7 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
         "              the system lists us as not responding (poll ",
         // Main sleeps in the lock; the looks at it say so.
         "  processor   main was asleep: of ",
-        "  cost: ",
+        "  cost, ",
         "  SIGQUITs: 1 taken, 1 handed on, 0 handed to nobody;",
     ] {
         assert!(shown.contains(answer), "{answer} is not in {shown}");

@@ -47,6 +47,7 @@ fn kill_after(folder: &Folder, library: &Path, kill: u64, after: Duration) {
         .arg(format!("-Danrscope.lib={}", library.display()))
         .arg(format!("-Danrscope.dir={}", own.display()))
         .arg(format!("-Danrscope.clock={}", if kill % 4 < 2 { "precise" } else { "coarse" }))
+        .args(["-Danrscope.resolution=exact", "-Danrscope.max_overhead=0"])
         // In coarse mode the compiled code writes the words and keeps the position: both compilers' code.
         .arg(format!("-XX:TieredStopAtLevel={}", if kill % 8 < 4 { 1 } else { 4 }))
         // Small rings, so that most kills fall on words that overwrite others.
@@ -105,7 +106,7 @@ fn check(recording: &Recording<Vec<u8>>, page: &[u8], kill: u64) {
             let Some(call) = (thread.overwritten() + i as u64).checked_sub(before) else { continue };
             assert_eq!(
                 *event,
-                Event::Enter((call % 0xFE000) as u32 + 1),
+                Event::Exit((call % 0xFE000) as u32 + 1),
                 "kill {kill}: word {call} of {name}"
             );
         }

@@ -28,6 +28,9 @@ mod kills;
 mod life;
 #[path = "../../../trace-runtime/tests/android_host/lifetime.rs"]
 mod lifetime;
+#[path = "../../../trace-runtime/tests/android_host/marked.rs"]
+mod marked;
+mod markers;
 mod model_rows;
 mod on_device;
 #[path = "../cli/program.rs"]
@@ -105,7 +108,7 @@ fn recording(folder: &Path) -> Recording<Vec<u8>> {
     Recording::open(std::fs::read(&files[0]).unwrap()).unwrap()
 }
 
-/// A thread's events, none of which may be missing.
+/// A thread's events, none of which may be missing, without what the begin of a block says again.
 fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> {
     recording
         .events(thread)
@@ -113,6 +116,7 @@ fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> 
             Item::Event { time, event } => (time, event),
             missing => panic!("{missing:?} in {thread:?}"),
         })
+        .filter(|(_, event)| !matches!(event, Event::OpenCalls(_)))
         .collect()
 }
 

@@ -11,7 +11,7 @@ use trace_format::verdict::{Outcome, Sender, Verdict};
 use trace_format::{Event, Item, Recording};
 
 use crate::folder::Folder;
-use crate::{compile, engine, program, recording, test_data, text};
+use crate::{compile, engine, program, recording, recordings, test_data, text};
 
 #[test]
 fn the_jvm_prints_its_dump_and_our_capture_is_there() {
@@ -107,7 +107,20 @@ impl Waiting {
             let runs = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap();
             assert!(runs.starts_with(jdk.canonicalize().unwrap()), "{runs:?}");
         }
-        Self { program, output, folder, pid }
+        let run = Self { program, output, folder, pid };
+        run.await_recording();
+        run
+    }
+
+    /// The recorder makes its file beside the program, which may have said its first line by then: a signal sent
+    /// before the file has its name may find no recorder yet.
+    fn await_recording(&self) {
+        let kept = self.folder.name("kept");
+        let patience = Instant::now() + Duration::from_secs(60);
+        while !Path::new(&kept).is_dir() || recordings(kept.as_ref()).is_empty() {
+            assert!(Instant::now() < patience, "no recording in {kept}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// What the service thread of the recording holds so far.

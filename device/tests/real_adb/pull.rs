@@ -247,3 +247,35 @@ fn a_folder_of_this_machine_that_cannot_be_written_to_is_named() {
     let error = pull(&app, &remote, &file.join("below"), &mut |_| {}).unwrap_err().to_string();
     assert!(error.contains("below"), "{error}");
 }
+
+/// Has the device say `text` where it sums a file.
+fn say_sum(bench: &Bench, script: &str) {
+    let folder = bench.phone.folder();
+    folder.write("system/bin/cksum", format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(folder.path("system/bin/cksum"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_device_that_says_any_length_costs_no_disk_and_leaves_no_part() {
+    let bench = Bench::new(Faults::default());
+    bench.record("shop-1.anrscope", &recording(1, 100_000));
+    let app = bench.app();
+    let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
+    let to = bench.scratch.path().join("here");
+    let pulled = || pull(&app, &remote, &to, &mut |_| {});
+    // Longer than any recording: not one byte is asked for.
+    say_sum(&bench, "echo 1 4611686018427387904 x");
+    let error = pulled().unwrap_err().to_string();
+    assert!(error.contains("4611686018427387904 bytes") && error.contains("--max-size"), "{error}");
+    assert_eq!(names(&to), Vec::<String>::new());
+    // Shorter than what it then sends.
+    say_sum(&bench, "echo 1 100 x");
+    let error = pulled().unwrap_err().to_string();
+    assert!(error.contains("at most 100 are taken"), "{error}");
+    assert_eq!(names(&to), Vec::<String>::new());
+    // Not what it then sends.
+    say_sum(&bench, "echo 1 4096 x");
+    bench.record("shop-1.anrscope", &[7; 4096]);
+    assert!(matches!(pulled(), Err(device::Error::WrongSum { .. })));
+    assert_eq!(names(&to), Vec::<String>::new());
+}

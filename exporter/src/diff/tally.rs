@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use trace_format::event::{Event, Message, types};
-use trace_format::{Item, Recording, Source, TextId, ids};
+use trace_format::{Recording, Source, TextId, ids};
 
 use crate::export::names_of;
-use crate::model::{Names, OpenStack, message_name, typed};
+use crate::model::{Names, OpenStack, Step, message_name, restored, typed};
 use crate::{ExportError, MethodMap, Warning};
 
 /// Durations of one name that are kept.
@@ -20,6 +20,8 @@ pub enum Kind {
     Message,
     /// A method.
     Method,
+    /// An input event, an idle handler or the like, in no message.
+    Unit,
 }
 
 impl Kind {
@@ -29,6 +31,7 @@ impl Kind {
         match self {
             Self::Message => "message",
             Self::Method => "method",
+            Self::Unit => "unit",
         }
     }
 }
@@ -95,6 +98,8 @@ enum Key {
     Method(u32),
     /// Target, callback, `what`.
     Message(TextId, TextId, i32),
+    /// What came out of no queue: target, callback.
+    Unit(TextId, TextId),
 }
 
 impl Tallies {
@@ -117,9 +122,33 @@ impl Tallies {
         let mut found: HashMap<Key, Samples> = HashMap::new();
         let mut stack = OpenStack::new();
         let mut messages: Vec<Message> = Vec::new();
-        for item in recording.events(main) {
-            let item = item.map_err(|source| ExportError::Recording { file: file.to_owned(), source })?;
-            let Item::Event { time, event } = item else { continue };
+        for step in restored(recording, main) {
+            let step = step.map_err(|source| ExportError::Recording { file: file.to_owned(), source })?;
+            let (time, event) = match step {
+                Step::Event { time, event } => (time, event),
+                Step::Before { time, key } => {
+                    if key == ids::DISPATCH || key == typed(types::MESSAGE) {
+                        if stack.push_before(typed(types::MESSAGE), time) {
+                            messages.push(Message::default());
+                        }
+                    } else if ids::is_method(key) {
+                        stack.push_before(key, time);
+                    }
+                    continue;
+                }
+                Step::Ended { key, .. } => {
+                    let key = if key == ids::DISPATCH { typed(types::MESSAGE) } else { key };
+                    let depth = stack.find(key).unwrap_or(stack.depth());
+                    let gone = stack.frames()[depth..]
+                        .iter()
+                        .filter(|open| open.key == typed(types::MESSAGE))
+                        .count();
+                    messages.truncate(messages.len().saturating_sub(gone));
+                    stack.truncate(depth);
+                    continue;
+                }
+                Step::Lost { .. } | Step::Fault(_) => continue,
+            };
             let ends = match event {
                 Event::Enter(ids::DISPATCH) => {
                     open(&mut stack, &mut messages, time, Message::default());
@@ -145,6 +174,9 @@ impl Tallies {
                 } else {
                     Key::Method(ended.key)
                 };
+                if ended.before {
+                    continue;
+                }
                 found.entry(key).or_default().add(time.saturating_sub(ended.begun), &mut self.draw);
             }
         }
@@ -164,6 +196,11 @@ impl Tallies {
                 Key::Method(id) => ((Kind::Method, names.method(id).into_owned()), samples),
                 Key::Message(TextId(0), TextId(0), 0) => {
                     ((Kind::Message, names.method(ids::DISPATCH).into_owned()), samples)
+                }
+                Key::Unit(target, callback) => {
+                    let handler = Message::NOT_QUEUED;
+                    let message = Message { target, callback, handler, ..Message::default() };
+                    ((Kind::Unit, message_name(recording.texts(), &message)), samples)
                 }
                 Key::Message(target, callback, what) => {
                     let message = Message { target, callback, what, ..Message::default() };
@@ -214,6 +251,9 @@ fn open(stack: &mut OpenStack, messages: &mut Vec<Message>, at: u64, message: Me
 
 /// When it was due and which handler's it was makes it no other message.
 fn key_of(message: &Message) -> Key {
+    if !message.is_queued() {
+        return Key::Unit(message.target, message.callback);
+    }
     let what = if message.callback.0 > 0 { 0 } else { message.what };
     Key::Message(message.target, message.callback, what)
 }

@@ -1,17 +1,33 @@
 //! A dump as JSON. `docs/dump.md` describes it; keys are added, never renamed or removed.
 
+use std::io;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::facts::{Fact, FactValue};
 use super::frame::{Frame, Place};
 use super::graph::{Edge, LockGraph};
 use super::lock_line::{LockKind, LockLine};
-use super::model::{Dump, Section, SectionKind, Thread, ThreadForm};
+use super::long_methods::LongRun;
+use super::model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 
 impl Dump {
-    /// The whole dump; `file` is named in it.
+    /// The whole dump; `file` is named in it. Takes many times the memory of the dump: [`write_json`] does not.
     #[must_use]
     pub fn to_json(&self, file: &str) -> Value {
+        let mut value = self.head(file);
+        let sections = self.sections.iter().map(|section| {
+            let section = SectionJson { section, file: None, thread: None };
+            // It has text keys, and no number that JSON has no form for.
+            serde_json::to_value(section).unwrap_or_default()
+        });
+        value["sections"] = sections.collect();
+        value
+    }
+
+    /// What a file has once.
+    fn head(&self, file: &str) -> Value {
         let events = self.events.iter().map(|event| {
             let values: serde_json::Map<String, Value> =
                 event.values.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
@@ -26,38 +42,100 @@ impl Dump {
             })),
             "facts": facts(&self.facts),
             "events": events.collect::<Vec<_>>(),
-            "sections": self.sections.iter().map(section).collect::<Vec<_>>(),
             "warnings": self.warnings,
         })
     }
 }
 
-fn section(section: &Section) -> Value {
-    let graph = LockGraph::of(section);
-    let edge = |edge: &Edge| {
-        json!({
-            "from": edge.from,
-            "to": edge.to,
-            "lock_class": edge.class,
-            "lock": address(edge.address),
-        })
-    };
-    let edges =
-        |inferred| graph.edges.iter().filter(|e| e.inferred == inferred).map(edge).collect::<Vec<_>>();
-    let long = section.long_methods.as_ref().map(|long| {
-        let runs = long.runs.iter().map(|run| {
-            json!({
-                "sys_tid": run.sys_tid,
-                "thread": run.thread,
-                "method": run.method,
-                "depth": run.depth,
-                "begin_us": run.begin_us,
-                "end_us": run.end_us,
+/// Writes dumps, with their files' names, as one document: the sections of all of them, and what a file has once. Of the threads
+/// only those with `thread` in their names, if it is given. Each thread is turned into JSON when it is its turn, so that the memory
+/// does not grow with the text that is written.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_json(dumps: &[(String, &Dump)], thread: Option<&str>, out: impl io::Write) -> io::Result<()> {
+    Ok(serde_json::to_writer_pretty(out, &DumpsJson { dumps, thread })?)
+}
+
+/// A document for all files.
+struct DumpsJson<'a> {
+    dumps: &'a [(String, &'a Dump)],
+    thread: Option<&'a str>,
+}
+
+impl Serialize for DumpsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("files", &Each(|| self.dumps.iter().map(|(file, dump)| dump.head(file))))?;
+        let sections = || {
+            self.dumps.iter().flat_map(|(file, dump)| {
+                let json = move |section| SectionJson { section, file: Some(file), thread: self.thread };
+                dump.sections.iter().map(json)
             })
-        });
-        runs.collect::<Vec<_>>()
-    });
-    json!({
+        };
+        map.serialize_entry("sections", &Each(sections))?;
+        map.end()
+    }
+}
+
+/// An array whose elements are made one by one.
+struct Each<F>(F);
+
+impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for Each<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+/// A section.
+struct SectionJson<'a> {
+    section: &'a Section,
+    /// The file that it is from, where there are several.
+    file: Option<&'a str>,
+    /// Only threads with this in their names.
+    thread: Option<&'a str>,
+}
+
+impl Serialize for SectionJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let section = self.section;
+        let graph = LockGraph::of(section);
+        let mut head = section_head(section, &graph);
+        if let Some(file) = self.file {
+            head.insert("file".to_owned(), json!(file));
+        }
+        let wanted = |thread: &&Thread| {
+            let named = |part: &str| thread.name.as_ref().is_some_and(|name| name.contains(part));
+            self.thread.is_none_or(named)
+        };
+        let edges = |inferred| graph.edges.iter().filter(move |e| e.inferred == inferred).map(edge);
+        let mut map = serializer.serialize_map(None)?;
+        // In the order of the head's keys, which is that of a whole document.
+        for (key, value) in &head {
+            match key.as_str() {
+                "threads" => {
+                    map.serialize_entry(key, &Each(|| section.threads.iter().filter(wanted).map(thread)))?;
+                }
+                "lock_edges" => map.serialize_entry(key, &Each(|| edges(false)))?,
+                "inferred_lock_edges" => map.serialize_entry(key, &Each(|| edges(true)))?,
+                "wait_channels" => {
+                    let channel = |c: &WaitChannel| json!({"sys_tid": c.sys_tid, "channel": c.channel});
+                    map.serialize_entry(key, &Each(|| section.channels.iter().map(channel)))?;
+                }
+                "long_methods" => {
+                    let runs = section.long_methods.as_ref().map(|long| Each(|| long.runs.iter().map(run)));
+                    map.serialize_entry(key, &runs)?;
+                }
+                _ => map.serialize_entry(key, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// What a section has but its lists, which are null here.
+fn section_head(section: &Section, graph: &LockGraph) -> serde_json::Map<String, Value> {
+    let head = json!({
         "kind": match section.kind {
             SectionKind::Threads => "threads",
             SectionKind::WaitingChannels => "waiting_channels",
@@ -69,14 +147,38 @@ fn section(section: &Section) -> Value {
         "complete": section.ended,
         "declared_threads": section.declared_threads,
         "facts": facts(&section.facts),
-        "threads": section.threads.iter().map(thread).collect::<Vec<_>>(),
+        "threads": null,
         "main": section.main().and_then(|main| main.tid),
-        "lock_edges": edges(false),
-        "inferred_lock_edges": edges(true),
+        "lock_edges": null,
+        "inferred_lock_edges": null,
         "deadlocks": graph.deadlocks,
         "possible_deadlocks": graph.possible_deadlocks,
-        "wait_channels": section.channels.iter().map(|c| json!({"sys_tid": c.sys_tid, "channel": c.channel})).collect::<Vec<_>>(),
-        "long_methods": long,
+        "wait_channels": null,
+        "long_methods": null,
+    });
+    match head {
+        Value::Object(head) => head,
+        _ => serde_json::Map::new(),
+    }
+}
+
+fn edge(edge: &Edge) -> Value {
+    json!({
+        "from": edge.from,
+        "to": edge.to,
+        "lock_class": edge.class,
+        "lock": address(edge.address),
+    })
+}
+
+fn run(run: &LongRun) -> Value {
+    json!({
+        "sys_tid": run.sys_tid,
+        "thread": run.thread,
+        "method": run.method,
+        "depth": run.depth,
+        "begin_us": run.begin_us,
+        "end_us": run.end_us,
     })
 }
 

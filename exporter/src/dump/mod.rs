@@ -50,6 +50,7 @@ pub use event_log::CriticalEvent;
 pub use facts::{Fact, FactValue};
 pub use frame::{Frame, JavaFrame, KernelFrame, Place};
 pub use graph::{Edge, LockGraph};
+pub use json::write_json;
 pub use lock_line::{LockKind, LockLine};
 pub use long_methods::{LongMethods, LongRun};
 pub use model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};

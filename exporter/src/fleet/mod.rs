@@ -47,6 +47,8 @@ pub struct Row {
     pub holder: Option<String>,
     /// How long the cold start took, ns.
     pub cold_start_ns: Option<u64>,
+    /// What main was in: a message, or something in none.
+    pub unit: Option<String>,
 }
 
 impl Row {
@@ -68,10 +70,11 @@ impl Row {
             cause: report.cause.as_ref().map_or("none", |cause| cause.kind.word()),
             confidence: report.cause.as_ref().map_or("none", |cause| cause.confidence.word()),
             root: report.cause.as_ref().and_then(|cause| cause.root.clone()),
-            message: hang.and_then(|hang| hang.message.clone()),
+            message: hang.and_then(|hang| hang.message()).map(str::to_owned),
             method: hang.and_then(|hang| hang.method()).map(|method| method.name.clone()),
             holder: wait.and_then(|wait| wait.holder.as_ref()).map(|holder| holder.name.clone()),
             cold_start_ns: cold.map(|start| start.duration()),
+            unit: hang.and_then(|hang| hang.unit.as_ref()).map(|unit| unit.name.clone()),
         }
     }
 }

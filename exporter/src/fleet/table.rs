@@ -30,6 +30,7 @@ const SCHEMA: &str = "
         optional binary method (UTF8);
         optional binary holder (UTF8);
         optional int64 cold_start_ns;
+        optional binary unit (UTF8);
     }
 ";
 /// Rows that are written at once.
@@ -42,7 +43,7 @@ enum Column<'a> {
     Flag(fn(&Row) -> bool),
 }
 
-fn columns<'a>() -> [Column<'a>; 15] {
+fn columns<'a>() -> [Column<'a>; 16] {
     use Column::{Flag, Number, Text};
     [
         Text(|r| Some(&r.file)),
@@ -60,6 +61,7 @@ fn columns<'a>() -> [Column<'a>; 15] {
         Text(|r| r.method.as_deref()),
         Text(|r| r.holder.as_deref()),
         Number(|r| r.cold_start_ns.map(signed)),
+        Text(|r| r.unit.as_deref()),
     ]
 }
 

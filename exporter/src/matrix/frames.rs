@@ -146,6 +146,11 @@ impl FrameCounts {
         open.metrics[metric as usize] += signed(at.saturating_sub(begun));
     }
 
+    /// What began as a frame was none.
+    pub(super) fn skipped(&mut self) {
+        self.open = None;
+    }
+
     pub(super) fn end(&mut self, at: u64) {
         let Some(mut open) = self.open.take() else { return };
         let intended = match open.frame.intended {

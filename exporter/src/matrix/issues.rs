@@ -12,6 +12,9 @@
 //! | `Trace_StartUp`, `STARTUP` | each start; those of 10 s (cold) and 4 s (warm) with their stack |
 //! | `Trace_FPS` | each scene every 10 s, and when it is left |
 //!
+//! An input event, an idle handler or the like, in no message, is reported as a message is by our rules, and by Matrix's not at all:
+//! its Printer does not see it. An idle handler has its own `LAG_IDLE_HANDLER`.
+//!
 //! `LAG_TOUCH` needs the age of an input event while it is handled, `PRIORITY_MODIFIED` and `TIMERSLACK_MODIFIED` who did it:
 //! no event of a recording says so, and the app reports them itself.
 
@@ -31,7 +34,9 @@ use super::slice::{Slice, Stack};
 use super::starts::start_of;
 use super::thread_stack::stack_at;
 use crate::export::names_of;
-use crate::model::{self, Anr, Detector, Incidents, Names, OpenStack, clean, last_moment, typed};
+use crate::model::{
+    self, Anr, Detector, Incidents, Names, OpenStack, Step, clean, last_moment, restored, typed,
+};
 use crate::report::{Sections, Snapshot};
 use crate::{ExportError, MethodMap};
 
@@ -179,11 +184,22 @@ impl<'a, S: Source> Teller<'a, S> {
     }
 
     fn main(&mut self, main: &'a Thread) -> Result<(), ReadError> {
-        for item in self.recording.events(main) {
-            let Item::Event { time, event } = item? else { continue };
-            self.until(time);
-            self.now = time;
-            self.event(time, event);
+        for step in restored(self.recording, main) {
+            match step? {
+                Step::Event { time, event } => {
+                    self.until(time);
+                    self.now = time;
+                    self.event(time, event);
+                }
+                // How long a message took whose begin is lost is not known: its methods are told, it is not.
+                Step::Before { time, key } if ids::is_method(key) => {
+                    self.stack.push_before(key, time);
+                }
+                Step::Ended { key, .. } if ids::is_method(key) => {
+                    self.stack.truncate(self.stack.find(key).unwrap_or(self.stack.depth()));
+                }
+                _ => {}
+            }
         }
         let end = last_moment(self.recording, std::iter::once(self.now));
         self.until(end);
@@ -261,11 +277,21 @@ impl<'a, S: Source> Teller<'a, S> {
                 }
                 self.call(Call::exit(id, at));
             }
-            Event::MessageBegin(_) => self.message_begin(at),
+            Event::MessageBegin(message) => {
+                self.message_begin(at);
+                // Matrix sees what its Printer tells of: messages of the queue.
+                if !message.is_queued() && self.messages == 1 && self.rules == Rules::Matrix {
+                    self.open = None;
+                }
+            }
             Event::MessageEnd => self.message_end(at),
             Event::IdleBegin(_) => {
                 self.stack.push(typed(types::IDLE), at);
                 self.idle = Some((at, false));
+                // The one report of it is LAG_IDLE_HANDLER.
+                if let Some(open) = self.open.as_mut().filter(|_| self.messages == 1) {
+                    open.lag_told = true;
+                }
             }
             Event::IdleEnd => {
                 self.close(typed(types::IDLE));
@@ -273,6 +299,7 @@ impl<'a, S: Source> Teller<'a, S> {
             }
             Event::FrameBegin(frame) => self.frames.begin(at, frame),
             Event::FrameEnd => self.frames.end(at),
+            Event::FrameSkipped => self.frames.skipped(),
             Event::StageBegin(stage) => self.frames.stage_begin(at, stage),
             Event::StageEnd(stage) => self.frames.stage_end(at, stage),
             Event::FrameMetrics(metrics) => self.frames.metrics(at, &metrics),

@@ -4,20 +4,26 @@
 //!   the begin of main's message to the moment at which the signal was sensed; one more signal of an ANR, which adds
 //!   nothing but a count; or a capture.
 //! * **The 2 s rule**, for a SIGQUIT without a verdict (an older recording, or one that ended in between): it is an ANR
-//!   if it finds main in a message that began at least [`BLOCKED`] ago, and somebody asking for a thread dump if not.
+//!   if it finds main in a message or another unit that began at least [`BLOCKED`] ago, and a request for a thread dump if
+//!   not.
+//! * A SIGQUIT whose event knows of no message is looked up in main's own record: an input event, an idle handler or any other call
+//!   may have been open outside of messages, and older recorders did not know of those.
 //! * A stall that the watchdog found is evidence for the ANR of the same message. Without a SIGQUIT it is a suspected
 //!   ANR of its own.
+
+use std::collections::HashMap;
 
 use trace_format::event::{Sigquit, TextId};
 use trace_format::verdict::{Counters, Outcome, Verdict};
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
 use super::survey::MAX_TIME;
+use super::unit::begun_at;
 use super::verdicts::Verdicts;
 
-/// How old main's message must be for a SIGQUIT without a verdict to count as an ANR: Matrix's rule for the
+/// How old main's message or other unit must be for a SIGQUIT without a verdict to count as an ANR: Matrix's rule for the
 /// foreground.
-const BLOCKED: u64 = 2_000_000_000;
+pub(crate) const BLOCKED: u64 = 2_000_000_000;
 
 /// ANRs, captures and notices that are kept one by one.
 const MAX_KEPT: usize = 1024;
@@ -34,7 +40,7 @@ pub enum Detector {
 /// An ANR, or the suspicion of one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Anr {
-    /// Begin of the message that main was in; `detected` if it was in none, or none is known.
+    /// Begin of the message or other unit that main was in; `detected` if it was in none, or none is known.
     pub since: u64,
     /// When it was detected.
     pub detected: u64,
@@ -120,6 +126,28 @@ pub struct Incidents {
     pub counters: Option<Counters>,
     /// Verdicts that could not be read, or were too many.
     pub verdicts_skipped: u64,
+    /// When main began what it was in at the signals that know of no message, by signal.
+    begun: HashMap<u64, u64>,
+}
+
+/// When the signals came that know of no message.
+fn unplaced<S: Source>(recording: &Recording<S>, verdicts: &Verdicts) -> Result<Vec<u64>, ReadError> {
+    let mut signals: Vec<u64> = verdicts
+        .by_signal
+        .values()
+        .filter(|v| v.sigquit.stuck_since == 0)
+        .map(|v| v.sigquit.sensed)
+        .collect();
+    let Some(ring) = recording.service() else { return Ok(signals) };
+    for item in recording.events(ring) {
+        if let Item::Event { event: Event::Sigquit(s), .. } = item?
+            && s.stuck_since == 0
+            && signals.len() < 4 * MAX_KEPT
+        {
+            signals.push(s.sensed);
+        }
+    }
+    Ok(signals)
 }
 
 impl Incidents {
@@ -131,6 +159,7 @@ impl Incidents {
         let mut verdicts = Verdicts::of(recording)?;
         let mut found =
             Self { counters: verdicts.counters, verdicts_skipped: verdicts.skipped, ..Self::default() };
+        found.begun = begun_at(recording, unplaced(recording, &verdicts)?)?;
         if let Some(ring) = recording.service() {
             for item in recording.events(ring) {
                 let Item::Event { time, event } = item? else { continue };
@@ -145,6 +174,7 @@ impl Incidents {
         }
         found.anrs.sort_by_key(|a| (a.since, a.detected));
         found.captures.sort_by_key(|c| c.at);
+        found.begun.clear();
         Ok(found)
     }
 
@@ -178,7 +208,13 @@ impl Incidents {
 
     fn sigquit(&mut self, s: Sigquit, verdict: Option<Verdict>) {
         let at = s.sensed.min(MAX_TIME);
-        let stuck_since = if s.stuck_since <= at { s.stuck_since } else { 0 };
+        let begun =
+            || self.begun.get(&s.sensed).copied().filter(|begun| at.saturating_sub(*begun) >= BLOCKED);
+        let stuck_since = match s.stuck_since {
+            0 => begun().unwrap_or(0),
+            since if since <= at => since,
+            _ => 0,
+        };
         let same = |a: &&mut Anr| stuck_since > 0 && a.since == stuck_since;
         let known = self.anrs.iter_mut().find(same);
         let is_anr = match (&verdict, &known) {

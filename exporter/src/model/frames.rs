@@ -1,6 +1,6 @@
 //! Frames: what each dropped, what the system said of it, and how many came a second.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use trace_format::event::{Frame, FrameMetrics, Stage};
 use trace_rules::frame::{DropLevels, FpsMeter, Level, dropped, interval_ns};
@@ -37,6 +37,8 @@ pub(crate) struct FrameFacts {
     by_vsync: HashMap<u64, Facts>,
     /// Their vsyncs by when main began them.
     by_begin: BTreeMap<u64, u64>,
+    /// Begins of what began as frames and was none.
+    skipped: HashSet<u64>,
     /// Frames beyond those that are kept.
     pub(crate) more: u64,
 }
@@ -67,6 +69,31 @@ impl FrameFacts {
         }
         let near = self.by_begin.range(at.saturating_sub(EARLY)..=at.saturating_add(LATE)).next();
         Frame { intended: near.map_or(0, |(_, intended)| *intended), ..*frame }
+    }
+
+    /// When INPUT, ANIMATION and TRAVERSAL of the frame that began at `at` begin, if the system measured it (API 26).
+    pub(crate) fn bounds(&self, at: u64, frame: &Frame) -> Option<[u64; 3]> {
+        let metrics = self.by_vsync.get(&frame.intended)?.metrics.filter(|m| m.intended > 0)?;
+        let input = metrics.intended.saturating_add(metrics.delay);
+        if !(at.saturating_sub(EARLY)..=at.saturating_add(LATE)).contains(&input) {
+            return None;
+        }
+        let input = input.max(at);
+        let animation = input.saturating_add(metrics.input);
+        let traversal = animation.saturating_add(metrics.animation);
+        (traversal - input <= WINDOW * 60).then_some([input, animation, traversal])
+    }
+
+    /// What began as a frame at `begun` was none.
+    pub(crate) fn skip(&mut self, begun: u64) {
+        if self.skipped.len() < MAX_KEPT {
+            self.skipped.insert(begun);
+        }
+    }
+
+    /// Whether what began as a frame at `begun` was none.
+    pub(crate) fn is_skipped(&self, begun: u64) -> bool {
+        self.skipped.contains(&begun)
     }
 
     /// A frame handled input, the oldest of it from this time.

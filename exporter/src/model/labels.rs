@@ -30,11 +30,13 @@ pub(crate) fn known(texts: &Texts, id: TextId) -> Option<Cow<'_, str>> {
     texts.get(id).filter(|t| !t.is_empty()).map(clean)
 }
 
-/// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as AOSP's Looper names its slices.
+/// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as AOSP's Looper names its slices. What came out of no queue
+/// has no `what`: its name is `<target>: <callback>` or `<target>`.
 pub(crate) fn message_name(texts: &Texts, message: &Message) -> String {
     let target = text(texts, message.target, "Handler");
     match known(texts, message.callback) {
         Some(callback) => format!("{target}: {callback}"),
+        None if !message.is_queued() => target.into_owned(),
         None => format!("{target}: #{}", message.what),
     }
 }

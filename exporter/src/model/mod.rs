@@ -6,9 +6,11 @@
 //! first pass (`survey`, `owners`). Nothing here grows with the number of events.
 
 mod anr;
+mod coverage;
 mod dumped;
 mod filter;
 mod flows;
+mod folded;
 mod frames;
 mod history;
 mod identity;
@@ -16,11 +18,14 @@ mod incident_track;
 mod labels;
 mod late_tracks;
 mod log_form;
+mod measured_stages;
 mod names;
+mod overhead;
 mod owners;
 mod rate;
 mod recorder;
 mod recorder_track;
+mod restored;
 mod samples;
 mod sink;
 mod snapshot;
@@ -33,12 +38,15 @@ mod system;
 mod tally;
 mod thread;
 mod typed;
+mod unit;
 mod verdicts;
 
 pub use anr::{Anr, Capture, Detector, Incidents};
+pub use coverage::Coverage;
 pub use filter::{Filter, Selection};
 pub use names::Names;
-pub use recorder::{Off, Pause, Processor, RecorderFacts, SelfMeasurement};
+pub use overhead::{Cost, Overhead};
+pub use recorder::{Off, Pause, Processor, RecorderFacts, SelfMeasurement, Standstills, Why};
 pub use sink::{
     AnrRow, Arg, FrameRow, Jank, Level, LogLine, LogSource, Name, ProcessInfo, Sink, StackFrame, StackRow,
     ThreadInfo, ThreadState, Track, Unit, Value,
@@ -50,11 +58,16 @@ pub use stream::{Input, stream};
 pub use system::SystemInfo;
 pub use tally::Tally;
 pub use thread::MAX_DEPTH;
+pub use unit::UnitKind;
 
+pub(crate) use coverage::Covering;
+pub(crate) use folded::ShortCalls;
 pub(crate) use labels::{forward_name, message_name, stage_names, wait_name};
 pub(crate) use names::clean;
 pub(crate) use recorder::{first_event, percent};
+pub(crate) use restored::{Step, name_before, restored};
 pub(crate) use stack::{OpenStack, typed};
 pub(crate) use start::starts;
 pub(crate) use survey::last_moment;
+pub(crate) use unit::{Loops, begins, called_by_the_queue, is_message, is_polling};
 pub(crate) use verdicts::{confidence_name, reasons_text, verdict_name};

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{Event, Item, ReadError, Recording, Source};
+use trace_format::{ReadError, Recording, Source};
 
 use super::flows::Flows;
+use super::restored::restored;
 use super::stack::OpenStack;
 use super::survey::{LockWait, MAX_TIME};
 
@@ -69,24 +70,18 @@ impl Owners {
                 owners.owners.insert((wait.thread, wait.ordinal), Owner { method, flow });
             };
             stack.clear();
-            for item in recording.events(thread) {
-                let Item::Event { time, event } = item? else { continue };
+            for step in restored(recording, thread) {
+                let Some((time, begun, ended)) = step?.change() else { continue };
                 while let Some(wait) = next.next_if(|wait| wait.begun < time) {
                     note(wait, &stack);
                 }
                 if next.peek().is_none() {
                     break;
                 }
-                match event {
-                    Event::Enter(id) => {
-                        stack.push(id, time);
-                    }
-                    Event::Exit(id) => {
-                        if let Some(depth) = stack.find(id) {
-                            stack.truncate(depth);
-                        }
-                    }
-                    _ => {}
+                if let Some(key) = begun {
+                    stack.push(key, time);
+                } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
+                    stack.truncate(depth);
                 }
             }
             next.for_each(|wait| note(wait, &stack));

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use trace_format::event::{Change, Control, Usage};
+use trace_format::event::{Change, Control, Standstill, Usage};
 use trace_format::layout::ClockMode;
 use trace_format::section::{SectionKind, key_values};
 use trace_format::{Event, Item, ReadError, Recording, Source, Thread};
 
 use super::clean;
+use super::overhead::Overhead;
 use super::survey::MAX_TIME;
 
 /// Changes, and looks at main, that are kept one by one.
@@ -16,7 +17,9 @@ const MAX_KEPT: usize = 4096;
 /// The longest section of self-measurement that is read; it has three lines.
 const MAX_SECTION: u64 = 4096;
 /// What nobody's event costs, ns: a damaged or forged figure is none.
-const MAX_NS: f64 = 1e6;
+pub(super) const MAX_NS: f64 = 1e6;
+/// More events a second than this no thread writes: one a nanosecond. Recorders before 1.3 divided by a tick of coarse time.
+const MAX_RATE: u64 = 1_000_000_000;
 /// Two looks further apart than this say nothing of what was in between: main was on time there. A late message is
 /// looked at every half second.
 const MAX_BETWEEN: u64 = 2_000_000_000;
@@ -88,15 +91,76 @@ pub struct Pause {
     pub end: Option<u64>,
 }
 
-/// A method that is not recorded.
+/// Why a method was switched off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// The app asked for it.
+    Asked,
+    /// Its calls are short, and it had more events than the budget allows: so many a second, if that figure can be true.
+    Budget(Option<u64>),
+    /// Recording cost more than it may, and this method was called so many times a second.
+    Cost(u64),
+}
+
+/// A method that is or was not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Off {
     /// Its id.
     pub method: u32,
-    /// Since when.
+    /// Since when, BOOTTIME ns.
     pub since: u64,
-    /// Its events a second, if that is why; 0 if it was asked for.
-    pub rate: u64,
+    /// Until when, if it was switched on again.
+    pub until: Option<u64>,
+    /// Why.
+    pub why: Why,
+}
+
+/// A method was switched off or on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Switch {
+    pub(crate) at: u64,
+    pub(crate) method: u32,
+    /// Why, if it was switched off.
+    pub(crate) off: Option<Why>,
+}
+
+/// Stretches in which coarse time stood still, by time and apart from each other: begin and end, BOOTTIME ns.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Standstills(Vec<(u64, u64)>);
+
+impl Standstills {
+    fn of(mut all: Vec<(u64, u64)>) -> Self {
+        all.retain(|(since, until)| since < until);
+        all.sort_unstable();
+        let mut apart: Vec<(u64, u64)> = Vec::new();
+        for (since, until) in all {
+            match apart.last_mut() {
+                Some(last) if since <= last.1 => last.1 = last.1.max(until),
+                _ => apart.push((since, until)),
+            }
+        }
+        Self(apart)
+    }
+
+    /// The stretches.
+    #[must_use]
+    pub fn all(&self) -> &[(u64, u64)] {
+        &self.0
+    }
+
+    /// How much of the time between two moments it was, ns.
+    #[must_use]
+    pub fn within(&self, from: u64, to: u64) -> u64 {
+        let first = self.0.partition_point(|(_, until)| *until <= from);
+        let within = self.0[first..].iter().take_while(|(since, _)| *since < to);
+        within.map(|(since, until)| (*until).min(to).saturating_sub((*since).max(from))).sum()
+    }
+
+    /// All of it, ns.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.within(0, u64::MAX)
+    }
 }
 
 /// What main used of the processor between two looks at it.
@@ -159,9 +223,13 @@ pub struct RecorderFacts {
     pub measurement: Option<SelfMeasurement>,
     /// What was changed, by time.
     pub changes: Vec<(u64, Control)>,
+    /// When coarse time stood still.
+    pub standstills: Standstills,
+    /// What recording cost, as it was measured while it ran.
+    pub overhead: Overhead,
     /// Looks at main, by time.
     usage: Vec<(u64, Usage)>,
-    /// How many of both were too many to keep.
+    /// How many of all these were too many to keep.
     pub more: u64,
 }
 
@@ -171,7 +239,8 @@ impl RecorderFacts {
     /// # Errors
     /// If the device fails.
     pub fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
-        let mut facts = Self::default();
+        let mut facts = Self { overhead: Overhead::of(recording)?, ..Self::default() };
+        facts.more = facts.overhead.skipped;
         for section in recording.sections() {
             if section.kind == Some(SectionKind::SelfMeasurement) && section.length <= MAX_SECTION {
                 let payload = recording.payload(section)?;
@@ -179,6 +248,7 @@ impl RecorderFacts {
             }
         }
         let Some(ring) = recording.service() else { return Ok(facts) };
+        let mut still = Vec::new();
         for item in recording.events(ring) {
             let Item::Event { time, event } = item? else { continue };
             let time = time.min(MAX_TIME);
@@ -188,11 +258,14 @@ impl RecorderFacts {
                 {
                     facts.more += 1;
                 }
+                Event::Standstill(_) if still.len() >= MAX_KEPT => facts.more += 1,
+                Event::Standstill(Standstill { since, until }) => still.push((since, until.min(MAX_TIME))),
                 Event::Control(control) => facts.changes.push((time, control)),
                 Event::Usage(usage) => facts.usage.push((time, usage)),
                 _ => {}
             }
         }
+        facts.standstills = Standstills::of(still);
         Ok(facts)
     }
 
@@ -211,21 +284,69 @@ impl RecorderFacts {
         pauses
     }
 
+    /// All switches of methods, by time. What the service ring and the section both tell comes once.
+    pub(crate) fn switches(&self) -> Vec<Switch> {
+        let controlled = self.changes.iter().filter_map(|(at, control)| {
+            let off = match control.change {
+                Change::MethodOff => Some(Why::Asked),
+                Change::OverBudget => {
+                    Some(Why::Budget(Some(control.rate).filter(|n| (1..=MAX_RATE).contains(n))))
+                }
+                Change::MethodOn => None,
+                _ => return None,
+            };
+            Some(Switch { at: *at, method: control.method, off })
+        });
+        let measured = self.overhead.switched.iter();
+        let measured = measured.map(|s| Switch { at: s.at, method: s.method, off: s.off.map(Why::Cost) });
+        // Of equal times what was measured comes first: it says more.
+        let mut all: Vec<Switch> = measured.chain(controlled).collect();
+        all.sort_by_key(|switch| switch.at);
+        let mut switches: Vec<Switch> = Vec::with_capacity(all.len());
+        // By method: its last switch.
+        let mut last: BTreeMap<u32, usize> = BTreeMap::new();
+        for switch in all {
+            match last.get(&switch.method).map(|i| &mut switches[*i]) {
+                Some(before) if before.off.is_some() == switch.off.is_some() => {
+                    if let (Some(Why::Budget(_)), Some(Why::Cost(_))) = (before.off, switch.off) {
+                        before.off = switch.off;
+                    }
+                }
+                _ => {
+                    last.insert(switch.method, switches.len());
+                    switches.push(switch);
+                }
+            }
+        }
+        switches
+    }
+
+    /// The methods that were switched off, by time, those that were switched on again too.
+    #[must_use]
+    pub fn switched_off(&self) -> Vec<Off> {
+        let mut all: Vec<Off> = Vec::new();
+        let mut open: BTreeMap<u32, usize> = BTreeMap::new();
+        for Switch { at, method, off } in self.switches() {
+            match off {
+                Some(why) => {
+                    open.insert(method, all.len());
+                    all.push(Off { method, since: at, until: None, why });
+                }
+                None => {
+                    if let Some(i) = open.remove(&method) {
+                        all[i].until = Some(at);
+                    }
+                }
+            }
+        }
+        all
+    }
+
     /// The methods that were switched off and not on again, by time.
     #[must_use]
     pub fn off(&self) -> Vec<Off> {
-        let mut off = BTreeMap::new();
-        for (since, Control { change, method, rate }) in &self.changes {
-            match change {
-                Change::MethodOff | Change::OverBudget => {
-                    off.entry(*method).or_insert(Off { method: *method, since: *since, rate: *rate });
-                }
-                Change::MethodOn => drop(off.remove(method)),
-                _ => {}
-            }
-        }
-        let mut off: Vec<_> = off.into_values().collect();
-        off.sort_by_key(|off| off.since);
+        let mut off = self.switched_off();
+        off.retain(|off| off.until.is_none());
         off
     }
 
@@ -291,6 +412,38 @@ mod tests {
             [(1, MethodOff, 5), (2, OverBudget, 3), (3, MethodOn, 5), (4, MethodOff, 5), (5, MethodOff, 3)];
         let off = facts(&changes.map(|(at, change, method)| (at * S, change, method))).off();
         assert_eq!(off.iter().map(|o| (o.method, o.since)).collect::<Vec<_>>(), [(3, 2 * S), (5, 4 * S)]);
+    }
+
+    #[test]
+    fn what_ring_and_section_both_tell_comes_once_and_a_rate_that_cannot_be_is_not_told() {
+        let control = |change, method, rate| Event::Control(Control { change, method, rate });
+        let bytes = RecordingBuilder::new(1, "p")
+            .service(|t| {
+                t.event(2 * S, control(Change::OverBudget, 5, 1_015_000_000_000_000));
+                t.event(3 * S, control(Change::OverBudget, 6, 1_015_000_000_000_000));
+                t.event(4 * S, control(Change::MethodOn, 5, 0))
+                    .event(5 * S, control(Change::OverBudget, 7, 250_000));
+            })
+            .section(SectionKind::Overhead, b"2000000001 off 5 900000\n4000000001 on 5\n6000000000 on 6\n");
+        let facts = RecorderFacts::of(&Recording::open(bytes.build()).unwrap()).unwrap();
+        let off: Vec<_> =
+            facts.switched_off().iter().map(|o| (o.method, o.until.map(|at| at / S), o.why)).collect();
+        assert_eq!(
+            off,
+            [
+                (5, Some(4), Why::Cost(900_000)),
+                (6, Some(6), Why::Budget(None)),
+                (7, None, Why::Budget(Some(250_000)))
+            ]
+        );
+        assert_eq!((facts.off().len(), facts.switches().len()), (1, 5));
+    }
+
+    #[test]
+    fn standstills_that_meet_are_one() {
+        let still = Standstills::of(vec![(50, 60), (10, 20), (15, 30), (30, 35), (70, 70), (90, 80)]);
+        assert_eq!(still.all(), [(10, 35), (50, 60)]);
+        assert_eq!((still.total(), still.within(20, 55), still.within(36, 50)), (35, 20, 0));
     }
 
     #[test]

@@ -1,26 +1,30 @@
 //! The recorder on tracks of its own: what it did, what that cost, and what it saw of main on the processor.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use trace_format::Source;
-use trace_format::event::{Change, Control};
+use trace_format::event::Change;
 use trace_format::layout::State;
 
 use super::Tally;
 use super::labels::processor_args;
-use super::recorder::{first_event, percent};
+use super::overhead::{Cost, Overhead};
+use super::recorder::{Switch, Why, first_event, percent};
 use super::sink::{Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
 use super::survey::Survey;
 use super::thread::Shared;
-use crate::ExportError;
+use crate::{ExportError, Warning};
 
 /// Threads whose figures are told one by one: those with the most events.
 const MAX_THREADS: usize = 64;
 /// The counter of what recording costs main.
 const COST: &str = "recording's cost to main, estimated (%)";
+/// The counter of what recording cost as it was measured.
+const MEASURED: &str = "recording's cost, measured (% of the threads' time)";
 /// The counter of main's share of a processor.
 const CPU: &str = "main: processor while late (%)";
+/// A stretch in which coarse time was not kept.
+const STANDSTILL: &str = "coarse time stood still: calls look short or are missing";
 /// The counter of methods that are not recorded.
 const METHODS_OFF: &str = "methods switched off";
 
@@ -28,9 +32,13 @@ const METHODS_OFF: &str = "methods switched off";
 enum Mark {
     PauseBegin,
     PauseEnd,
-    Change(Control),
+    StillBegin,
+    StillEnd,
+    Change(Change),
+    Switch(Switch),
     Thread(usize),
     Cost(f64),
+    Measured(Cost),
 }
 
 /// What each thread was charged, as far as the device's figures are known.
@@ -63,7 +71,10 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
     sink: &mut K,
 ) -> Result<(), ExportError> {
     let facts = &shared.facts;
-    if facts.measurement.is_none() && facts.changes.is_empty() {
+    let dropped = shared.recording.header().dropped;
+    let said =
+        facts.measurement.is_some() || !facts.changes.is_empty() || facts.overhead != Overhead::default();
+    if !said && facts.standstills.all().is_empty() && dropped == 0 {
         return Ok(());
     }
     let costs = costs(shared, survey);
@@ -75,28 +86,45 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
     tally.slices += 1;
     sink.begin(begin, Name::Text("recording"), &recording_args(shared, survey, costs.as_ref()))?;
 
-    let (mut now, mut paused, mut off) = (begin, false, 0_u64);
+    if let Some(warning) = Warning::of_drops(shared.recording) {
+        log(sink, begin, &warning.to_string())?;
+    }
+    let (mut now, mut paused, mut still, mut off) = (begin, false, false, 0_u64);
     for (at, mark) in marks(shared, survey, costs.as_ref()) {
         now = at.clamp(now, survey.end.max(now));
         match mark {
+            // A standstill ends where it would reach into a pause or out of one: slices nest.
             Mark::PauseBegin => {
+                if std::mem::take(&mut still) {
+                    sink.end(now, &[])?;
+                }
                 tally.slices += 1;
                 paused = true;
                 sink.begin(now, Name::Text("recording paused"), &[])?;
                 log(sink, now, "recording is paused from here on")?;
             }
             Mark::PauseEnd => {
+                if std::mem::take(&mut still) {
+                    sink.end(now, &[])?;
+                }
                 paused = false;
                 sink.end(now, &[])?;
                 log(sink, now, "recording goes on")?;
             }
-            Mark::Change(control) => {
-                change(shared, now, &control, tally, sink)?;
-                off = match control.change {
-                    Change::MethodOff | Change::OverBudget => off + 1,
-                    Change::MethodOn => off.saturating_sub(1),
-                    _ => continue,
-                };
+            Mark::StillBegin => {
+                tally.slices += 1;
+                still = true;
+                sink.begin(now, Name::Text(STANDSTILL), &[])?;
+            }
+            Mark::StillEnd => {
+                if std::mem::take(&mut still) {
+                    sink.end(now, &[])?;
+                }
+            }
+            Mark::Change(change) => changed(now, change, tally, sink)?,
+            Mark::Switch(switch) => {
+                switched(shared, now, &switch, tally, sink)?;
+                off = if switch.off.is_some() { off + 1 } else { off.saturating_sub(1) };
                 tally.counters += 1;
                 sink.counter(now, METHODS_OFF, Unit::Count, off as f64)?;
             }
@@ -109,9 +137,16 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
                 tally.counters += 1;
                 sink.counter(now, COST, Unit::Sign("%"), cost)?;
             }
+            Mark::Measured(cost) => {
+                tally.counters += 1;
+                sink.counter(now, MEASURED, Unit::Sign("%"), cost.percent)?;
+            }
         }
     }
     let end = survey.end.max(now);
+    if still {
+        sink.end(end, &[])?;
+    }
     if paused {
         tally.incomplete += 1;
         sink.end(end, &[Arg::new("incomplete", Value::Bool(true))])?;
@@ -130,9 +165,14 @@ fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Cost
         marks.push((pause.begin, Mark::PauseBegin));
         marks.extend(pause.end.map(|end| (end, Mark::PauseEnd)));
     }
+    for (since, until) in shared.facts.standstills.all() {
+        marks.extend([(*since, Mark::StillBegin), (*until, Mark::StillEnd)]);
+    }
     let changes = shared.facts.changes.iter();
-    let others = changes.filter(|(_, c)| !matches!(c.change, Change::Paused | Change::Resumed));
-    marks.extend(others.map(|(at, control)| (*at, Mark::Change(*control))));
+    let clocks = changes.filter(|(_, c)| matches!(c.change, Change::Precise | Change::Coarse));
+    marks.extend(clocks.map(|(at, control)| (*at, Mark::Change(control.change))));
+    marks.extend(shared.facts.switches().into_iter().map(|switch| (switch.at, Mark::Switch(switch))));
+    marks.extend(shared.facts.overhead.costs.iter().map(|cost| (cost.at, Mark::Measured(*cost))));
     let threads = shared.recording.threads();
     let mut by_events: Vec<usize> = (0..threads.len()).collect();
     by_events.sort_by_key(|i| Reverse(survey.events[*i]));
@@ -200,6 +240,16 @@ fn recording_args<S: Source>(
             Arg::new("cost_percent_all_threads", Value::Number(costs.all)),
         ]);
     }
+    let overhead = &shared.facts.overhead;
+    if let (Some(percent), Some(worst)) = (overhead.percent(header.start.boottime), overhead.worst()) {
+        args.extend([
+            Arg::new("cost_percent_measured", Value::Number(percent)),
+            Arg::new("cost_percent_measured_at_most", Value::Number(worst.percent)),
+        ]);
+    }
+    if !shared.facts.standstills.all().is_empty() {
+        args.push(Arg::new("coarse_time_stood_still_ms", Value::Millis(shared.facts.standstills.total())));
+    }
     args
 }
 
@@ -216,6 +266,9 @@ fn thread_args<'a, S: Source>(
         Arg::new("events", Value::Uint(survey.events[i])),
         Arg::new("words_overwritten", Value::Uint(thread.overwritten())),
     ];
+    let covered = survey.covering[i].finish(thread, survey.end, &shared.pauses);
+    args.push(Arg::new("recorded_ms", Value::Millis(covered.recorded)));
+    args.push(Arg::new("lived_ms", Value::Millis(covered.lived())));
     if let Some(costs) = costs {
         let lived = survey.last[i].saturating_sub(first_event(thread));
         args.push(Arg::new("cost_percent", Value::Number(percent(costs.each[i], lived))));
@@ -223,49 +276,57 @@ fn thread_args<'a, S: Source>(
     args
 }
 
-/// A change that is no pause.
-fn change<S: Source, K: Sink>(
+/// Another clock from here on.
+fn changed<K: Sink>(at: u64, change: Change, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
+    let (name, text) = match change {
+        Change::Precise => ("clock: precise", "every event reads the clock from here on"),
+        _ => ("clock: coarse", "methods have coarse time from here on"),
+    };
+    tally.instants += 1;
+    sink.instant(at, Name::Text(name), &[Arg::new("why", Value::Text("asked for"))])?;
+    log(sink, at, text)
+}
+
+/// A method is not recorded from here on, or is again.
+fn switched<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     at: u64,
-    control: &Control,
+    switch: &Switch,
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
-    let method = shared.names.method(control.method);
-    let (name, text): (Cow<'_, str>, Cow<'_, str>) = match control.change {
-        Change::Precise => ("clock: precise".into(), "every event reads the clock from here on".into()),
-        Change::Coarse => ("clock: coarse".into(), "methods have coarse time from here on".into()),
-        Change::MethodOff => {
-            (format!("off: {method}").into(), format!("{method} is not recorded from here on: asked for").into())
-        }
-        Change::MethodOn => {
-            (format!("on: {method}").into(), format!("{method} is recorded again").into())
-        }
-        Change::OverBudget => (
-            format!("off: {method}").into(),
-            format!(
-                "{method} is not recorded from here on: its calls are short, and {} events a second are over the budget",
-                control.rate
-            )
-            .into(),
-        ),
-        // These are slices.
-        Change::Paused | Change::Resumed => return Ok(()),
-    };
+    let method = shared.names.method(switch.method);
     let mut args = Vec::with_capacity(4);
-    if control.method > 0 {
+    if switch.method > 0 {
         args.push(Arg::new("method", Value::Text(&method)));
-        args.push(Arg::new("method_id", Value::Uint(control.method.into())));
+        args.push(Arg::new("method_id", Value::Uint(switch.method.into())));
     }
-    if control.change == Change::OverBudget {
-        args.push(Arg::new("events_per_second", Value::Uint(control.rate)));
-    }
-    args.push(Arg::new(
-        "why",
-        Value::Text(if control.change == Change::OverBudget { "over the budget" } else { "asked for" }),
-    ));
+    let text = match switch.off {
+        None => format!("{method} is recorded again"),
+        Some(Why::Asked) => format!("{method} is not recorded from here on: asked for"),
+        Some(Why::Budget(None)) => {
+            format!("{method} is not recorded from here on: its calls are short and over the budget")
+        }
+        Some(Why::Budget(Some(rate))) => {
+            args.push(Arg::new("events_per_second", Value::Uint(rate)));
+            format!(
+                "{method} is not recorded from here on: its calls are short, and {rate} events a second are over the budget"
+            )
+        }
+        Some(Why::Cost(calls)) => {
+            args.push(Arg::new("calls_per_second", Value::Uint(calls)));
+            format!("{method} is not recorded from here on: {calls} calls a second cost more than they tell")
+        }
+    };
+    let why = switch.off.map(|why| match why {
+        Why::Budget(_) => "over the budget",
+        Why::Cost(_) => "cost of recording",
+        Why::Asked => "asked for",
+    });
+    args.extend(why.map(|why| Arg::new("why", Value::Text(why))));
     tally.instants += 1;
-    sink.instant(at, Name::Text(&name), &args)?;
+    let word = if switch.off.is_some() { "off" } else { "on" };
+    sink.instant(at, Name::Text(&format!("{word}: {method}")), &args)?;
     log(sink, at, &text)
 }
 

@@ -29,19 +29,24 @@ const DUMP: &str = "Java (thread dump)";
 const KERNEL: &str = "[kernel]";
 
 /// Samples as the recording has them, told one after the other.
-struct Samples<'t> {
+pub(super) struct Samples<'t> {
     lines: std::iter::Peekable<std::str::Lines<'t>>,
     /// The stack of the last sample, outermost first.
     stack: Vec<&'t str>,
 }
 
 impl<'t> Samples<'t> {
-    fn new(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str) -> Self {
         Self { lines: text.lines().peekable(), stack: Vec::new() }
     }
 
+    /// The innermost frame of the last sample.
+    pub(super) fn innermost(&self) -> Option<&'t str> {
+        self.stack.last().copied()
+    }
+
     /// The time of the next sample, whose stack is then in `self.stack`.
-    fn next(&mut self) -> Option<u64> {
+    pub(super) fn next(&mut self) -> Option<u64> {
         loop {
             let Some(head) = self.lines.next()?.strip_prefix('@') else { continue };
             let mut words = head.split_whitespace();

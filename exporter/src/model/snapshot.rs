@@ -21,7 +21,7 @@ pub(crate) struct Pending {
     pub(crate) place: u64,
     /// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as a dispatched one is called.
     pub(crate) name: String,
-    /// When it is due, from the snapshot on, as `Looper.dump` writes it: `-5s3ms`.
+    /// When it is due, from the snapshot on, `-5003ms`, or as `Looper.dump` writes it: `-5s3ms`.
     pub(crate) when: String,
 }
 
@@ -76,14 +76,18 @@ impl Snapshot {
             pending: Vec::new(),
             more_pending: 0,
         };
-        for line in lines(parts.next()) {
-            let Some(pending) = pending(&line, snapshot.pending.len() as u64) else { continue };
+        let waiting = lines(parts.next());
+        for line in &waiting {
+            let Some(pending) = pending(line, snapshot.pending.len() as u64) else { continue };
             if snapshot.pending.len() < MAX_PENDING {
                 snapshot.pending.push(pending);
             } else {
                 snapshot.more_pending += 1;
             }
         }
+        let told = snapshot.pending.len() as u64 + snapshot.more_pending;
+        let all = waiting.iter().rev().find_map(|line| total(line)).unwrap_or(0);
+        snapshot.more_pending += all.saturating_sub(told);
         Some(snapshot)
     }
 
@@ -149,7 +153,14 @@ impl Snapshot {
     }
 }
 
-/// `Message 3: { when=-5s3ms callback=a.B target=android.os.Handler }` (AOSP `android/os/Message.java`).
+/// How many waited: `(Total messages: 300, shown: 200)`, with `at least` in front of the number where the queue changed meanwhile.
+fn total(line: &str) -> Option<u64> {
+    let number = line.strip_prefix("(Total messages: ")?;
+    number.strip_prefix("at least ").unwrap_or(number).split(',').next()?.parse().ok()
+}
+
+/// `Message 3: { when=-5003ms callback=a.B target=android.os.Handler }` (AOSP `android/os/Message.java`; recordings of earlier
+/// versions have `Looper.dump`'s lines as they were).
 fn pending(line: &str, place: u64) -> Option<Pending> {
     let (_, inside) = line.split_once("{ when=")?;
     let inside = inside.trim_end().strip_suffix('}').unwrap_or(inside);
@@ -200,6 +211,15 @@ mod tests {
         let input = s.args().into_iter().find(|a| a.key == "stage_input_ms").unwrap();
         assert_eq!(input.value, Value::Millis(1_500_000));
         assert_eq!(Snapshot::parse("stage=INPUT\n"), None, "without a time");
+    }
+
+    #[test]
+    fn messages_that_are_counted_and_not_shown_are_more_that_wait() {
+        let text = "at=1\n\n\n\nMessage 0: { when=-5ms what=3 target=a.H }\n(Total messages: at least 300, shown: 1)\n";
+        let s = Snapshot::parse(text).unwrap();
+        assert_eq!((s.pending.len(), s.more_pending), (1, 299));
+        assert_eq!(s.pending[0].name, "a.H: #3");
+        assert_eq!(total("(Total messages: 7, polling=false, quitting=false)"), Some(7));
     }
 
     proptest! {

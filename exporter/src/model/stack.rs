@@ -12,6 +12,8 @@ pub(crate) struct Open {
     pub(crate) key: u32,
     /// When it began.
     pub(crate) begun: u64,
+    /// Whether it began before that, among words that are lost.
+    pub(crate) before: bool,
 }
 
 /// The key of a typed event: its type, whatever its payload.
@@ -35,10 +37,21 @@ impl OpenStack {
     /// Opens; `false` if the stack is too deep to remember it.
     #[inline]
     pub(crate) fn push(&mut self, key: u32, begun: u64) -> bool {
+        self.push_open(Open { key, begun, before: false })
+    }
+
+    /// Opens what was open when the words before `first` were lost.
+    pub(crate) fn push_before(&mut self, key: u32, first: u64) -> bool {
+        self.push_open(Open { key, begun: first, before: true })
+    }
+
+    #[inline]
+    fn push_open(&mut self, open: Open) -> bool {
         if self.frames.len() >= MAX_OPEN {
             return false;
         }
-        self.frames.push(Open { key, begun });
+        let key = open.key;
+        self.frames.push(open);
         self.count[key as usize] += 1;
         true
     }

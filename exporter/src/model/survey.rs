@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
+use super::coverage::Covering;
 use super::frames::FrameFacts;
 use super::rate::Rate;
 
@@ -24,6 +25,8 @@ pub(crate) struct Survey {
     pub(crate) last: Vec<u64>,
     /// Events of each thread.
     pub(crate) events: Vec<u64>,
+    /// How much of each thread's time is recorded.
+    pub(crate) covering: Vec<Covering>,
     /// When the main thread's events came.
     pub(crate) main_rate: Rate,
     /// The last moment of the recording.
@@ -60,15 +63,22 @@ impl Survey {
         let mut waits = Longest::default();
         let mut last = Vec::with_capacity(recording.threads().len());
         let mut events = Vec::with_capacity(recording.threads().len());
+        let mut covering = Vec::with_capacity(recording.threads().len());
         let mut main_rate = Rate::new();
         let mut frames = FrameFacts::default();
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut now = 0;
             let mut ordinal = 0;
+            let mut frame = 0;
             let mut count = 0;
             let mut open: Vec<LockWait> = Vec::new();
+            let mut covered = Covering::default();
             for item in recording.events(info) {
-                let Item::Event { time, event } = item? else { continue };
+                let Item::Event { time, event } = item? else {
+                    covered.lost();
+                    continue;
+                };
+                covered.event(time);
                 now = time;
                 count += 1;
                 if info.main {
@@ -88,12 +98,15 @@ impl Survey {
                             waits.add(LockWait { duration: time - wait.begun, ..wait });
                         }
                     }
+                    Event::FrameBegin(_) => frame = time,
+                    Event::FrameSkipped => frames.skip(frame),
                     Event::FrameMetrics(metrics) => frames.metrics(metrics),
                     Event::InputEvents(input) => frames.input(input.intended, input.oldest),
                     _ => {}
                 }
             }
             open.into_iter().for_each(|wait| waits.add(LockWait { duration: u64::MAX, ..wait }));
+            covering.push(covered);
             last.push(now.min(MAX_TIME));
             events.push(count);
         }
@@ -109,6 +122,7 @@ impl Survey {
         Ok(Self {
             last,
             events,
+            covering,
             main_rate,
             end,
             frames,

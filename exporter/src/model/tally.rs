@@ -18,7 +18,9 @@ pub struct Tally {
     pub tracks: u64,
     /// Slices that were open when their thread or the recording ended, and were closed there.
     pub incomplete: u64,
-    /// Ends whose begin is not in the recording: dropped.
+    /// Slices of what was open when older words were overwritten or lost: they are shown from there on.
+    pub began_before: u64,
+    /// Ends without a begin although no words are missing: dropped.
     pub orphan_exits: u64,
     /// Slices that an outer end closed because their own is missing.
     pub unbalanced: u64,
@@ -28,7 +30,7 @@ pub struct Tally {
     pub clamped: u64,
     /// Words overwritten by newer ones before the recording was taken.
     pub overwritten: u64,
-    /// Events that found no room while recording.
+    /// Events of threads that found no room while recording.
     pub dropped: u64,
     /// Words that are missing between others.
     pub lost_words: u64,
@@ -74,6 +76,7 @@ impl AddAssign for Tally {
         self.counters += o.counters;
         self.tracks += o.tracks;
         self.incomplete += o.incomplete;
+        self.began_before += o.began_before;
         self.orphan_exits += o.orphan_exits;
         self.unbalanced += o.unbalanced;
         self.cut_depth += o.cut_depth;

@@ -3,18 +3,21 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use trace_format::event::types;
-use trace_format::{Event, Item, Recording, Source, TextId, ids};
+use trace_format::event::{Folded, types};
+use trace_format::{Event, Recording, Source, TextId, ids};
 
 use super::flows::{Flows, Late};
+use super::folded::ShortCalls;
 use super::frames::{FrameFacts, Frames};
 use super::history::History;
 use super::labels::{self, known, text};
 use super::log_form;
+use super::measured_stages::MeasuredStages;
 use super::names::Names;
 use super::owners::{Awaited, Owners};
 use super::recorder::{Pause, Processor, RecorderFacts};
-use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Value};
+use super::restored::{Step, name_before, restored};
+use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Unit, Value};
 use super::stack::{Open, OpenStack, typed};
 use super::survey::MAX_TIME;
 use super::tally::Tally;
@@ -23,6 +26,9 @@ use crate::ExportError;
 /// The deepest nesting that is shown. The engine drops deeper slices but not their ends, which would
 /// then close the wrong ones, so both are cut here.
 pub const MAX_DEPTH: usize = 512;
+
+/// Threads of a process with a counter of their short calls: the first ones, main among them.
+const MAX_SHORT_COUNTERS: usize = 32;
 
 /// What all threads of a recording share.
 pub(crate) struct Shared<'a, S> {
@@ -41,12 +47,14 @@ pub(crate) struct Shared<'a, S> {
 /// What the passes over the threads find for the tracks that come behind them.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// Names of main's messages that began at these moments.
+    /// Names of main's messages and other units that began at these moments.
     pub(crate) asked: HashMap<u64, Option<String>>,
     /// What was late.
     pub(crate) late: Late,
     /// Main's messages before its ANRs.
     pub(crate) history: History,
+    /// How many threads have a counter of their short calls.
+    pub(super) short_counters: usize,
 }
 
 /// Turns one thread's words into calls of a sink.
@@ -57,6 +65,10 @@ pub(crate) struct ThreadPass<'a, S, K> {
     pub(super) tally: &'a mut Tally,
     pub(super) found: &'a mut Found,
     pub(super) frames: Frames,
+    /// The bounds of the open frame's stages, if the system measured them.
+    pub(super) measured: Option<MeasuredStages>,
+    /// What is open began as a frame and was none: it is not shown.
+    skipping: bool,
     pub(super) thread: usize,
     pub(super) main: bool,
     /// The name of the message that is open, where it will be listed.
@@ -64,7 +76,11 @@ pub(crate) struct ThreadPass<'a, S, K> {
     /// How far below the deepest shown slice the stack went since that slice began.
     cut: usize,
     pub(super) waits: u64,
-    now: u64,
+    /// Calls that left nothing, by the depth of the slice that they were in, innermost last.
+    short: Vec<(usize, ShortCalls)>,
+    /// The counter of such calls, and up to when it is true.
+    short_counter: Option<(String, u64)>,
+    pub(super) now: u64,
     /// Whether the thread has had an event.
     begun: bool,
     /// The pauses that are not over yet.
@@ -73,6 +89,8 @@ pub(crate) struct ThreadPass<'a, S, K> {
     awaited: &'a [Awaited],
     /// The next time at which something goes between the thread's own events.
     between: u64,
+    /// The moments, by time and the last one first, at which a unit of main's began whose name is wanted.
+    asked: Vec<u64>,
 }
 
 impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
@@ -92,17 +110,26 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             tally,
             found,
             frames: Frames::default(),
+            measured: None,
+            skipping: false,
             thread,
             main: shared.recording.threads()[thread].main,
             message: String::new(),
             cut: 0,
             waits: 0,
+            short: Vec::new(),
+            short_counter: None,
             now: shared.start,
             begun: false,
             pauses: &shared.pauses,
             awaited: shared.owners.awaited(thread),
             between: 0,
+            asked: Vec::new(),
         };
+        if pass.main {
+            pass.asked.extend(pass.found.asked.keys());
+            pass.asked.sort_unstable_by(|a, b| b.cmp(a));
+        }
         pass.look_ahead();
         pass
     }
@@ -148,26 +175,30 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
     /// Streams the thread; what is still open is closed at `end`.
     pub(crate) fn run(mut self, end: u64) -> Result<(), ExportError> {
         let recording = self.shared.recording;
-        for item in recording.events(&recording.threads()[self.thread]) {
-            match item.map_err(unplaced)? {
-                Item::Event { time, event } => {
-                    // Times rise, so that one beyond the limits stays at the limit.
-                    let at = time.clamp(self.now, MAX_TIME);
-                    self.tally.clamped += u64::from(at != time);
-                    if self.between < at {
-                        self.between(at)?;
-                    }
-                    self.begun = true;
-                    self.now = at;
+        for step in restored(recording, &recording.threads()[self.thread]) {
+            match step.map_err(unplaced)? {
+                Step::Event { time, event } => {
+                    let at = self.reach(time)?;
                     self.event(at, &event)?;
                 }
-                Item::Lost { words } => {
+                Step::Before { time, key } => {
+                    let at = self.reach(time)?;
+                    self.before(at, key)?;
+                }
+                Step::Ended { key, .. } => {
+                    if let Some(depth) = self.stack.find(key) {
+                        self.tally.incomplete +=
+                            (self.stack.depth().min(MAX_DEPTH)).saturating_sub(depth) as u64;
+                        self.close_to(depth, self.now, true)?;
+                    }
+                }
+                Step::Lost { words } => {
                     self.tally.lost_words = self.tally.lost_words.saturating_add(words);
                     self.tally.instants += 1;
                     let args = [Arg::new("words", Value::Uint(words))];
                     self.sink.instant(self.now, Name::Text("words lost"), &args)?;
                 }
-                Item::Fault(_) => self.tally.faults += 1,
+                Step::Fault(_) => self.tally.faults += 1,
             }
         }
         let end = end.max(self.now);
@@ -176,7 +207,80 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         self.tally.incomplete += self.stack.depth().min(MAX_DEPTH) as u64;
         self.close_to(0, end, true)?;
         self.tally.counters += self.frames.finish(self.sink)?;
+        if let Some((name, until)) = self.short_counter.take() {
+            self.tally.counters += 1;
+            self.sink.counter(until, &name, Unit::Count, 0.0)?;
+        }
         Ok(())
+    }
+
+    /// Calls that left nothing: their number a second is a counter, and the innermost slice around all of them says in the end how many
+    /// they were, and whose.
+    fn folded(&mut self, at: u64, folded: &Folded) -> Result<(), ExportError> {
+        let since = folded.since.max(self.shared.start);
+        if since >= at || folded.calls == 0 {
+            return Ok(());
+        }
+        let around = self.stack.frames().partition_point(|open| open.begun <= since).min(MAX_DEPTH);
+        if let Some(depth) = around.checked_sub(1) {
+            let place = self.short.partition_point(|(of, _)| *of < depth);
+            if self.short.get(place).is_none_or(|(of, _)| *of != depth) {
+                self.short.insert(place, (depth, ShortCalls::default()));
+            }
+            self.short[place].1.add(folded);
+        }
+        if self.short_counter.is_none() {
+            if self.found.short_counters >= MAX_SHORT_COUNTERS {
+                return Ok(());
+            }
+            self.found.short_counters += 1;
+            let thread = &self.shared.process.threads[self.thread];
+            let name = thread.name.as_deref().unwrap_or("thread");
+            self.short_counter = Some((format!("{name} ({}): short calls a second", thread.tid), since));
+        }
+        if let Some((name, until)) = &mut self.short_counter {
+            if *until < since {
+                self.tally.counters += 1;
+                self.sink.counter(*until, name, Unit::Count, 0.0)?;
+            }
+            let rate = folded.calls as f64 * 1e9 / (at - since) as f64;
+            self.tally.counters += 1;
+            self.sink.counter(since.max(*until), name, Unit::Count, rate.round())?;
+            *until = at;
+        }
+        Ok(())
+    }
+
+    /// Shows what comes before an event at `time`, and says when that is shown.
+    #[inline]
+    fn reach(&mut self, time: u64) -> Result<u64, ExportError> {
+        // Times rise, so that one beyond the limits stays at the limit.
+        let at = time.clamp(self.now, MAX_TIME);
+        self.tally.clamped += u64::from(at != time);
+        if self.between < at {
+            self.between(at)?;
+        }
+        self.begun = true;
+        if self.measured.is_some() {
+            self.stages_until(at)?;
+        }
+        self.now = at;
+        Ok(at)
+    }
+
+    /// What is open since before the record is shown from its first moment on.
+    fn before(&mut self, at: u64, key: u32) -> Result<(), ExportError> {
+        let args = [Arg::new("began_before", Value::Bool(true))];
+        self.tally.began_before += 1;
+        if ids::is_method(key) || key == ids::DISPATCH {
+            let names = self.shared.names;
+            return self.push(at, key, Name::Method(key, &names), &args);
+        }
+        let name = name_before(key);
+        if self.main && key == typed(types::MESSAGE) && self.stack.find(key).is_none() {
+            self.message = name.to_owned();
+        }
+        self.push(at, key, Name::Text(name), &args)
     }
 
     /// Shows the pauses between the last event and `at`, so that nobody takes the gap for idle time. Some events may lie
@@ -202,10 +306,6 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
     fn event(&mut self, at: u64, event: &Event) -> Result<(), ExportError> {
         match *event {
             Event::Enter(id) => {
-                if id == ids::DISPATCH && self.main && self.found.asked.get(&at).is_some_and(Option::is_none)
-                {
-                    self.found.asked.insert(at, Some(self.shared.names.method(id).into_owned()));
-                }
                 let names = self.shared.names;
                 self.open(at, id, Name::Method(id, &names), &[])
             }
@@ -218,7 +318,21 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         let texts = self.shared.recording.texts();
         match *event {
             Event::MessageBegin(message) => self.message(at, &message),
-            Event::FrameBegin(frame) => self.frame(at, &frame),
+            Event::FrameBegin(_) if self.shared.frames.is_skipped(at) => {
+                self.skipping = true;
+                Ok(())
+            }
+            Event::FrameBegin(frame) => {
+                self.skipping = false;
+                self.frame(at, &frame)
+            }
+            Event::StageBegin(_) | Event::StageEnd(_) if self.skipping => Ok(()),
+            Event::FrameSkipped if self.skipping => {
+                self.skipping = false;
+                Ok(())
+            }
+            Event::StageBegin(stage) if self.measured.is_some() => self.estimated_stage(at, stage, true),
+            Event::StageEnd(stage) if self.measured.is_some() => self.estimated_stage(at, stage, false),
             Event::StageBegin(stage) => self.stage(at, stage),
             Event::WaitBegin(wait) => self.wait(at, &wait),
             Event::SpanBegin(id) => {
@@ -230,7 +344,10 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 self.open(at, typed(types::IDLE), Name::Text(&name), &[])
             }
             Event::MessageEnd => self.close(at, typed(types::MESSAGE)),
-            Event::FrameEnd => self.close(at, typed(types::FRAME)),
+            Event::FrameEnd | Event::FrameSkipped => {
+                self.end_measured(at)?;
+                self.close(at, typed(types::FRAME))
+            }
             Event::StageEnd(stage) => self.close(at, typed(stage as u8)),
             // The first pass took them to their frames.
             Event::FrameMetrics(_) | Event::InputEvents(_) => Ok(()),
@@ -255,7 +372,9 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 let name = text(texts, id, "counter");
                 self.sink.counter(at, &name, labels::unit_of(&name), value)
             }
-            Event::Time(_) => Ok(()),
+            Event::Folded(folded) => self.folded(at, &folded),
+            // What is open is known by then.
+            Event::Time(_) | Event::OpenCalls(_) => Ok(()),
             _ => {
                 self.tally.skipped += 1;
                 Ok(())
@@ -277,6 +396,14 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         args: &[Arg<'_>],
     ) -> Result<(), ExportError> {
         self.tally.events += 1;
+        self.push(at, key, name, args)
+    }
+
+    #[inline]
+    fn push(&mut self, at: u64, key: u32, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        if self.asked.last().is_some_and(|asked| *asked <= at) {
+            self.name_asked(at, &name);
+        }
         let depth = self.stack.depth();
         let remembered = self.stack.push(key, at);
         if depth >= MAX_DEPTH || !remembered {
@@ -288,8 +415,21 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         self.sink.begin(at, name, args)
     }
 
+    /// Keeps the name of what begins at `at`, if that is wanted: of several the outermost, which comes first.
+    #[cold]
+    fn name_asked(&mut self, at: u64, name: &Name<'_>) {
+        while self.asked.last().is_some_and(|asked| *asked < at) {
+            self.asked.pop();
+        }
+        if self.asked.last() == Some(&at)
+            && let Some(asked) = self.found.asked.get_mut(&at)
+        {
+            asked.get_or_insert_with(|| name.text().into_owned());
+        }
+    }
+
     #[inline]
-    fn close(&mut self, at: u64, key: u32) -> Result<(), ExportError> {
+    pub(super) fn close(&mut self, at: u64, key: u32) -> Result<(), ExportError> {
         self.tally.events += 1;
         let Some(depth) = self.stack.find(key) else {
             self.tally.orphan_exits += 1;
@@ -309,7 +449,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 continue;
             }
             let typed_event = closed.filter(|closed| !ids::is_method(closed.key));
-            if self.cut == 0 && !incomplete && typed_event.is_none() {
+            let short = self.short.pop_if(|(depth, _)| *depth >= level).map(|(_, short)| short);
+            if self.cut == 0 && !incomplete && typed_event.is_none() && short.is_none() {
                 self.sink.end(at, &[])?;
                 continue;
             }
@@ -318,6 +459,11 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             if let Some(closed) = typed_event {
                 self.closed(&closed, at, &mut args)?;
             }
+            let mostly = short.as_ref().and_then(|short| short.hot().next());
+            let mostly = mostly.map(|(id, percent)| format!("{percent} % {}", self.shared.names.method(id)));
+            let mut args: Vec<Arg<'_>> = args;
+            args.extend(short.map(|short| Arg::new("short_calls", Value::Uint(short.calls))));
+            args.extend(mostly.as_deref().map(|text| Arg::new("short_calls_mostly", Value::Text(text))));
             if incomplete {
                 args.push(Arg::new("incomplete", Value::Bool(true)));
             }

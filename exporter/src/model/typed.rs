@@ -7,6 +7,7 @@ use trace_format::event::{Frame, Message, Stage, Wait, WaitKind, types};
 
 use super::flows::LATE_MESSAGE;
 use super::labels::{self, known};
+use super::measured_stages::MeasuredStages;
 use super::sink::{Arg, Name, Sink, Value};
 use super::stack::{Open, typed};
 use super::thread::ThreadPass;
@@ -30,8 +31,12 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         let mut args = Vec::with_capacity(6);
         args.extend(target.as_deref().map(|t| Arg::new("target", Value::Text(t))));
         args.extend(callback.as_deref().map(|c| Arg::new("callback", Value::Text(c))));
-        args.push(Arg::new("what", Value::Int(message.what.into())));
-        if message.handler > 0 {
+        if message.is_queued() {
+            args.push(Arg::new("what", Value::Int(message.what.into())));
+        } else {
+            args.push(Arg::new("queued", Value::Bool(false)));
+        }
+        if message.handler > 0 && message.is_queued() {
             // The system writes identity hash codes so, and a number would look like a count.
             args.push(Arg::new("handler", Value::Text(&handler)));
         }
@@ -62,8 +67,12 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         if frame.interval > 0 {
             args.push(Arg::new("interval_ms", Value::Millis(frame.interval)));
         }
-        self.frames.begin(at, *frame);
-        self.open(at, typed(types::FRAME), Name::Once(&name), &args)
+        let bounds = self.shared.frames.bounds(at, frame).filter(|_| frame.estimated);
+        // Nothing of it is estimated then.
+        self.frames.begin(at, Frame { estimated: frame.estimated && bounds.is_none(), ..*frame });
+        self.open(at, typed(types::FRAME), Name::Once(&name), &args)?;
+        self.measured = bounds.map(|bounds| MeasuredStages::new(bounds, self.stack.depth()));
+        Ok(())
     }
 
     pub(super) fn wait(&mut self, at: u64, wait: &Wait) -> Result<(), ExportError> {

@@ -52,7 +52,12 @@ impl Report {
         let Some(hang) = &self.hang else {
             let cause = self.cause.as_ref()?;
             return Some(Answers {
-                what: format!("main did not hang in one message: {}", cause.kind.name()),
+                what: match self.open.as_ref().filter(|_| !self.anrs.is_empty()) {
+                    Some(open) => {
+                        format!("main was in {} when the system asked, and not for long", open.name)
+                    }
+                    None => format!("main did not hang in one message: {}", cause.kind.name()),
+                },
                 how_long: format!(
                     "the messages of {} took {}",
                     seconds(self.before.to - self.before.from),
@@ -64,8 +69,11 @@ impl Report {
             });
         };
         let root = self.cause.as_ref().and_then(|cause| cause.root.clone());
-        let what =
-            hang.method().map(|m| m.name.clone()).or(root).unwrap_or_else(|| "no recorded method".to_owned());
+        let what = hang
+            .main_method()
+            .map(|m| m.name.clone())
+            .or(root)
+            .unwrap_or_else(|| "no recorded method".to_owned());
         let holder = match &hang.wait {
             Some(wait) => {
                 let class = wait.class.as_deref().unwrap_or("an object of unknown class");
@@ -87,8 +95,16 @@ impl Report {
         let ended = if hang.ended { "then it went on" } else { "to the last moment recorded" };
         Some(Answers {
             what,
-            how_long: format!("{}, {ended}", seconds(hang.duration())),
-            message: hang.message.clone().unwrap_or_else(|| "not recorded".to_owned()),
+            how_long: format!(
+                "{}{}, {ended}",
+                if hang.began_before() { "at least " } else { "" },
+                seconds(hang.duration())
+            ),
+            message: match &hang.unit {
+                Some(unit) if unit.message().is_none() => format!("none: main was in {}", unit.name),
+                Some(unit) => unit.name.clone(),
+                None => "not recorded".to_owned(),
+            },
             holder,
             next,
         })
@@ -130,13 +146,17 @@ pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> f
 
 /// What ran in the seconds before.
 pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Result {
-    if before.messages == 0 {
+    if before.messages + before.not_queued == 0 {
         return Ok(());
     }
+    let others = match before.not_queued {
+        0 => String::new(),
+        n => format!(" and {} in no message", times(n, "call")),
+    };
     let share = u128::from(before.busy) * 100 / u128::from(before.to.saturating_sub(before.from).max(1));
     writeln!(
         f,
-        "  {} took {} together, {share} % of it",
+        "  {}{others} took {} together, {share} % of it",
         times(before.messages, "message"),
         seconds(before.busy)
     )?;

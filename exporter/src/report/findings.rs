@@ -10,9 +10,23 @@ use super::history::Before;
 use super::long_waits::LongWait;
 use super::recorder::RecorderReport;
 use super::sections::PlatformProfile;
+use super::unit::Unit;
 use super::walk::{Counts, Slow};
 use crate::Warning;
-use crate::model::{Anr, Capture, Start};
+use crate::model::{Anr, Capture, Coverage, Start};
+
+/// How much of a thread's time is recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ThreadCoverage {
+    /// Its name.
+    pub name: String,
+    /// Its tid.
+    pub tid: u32,
+    /// Whether it is the recorded main thread.
+    pub main: bool,
+    /// How much.
+    pub coverage: Coverage,
+}
 
 /// What a recording tells. Times are BOOTTIME ns, durations ns.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,6 +45,8 @@ pub struct Report {
     pub state: Option<State>,
     /// The worst hang of the main thread, if there was one.
     pub hang: Option<Hang>,
+    /// What main was in when the system asked last, or at the end if it never did.
+    pub open: Option<Unit>,
     /// All ANRs, by time.
     pub anrs: Vec<Anr>,
     /// SIGQUITs that were no ANR of this process.
@@ -49,6 +65,8 @@ pub struct Report {
     pub slowest: Vec<Slow>,
     /// The longest waits of main that ended, longest first; at most eight.
     pub waits: Vec<LongWait>,
+    /// How much of each thread's time is recorded, main first; threads of which nothing but the name is known are left out.
+    pub coverage: Vec<ThreadCoverage>,
     /// How many events of which kind there are.
     pub counts: Counts,
     /// What recording cost, and what was changed while it ran.
@@ -60,6 +78,13 @@ pub struct Report {
 }
 
 impl Report {
+    /// Main's time, if some of it is not recorded.
+    #[must_use]
+    pub fn partial_main(&self) -> Option<&Coverage> {
+        let main = self.coverage.iter().find(|thread| thread.main)?;
+        main.coverage.is_partial().then_some(&main.coverage)
+    }
+
     /// Whether the main thread hung.
     #[must_use]
     pub fn hung(&self) -> bool {

@@ -7,6 +7,8 @@ pub enum FrameKind {
     Method,
     /// A Looper message.
     Message,
+    /// An input event, an idle handler or the like, in no message.
+    Unit,
     /// A display frame, or a stage of one.
     Frame,
     /// A wait.
@@ -22,6 +24,8 @@ pub struct Frame {
     pub kind: FrameKind,
     /// Its name.
     pub name: String,
-    /// When it began.
+    /// When it began, BOOTTIME ns.
     pub since: u64,
+    /// Whether it began before that: words of that time were overwritten.
+    pub began_before: bool,
 }

@@ -2,14 +2,20 @@
 
 use trace_format::{ReadError, Recording, Source};
 
+use super::busy::Busy;
 use super::frame::{Frame, FrameKind};
+use super::sections::Sections;
+use super::unit::Unit;
 use super::waits::{WaitFact, WaitSum, doing, wait_fact};
-use super::walk::{Walk, message_of, text};
+use super::walk::{Ended, Walk, text};
 use super::words::thread_name;
 use crate::model::{Anr, Names, Processor};
 
-/// A message that is open at the end of the recording is a hang from this age on, ns.
+/// A message, or a call in no message, that is open at the end of the recording is a hang from this age on, ns.
 const HANG: u64 = 2_000_000_000;
+
+/// One that ended is a hang from this length on, ns: the system's limit for input (AOSP `ActivityManagerService`, API 21 to 34).
+pub(super) const LONG_HANG: u64 = 5_000_000_000;
 
 /// Different things that one message waits for.
 const MAX_WAIT_KINDS: usize = 256;
@@ -17,8 +23,8 @@ const MAX_WAIT_KINDS: usize = 256;
 /// A stretch in which the main thread did not come back.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Hang {
-    /// The message that main was in, if it was recorded.
-    pub message: Option<String>,
+    /// The message that main was in, or what else it was in, in no message, if either is known.
+    pub unit: Option<Unit>,
     /// When it began.
     pub since: u64,
     /// When it ended, or the last moment of the recording.
@@ -32,6 +38,10 @@ pub struct Hang {
     pub stack: Vec<Frame>,
     /// The wait that main was in at that moment.
     pub wait: Option<WaitFact>,
+    /// Where main spent it, if that is recorded.
+    pub busy: Option<Busy>,
+    /// How much of it coarse time stood still, ns: calls look short there, or are missing.
+    pub standstill: u64,
     /// What main used of the processor meanwhile, if it was looked at.
     pub processor: Option<Processor>,
     /// The ANR that was made of it.
@@ -39,10 +49,28 @@ pub struct Hang {
 }
 
 impl Hang {
+    /// The message that main was in, if it was in one.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        self.unit.as_ref().and_then(Unit::message)
+    }
+
     /// How long it lasted, as far as is known.
     #[must_use]
     pub fn duration(&self) -> u64 {
         self.until.saturating_sub(self.since)
+    }
+
+    /// The method that main was in for nearly all of it, else the innermost one that was open.
+    #[must_use]
+    pub fn main_method(&self) -> Option<&Frame> {
+        self.busy.as_ref().and_then(Busy::method).or_else(|| self.method())
+    }
+
+    /// Whether it began before the moment that is told as its begin.
+    #[must_use]
+    pub fn began_before(&self) -> bool {
+        self.unit.as_ref().is_some_and(|unit| unit.began_before && unit.since == self.since)
     }
 
     /// The innermost method that was open.
@@ -52,7 +80,7 @@ impl Hang {
     }
 }
 
-/// The ANR that is reported first: the one that lasted longest. One that found main in no message (a service, a
+/// The ANR that is reported first: the one that lasted longest. One that found main in nothing that took long (a service, a
 /// broadcast, or a main of which nothing is known) is no hang of main's.
 pub(super) fn worst(anrs: &[Anr]) -> Option<&Anr> {
     anrs.iter()
@@ -60,26 +88,38 @@ pub(super) fn worst(anrs: &[Anr]) -> Option<&Anr> {
         .max_by_key(|a| (a.recovered.unwrap_or(u64::MAX).saturating_sub(a.since), a.blocked()))
 }
 
-/// The hang that `anr` tells of; without one, the message that was open at the end.
+/// The hang that `anr` tells of; without one, what main was in at the end, or what it was in for long: `ended`, whose stack the walk
+/// then has.
 pub(super) fn hang<S: Source>(
     recording: &Recording<S>,
     names: &Names<'_>,
     walk: &Walk<'_, S>,
+    sections: &Sections,
     anr: Option<&Anr>,
+    ended: Option<Ended>,
     end: u64,
 ) -> Result<Option<Hang>, ReadError> {
     let last = walk.snapshot();
-    let (since, at, until, ended, snapshot) = match anr {
+    let open = walk.unit();
+    // What main did when the ANR was detected is what counts if it went on afterwards; else what it does at the end.
+    let (now, then) =
+        ((&last, open.as_ref()), (walk.asked.as_ref().unwrap_or(&last), walk.asked_unit.as_ref()));
+    let (since, at, until, ended, (snapshot, unit)) = match anr {
         Some(anr) => match anr.recovered.or(walk.left.filter(|left| *left >= anr.detected)) {
-            // Main went on: what it did when the ANR was detected is what counts.
-            Some(ended) => (anr.since, anr.detected, ended, true, walk.asked.as_ref().unwrap_or(&last)),
-            None => (anr.since, end, end, false, &last),
+            Some(ended) => {
+                (anr.since, anr.detected, ended, true, if walk.asked.is_some() { then } else { now })
+            }
+            None => (anr.since, end, end, false, now),
         },
-        None => match message_of(&last).filter(|m| end.saturating_sub(m.frame.since) >= HANG) {
-            Some(message) => (message.frame.since, end, end, false, &last),
-            None => return Ok(None),
+        None => match (open_at_end(walk, end), ended) {
+            (Some(since), _) => (since, end, end, false, now),
+            (None, Some(ended)) => {
+                (ended.since, middle(ended), ended.until, true, if walk.asked.is_some() { then } else { now })
+            }
+            (None, None) => return Ok(None),
         },
     };
+    let unit = unit.cloned().or_else(|| Unit::sampled(sections.samples_within(since, until)));
     let wait = match snapshot.last().and_then(|o| o.wait) {
         Some(wait) => {
             let begun = snapshot.last().map_or(since, |o| o.frame.since);
@@ -88,16 +128,30 @@ pub(super) fn hang<S: Source>(
         None => None,
     };
     Ok(Some(Hang {
-        message: message_of(snapshot).map(|m| m.frame.name.clone()),
+        unit,
         since,
         until,
         ended,
         at,
         stack: snapshot.iter().map(|o| o.frame.clone()).collect(),
         wait,
+        busy: None,
+        standstill: 0,
         processor: None,
         anr: anr.cloned(),
     }))
+}
+
+/// When what is open at the end began, if that is long ago. Of a main without messages nothing is said: its outermost call may be all
+/// of the program.
+pub(super) fn open_at_end<S: Source>(walk: &Walk<'_, S>, end: u64) -> Option<u64> {
+    let unit = walk.unit().filter(|_| walk.has_messages())?;
+    (end.saturating_sub(unit.since) >= HANG).then_some(unit.since)
+}
+
+/// The moment of a hang at which the system would have asked.
+pub(super) fn middle(ended: Ended) -> u64 {
+    ended.since.saturating_add(LONG_HANG).min(ended.until)
 }
 
 /// The waits of the message that hung, by kind and by what was waited for.

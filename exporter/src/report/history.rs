@@ -1,12 +1,9 @@
-//! What main did in the last seconds: its messages, and in the message that is open its waits.
+//! What main did in the last seconds: its messages and the units in none, and in the one that is open its waits.
 
 use std::collections::{HashMap, VecDeque};
 
-use trace_format::Texts;
-use trace_format::event::{Event, Message, Wait};
+use trace_format::event::{Event, Message, TextId, Wait};
 use trace_format::ids;
-
-use super::messages::told_name;
 
 /// How far back "before" reaches, ns.
 pub(super) const BEFORE: u64 = 10_000_000_000;
@@ -16,12 +13,38 @@ const REMEMBERED: u64 = 30_000_000_000;
 const MAX_MESSAGES: usize = 1 << 16;
 const MAX_WAITS: usize = 4096;
 
-/// A message that has ended.
+/// What ran.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum What {
+    /// A message, or what the recorder saw begin in none.
+    Message(Message),
+    /// Main's outermost call in no message: its key, and its text if it has one.
+    Call(u32, TextId),
+}
+
+impl What {
+    /// What makes it another kind: when it was due and which handler's it was does not.
+    fn kind(&self) -> (u32, u32, i32, bool) {
+        match self {
+            Self::Message(m) => {
+                let what = if m.callback.0 > 0 { 0 } else { m.what };
+                (m.target.0, m.callback.0, what, m.is_queued())
+            }
+            Self::Call(key, text) => (*key, text.0, -1, false),
+        }
+    }
+
+    fn is_queued(&self) -> bool {
+        matches!(self, Self::Message(message) if message.is_queued())
+    }
+}
+
+/// A message, or a unit in no message, that has ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Ran {
     since: u64,
     end: u64,
-    message: Message,
+    what: What,
 }
 
 /// A wait that has ended.
@@ -32,7 +55,7 @@ pub(super) struct Waited {
     pub(super) end: u64,
 }
 
-/// A kind of message in a stretch of time.
+/// A kind of message, or of units in no message, in a stretch of time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MessageKind {
     /// Its name.
@@ -54,7 +77,9 @@ pub struct Before {
     pub to: u64,
     /// Messages that ran.
     pub messages: u64,
-    /// How long they took together, ns.
+    /// Input events, idle handlers and other calls that ran in no message.
+    pub not_queued: u64,
+    /// How long all of them took together, ns.
     pub busy: u64,
     /// By kind, those that took longest first; at most eight.
     pub kinds: Vec<MessageKind>,
@@ -96,9 +121,7 @@ impl History {
         self.depth += 1;
         if self.depth == 1 {
             self.open = (at, message);
-            self.waits.clear();
-            self.wait = None;
-            self.events = 0;
+            self.forget_open();
         }
     }
 
@@ -112,7 +135,24 @@ impl History {
             }
         }
         self.depth = 0;
-        self.ran.push_back(Ran { since: self.open.0, end: at, message: self.open.1 });
+        self.ran(Ran { since: self.open.0, end: at, what: What::Message(self.open.1) });
+    }
+
+    /// Main's outermost call, in no message, is over.
+    pub(super) fn call(&mut self, since: u64, end: u64, key: u32, text: TextId) {
+        self.ran(Ran { since, end, what: What::Call(key, text) });
+    }
+
+    /// What was known of the open message or call is of one before.
+    pub(super) fn forget_open(&mut self) {
+        self.waits.clear();
+        self.wait = None;
+        self.events = 0;
+    }
+
+    fn ran(&mut self, ran: Ran) {
+        let at = ran.end;
+        self.ran.push_back(ran);
         let old = |ran: &Ran| at.saturating_sub(ran.end) > REMEMBERED;
         while self.ran.len() > MAX_MESSAGES || self.ran.front().is_some_and(old) {
             self.ran.pop_front();
@@ -125,35 +165,31 @@ impl History {
         self.waits.iter().copied().chain(open)
     }
 
-    /// What ran between two moments, cut to them.
-    pub(super) fn between(&self, from: u64, to: u64, texts: &Texts) -> Before {
-        let mut kinds: HashMap<(u32, u32, i32), (Message, MessageKind)> = HashMap::new();
+    /// What ran between two moments, cut to them; calls in no message only if `calls` says so.
+    pub(super) fn between(&self, from: u64, to: u64, calls: bool, name: impl Fn(What) -> String) -> Before {
+        let mut kinds: HashMap<(u32, u32, i32, bool), (What, MessageKind)> = HashMap::new();
         let mut before = Before { from, to, ..Before::default() };
         for ran in self.ran.iter().filter(|ran| ran.end > from && ran.since < to) {
+            if !calls && matches!(ran.what, What::Call(..)) {
+                continue;
+            }
             let took = ran.end.min(to).saturating_sub(ran.since.max(from));
-            before.messages += 1;
+            match ran.what.is_queued() {
+                true => before.messages += 1,
+                false => before.not_queued += 1,
+            }
             before.busy = before.busy.saturating_add(took);
-            let m = ran.message;
-            let what = if m.callback.0 > 0 { 0 } else { m.what };
-            let new = || (m, MessageKind { name: String::new(), count: 0, total: 0, longest: 0 });
-            let (_, kind) = kinds.entry((m.target.0, m.callback.0, what)).or_insert_with(new);
+            let new = || (ran.what, MessageKind { name: String::new(), count: 0, total: 0, longest: 0 });
+            let (_, kind) = kinds.entry(ran.what.kind()).or_insert_with(new);
             kind.count += 1;
             kind.total = kind.total.saturating_add(took);
             kind.longest = kind.longest.max(took);
         }
-        let mut kinds: Vec<(Message, MessageKind)> = kinds.into_values().collect();
-        kinds.sort_by_key(|(m, kind)| (std::cmp::Reverse(kind.total), m.target, m.callback, m.what));
+        let mut kinds: Vec<(What, MessageKind)> = kinds.into_values().collect();
+        kinds.sort_by_key(|(what, kind)| (std::cmp::Reverse(kind.total), what.kind()));
         kinds.truncate(8);
-        let name = |(m, kind): (Message, MessageKind)| MessageKind { name: name(texts, &m), ..kind };
+        let name = |(what, kind): (What, MessageKind)| MessageKind { name: name(what), ..kind };
         before.kinds = kinds.into_iter().map(name).collect();
         before
     }
-}
-
-fn name(texts: &Texts, message: &Message) -> String {
-    if *message == Message::default() {
-        // A message that is entered and left like a method has no other name.
-        return "android.os.Handler.dispatchMessage".to_owned();
-    }
-    told_name(texts, message)
 }

@@ -4,16 +4,19 @@ use serde_json::{Value, json};
 use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
+use super::busy::Busy;
 use super::cause::Cause;
-use super::findings::Report;
+use super::findings::{Report, ThreadCoverage};
 use super::frame::{Frame, FrameKind};
 use super::hang::Hang;
 use super::history::Before;
+use super::recorder::RecorderReport;
+use super::unit::Unit;
 use super::waits::WaitFact;
-use crate::model::{Anr, Detector, Start};
+use crate::model::{Anr, Detector, Start, Why};
 
 /// The version of the schema. Its first number changes when a key changes its meaning or goes.
-pub const SCHEMA_VERSION: &str = "1.2";
+pub const SCHEMA_VERSION: &str = "1.4";
 
 /// Frames of a stack, and ANRs and captures, that are told.
 const MAX_FRAMES: usize = 512;
@@ -23,6 +26,8 @@ fn kind(kind: FrameKind) -> &'static str {
     match kind {
         FrameKind::Method => "method",
         FrameKind::Message => "message",
+        // The schema's words are closed within a major version: the hang's `unit` has its kind.
+        FrameKind::Unit => "span",
         FrameKind::Frame => "frame",
         FrameKind::Wait => "wait",
         FrameKind::Span => "span",
@@ -43,7 +48,7 @@ pub(crate) fn wait_word(kind: WaitKind) -> &'static str {
 
 fn stack(frames: &[Frame]) -> Value {
     let told = frames.iter().rev().take(MAX_FRAMES);
-    told.map(|f| json!({"kind": kind(f.kind), "name": f.name, "since_ns": f.since})).collect()
+    told.map(|f| json!({"kind": kind(f.kind), "name": f.name, "since_ns": f.since, "began_before": f.began_before})).collect()
 }
 
 fn wait(wait: &WaitFact) -> Value {
@@ -60,13 +65,51 @@ fn lock_word(lock: u64) -> Option<String> {
     (lock > 0).then(|| format!("0x{lock:x}"))
 }
 
+fn unit(unit: &Unit) -> Value {
+    json!({"kind": unit.kind.word(), "name": unit.name, "since_ns": unit.since, "began_before": unit.began_before})
+}
+
+fn busy(busy: &Busy) -> Value {
+    let hot = busy.hot.iter().map(|(name, percent)| json!({"name": name, "percent": percent}));
+    let callees = busy.callees.iter().map(|c| json!({"name": c.name, "calls": c.calls, "total_ns": c.total}));
+    json!({
+        "method": busy.method().map(|m| &m.name),
+        "open_ns": busy.open,
+        "of_ns": busy.span.1.saturating_sub(busy.span.0),
+        "chain": stack(&busy.chain),
+        "callees": callees.collect::<Value>(),
+        "short_calls": busy.short_calls,
+        "hot": hot.collect::<Value>(),
+    })
+}
+
+fn thread_coverage(thread: &ThreadCoverage) -> Value {
+    let c = &thread.coverage;
+    json!({"thread": thread.name, "tid": thread.tid, "main": thread.main, "since_ns": c.since, "until_ns": c.until,
+        "from_ns": c.from, "lived_ns": c.lived(), "recorded_ns": c.recorded})
+}
+
+fn off(recorder: &RecorderReport) -> Value {
+    let all = recorder.off.iter().take(MAX_LISTED);
+    let all = all.map(|(name, off)| {
+        let (why, rate) = match off.why {
+            Why::Asked => ("asked", None),
+            Why::Budget(events) => ("budget", events),
+            Why::Cost(calls) => ("cost", Some(calls)),
+        };
+        json!({"name": name, "since_ns": off.since, "until_ns": off.until, "why": why, "per_second": rate})
+    });
+    all.collect()
+}
+
 fn hang(hang: &Hang) -> Value {
     let processor = hang.processor.as_ref().map(|p| {
         json!({"mostly": p.mostly(), "looked_ns": p.looked(), "ran_ns": p.ran, "waited_ns": p.waited,
             "voluntary_switches": p.voluntary, "involuntary_switches": p.involuntary})
     });
     json!({
-        "message": hang.message,
+        "message": hang.message(),
+        "unit": hang.unit.as_ref().map(unit),
         "since_ns": hang.since,
         "until_ns": hang.until,
         "duration_ns": hang.duration(),
@@ -75,6 +118,8 @@ fn hang(hang: &Hang) -> Value {
         "method": hang.method().map(|m| &m.name),
         "stack": stack(&hang.stack),
         "wait": hang.wait.as_ref().map(wait),
+        "busy": hang.busy.as_ref().map(busy),
+        "standstill_ns": hang.standstill,
         "processor": processor,
     })
 }
@@ -114,7 +159,7 @@ fn before(before: &Before) -> Value {
     let kinds = before.kinds.iter();
     let kinds = kinds
         .map(|k| json!({"name": k.name, "count": k.count, "total_ns": k.total, "longest_ns": k.longest}));
-    json!({"from_ns": before.from, "to_ns": before.to, "messages": before.messages, "busy_ns": before.busy,
+    json!({"from_ns": before.from, "to_ns": before.to, "messages": before.messages, "not_queued": before.not_queued, "busy_ns": before.busy,
         "kinds": kinds.collect::<Value>()})
 }
 
@@ -153,6 +198,11 @@ impl Report {
         });
         let notices = self.notices.iter().map(|(at, text)| json!({"at_ns": at, "text": text}));
         let (c, r) = (&self.counts, &self.recorder);
+        let measured = r.measured.as_ref().map(|(percent, worst)| {
+            json!({"percent": percent, "most_percent": worst.percent, "most_at_ns": worst.at,
+                "ns_per_event": worst.ns, "events_per_second": worst.events})
+        });
+        let coverage = self.coverage.iter().take(MAX_LISTED).map(thread_coverage);
         json!({
             "schema": SCHEMA_VERSION,
             "file": file,
@@ -165,6 +215,7 @@ impl Report {
             "hung": self.hung(),
             "answers": answers,
             "hang": self.hang.as_ref().map(hang),
+            "open": self.open.as_ref().map(unit),
             "cause": self.cause.as_ref().map(cause),
             "anrs": self.anrs.iter().take(MAX_LISTED).map(anr).collect::<Value>(),
             "captures": captures.collect::<Value>(),
@@ -174,9 +225,11 @@ impl Report {
             "starts": self.starts.iter().map(start).collect::<Value>(),
             "profiles": self.profiles.iter().map(|p| json!({"path": p.path, "bytes": p.bytes})).collect::<Value>(),
             "counts": {"threads": c.threads, "words": c.words, "overwritten": c.overwritten, "methods": c.methods,
-                "messages": c.messages, "frames": c.frames},
+                "messages": c.messages, "not_queued": c.not_queued, "frames": c.frames},
             "recorder": {"main_cost_percent": r.main_cost_percent, "all_cost_percent": r.all_cost_percent,
-                "clamped": r.clamped, "pauses": r.pauses.len(), "methods_off": r.off.len()},
+                "measured": measured, "standstill_ns": r.standstills.total(), "switched_off": off(r),
+                "dropped": r.dropped, "clamped": r.clamped, "pauses": r.pauses.len(), "methods_off": r.methods_off()},
+            "coverage": coverage.collect::<Value>(),
             "notices": notices.collect::<Value>(),
             "warnings": self.warnings.iter().map(ToString::to_string).collect::<Value>(),
         })

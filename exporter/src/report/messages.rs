@@ -47,3 +47,12 @@ pub(super) fn told_name(texts: &Texts, message: &Message) -> String {
     }
     name
 }
+
+/// The name of a kind of messages.
+pub(super) fn message_kind_name(texts: &Texts, message: &Message) -> String {
+    if *message == Message::default() {
+        // A message that is entered and left like a method has no other name.
+        return "android.os.Handler.dispatchMessage".to_owned();
+    }
+    told_name(texts, message)
+}

@@ -1,5 +1,6 @@
 //! One page that says in words what hung.
 
+mod busy;
 pub mod cause;
 mod chart;
 mod collect;
@@ -17,6 +18,7 @@ mod place;
 mod recorder;
 mod sections;
 mod text;
+mod unit;
 mod waits;
 mod walk;
 mod words;
@@ -28,10 +30,12 @@ use trace_format::{Recording, Source};
 
 use crate::{ExportError, MethodMap};
 
+pub use crate::model::UnitKind;
+pub use busy::{Busy, Callee};
 pub use cause::{Cause, CauseKind, Evidence};
 pub use chart::{Chart, Slice};
 pub use context::Answers;
-pub use findings::Report;
+pub use findings::{Report, ThreadCoverage};
 pub use frame::{Frame, FrameKind};
 pub use hang::Hang;
 pub use history::{Before, MessageKind};
@@ -40,6 +44,7 @@ pub use json::SCHEMA_VERSION;
 pub use long_waits::LongWait;
 pub use recorder::RecorderReport;
 pub use sections::{AppIssue, PlatformProfile, Sections, Snapshot, StackSample};
+pub use unit::Unit;
 pub use waits::{Holder, WaitFact};
 pub use walk::{Counts, Slow};
 

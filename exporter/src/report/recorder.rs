@@ -2,23 +2,39 @@
 
 use trace_format::{Recording, Source, Thread};
 
-use crate::model::{Names, Off, Pause, RecorderFacts, SelfMeasurement, first_event, percent};
+use crate::model::{
+    Cost, Names, Off, Pause, RecorderFacts, SelfMeasurement, Standstills, first_event, percent,
+};
 
 /// What recording cost, and what was changed while it ran.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct RecorderReport {
     /// What an event costs on the device, if that was measured.
     pub measurement: Option<SelfMeasurement>,
+    /// What recording cost as it was measured while it ran, if it was: the mean, percent of the threads' time, and the most.
+    pub measured: Option<(f64, Cost)>,
     /// What recording cost the main thread, estimated, in percent of its time since its first event.
     pub main_cost_percent: Option<f64>,
     /// What it cost all threads together, estimated, in percent of one processor.
     pub all_cost_percent: Option<f64>,
+    /// Events of threads that found no room, which are missing.
+    pub dropped: u64,
     /// Times that were moved so that none runs back.
     pub clamped: u64,
     /// When nothing was recorded.
     pub pauses: Vec<Pause>,
-    /// The methods that were switched off when the recording ended, with their names.
+    /// The methods that were switched off, with their names, those that were switched on again too.
     pub off: Vec<(String, Off)>,
+    /// When coarse time stood still.
+    pub standstills: Standstills,
+}
+
+impl RecorderReport {
+    /// How many methods were switched off when the recording ended.
+    #[must_use]
+    pub fn methods_off(&self) -> usize {
+        self.off.iter().filter(|(_, off)| off.until.is_none()).count()
+    }
 }
 
 /// `events`: of each thread.
@@ -29,7 +45,7 @@ pub(super) fn recorder_report<S: Source>(
     events: &[u64],
     end: u64,
 ) -> RecorderReport {
-    let off = facts.off().into_iter().map(|off| (names.method(off.method).into_owned(), off));
+    let off = facts.switched_off().into_iter().map(|off| (names.method(off.method).into_owned(), off));
     let threads = recording.threads().iter().zip(events);
     let lived = |first: u64| end.saturating_sub(first);
     let (mut main, mut all) = (None, None);
@@ -42,10 +58,13 @@ pub(super) fn recorder_report<S: Source>(
     }
     RecorderReport {
         measurement: facts.measurement.clone(),
+        measured: facts.overhead.percent(recording.header().start.boottime).zip(facts.overhead.worst()),
         main_cost_percent: main,
         all_cost_percent: all,
+        dropped: recording.header().dropped,
         clamped: recording.header().clamped,
         pauses: facts.pauses(),
         off: off.collect(),
+        standstills: facts.standstills.clone(),
     }
 }

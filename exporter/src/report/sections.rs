@@ -4,6 +4,8 @@
 use trace_format::section::{SectionKind, key_values};
 use trace_format::{ReadError, Recording, Section, Source};
 
+use super::unit::Unit;
+
 /// The longest section of keys that is read, and the longest of samples or a dump.
 const MAX_KEYS: u64 = 1 << 20;
 const MAX_TEXT: u64 = 16 << 20;
@@ -13,6 +15,8 @@ const MAX_KEPT: usize = 1024;
 const MAX_SAMPLES: usize = 4096;
 const MAX_FRAMES: usize = 1024;
 const MAX_ALL_FRAMES: usize = 1 << 20;
+/// A sample so long before or after a signal shows what main did at the signal, ns.
+const NEAR: u64 = 1_000_000_000;
 /// Pending messages that are kept.
 const MAX_PENDING: usize = 512;
 
@@ -47,7 +51,7 @@ pub struct Snapshot {
     pub cgroup: Option<String>,
     /// Main's Java stack, innermost first, as Java's `StackTraceElement` writes a frame.
     pub stack: Vec<String>,
-    /// The messages that were waiting, as `Looper.dump` writes them.
+    /// The messages that were waiting, in the form of `Looper.dump`.
     pub pending: Vec<String>,
 }
 
@@ -201,6 +205,16 @@ impl Sections {
     pub fn snapshot(&self, since: u64, until: u64) -> Option<&Snapshot> {
         let own = self.snapshots.iter().find(|s| since > 0 && s.message_since == since);
         own.or_else(|| self.snapshots.iter().find(|s| (since..=until).contains(&s.at)))
+    }
+
+    /// What a sample or snapshot of main's stack shows that it was in at `at`, if that is not the poll.
+    pub(super) fn seen_at(&self, at: u64) -> Option<Unit> {
+        let near = at.saturating_sub(NEAR)..=at.saturating_add(NEAR);
+        let snapshots = self.snapshots.iter().filter(|s| near.contains(&s.at) && !s.stack.is_empty());
+        let snapshots = snapshots.map(|s| (s.at, &s.stack));
+        let samples = self.samples.iter().filter(|s| near.contains(&s.at)).map(|s| (s.at, &s.frames));
+        let (at, frames) = snapshots.chain(samples).min_by_key(|(taken, _)| taken.abs_diff(at))?;
+        Unit::sampled(std::iter::once(&StackSample { at, frames: frames.clone() }))
     }
 
     /// The samples that were taken from `since` to `until`.

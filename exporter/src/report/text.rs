@@ -10,19 +10,35 @@ use super::findings::Report;
 use super::frame::Frame;
 use super::hang::Hang;
 use super::moments::{moment, time_of_day};
+use super::unit::Unit;
 use super::waits::{WaitFact, doing};
-use super::words::{seconds, times, waited_for};
-use crate::model::{Anr, Capture, Detector, Processor, clean, forward_name, reasons_text, verdict_name};
+use super::words::{about, seconds, times, waited_for};
+use crate::model::{
+    Anr, Capture, Coverage, Detector, Processor, Why, clean, forward_name, reasons_text, verdict_name,
+};
 
 /// Lines of a stack that are shown; the middle of a longer one is left out.
 const STACK_LINES: usize = 24;
+
+/// Threads of which parts are missing that are listed.
+const COVERAGE_LISTED: usize = 4;
 
 /// Pauses, and methods that are off, that are listed.
 const LISTED: usize = 8;
 
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
-    let begun = time_of_day(r, r.first).map_or_else(String::new, |at| format!(" from {at}"));
-    writeln!(f, "{} (pid {}), {} recorded{begun}", r.process, r.pid, seconds(r.end.saturating_sub(r.first)))?;
+    write!(f, "{} (pid {}), ", r.process, r.pid)?;
+    match r.partial_main() {
+        None => {
+            let begun = time_of_day(r, r.first).map_or_else(String::new, |at| format!(" from {at}"));
+            writeln!(f, "{} recorded{begun}", seconds(r.end.saturating_sub(r.first)))?;
+        }
+        Some(main) => {
+            let begun = time_of_day(r, main.from).map_or_else(String::new, |at| format!(", from {at}"));
+            let (recorded, lived) = (seconds(main.recorded), seconds(main.lived()));
+            writeln!(f, "{recorded} of main's {lived} are recorded{begun}")?;
+        }
+    }
     let ended = match r.state {
         Some(State::Open) => "The process was killed, crashed, or is still running",
         Some(State::Ended) => "The process ended in order",
@@ -35,7 +51,7 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         None => write_no_hang(r, f)?,
     }
     write_signals(r, f)?;
-    if !r.slowest.is_empty() || r.before.messages > 0 {
+    if !r.slowest.is_empty() || r.before.messages + r.before.not_queued > 0 {
         let before = if r.hung() { "HANG" } else { "END" };
         let span = r.before.to.saturating_sub(r.before.from);
         writeln!(f, "\nIN THE {:.1} S BEFORE THE {before}", span as f64 / 1e9)?;
@@ -77,6 +93,14 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         times(c.messages, "message"),
         times(c.frames, "frame")
     )?;
+    if c.not_queued > 0 {
+        writeln!(
+            f,
+            "  and on main {} in no message (input events, idle handlers)",
+            times(c.not_queued, "unit")
+        )?;
+    }
+    write_coverage(r, f)?;
     if let Some(s) = &r.signals {
         writeln!(
             f,
@@ -103,11 +127,15 @@ fn write_no_hang(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             writeln!(f, "NOTHING HUNG HERE\n  The system asked for a dump because of another process.")?;
         }
         _ if r.anrs.is_empty() => {
-            let messages = match r.counts.messages {
+            let messages = match r.counts.messages + r.counts.not_queued {
                 0 => "main ran no message, by which a hang would be known",
                 _ => "main was in no message that took long",
             };
             writeln!(f, "NOTHING HUNG\n  No ANR was recorded, and {messages}.")?;
+            if let Some(open) = &r.open {
+                let took = seconds(r.end.saturating_sub(open.since));
+                writeln!(f, "  At the end main was in {}, for {took} so far.", open.name)?;
+            }
         }
         Some(CauseKind::MessageStorm) => {
             writeln!(f, "MAIN DID NOT HANG in one message: many kept it busy")?;
@@ -116,7 +144,13 @@ fn write_no_hang(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             }
             writeln!(f, "  waiting     for nobody")?;
         }
-        _ => writeln!(f, "MAIN DID NOT HANG\n  It was in no message that took long; see the ANRs.")?,
+        _ => match &r.open {
+            Some(open) => {
+                writeln!(f, "MAIN WAS BUSY when the system asked, and not for long\n  {}", open.line())?;
+                writeln!(f, "  since       {}", moment(r, open.since))?;
+            }
+            None => writeln!(f, "MAIN DID NOT HANG\n  It was in no message that took long; see the ANRs.")?,
+        },
     }
     match &r.cause {
         Some(cause) => write_cause(r, cause, f),
@@ -126,16 +160,15 @@ fn write_no_hang(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
 
 fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     let end = if h.ended { "then it went on" } else { "to the last moment recorded" };
-    writeln!(f, "MAIN THREAD HUNG for {}, {end}", seconds(h.duration()))?;
-    writeln!(f, "  in message  {}", h.message.as_deref().unwrap_or("(not recorded)"))?;
-    let day = time_of_day(r, h.since).map_or_else(String::new, |at| format!(", {at}"));
-    writeln!(f, "  since       {}{day}", moment(r, h.since))?;
-    match h.method() {
-        Some(method) => {
-            writeln!(f, "  in method   {} (since {})", method.name, moment(r, method.since))?;
-        }
-        None => writeln!(f, "  in method   (no instrumented method was open)")?,
+    let (least, before) = if h.began_before() { ("at least ", "before ") } else { ("", "") };
+    writeln!(f, "MAIN THREAD HUNG for {least}{}, {end}", seconds(h.duration()))?;
+    match &h.unit {
+        Some(unit) => writeln!(f, "  {}", unit.line())?,
+        None => writeln!(f, "  in message  (not recorded)")?,
     }
+    let day = time_of_day(r, h.since).map_or_else(String::new, |at| format!(", {at}"));
+    writeln!(f, "  since       {before}{}{day}", moment(r, h.since))?;
+    write_method(r, h, f)?;
     match &h.wait {
         Some(wait) => write_wait(r, wait, f)?,
         None => writeln!(f, "  waiting     {}", r.unrecorded_wait())?,
@@ -147,16 +180,84 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
         write_processor(processor, f)?;
     }
     if let Some(anr) = &h.anr {
-        write_verdict(anr, h.message.as_deref(), f)?;
-        write_anr(anr, f)?;
+        write_verdict(anr, h.unit.as_ref(), f)?;
+        write_anr(anr, h.unit.as_ref(), f)?;
     }
     writeln!(f, "\nMAIN'S STACK at {} (innermost first, with how long each was open)", moment(r, h.at))?;
-    write_stack(&h.stack, h.at, f)?;
+    write_stack(&h.stack, h.at, h.standstill, f)?;
     if let Some(holder) = h.wait.as_ref().and_then(|w| w.holder.as_ref()) {
         writeln!(f, "\nSTACK OF THE HOLDER, \"{}\" (tid {})", holder.name, holder.tid)?;
-        write_stack(&holder.stack, h.at, f)?;
+        write_stack(&holder.stack, h.at, h.standstill, f)?;
     }
     Ok(())
+}
+
+/// The method that main was in, and what that called.
+fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
+    match h.main_method() {
+        Some(method) => {
+            let before = if method.began_before { "before " } else { "" };
+            write!(f, "  in method   {} (since {before}{})", method.name, moment(r, method.since))?;
+            match &h.busy {
+                Some(busy) if h.method() != Some(method) => {
+                    let whole = busy.span.1.saturating_sub(busy.span.0);
+                    writeln!(f, ", open for {} of {}", seconds(busy.open), seconds(whole))?;
+                }
+                _ => writeln!(f)?,
+            }
+        }
+        // What began and ended meanwhile left nothing, so nobody knows that nothing ran.
+        None if h.standstill > 0 => writeln!(f, "  in method   (not recorded)")?,
+        None => writeln!(f, "  in method   (no instrumented method was open)")?,
+    }
+    if let Some(busy) = &h.busy {
+        let callee = busy.callees.first().filter(|callee| callee.total >= busy.open / 2);
+        if busy.short_calls > 0 {
+            let calls = about(busy.short_calls);
+            let hot: Vec<_> =
+                busy.hot.iter().take(2).map(|(name, percent)| format!("{name} ({percent} %)")).collect();
+            match &hot[..] {
+                [] => writeln!(f, "  called      about {calls} methods, too briefly to be recorded")?,
+                hot => writeln!(
+                    f,
+                    "  called      {} of about {calls} calls too short to record",
+                    hot.join(", ")
+                )?,
+            }
+        } else if let Some(callee) = callee.filter(|callee| callee.calls > 1) {
+            let (took, calls) = (seconds(callee.total), times(callee.calls, "call"));
+            writeln!(f, "  called      {}, {took} in {calls}", callee.name)?;
+        }
+    }
+    if h.standstill > 0 {
+        let (still, whole) = (seconds(h.standstill), seconds(h.duration()));
+        writeln!(
+            f,
+            "  time        coarse time stood still for {still} of the {whole}: calls look short there, or are missing"
+        )?;
+    }
+    Ok(())
+}
+
+/// Of which threads only a part is left.
+fn write_coverage(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
+    let mut partial: Vec<_> = r.coverage.iter().filter(|t| !t.main && t.coverage.is_partial()).collect();
+    partial.sort_by_key(|t| std::cmp::Reverse(t.coverage.lived() - t.coverage.recorded));
+    for thread in partial.iter().take(COVERAGE_LISTED) {
+        let Coverage { recorded, .. } = thread.coverage;
+        let lived = seconds(thread.coverage.lived());
+        writeln!(
+            f,
+            "  {} of {lived} of thread \"{}\" (tid {}) are recorded",
+            seconds(recorded),
+            thread.name,
+            thread.tid
+        )?;
+    }
+    match partial.len().checked_sub(COVERAGE_LISTED).filter(|n| *n > 0) {
+        Some(more) => writeln!(f, "  and parts of {} more", times(more as u64, "thread")),
+        None => Ok(()),
+    }
 }
 
 fn write_wait(r: &Report, wait: &WaitFact, f: &mut Formatter<'_>) -> fmt::Result {
@@ -186,16 +287,34 @@ fn write_processor(p: &Processor, f: &mut Formatter<'_>) -> fmt::Result {
 /// What recording cost, and what is missing because somebody wanted it so.
 fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let recorder = &r.recorder;
-    if let Some(m) = &recorder.measurement {
+    if let Some((percent, worst)) = &recorder.measured {
         writeln!(
             f,
-            "  cost: {:.1} ns an event when measured at the start ({}), {:.1} ns with coarse time: about {} % of main's time, \
+            "  cost, measured: {percent} % of the threads' time, {} % at most (at {}: {:.1} ns an event, {} events a second)",
+            worst.percent,
+            moment(r, worst.at),
+            worst.ns,
+            about(worst.events)
+        )?;
+    } else if let Some(m) = &recorder.measurement {
+        writeln!(
+            f,
+            "  cost, an estimate: {:.1} ns an event when measured at the start ({}), {:.1} ns with coarse time: about {} % of main's time, \
              and for all threads {} % of one processor",
             m.precise,
             m.clock,
             m.coarse,
             recorder.main_cost_percent.unwrap_or_default(),
             recorder.all_cost_percent.unwrap_or_default()
+        )?;
+    }
+    let still = recorder.standstills.all();
+    if !still.is_empty() {
+        writeln!(
+            f,
+            "  coarse time stood still for {} in all, {}: calls look short there, or are missing",
+            seconds(recorder.standstills.total()),
+            times(still.len() as u64, "time")
         )?;
     }
     if recorder.clamped > 0 {
@@ -210,11 +329,19 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         )?;
     }
     for (name, off) in recorder.off.iter().take(LISTED) {
-        let why = match off.rate {
-            0 => "asked for".to_owned(),
-            rate => format!("its calls are short, and {rate} events a second were over the budget"),
+        let why = match off.why {
+            Why::Asked => "asked for".to_owned(),
+            Why::Budget(Some(rate)) => {
+                format!("its calls are short, and {rate} events a second were over the budget")
+            }
+            Why::Budget(None) => "its calls are short, and they were over the budget".to_owned(),
+            Why::Cost(calls) => format!("{calls} calls a second cost more than they tell"),
         };
-        writeln!(f, "  not recorded since {}: {name} ({why})", moment(r, off.since))?;
+        let when = match off.until {
+            Some(until) => format!("from {} to {}", moment(r, off.since), moment(r, until)),
+            None => format!("since {}", moment(r, off.since)),
+        };
+        writeln!(f, "  not recorded {when}: {name} ({why})")?;
     }
     for (what, all) in [("pauses", recorder.pauses.len()), ("methods", recorder.off.len())] {
         if all > LISTED {
@@ -225,7 +352,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 /// What it was, and why one says so.
-fn write_verdict(anr: &Anr, message: Option<&str>, f: &mut Formatter<'_>) -> fmt::Result {
+fn write_verdict(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::Result {
     if matches!(anr.detector, Detector::Watchdog) {
         return Ok(());
     }
@@ -237,7 +364,7 @@ fn write_verdict(anr: &Anr, message: Option<&str>, f: &mut Formatter<'_>) -> fmt
     };
     let stuck = match anr.blocked() {
         0 => String::new(),
-        ns => format!(": main stuck {} in {}", seconds(ns), message.unwrap_or("a message")),
+        ns => format!(": main stuck {} in {}", seconds(ns), unit.map_or("a message", |unit| &unit.name)),
     };
     writeln!(f, "  verdict     {}{stuck}", verdict_name(verdict))?;
     for reason in &verdict.reasons {
@@ -246,13 +373,15 @@ fn write_verdict(anr: &Anr, message: Option<&str>, f: &mut Formatter<'_>) -> fmt
     Ok(())
 }
 
-fn write_anr(anr: &Anr, f: &mut Formatter<'_>) -> fmt::Result {
+fn write_anr(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::Result {
     let after = seconds(anr.blocked());
+    let begun =
+        if unit.is_none_or(|unit| unit.message().is_some()) { "the message began" } else { "it began" };
     match &anr.detector {
         Detector::Sigquit(s) => {
             writeln!(
                 f,
-                "  ANR         SIGQUIT from pid {} (uid {}), {after} after the message began; forwarded: {}",
+                "  ANR         SIGQUIT from pid {} (uid {}), {after} after {begun}; forwarded: {}",
                 s.si_pid,
                 s.si_uid,
                 forward_name(s.forward)
@@ -275,7 +404,10 @@ fn write_anr(anr: &Anr, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-fn write_stack(stack: &[Frame], at: u64, f: &mut Formatter<'_>) -> fmt::Result {
+fn write_stack(stack: &[Frame], at: u64, standstill: u64, f: &mut Formatter<'_>) -> fmt::Result {
+    if stack.is_empty() && standstill > 0 {
+        return writeln!(f, "  (not recorded: coarse time stood still)");
+    }
     if stack.is_empty() {
         return writeln!(f, "  (nothing recorded was open)");
     }
@@ -288,7 +420,9 @@ fn write_stack(stack: &[Frame], at: u64, f: &mut Formatter<'_>) -> fmt::Result {
         if hidden > 0 && (STACK_LINES - 4..STACK_LINES - 4 + hidden).contains(&i) {
             continue;
         }
-        writeln!(f, "  {:>10}  {}", seconds(at.saturating_sub(frame.since)), frame.name)?;
+        let least = if frame.began_before { "> " } else { "" };
+        let took = format!("{least}{}", seconds(at.saturating_sub(frame.since)));
+        writeln!(f, "  {took:>10}  {}", frame.name)?;
     }
     Ok(())
 }

@@ -5,15 +5,19 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use trace_format::event::{Message, Wait, types};
-use trace_format::{Event, Item, ReadError, Recording, Source, TextId, Thread, ids};
+use trace_format::{Event, ReadError, Recording, Source, TextId, Thread, ids};
 
 use super::chart::{Chart, ChartBuilder};
 use super::frame::{Frame, FrameKind};
-use super::history::{BEFORE, History};
+use super::history::{BEFORE, Before, History, What};
 use super::long_waits::{LongWaits, Named, SLOW};
-use super::messages::told_name;
+use super::messages::{message_kind_name, told_name};
+use super::unit::Unit;
 use super::words::thread_name;
-use crate::model::{Names, OpenStack, clean, stage_names, typed, wait_name};
+use crate::model::{
+    Covering, Loops, Names, OpenStack, Step, UnitKind, begins, clean, is_message, name_before, restored,
+    stage_names, typed, wait_name,
+};
 
 /// How many slow things are listed.
 const SLOWEST: usize = 8;
@@ -22,7 +26,19 @@ const KEPT: usize = 4096;
 /// Frames of a stack that are kept, from the inside.
 const MAX_STACK: usize = 512;
 
-/// A message or frame that took long.
+/// The handlers that run while main's queue is empty; their class comes behind it.
+const IDLE_HANDLER: &str = "android.os.MessageQueue$IdleHandler";
+
+/// What can be slow. A frame lies in its message.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum SlowKind {
+    Message,
+    /// In no message.
+    Call,
+    Frame,
+}
+
+/// A message, a frame, or a call in no message that took long.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Slow {
     /// Its name.
@@ -44,6 +60,8 @@ pub struct Counts {
     pub overwritten: u64,
     /// Messages of the main thread.
     pub messages: u64,
+    /// Input events, idle handlers and the like of the main thread, in no message.
+    pub not_queued: u64,
     /// Frames of the main thread.
     pub frames: u64,
     /// Methods entered on the main thread.
@@ -62,9 +80,11 @@ pub(super) struct OpenFrame {
     pub(super) wait: Option<Wait>,
 }
 
-/// The innermost message of a stack.
-pub(super) fn message_of(stack: &[OpenFrame]) -> Option<&OpenFrame> {
-    stack.iter().rev().find(|o| o.frame.kind == FrameKind::Message)
+/// Something that main was in, from its begin to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Ended {
+    pub(super) since: u64,
+    pub(super) until: u64,
 }
 
 /// Payloads of what is open, so that a snapshot can name it.
@@ -89,15 +109,25 @@ pub(super) struct Walk<'a, S> {
     pub(super) chart: Option<ChartBuilder>,
     pub(super) counts: Counts,
     pub(super) lost: u64,
+    /// How much of the thread's time is recorded.
+    pub(super) covering: Covering,
     /// The stack at the moment that was asked for, if the thread went on after it.
     pub(super) asked: Option<Vec<OpenFrame>>,
-    asked_message: Option<u64>,
-    /// When the message that was open at that moment ended.
+    /// The unit that was open at that moment, and its depth.
+    pub(super) asked_unit: Option<Unit>,
+    asked_depth: usize,
+    /// When the unit that was open at that moment ended.
     pub(super) left: Option<u64>,
+    /// Another moment at which it is wanted what main was in, and that.
+    pub(super) at: Option<u64>,
+    pub(super) at_unit: Option<Unit>,
+    /// The longest message that ended, and the longest call in no message.
+    longest: [Option<Ended>; 2],
+    loops: Loops,
     /// The last method left before the moment that was asked for.
     pub(super) last_left: Option<u32>,
-    /// By length: when it began, whether it is a frame, and its name.
-    slow: BinaryHeap<Reverse<(u64, u64, bool, String)>>,
+    /// By length: when it began, what it is, and its name.
+    slow: BinaryHeap<Reverse<(u64, u64, SlowKind, String)>>,
     pub(super) waits: LongWaits,
 }
 
@@ -114,9 +144,15 @@ impl<'a, S: Source> Walk<'a, S> {
             chart: None,
             counts: Counts::default(),
             lost: 0,
+            covering: Covering::default(),
             asked: None,
-            asked_message: None,
+            asked_unit: None,
+            asked_depth: 0,
             left: None,
+            at: None,
+            at_unit: None,
+            longest: [None; 2],
+            loops: Loops::default(),
             last_left: None,
             slow: BinaryHeap::new(),
             waits: LongWaits::default(),
@@ -124,28 +160,119 @@ impl<'a, S: Source> Walk<'a, S> {
     }
 
     pub(super) fn run(&mut self, thread: &Thread, asked: Option<u64>) -> Result<(), ReadError> {
-        for item in self.recording.events(thread) {
-            let (time, event) = match item? {
-                Item::Event { time, event } => (time, event),
-                Item::Lost { words } => {
-                    self.lost = self.lost.saturating_add(words);
+        for step in restored(self.recording, thread) {
+            let step = step?;
+            let (time, begun) = match step {
+                Step::Event { time, event } => (time, begins(&event)),
+                Step::Before { time, key } => (time, Some(key)),
+                Step::Ended { time, key } => {
+                    self.close(time, key);
                     continue;
                 }
-                Item::Fault(_) => continue,
+                Step::Lost { words } => {
+                    self.lost = self.lost.saturating_add(words);
+                    self.covering.lost();
+                    continue;
+                }
+                Step::Fault(_) => {
+                    self.covering.lost();
+                    continue;
+                }
             };
             if asked.is_some_and(|at| at < time) && self.asked.is_none() {
-                let snapshot = self.snapshot();
-                self.asked_message = message_of(&snapshot).map(|m| m.frame.since);
-                self.asked = Some(snapshot);
+                self.asked = Some(self.snapshot());
+                self.asked_depth = self.loops.unit(self.stack.frames()).unwrap_or(0);
+                self.asked_unit = self.unit();
+            }
+            if self.at.is_some_and(|at| at < time) {
+                self.at_unit = self.unit();
+                self.at = None;
             }
             self.now = time;
-            self.events += 1;
-            if self.asked.is_none() {
-                self.history.event(time, &event);
+            self.covering.event(time);
+            if self.asked.is_none() && begun.is_some_and(|key| self.is_new_unit(key)) {
+                self.history.forget_open();
             }
-            self.event(time, event);
+            if let Some(key) = begun {
+                self.loops.begun(key, self.stack.depth());
+            }
+            match step {
+                Step::Event { event, .. } => {
+                    self.events += 1;
+                    if self.asked.is_none() {
+                        self.history.event(time, &event);
+                    }
+                    self.event(time, event);
+                }
+                Step::Before { key, .. } => {
+                    self.stack.push_before(key, time);
+                }
+                _ => {}
+            }
+        }
+        if self.at.take().is_some() {
+            self.at_unit = self.unit();
         }
         Ok(())
+    }
+
+    /// Whether something with `key` is a unit in no message.
+    fn is_new_unit(&self, key: u32) -> bool {
+        !is_message(key) && self.loops.unit(self.stack.frames()).is_none()
+    }
+
+    /// Whether main runs messages at all. A program's main thread that does not is in one call for good.
+    pub(super) fn has_messages(&self) -> bool {
+        self.counts.messages + self.counts.not_queued > 0
+    }
+
+    /// What main is in now. Of a main without messages only those of an ANR may be asked.
+    pub(super) fn unit(&self) -> Option<Unit> {
+        let depth = self.loops.unit(self.stack.frames())?;
+        let Frame { kind, name, since, began_before } = self.frame(depth).frame;
+        let kind = match kind {
+            FrameKind::Message => UnitKind::Message,
+            FrameKind::Unit => UnitKind::NotQueued,
+            _ => UnitKind::Call,
+        };
+        // As the recorder calls it where it sees one begin.
+        let is_idle =
+            self.stack.frames().get(depth).is_some_and(|open| open.key == typed(types::IDLE) && !open.before);
+        let name = if is_idle { format!("{IDLE_HANDLER}: {name}") } else { name };
+        Some(Unit { kind, name, since, began_before })
+    }
+
+    /// The longest message, or call in no message, that ended and took `least`.
+    pub(super) fn longest(&self, least: u64) -> Option<Ended> {
+        let [message, call] = self.longest;
+        let all = message.into_iter().chain(call.filter(|_| self.has_messages()));
+        all.filter(|ended| ended.until - ended.since >= least).max_by_key(|ended| ended.until - ended.since)
+    }
+
+    /// What ran between two moments.
+    pub(super) fn before(&self, from: u64, to: u64) -> Before {
+        self.history.between(from, to, self.has_messages(), |what| match what {
+            What::Message(message) => message_kind_name(self.recording.texts(), &message),
+            What::Call(key, id) => {
+                let text = text(self.recording, id);
+                match text {
+                    Some(text) if key == typed(types::IDLE) => format!("{IDLE_HANDLER}: {text}"),
+                    Some(text) => text,
+                    None => self.key_name(key),
+                }
+            }
+        })
+    }
+
+    /// What has no text of its own.
+    fn key_name(&self, key: u32) -> String {
+        match stage_of(key) {
+            Some(stage) => stage.to_owned(),
+            None if ids::is_method(key) || key == ids::DISPATCH => self.names.method(key).into_owned(),
+            None if key == typed(types::FRAME) => "Choreographer#doFrame".to_owned(),
+            None if key == typed(types::WAIT) => "wait".to_owned(),
+            None => "span".to_owned(),
+        }
     }
 
     fn event(&mut self, at: u64, event: Event) {
@@ -162,7 +289,10 @@ impl<'a, S: Source> Walk<'a, S> {
                 self.close(at, id);
             }
             Event::MessageBegin(m) => {
-                self.counts.messages += 1;
+                match m.is_queued() {
+                    true => self.counts.messages += 1,
+                    false => self.counts.not_queued += 1,
+                }
                 self.open(at, typed(types::MESSAGE), Detail::Message(m));
             }
             Event::FrameBegin(f) => {
@@ -178,6 +308,10 @@ impl<'a, S: Source> Walk<'a, S> {
             Event::StageEnd(stage) => self.close(at, typed(stage as u8)),
             Event::MessageEnd => self.close(at, typed(types::MESSAGE)),
             Event::FrameEnd => self.close(at, typed(types::FRAME)),
+            Event::FrameSkipped => {
+                self.counts.frames = self.counts.frames.saturating_sub(1);
+                self.close(at, typed(types::FRAME));
+            }
             Event::WaitEnd => self.close(at, typed(types::WAIT)),
             Event::SpanEnd => self.close(at, typed(types::SPAN)),
             Event::IdleEnd => self.close(at, typed(types::IDLE)),
@@ -196,21 +330,18 @@ impl<'a, S: Source> Walk<'a, S> {
         let Some(depth) = self.stack.find(key) else { return };
         let begun = self.stack.frames()[depth].begun;
         let kind = kind_of(key);
-        if matches!(kind, FrameKind::Message | FrameKind::Frame) {
-            if kind == FrameKind::Message && self.asked_message == Some(begun) {
-                self.left.get_or_insert(at);
-            }
-            // A stage is told by its frame.
-            let whole = kind == FrameKind::Message || key == typed(types::FRAME);
-            let duration = at - begun;
-            let room = self.slow.len() < KEPT || self.slow.peek().is_some_and(|s| s.0.0 < duration);
-            if whole && duration >= SLOW && room {
-                let name = self.frame(depth).frame.name;
-                self.slow.push(Reverse((duration, begun, kind == FrameKind::Frame, name)));
-                if self.slow.len() > KEPT {
-                    self.slow.pop();
-                }
-            }
+        if depth <= self.asked_depth && self.asked_unit.as_ref().is_some_and(|unit| unit.since >= begun) {
+            self.left.get_or_insert(at);
+        }
+        // A stage belongs to its frame.
+        let slow = match kind {
+            FrameKind::Message => Some(SlowKind::Message),
+            _ if key == typed(types::FRAME) => Some(SlowKind::Frame),
+            _ if self.loops.is_call(self.stack.frames(), depth) => Some(SlowKind::Call),
+            _ => None,
+        };
+        if let Some(slow) = slow {
+            self.ended(depth, (begun, at), slow);
         }
         if kind == FrameKind::Wait {
             self.waited(depth, at - begun);
@@ -223,8 +354,37 @@ impl<'a, S: Source> Walk<'a, S> {
             self.chart = Some(chart);
         }
         self.stack.truncate(depth);
+        self.loops.closed(depth);
         while self.details.last().is_some_and(|(d, _)| *d >= depth) {
             self.details.pop();
+        }
+    }
+
+    /// A message, a frame or a call in no message ends.
+    fn ended(&mut self, depth: usize, (begun, at): (u64, u64), kind: SlowKind) {
+        let duration = at - begun;
+        let longest = match kind {
+            SlowKind::Message => Some(&mut self.longest[0]),
+            SlowKind::Call => Some(&mut self.longest[1]),
+            SlowKind::Frame => None,
+        };
+        if let Some(longest) = longest.filter(|l| l.is_none_or(|l| l.until - l.since < duration)) {
+            *longest = Some(Ended { since: begun, until: at });
+        }
+        if kind == SlowKind::Call && self.asked.is_none() {
+            let id = match self.detail(depth) {
+                Some(Detail::Text(id)) => id,
+                _ => TextId::default(),
+            };
+            self.history.call(begun, at, self.stack.frames()[depth].key, id);
+        }
+        let room = self.slow.len() < KEPT || self.slow.peek().is_some_and(|s| s.0.0 < duration);
+        if duration >= SLOW && room {
+            let name = self.frame(depth).frame.name;
+            self.slow.push(Reverse((duration, begun, kind, name)));
+            if self.slow.len() > KEPT {
+                self.slow.pop();
+            }
         }
     }
 
@@ -269,11 +429,18 @@ impl<'a, S: Source> Walk<'a, S> {
             Some(Detail::Text(id)) => text(self.recording, id).unwrap_or_else(|| "span".to_owned()),
             None => match stage_of(open.key) {
                 Some(stage) => stage.to_owned(),
-                None => self.names.method(open.key).into_owned(),
+                None if ids::is_method(open.key) || open.key == ids::DISPATCH => {
+                    self.names.method(open.key).into_owned()
+                }
+                None => name_before(open.key).to_owned(),
             },
         };
         let wait = if let Some(Detail::Wait(w)) = detail { Some(w) } else { None };
-        OpenFrame { frame: Frame { kind: kind_of(open.key), name, since: open.begun }, wait }
+        let kind = match detail {
+            Some(Detail::Message(m)) if !m.is_queued() => FrameKind::Unit,
+            _ => kind_of(open.key),
+        };
+        OpenFrame { frame: Frame { kind, name, since: open.begun, began_before: open.before }, wait }
     }
 
     /// The chart that it was to fill, with what is still open.
@@ -300,7 +467,9 @@ impl<'a, S: Source> Walk<'a, S> {
         found.retain(|(duration, since, ..)| {
             (until.saturating_sub(BEFORE)..=until).contains(&end(*since, *duration))
         });
-        found.sort_by_key(|(duration, since, frame, _)| (Reverse(*duration), *since, *frame));
+        let calls = self.has_messages();
+        found.retain(|(_, _, kind, _)| calls || *kind != SlowKind::Call);
+        found.sort_by_key(|(duration, since, kind, _)| (Reverse(*duration), *since, *kind));
         let told_within = |i: usize| {
             let (whole, since, ..) = found[i];
             let shorter = found[i + 1..].iter().take_while(|(part, ..)| *part >= whole - whole / 10);
@@ -309,7 +478,7 @@ impl<'a, S: Source> Walk<'a, S> {
                 .any(|(part, from, ..)| *from >= *since && end(*from, *part) <= end(*since, *whole))
         };
         let told = (0..found.len()).filter(|i| !told_within(*i)).take(SLOWEST);
-        let slow = |(duration, since, _, name): &(u64, u64, bool, String)| Slow {
+        let slow = |(duration, since, _, name): &(u64, u64, SlowKind, String)| Slow {
             name: name.clone(),
             since: *since,
             duration: *duration,

@@ -14,6 +14,20 @@ pub(crate) fn seconds(ns: u64) -> String {
     }
 }
 
+/// A number with its thousands apart, to three digits that count: it is an estimate.
+pub(super) fn about(n: u64) -> String {
+    let least = 10_u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    let digits = (n / least * least).to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// `1 message`, `2 messages`.
 pub(super) fn times(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
@@ -46,4 +60,15 @@ pub(super) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> Stri
     let is_lock = lock > 0 && !matches!(kind, WaitKind::Blocking | WaitKind::Sleep);
     let lock = if is_lock { format!(" (0x{lock:x})") } else { String::new() };
     format!("{what}{class}{lock}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::about;
+
+    #[test]
+    fn an_estimate_has_three_digits() {
+        let told = [0, 7, 999, 1_234, 41_234_567, u64::MAX].map(about);
+        assert_eq!(told, ["0", "7", "999", "1,230", "41,200,000", "18,400,000,000,000,000,000"]);
+    }
 }

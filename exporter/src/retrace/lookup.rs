@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::mapping::{Class, Mapping, Row};
+use super::mapping::{Class, Mapping, Method, Row};
 
 /// Meanings of one frame that are told: more say no more.
 const MEANINGS: usize = 16;
@@ -49,7 +49,7 @@ impl Mapping {
     /// Whether a method is code that R8 took out of others.
     #[must_use]
     pub fn is_outline(&self, class: &str, method: &str) -> bool {
-        self.rows(class, method).is_some_and(|(_, rows)| rows.iter().any(|row| row.outline))
+        self.rows(class, method).is_some_and(|(_, method)| method.index.outline)
     }
 
     /// The meanings of a frame, the likeliest first, each as a stack of inlined frames, innermost first; the
@@ -66,29 +66,27 @@ impl Mapping {
     ) -> Vec<Vec<FrameName>> {
         let Some(own) = self.classes.get(class) else { return Vec::new() };
         let line = line.filter(|&line| line > 0);
-        let Some((_, rows)) = self.rows(class, method) else {
+        let Some((_, Method { rows, index })) = self.rows(class, method) else {
             return vec![vec![self.only_class(own, method, line)]];
         };
-        let line = outline.and_then(|from| callsite(rows, line, from)).or(line);
+        let rows_at =
+            |numbers: &[u32]| numbers.iter().filter_map(|n| rows.get(*n as usize)).collect::<Vec<_>>();
+        let line = outline.and_then(|from| callsite(&rows_at(&index.callers), line, from)).or(line);
         let mut found: Vec<Vec<FrameName>> = Vec::new();
         if let Some(line) = line {
-            for stack in stacks(rows) {
-                if stack[0].range.is_some_and(|(from, to)| from <= line && line <= to) {
-                    add(
-                        &mut found,
-                        stack.iter().take(INLINED).map(|row| self.name(own, row, Some(line))).collect(),
-                    );
-                }
+            for (first, end) in index.at(line).0 {
+                let stack = rows.get(first as usize..end as usize).unwrap_or_default();
+                let names = stack.iter().take(INLINED).map(|row| self.name(own, row, Some(line)));
+                add(&mut found, names.collect());
             }
         }
         if found.is_empty() {
-            for row in rows.iter().filter(|row| row.range.is_none()) {
+            for row in rows_at(&index.unranged) {
                 add(&mut found, vec![self.name(own, row, line)]);
             }
         }
         if found.is_empty() && line.is_none() {
-            for stack in stacks(rows) {
-                let Some(outermost) = stack.last() else { continue };
+            for outermost in rows_at(&index.outermost) {
                 let name = FrameName { line: None, ..self.name(own, outermost, None) };
                 add(&mut found, vec![name]);
             }
@@ -103,8 +101,8 @@ impl Mapping {
     /// has several that it may be.
     #[must_use]
     pub fn method(&self, class: &str, method: &str, descriptor: &str) -> Option<(String, String)> {
-        let (own, rows) = self.rows(class, method)?;
-        let outer = stacks(rows).filter_map(|stack| stack.last()).filter(|row| !row.outline);
+        let (own, method) = self.rows(class, method)?;
+        let outer = stacks(&method.rows).filter_map(|stack| stack.last()).filter(|row| !row.outline);
         let mut candidates: Vec<&Row> = Vec::new();
         let mut places: HashMap<(&str, &str, Option<&str>), usize> = HashMap::new();
         for row in outer {
@@ -170,7 +168,7 @@ impl Mapping {
         Some(out)
     }
 
-    fn rows(&self, class: &str, method: &str) -> Option<(&Class, &[Row])> {
+    fn rows(&self, class: &str, method: &str) -> Option<(&Class, &Method)> {
         let class = self.classes.get(class)?;
         Some((class, class.methods.get(method)?))
     }
@@ -226,7 +224,7 @@ fn source_line(row: &Row, line: Option<u32>) -> Option<u32> {
 }
 
 /// Rows that are frames of one inlined stack.
-fn stacks(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
+pub(super) fn stacks(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
     rows.chunk_by(|a, b| a.range.is_some() && a.range == b.range && !ends_stack(a, b))
 }
 
@@ -244,9 +242,12 @@ fn add(found: &mut Vec<Vec<FrameName>>, frames: Vec<FrameName>) {
 }
 
 /// The line here from which an outline was called whose own line is `from`.
-fn callsite(rows: &[Row], line: Option<u32>, from: u32) -> Option<u32> {
-    let covers = |row: &&Row| {
+fn callsite(rows: &[&Row], line: Option<u32>, from: u32) -> Option<u32> {
+    let covers = |row: &&&Row| {
         row.range.is_none_or(|(begin, end)| line.is_some_and(|line| begin <= line && line <= end))
     };
-    rows.iter().filter(covers).find_map(|row| row.calls.iter().find(|(at, _)| *at == from).map(|(_, to)| *to))
+    rows.iter().filter(covers).find_map(|row| {
+        let call = row.calls.binary_search_by_key(&from, |(at, _)| *at).ok()?;
+        row.calls.get(call).map(|(_, to)| *to)
+    })
 }

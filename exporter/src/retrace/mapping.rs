@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::index::Index;
+
 /// A mapping.
 #[derive(Clone, Debug, Default)]
 pub struct Mapping {
@@ -21,8 +23,17 @@ pub(super) struct Class {
     pub(super) original: Box<str>,
     pub(super) file: Option<Box<str>>,
     pub(super) synthesized: bool,
-    /// By the name in the build; the rows in the file's order.
-    pub(super) methods: HashMap<Box<str>, Vec<Row>>,
+    /// By the name in the build.
+    pub(super) methods: HashMap<Box<str>, Method>,
+}
+
+/// All methods that have one name in the build.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Method {
+    /// In the file's order.
+    pub(super) rows: Vec<Row>,
+    /// Made when all rows are there.
+    pub(super) index: Index,
 }
 
 /// One line of a method.
@@ -40,7 +51,7 @@ pub(super) struct Row {
     pub(super) residual: Option<Box<str>>,
     pub(super) synthesized: bool,
     pub(super) outline: bool,
-    /// For a call of an outline: the outline's line and the line here, in the build.
+    /// For a call of an outline: the outline's line and the line here, in the build, by the outline's line.
     pub(super) calls: Vec<(u32, u32)>,
 }
 

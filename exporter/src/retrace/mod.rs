@@ -16,6 +16,7 @@
 //!
 //! R8's rewriteFrame rules are for the first frame of an exception, and a dump has none.
 
+mod index;
 mod lookup;
 mod mapping;
 mod parse;
@@ -25,7 +26,6 @@ pub use lookup::FrameName;
 pub use mapping::Mapping;
 pub use text::MappedText;
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -70,9 +70,9 @@ impl Mapping {
     pub fn load(path: &Path) -> Result<Self, MappingError> {
         let failed = |source| MappingError::Read { file: path.to_owned(), source };
         let mut bytes = Vec::new();
-        // By what is there, not by what the metadata says: it may be a pipe.
-        let length =
-            File::open(path).map_err(failed)?.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(failed)?;
+        // By what is there, not by what the metadata says: it may grow.
+        let file = crate::regular_file::open(path).map_err(failed)?;
+        let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(failed)?;
         if length as u64 > MAX_LENGTH {
             return Err(MappingError::TooLarge { file: path.to_owned(), limit: MAX_LENGTH });
         }

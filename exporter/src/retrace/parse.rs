@@ -3,6 +3,7 @@
 use proguard::ProguardRecord;
 use serde_json::Value;
 
+use super::index::Index;
 use super::mapping::{Class, Mapping, Row};
 
 /// Lines above this are none: no class file can have them, and sums of them cannot overflow.
@@ -53,7 +54,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Mapping {
                     let end = lines.original_endline.and_then(number);
                     row.source = lines.original_startline.and_then(number).map(|from| (from, end));
                 }
-                class.methods.entry(obfuscated.into()).or_default().push(row);
+                class.methods.entry(obfuscated.into()).or_default().rows.push(row);
                 method = Some(obfuscated.into());
             }
             // The comment behind it is of the field.
@@ -70,7 +71,15 @@ pub(crate) fn parse(bytes: &[u8]) -> Mapping {
 }
 
 fn put(mapping: &mut Mapping, class: Option<(Box<str>, Class)>) {
-    if let Some((name, class)) = class {
+    if let Some((name, mut class)) = class {
+        for method in class.methods.values_mut() {
+            for row in &mut method.rows {
+                // The first of one line counts.
+                row.calls.sort_by_key(|(from, _)| *from);
+                row.calls.dedup_by_key(|(from, _)| *from);
+            }
+            method.index = Index::of(&method.rows);
+        }
         if let Some(file) = class.file.clone().filter(|file| &**file != "R8$$SyntheticClass") {
             mapping.files.insert(class.original.clone(), file);
         }
@@ -99,7 +108,7 @@ fn comment_line(
     let (Ok(value), Some((_, class))) = (serde_json::from_str::<Value>(text), open) else { return };
     let id = value.get("id").and_then(Value::as_str).unwrap_or_default();
     let word = |key: &str| value.get(key).and_then(Value::as_str);
-    let row = method.and_then(|method| class.methods.get_mut(method)?.last_mut());
+    let row = method.and_then(|method| class.methods.get_mut(method)?.rows.last_mut());
     match (id, row) {
         ("sourceFile", _) => class.file = word("fileName").map(Box::from),
         ("com.android.tools.r8.synthesized", Some(row)) => row.synthesized = true,

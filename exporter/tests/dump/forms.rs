@@ -291,3 +291,30 @@ fn one_thread_can_be_asked_for_and_all_of_them_too() {
         assert!(all.contains(&thread.title()), "{} is not in\n{all}", thread.title());
     }
 }
+
+#[test]
+fn what_is_written_piece_by_piece_is_the_document_as_a_whole() {
+    let names = ["art14-deadlock.txt", "art8-holder-not-named.txt", "frozen.txt", "art17-long-methods.txt"];
+    let dumps: Vec<(String, Dump)> = names.iter().map(|name| ((*name).to_owned(), open(name))).collect();
+    let named: Vec<(String, &Dump)> = dumps.iter().map(|(name, dump)| (name.clone(), dump)).collect();
+    let mut written = Vec::new();
+    exporter::dump::write_json(&named, None, &mut written).unwrap();
+    let (mut files, mut sections) = (Vec::new(), Vec::new());
+    for (name, dump) in &dumps {
+        let mut value = dump.to_json(name);
+        let own = value.as_object_mut().unwrap().remove("sections").unwrap();
+        for section in own.as_array().unwrap() {
+            let mut section = section.clone();
+            section["file"] = serde_json::json!(name);
+            sections.push(section);
+        }
+        files.push(value);
+    }
+    assert!(sections.len() > 4 && sections.iter().any(|s| !s["long_methods"].is_null()));
+    let whole = serde_json::json!({"files": files, "sections": sections});
+    assert_eq!(String::from_utf8(written).unwrap(), format!("{whole:#}"));
+    let mut one = Vec::new();
+    exporter::dump::write_json(&named[..1], Some("SyncWorker"), &mut one).unwrap();
+    let one: serde_json::Value = serde_json::from_slice(&one).unwrap();
+    assert_eq!(one["sections"][0]["threads"].as_array().unwrap().len(), 1);
+}

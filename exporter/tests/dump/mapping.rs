@@ -176,3 +176,25 @@ fn every_mapping_of_the_corpus_is_retraced_as_the_crate_does() {
     }
     assert_eq!(all_wrong, 0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_device_or_a_fifo_is_refused_before_anything_is_read() {
+    let folder = std::env::temp_dir().join(format!("anrscope-fifo-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let fifo = folder.join("mapping.txt");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    for file in [Path::new("/dev/zero"), &fifo] {
+        let mapping = Mapping::load(file).unwrap_err().to_string();
+        let map = exporter::MethodMap::load(file).unwrap_err();
+        let map = format!(
+            "{map}: {}",
+            std::error::Error::source(&map).map(ToString::to_string).unwrap_or_default()
+        );
+        for error in [mapping, map] {
+            assert!(error.contains("not a regular file"), "{error}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -6,6 +6,7 @@ mod common;
 mod engine;
 
 mod incidents;
+mod overwritten;
 mod recorder;
 mod shapes;
 mod traces;

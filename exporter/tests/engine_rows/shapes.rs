@@ -53,8 +53,8 @@ fn extreme_shapes_are_kept_or_cut_as_the_model_says() {
     assert_eq!((tally.slices, tally.cut_depth, tally.unbalanced), (513, 88, 0));
     let (_, tally) = collect(&shapes[3], &map());
     assert_eq!(
-        (tally.orphan_exits, tally.unbalanced, tally.incomplete, tally.overwritten),
-        (3, 2, 2, 2 * 1016)
+        (tally.began_before, tally.orphan_exits, tally.unbalanced, tally.incomplete, tally.overwritten),
+        (3, 0, 2, 2, 2 * 1016)
     );
 }
 

@@ -1,9 +1,10 @@
 //! How the cache lies in its file.
 //!
 //! ```text
-//! magic 8 | version u32 | crc32 of the rest u32 | key | map id u64 | states | class path | map files | inputs
+//! magic 8 | version u32 | crc32 of the rest u32 | key | map id u64 | states | called | class path | map files | inputs
 //! key:         text                             map file:  path, stamp
-//! states:      count, u64 each                  input:     stamp, stamp of the output, flag, folders, items
+//! states:      count, u64 each
+//! called:      count, u64 each, flag            input:     stamp, stamp of the output, flag, folders, items
 //! class path:  count, stamps                    item:      name, stamp, sum, stamp of the output, flag, flag,
 //!                                                          length u32 and facts of a class, or a length of 0
 //! ```
@@ -24,7 +25,7 @@ use crate::zip::codec::sum;
 
 /// Bump [`VERSION`] if anything in the layout or in the meaning of the facts changes.
 const MAGIC: [u8; 8] = *b"ANRSINCR";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEAD: u64 = 16;
 
 /// What is written down of a class.
@@ -63,6 +64,9 @@ pub(super) fn write<'a>(
     out.u64(maps.id.0);
     out.count(maps.states.len());
     maps.states.iter().for_each(|&state| out.u64(state));
+    out.count(maps.called.len());
+    maps.called.iter().for_each(|&key| out.u64(key));
+    out.flag(maps.is_whole);
     out.count(maps.class_path.len());
     maps.class_path.iter().for_each(|&stamp| out.stamp(stamp));
     out.count(maps.files.len());
@@ -104,6 +108,8 @@ impl<'a> Decoder<'a> {
         Some(SavedMaps {
             id: MapId(self.u64()?),
             states: self.list(Self::u64)?,
+            called: self.list(Self::u64)?,
+            is_whole: self.flag()?,
             class_path: self.list(Self::stamp)?,
             files: self.list(|this| Some((this.text()?.to_owned(), this.stamp()?)))?,
         })

@@ -3,6 +3,7 @@
 
 use super::bytes::{Decoder, Encoder};
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
+use crate::cost::{Body, Call, How};
 use crate::focus::plan::Problem;
 use crate::focus::{Change, FocusFacts, Part};
 use crate::stamp::Sum;
@@ -26,9 +27,15 @@ impl Facts<'_> {
         let tally = Tally::of(class, self.ids);
         out.text(&class.name);
         out.text(class.obfuscated.as_deref().unwrap_or_default());
-        for count in
-            [tally.methods, tally.traced, tally.ignored, tally.blocked, tally.excluded, tally.without_code]
-        {
+        for count in [
+            tally.methods,
+            tally.traced,
+            tally.ignored,
+            tally.short,
+            tally.blocked,
+            tally.excluded,
+            tally.without_code,
+        ] {
             out.count(count);
         }
         out.flag(tally.traced != 0 || self.change.is_some());
@@ -42,6 +49,7 @@ impl Facts<'_> {
         rules.into_iter().for_each(|rule| out.u32(rule));
 
         out.text(class.source_file.as_deref().unwrap_or_default());
+        out.u16(class.access);
         out.texts(&class.supertypes);
         out.texts(&class.asked);
         out.sum(self.decided);
@@ -60,10 +68,39 @@ impl Facts<'_> {
                 // A class in which one was skipped is looked at again every time.
                 Verdict::NoCode | Verdict::Skip(_) => 3,
                 Verdict::Exclude => 4,
+                Verdict::Short => 5,
             });
+            out.flag(method.by_default);
+            out.u16(method.cost.unwrap_or(NO_COST));
+            encode_body(method.body.as_deref(), out);
+            let (name, descriptor) = method.in_file.as_deref().map(|(n, d)| (&**n, &**d)).unwrap_or_default();
+            out.text(name);
+            if !name.is_empty() {
+                out.text(descriptor);
+            }
             out.flag(method.ambiguous);
             out.u32(method.rule);
         }
+    }
+}
+
+/// Stands for a cost that is not limited; no limit is that high.
+const NO_COST: u16 = u16::MAX;
+
+fn encode_body(body: Option<&Body>, out: &mut Encoder) {
+    out.u16(body.map_or(NO_COST, |body| body.instructions));
+    let Some(body) = body else { return };
+    out.u16(body.calls.len() as u16);
+    for call in &body.calls {
+        out.bytes.push(match call.how {
+            How::Static => 0,
+            How::Special => 1,
+            How::Virtual => 2,
+            How::Initialize => 3,
+        });
+        out.text(&call.class);
+        out.text(&call.name);
+        out.text(&call.descriptor);
     }
 }
 
@@ -138,6 +175,7 @@ impl<'c> Packed<'c> {
             name: head.name.to_owned(),
             obfuscated: (!head.obfuscated.is_empty()).then(|| head.obfuscated.to_owned()),
             source_file: all.optional()?,
+            access: all.u16()?,
             supertypes: all.texts()?,
             asked: all.texts()?,
             decided: all.sum()?,
@@ -159,6 +197,7 @@ impl<'c> Decoder<'c> {
                 methods: self.count()?,
                 traced: self.count()?,
                 ignored: self.count()?,
+                short: self.count()?,
                 blocked: self.count()?,
                 excluded: self.count()?,
                 without_code: self.count()?,
@@ -194,7 +233,13 @@ impl<'c> Decoder<'c> {
             [2] => Verdict::Block,
             [3] => Verdict::NoCode,
             [4] => Verdict::Exclude,
+            [5] => Verdict::Short,
             _ => return None,
+        };
+        let (by_default, cost, body) = (self.flag()?, self.u16()?, self.body()?);
+        let in_file = match self.text()? {
+            "" => None,
+            name => Some(Box::new((name.into(), self.text()?.into()))),
         };
         Some(MethodFacts {
             access,
@@ -202,10 +247,34 @@ impl<'c> Decoder<'c> {
             descriptor,
             first_line: (line != 0).then_some(line),
             verdict,
+            by_default,
+            body,
+            cost: (cost != NO_COST).then_some(cost),
+            in_file,
             ambiguous: self.flag()?,
             rule: self.u32()?,
             kept_id,
         })
+    }
+
+    fn body(&mut self) -> Option<Option<Box<Body>>> {
+        let instructions = self.u16()?;
+        if instructions == NO_COST {
+            return Some(None);
+        }
+        let calls = (0..self.u16()?).map(|_| {
+            let how = match self.array()? {
+                [0] => How::Static,
+                [1] => How::Special,
+                [2] => How::Virtual,
+                [3] => How::Initialize,
+                _ => return None,
+            };
+            let (class, name) = (self.text()?.into(), self.text()?.into());
+            Some(Call { how, class, name, descriptor: self.text()?.into() })
+        });
+        let calls = calls.collect::<Option<Box<[Call]>>>()?;
+        Some(Some(Box::new(Body { instructions, calls })))
     }
 
     fn focus(&mut self) -> Option<FocusFacts> {

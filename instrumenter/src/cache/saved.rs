@@ -21,6 +21,10 @@ pub(crate) struct SavedMaps {
     pub(crate) id: MapId,
     /// See [`crate::method_map::MethodMap::states`].
     pub(crate) states: Vec<u64>,
+    /// What [`crate::cost::limits::called`] says of all classes.
+    pub(crate) called: Vec<u64>,
+    /// Whether every class could be read.
+    pub(crate) is_whole: bool,
     /// Of the archives on the class path; none for a folder.
     pub(crate) class_path: Vec<Stamp>,
     /// The map files and their stamps.

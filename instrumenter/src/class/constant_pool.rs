@@ -136,6 +136,19 @@ impl<'a> ConstantPool<'a> {
         Ok([self.class_name(class)?, name, descriptor])
     }
 
+    /// The internal name of the class that the field reference at `index` names.
+    pub(crate) fn field_class(&self, index: u16) -> Result<&'a [u8], Malformed> {
+        let class = self.pair(index, &[tag::FIELDREF]);
+        let (class, _) = class.ok_or_else(|| self.malformed(index, "a field reference was expected"))?;
+        self.class_name(class)
+    }
+
+    /// Whether loading the constant at `index` runs no code: it is none that a bootstrap method computes,
+    /// and no method handle or type.
+    pub(crate) fn is_plain(&self, index: u16) -> bool {
+        !matches!(self.entry(index), None | Some((tag::DYNAMIC | tag::METHOD_HANDLE | tag::METHOD_TYPE, _)))
+    }
+
     /// Whether the constant at `index` is this very text.
     pub(crate) fn is_text(&self, index: u16, text: &[u8]) -> bool {
         self.utf8_at(index) == Some(text)

@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+/// Whether a name stays one name in a line of a map. The JVM allows any character in it but a few (JVMS 4.2.2), line breaks too.
+pub(crate) fn fits_a_line(name: &str) -> bool {
+    !name.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
+}
+
 /// Decodes the modified UTF-8 of class files.
 ///
 /// Class files may hold half a surrogate pair, which no Rust string can. Such a unit, and any byte

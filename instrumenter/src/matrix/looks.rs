@@ -178,7 +178,7 @@ impl<'a> Looks<'a> {
 /// The verdict on a method that Matrix never comes to.
 fn passed_over(method: &MethodFacts) -> Verdict {
     match &method.verdict {
-        Verdict::Trace | Verdict::Ignore => Verdict::Exclude,
+        Verdict::Trace | Verdict::Ignore | Verdict::Short => Verdict::Exclude,
         other => other.clone(),
     }
 }

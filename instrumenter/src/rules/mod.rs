@@ -18,6 +18,7 @@
 //! | --- | --- |
 //! | `package NAME` | classes in the package and those below it; `package -` is the unnamed package alone |
 //! | `class PATTERN` | the class and those nested in it; `*` within a segment of the name, `**` across |
+//! | `class-only PATTERN` | the class alone |
 //! | `annotation NAME` | methods with that annotation, and all methods of a class that has it itself |
 //! | `method PATTERN` | methods by name, or by name and descriptor if there is a `(` in it |
 //! | `size < N`, `<=`, `>`, `>=` | methods whose code has so many bytes before anything is put in |
@@ -53,6 +54,8 @@ enum Condition {
     Package(String),
     UnnamedPackage,
     Class(Pattern),
+    /// The class itself, without those nested in it.
+    ClassOnly(Pattern),
     Annotation(Pattern),
     /// Whether the descriptor counts as well.
     Method(Pattern, bool),
@@ -93,6 +96,7 @@ impl Condition {
             }
             Self::UnnamedPackage => !subject.class.contains('/'),
             Self::Class(pattern) => pattern.matches_class(subject.class),
+            Self::ClassOnly(pattern) => pattern.matches(subject.class),
             Self::Annotation(pattern) => {
                 subject.class_annotations.iter().chain(subject.annotations).any(|name| pattern.matches(name))
             }

@@ -91,6 +91,9 @@ fn condition<'a>(keyword: &str, words: &mut impl Iterator<Item = &'a str>) -> Re
             Ok(Condition::Package(name.to_owned()))
         }
         "class" => Ok(Condition::Class(Pattern::class(next("name the class, like `class com.acme.Main`")?))),
+        "class-only" => {
+            Ok(Condition::ClassOnly(Pattern::class(next("name the class, like `class-only com.acme.Main`")?)))
+        }
         "annotation" => {
             let name = next("name the annotation, like `annotation androidx.annotation.Keep`")?;
             Ok(Condition::Annotation(Pattern::class(name.trim_start_matches('@'))))
@@ -105,7 +108,7 @@ fn condition<'a>(keyword: &str, words: &mut impl Iterator<Item = &'a str>) -> Re
         "size" => size(next),
         other => Err((
             format!("{other:?} is no condition"),
-            "the conditions are package, class, annotation, method and size",
+            "the conditions are package, class, class-only, annotation, method and size",
         )),
     }
 }

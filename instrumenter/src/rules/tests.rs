@@ -41,6 +41,18 @@ fn the_last_rule_that_fits_decides() {
 }
 
 #[test]
+fn a_class_alone_is_named_without_those_nested_in_it() {
+    let rules =
+        rules("exclude class-only com.acme.Node method get()V # 1,000 calls\nalways class-only com.*.X\n");
+    let decided = |class, name| rules.decide(&subject(class, name)).map(|(verb, _)| verb);
+    assert_eq!(decided("com/acme/Node", "get"), Some(Verb::Exclude));
+    assert_eq!(decided("com/acme/Node$Leaf", "get"), None);
+    assert_eq!(decided("com/acme/Node", "set"), None);
+    assert_eq!(decided("com/acme/X", "set"), Some(Verb::Always));
+    assert_eq!(decided("com/acme/X$1", "set"), None);
+}
+
+#[test]
 fn annotations_methods_and_sizes() {
     let rules = rules(
         "exclude annotation @dagger.internal.*\nexclude method get*\nexclude method run(I)V\n\

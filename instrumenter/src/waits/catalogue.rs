@@ -145,6 +145,12 @@ impl Catalogue {
         })
     }
 
+    /// Whether a call of a method of this name and descriptor may be in the list, whatever its class is.
+    pub(crate) fn names(&self, name: &[u8], descriptor: &[u8]) -> bool {
+        let of_name = self.entries.get(name).map(Vec::as_slice).unwrap_or_default();
+        of_name.iter().any(|entry| entry.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor))
+    }
+
     /// What a call of this method waits for, if it is in the list. One with a descriptor counts more than
     /// one without.
     pub(crate) fn find(

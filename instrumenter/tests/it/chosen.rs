@@ -220,7 +220,7 @@ fn item_42_bytes_added_to_a_method() {
     for (exits, least, most) in [(Exits::All, 30, 90), (Exits::Normal, 10, 40)] {
         let output = folder.join(format!("{exits:?}"));
         let maps = MapPaths { methods: folder.join("map.txt"), ignored: None, lines: None };
-        let options = Options { exits, ..Options::default() };
+        let options = Options { exits, short: 0, ..Options::default() };
         let summary = instrument(&[Input::new(fixture(), &output)], &maps, &options, &|_| {}).unwrap();
         let added = (size(&output) - before) / summary.traced;
         assert!((least..most).contains(&added), "{exits:?}: {added} bytes a method");

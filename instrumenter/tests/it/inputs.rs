@@ -283,3 +283,43 @@ fn of_entries_with_one_name_the_last_is_kept() {
         written.iter().take(2).map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     assert_eq!(texts, [("1.txt", &b"second"[..]), ("3.txt", b"third")]);
 }
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_in_a_directory_are_refused_by_name() {
+    let folder = folder("pipes");
+    let out = folder.join("out");
+    for (name, link) in
+        [("X.class", None), ("r.txt", None), ("Z.class", Some("/dev/zero")), ("z.bin", Some("/dev/zero"))]
+    {
+        let input = folder.join(format!("in-{name}"));
+        fs::create_dir(&input).unwrap();
+        fs::write(input.join("Old.class"), old_class()).unwrap();
+        match link {
+            Some(target) => std::os::unix::fs::symlink(target, input.join(name)).unwrap(),
+            None => drop(run("mkfifo", &[text(&input.join(name))])),
+        }
+        let error = try_one(&input, &out.join("classes")).unwrap_err();
+        assert!(matches!(&error, Error::NotAFile { path } if path.ends_with(name)), "{error}");
+        // It is refused as an input of its own as well.
+        let error = try_one(&input.join(name), &out.join("o.jar")).unwrap_err();
+        assert!(matches!(error, Error::Read { .. }), "{error}");
+        assert!(!out.exists());
+    }
+}
+
+#[test]
+fn a_jar_among_class_files_is_copied_and_told() {
+    let folder = folder("jar_among");
+    let input = folder.join("in");
+    fs::create_dir(&input).unwrap();
+    fs::write(input.join("Old.class"), old_class()).unwrap();
+    jar(&input.join("lib.jar"), &[("fixture/Old.class", old_class())]);
+    let summary = try_one(&input, &folder.join("out/classes")).unwrap();
+    let told = |(_, warning): &(PathBuf, Warning)| matches!(warning, Warning::JarInFolder { entry } if entry == "lib.jar");
+    assert!(summary.warnings.iter().any(told), "{:?}", summary.warnings);
+    assert_eq!(
+        fs::read(input.join("lib.jar")).unwrap(),
+        fs::read(folder.join("out/classes/lib.jar")).unwrap()
+    );
+}

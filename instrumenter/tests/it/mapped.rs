@@ -30,6 +30,7 @@ fn item_38_and_39_files_and_maps_name_what_was_in_the_source() {
         mapping: Some(mapped.join("mapping.txt")),
         block_list: Some(mapped.join("block1.txt")),
         base_map: Some(base),
+        short: 0,
         ..Options::default()
     };
     let (summary, map, lines) = run(&folder, &data().join("in.jar"), &options);

@@ -12,6 +12,8 @@
 //! * **Main is late** from 2 s on (5 s in the background): Matrix's empirical 2 s, but as a suspicion. A queue of
 //!   several slow messages ends in an ANR with a young one in progress. A starved system also makes everybody late,
 //!   so where the error state names somebody else it counts for less.
+//! * **A frozen process** is not late: main could not run. What it was late by before counts, so an ANR of which the system
+//!   froze the process before it asked for the dump (Android 16's ANR timer) is one as before.
 //! * **The system asked and nothing is known of main**: a suspicion too, since dropping it could hide an ANR.
 //! * **A shell, a bug report, an app, another SDK** declares no ANRs. Its signal is a dump request, though a main found
 //!   stuck at that moment is worth telling.
@@ -59,6 +61,9 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
 
     let (main, reason) = main_thread(evidence);
     reasons.push(reason);
+    if evidence.frozen_ms > 0 && main != Main::Unknown {
+        reasons.push(Reason::Frozen { ms: evidence.frozen_ms });
+    }
     reasons.push(evidence.errors.reason());
     let (verdict, mut confidence) = verdict(sender, main, evidence.errors);
 
@@ -85,6 +90,7 @@ fn main_thread(evidence: &Evidence) -> (Main, Reason) {
         (running, head) => running.or(head),
     };
     let Some((late_ms, by)) = later else { return (Main::Unknown, Reason::MainUnknown) };
+    let late_ms = late_ms.saturating_sub(evidence.frozen_ms);
     let limits = Limits::on(evidence.foreground);
     if late_ms >= limits.stuck {
         (Main::Stuck, Reason::MainStuck { late_ms, limit_ms: limits.stuck, by })

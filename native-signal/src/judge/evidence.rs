@@ -53,6 +53,9 @@ pub struct Evidence {
     /// How long main had been in that message, from our own record. `None`: not known. A main known to wait for
     /// messages is `Some(0)`.
     pub running_ms: Option<u64>,
+    /// How long, of the time until the signal, the process was frozen and nothing in it ran ([`crate::StallTimer::frozen_ns`]), in
+    /// milliseconds. It does not count towards main's lateness.
+    pub frozen_ms: u64,
     /// The head of main's queue, where somebody could read it.
     pub head: Head,
     /// What the system's list of processes in error said.

@@ -49,6 +49,11 @@ pub enum Reason {
         /// Where that was read.
         by: LateBy,
     },
+    /// The process was frozen, which does not count towards main's lateness.
+    Frozen {
+        /// For how long.
+        ms: u64,
+    },
     /// Nothing is known about main.
     MainUnknown,
     /// The system lists us as not responding.
@@ -108,6 +113,7 @@ impl fmt::Display for Reason {
                 lateness(f, by, late_ms)?;
                 write!(f, ": not late ({limit_ms} ms)")
             }
+            Reason::Frozen { ms } => write!(f, "the process was frozen for {ms} ms more"),
             Reason::MainUnknown => f.write_str("nothing is known about main"),
             Reason::ErrorStateOurs { poll } => {
                 write!(f, "the system lists us as not responding (poll {poll})")

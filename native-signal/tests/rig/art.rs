@@ -1,7 +1,10 @@
 //! The player's side: threads, masks and handlers as ART has them.
 
 use super::page::{Page, nap, wait_until};
-use native_signal::{Config, Counters, Forwarded, Sensed, Sensor};
+use native_signal::{
+    Config, Counters, Forwarded, Sensed, Sensor, StallEvent, StallTimer, Thresholds, boottime_ns,
+};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::thread;
 
@@ -103,8 +106,28 @@ pub(crate) fn write_down(page: &Page, sensed: Sensed) {
     page.observer.note();
 }
 
-/// Installs with the usual observer.
+/// Starts a timer for which the leader is in one message from now on, as main is at an ANR; at each of its ticks the sensor
+/// checks for a pending signal, as the recorder does. Once a process; it is never stopped.
+pub(crate) fn leader_looks_stuck() {
+    static TIMER: OnceLock<StallTimer> = OnceLock::new();
+    let ms = 1_000_000;
+    let thresholds = Thresholds { suspect_ns: 5 * ms, stall_ns: 3_600_000 * ms, tick_ns: 5 * ms };
+    TIMER.get_or_init(|| {
+        let timer = StallTimer::new(thresholds);
+        timer.message_begin(boottime_ns());
+        let on_tick = |event| {
+            if let StallEvent::Tick { .. } = event {
+                native_signal::check_pending();
+            }
+        };
+        timer.run(boottime_ns, Box::new(on_tick)).unwrap();
+        timer
+    });
+}
+
+/// Installs with the usual observer, on a leader that looks stuck.
 pub(crate) fn install(page: &'static Page) -> Sensor {
+    leader_looks_stuck();
     native_signal::install(Config::default(), scribe(page)).unwrap()
 }
 

@@ -50,7 +50,7 @@ fn play_with(page: &'static Page, leader: fn(&Page)) {
 extern "C" fn least(_signal: i32) {
     let tid = page_of_handlers().catcher_tid.load(Ordering::Relaxed);
     // SAFETY: integers.
-    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGQUIT) };
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid as i32, libc::SIGQUIT) };
 }
 
 fn play_least(page: &'static Page, leader: fn(&Page)) {

@@ -70,10 +70,25 @@ pub struct Message {
     pub callback: TextId,
     /// `Message.what`.
     pub what: i32,
-    /// Which handler: its identity hash code; 0 if unknown.
+    /// Which handler: its identity hash code; 0 if unknown, [`Message::NOT_QUEUED`] if no handler had it.
     pub handler: u32,
     /// When the message was due, 0 if unknown.
     pub due: u64,
+}
+
+impl Message {
+    /// In [`Message::handler`]: a stretch of the thread that came out of no queue, such as an input event that the native Looper
+    /// dispatches inside of `MessageQueue.nativePollOnce`. Its target and callback are names, its `what` and `due` are 0.
+    ///
+    /// No handler has this number: ART stores an object's identity hash code in 28 bits of its lock word (AOSP
+    /// `art/runtime/lock_word.h`, API 21 to 34) and HotSpot in 31 (`markWord.hpp`).
+    pub const NOT_QUEUED: u32 = u32::MAX;
+
+    /// Whether it came out of a queue.
+    #[must_use]
+    pub fn is_queued(&self) -> bool {
+        self.handler != Self::NOT_QUEUED
+    }
 }
 
 /// The begin of a frame.
@@ -130,6 +145,90 @@ pub struct InputEvents {
     pub oldest: u64,
     /// Time of the newest.
     pub newest: u64,
+}
+
+/// Calls of a thread that were open when its block began, so that a reader of this block alone knows them. A stack of more
+/// calls than one event has room for takes several, one behind the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpenCalls {
+    /// How many calls were open.
+    pub depth: u32,
+    /// The number of the first call that is named here, from 0, which is the outermost.
+    pub first: u32,
+    /// How many are named here; [`OpenCalls::MOST`] at most.
+    count: u8,
+    /// Their ids, 20 bits each, three in a word from its low end on.
+    ids: [u64; 12],
+}
+
+impl OpenCalls {
+    /// The most calls that one event names.
+    pub const MOST: usize = 36;
+    pub(super) const IDS_IN_WORD: usize = 3;
+
+    /// Of `depth` open calls those from the number `first` on; [`OpenCalls::MOST`] of `ids` at most are taken.
+    #[must_use]
+    pub fn new(depth: u32, first: u32, ids: &[u32]) -> Self {
+        let ids = &ids[..ids.len().min(Self::MOST)];
+        let mut words = [0; 12];
+        for (word, three) in words.iter_mut().zip(ids.chunks(Self::IDS_IN_WORD)) {
+            *word = three.iter().rev().fold(0, |word, id| word << 20 | u64::from(id & 0xF_FFFF));
+        }
+        Self { depth, first, count: ids.len() as u8, ids: words }
+    }
+
+    /// How many calls are named.
+    pub(super) fn named(&self) -> usize {
+        self.count.into()
+    }
+
+    /// The ids, outermost first.
+    pub fn ids(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.named())
+            .map(|i| (self.ids[i / Self::IDS_IN_WORD] >> (i % Self::IDS_IN_WORD * 20)) as u32 & 0xF_FFFF)
+    }
+
+    /// The payload: number of calls (24 bits), number of the first (24), how many are named (16); the ids.
+    pub(super) fn encode(&self) -> [u64; 13] {
+        let mut words = [0; 13];
+        words[0] = u64::from(self.depth & 0xFF_FFFF) << 40
+            | u64::from(self.first & 0xFF_FFFF) << 16
+            | u64::from(self.count);
+        words[1..].copy_from_slice(&self.ids);
+        words
+    }
+
+    pub(super) fn decode(payload: &[u64]) -> Option<Self> {
+        let (head, rest) = payload.split_first()?;
+        let count = *head as u16 as usize;
+        let words = rest.get(..count.div_ceil(Self::IDS_IN_WORD))?;
+        let mut ids = [0; 12];
+        ids.get_mut(..words.len())?.copy_from_slice(words);
+        let first = (head >> 16) as u32 & 0xFF_FFFF;
+        Some(Self { depth: (head >> 40) as u32, first, count: count as u8, ids })
+    }
+}
+
+/// Calls of this thread that were so short that they left nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Folded {
+    /// About how many calls.
+    pub calls: u64,
+    /// Since when, CLOCK_BOOTTIME ns: the event's own time is the end of the stretch.
+    pub since: u64,
+    /// The methods that were called most often among them, and how many in 1,000,000 of the calls were theirs, by a sample. Behind
+    /// the last one the id is 0.
+    pub hot: [(u32, u32); 4],
+}
+
+/// The thread that keeps coarse time did not run. What was recorded meanwhile has the time of the begin, and a call
+/// that began and ended in this stretch has left nothing, however long it took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Standstill {
+    /// Begin of the stretch, CLOCK_BOOTTIME ns: when time was fresh last.
+    pub since: u64,
+    /// Its end.
+    pub until: u64,
 }
 
 /// The begin of a wait.

@@ -17,6 +17,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             Event::FrameBegin(Frame { vsync, intended, interval, estimated: vsync % 2 == 1 })
         }),
         Just(Event::FrameEnd),
+        Just(Event::FrameSkipped),
         stage().prop_map(Event::StageBegin),
         stage().prop_map(Event::StageEnd),
         (prop::sample::select(&WaitKind::ALL[..]), any::<u32>(), any::<u64>(), text())
@@ -49,6 +50,16 @@ fn any_event() -> impl Strategy<Value = Event> {
         any::<[u64; 3]>().prop_map(|[intended, oldest, newest]| {
             Event::InputEvents(InputEvents { intended, oldest, newest })
         }),
+        (0..1u32 << 24, 0..1u32 << 24, prop::collection::vec(1..=ids::METHOD_LAST, 0..=OpenCalls::MOST))
+            .prop_map(|(depth, first, ids)| Event::OpenCalls(OpenCalls::new(depth, first, &ids))),
+        (any::<[u64; 2]>(), prop::collection::vec((1..=ids::METHOD_LAST, any::<u32>()), 0..=4)).prop_map(
+            |([calls, since], named)| {
+                let mut hot = [(0, 0); 4];
+                hot[..named.len()].copy_from_slice(&named);
+                Event::Folded(Folded { calls, since, hot })
+            }
+        ),
+        any::<[u64; 2]>().prop_map(|[since, until]| Event::Standstill(Standstill { since, until })),
         (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(boottime, monotonic, realtime)| {
             Event::Clock(Clocks { boottime, monotonic, realtime })
         }),
@@ -93,5 +104,17 @@ proptest! {
 fn ids_outside_the_typed_range_have_no_payload() {
     for id in [1, ids::METHOD_LAST, ids::DISPATCH, ids::INVALID] {
         assert_eq!(payload_len(id), 0);
+    }
+}
+
+#[test]
+fn a_stretch_of_main_that_came_out_of_no_queue_is_told_apart_from_every_handler() {
+    let input = Message { handler: Message::NOT_QUEUED, ..Message::default() };
+    let event = Event::MessageBegin(input).encode();
+    assert_eq!(Event::decode(event.begin, event.id, event.payload()), Event::MessageBegin(input));
+    assert!(!input.is_queued());
+    // The greatest identity hash codes of HotSpot and of ART, and the number of an unknown handler.
+    for handler in [i32::MAX as u32, (1 << 28) - 1, 0] {
+        assert!(Message { handler, ..Message::default() }.is_queued());
     }
 }

@@ -27,7 +27,7 @@ pub enum Item {
     Fault(Fault),
 }
 
-/// An iterator over a thread's events. An error of the device ends it.
+/// An iterator over a thread's events. An error of the device ends it. A clone goes on from the same place: to look ahead.
 #[derive(Debug)]
 pub struct Events<'a, S: ?Sized> {
     source: &'a S,
@@ -43,7 +43,22 @@ pub struct Events<'a, S: ?Sized> {
     failed: bool,
 }
 
-#[derive(Debug)]
+impl<S: ?Sized> Clone for Events<'_, S> {
+    fn clone(&self) -> Self {
+        Self {
+            source: self.source,
+            blocks: self.blocks.clone(),
+            block: self.block,
+            buffer: self.buffer.clone(),
+            words: self.words.clone(),
+            now: self.now,
+            expected_base: self.expected_base,
+            failed: self.failed,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
 struct Open {
     offset: u64,
     cursor: Cursor,

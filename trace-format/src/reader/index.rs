@@ -1,6 +1,7 @@
 //! Which blocks belong to which thread, in which order.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::bytes::{read_array, read_some, u32_at, u64_at};
 use super::faults::Faults;
@@ -11,7 +12,10 @@ use crate::{ids, word};
 
 /// The most blocks that are looked at in one ring: 8 GiB, a thousand times the default. A sparse file can
 /// promise more than anybody can read.
-const MAX_BLOCKS: u64 = 1 << 20;
+pub(super) const MAX_BLOCKS: u64 = 1 << 20;
+
+/// The most threads without a block that are listed. The table of a file from outside may be of any length.
+const MAX_WITHOUT_BLOCK: usize = 1 << 16;
 
 /// One thread of the recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -64,7 +68,7 @@ impl Thread {
         self.blocks.iter().map(|b| u64::from(b.head)).sum()
     }
 
-    /// Opening time of its first block.
+    /// Opening time of its first block; 0 if it has none.
     #[must_use]
     pub fn first_time(&self) -> u64 {
         self.blocks.first().map_or(0, |b| b.t0)
@@ -88,7 +92,8 @@ impl Thread {
     }
 }
 
-/// All threads that have a block; the service ring first, then main, then by uid.
+/// All threads that have a block, and those that live and have none: other threads needed it while they were silent. The
+/// service ring first, then main, then by uid.
 pub(super) fn threads(
     source: &impl Source,
     regions: &[Region],
@@ -212,12 +217,27 @@ fn read_table(
     region: &Region,
     threads: &mut BTreeMap<u32, Thread>,
 ) -> Result<(), ReadError> {
+    let mut without_block = 0;
     for i in 0..region.length / layout::THREAD_LEN as u64 {
         let offset = region.offset + i * layout::THREAD_LEN as u64;
         let Some(bytes) = read_array::<{ layout::THREAD_LEN }>(source, offset)? else { break };
-        // A thread without a block has nothing to show.
-        let Some(thread) = threads.get_mut(&u32_at(&bytes, entry::UID)).filter(|t| !t.is_service()) else {
+        let uid = u32_at(&bytes, entry::UID);
+        if uid == 0 {
             continue;
+        }
+        let thread = match threads.entry(uid) {
+            Entry::Occupied(thread) => thread.into_mut(),
+            // An owner of locks, for example, whose name is wanted. One that has ended has nothing to show, and main's blocks are
+            // its own.
+            Entry::Vacant(place)
+                if u64_at(&bytes, entry::ENDED) == 0
+                    && u32_at(&bytes, entry::FLAGS) & entry::FLAG_MAIN == 0
+                    && without_block < MAX_WITHOUT_BLOCK =>
+            {
+                without_block += 1;
+                place.insert(Thread { uid, ..Thread::default() })
+            }
+            Entry::Vacant(_) => continue,
         };
         let length = (u32_at(&bytes, entry::NAME_LEN) as usize).min(layout::THREAD_NAME_LEN);
         let name = &bytes[entry::NAME..entry::NAME + length];

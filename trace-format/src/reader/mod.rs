@@ -5,6 +5,7 @@
 //! the events. Nothing in a file can make it panic or loop.
 
 mod bytes;
+mod compact;
 mod events;
 mod faults;
 mod header;
@@ -12,6 +13,7 @@ mod index;
 mod sections;
 mod texts;
 
+pub use compact::{CompactError, compact};
 pub use events::{Events, Item};
 pub use header::Header;
 pub use index::Thread;
@@ -67,7 +69,8 @@ impl<S: Source> Recording<S> {
         &self.header
     }
 
-    /// The threads of the app that have events: the recorded main thread first, then by uid.
+    /// The threads of the app: the recorded main thread first, then by uid. One that was silent while others needed its block may
+    /// have no events; one that has ended has some.
     pub fn threads(&self) -> &[Thread] {
         let service = self.threads.iter().take_while(|t| t.is_service()).count();
         &self.threads[service..]

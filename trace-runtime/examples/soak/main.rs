@@ -39,6 +39,7 @@ const PUSH: Duration = Duration::from_secs(20);
 const STORM: u32 = 60;
 /// Recordings that are kept.
 const KEPT: usize = 6;
+
 struct Options {
     minutes: f64,
     classes: String,

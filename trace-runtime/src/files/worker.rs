@@ -12,6 +12,7 @@ use trace_format::layout::Sizes;
 use trace_format::section::{self, SectionKind};
 
 use crate::files::file::{self, Destination};
+use crate::memory::bus_fault;
 use crate::memory::home::Left;
 use crate::memory::mapping::Mapping;
 use crate::memory::moving;
@@ -280,7 +281,7 @@ impl Worker {
         }
     }
 
-    /// Makes the file and moves in; gives whether it did.
+    /// Makes the file, moves in and gives it its name; gives whether it did.
     fn settle(&mut self, destination: &Destination) -> bool {
         if self.file.is_some() {
             recorder::notice("the recording has its place already and stays there");
@@ -300,13 +301,20 @@ impl Worker {
         };
         let file: &'static Mapping = Box::leak(Box::new(file));
         self.file = Some(file);
-        self.unsettled = Some(path);
+        file.guard();
         let left = moving::move_in(self.recorder, file);
+        // From here on it can be read, and a search for recordings finds it.
+        let published = file::publish(&path);
+        if let Err(error) = &published {
+            self.tell(&format!("the recording's file has no name, and is gone with the process: {error}"));
+        }
+        let named = published.is_ok();
+        self.unsettled = named.then_some(path);
         self.look(left);
         for (kind, payload) in std::mem::take(&mut self.waiting) {
             self.write(file, kind, &payload);
         }
-        true
+        named
     }
 
     fn look_again(&mut self) {
@@ -346,6 +354,10 @@ impl Worker {
     }
 
     fn write(&mut self, file: &Mapping, kind: SectionKind, payload: &[u8]) {
+        if bus_fault::has_faulted() {
+            // Sections behind a hole would be no recording either.
+            return;
+        }
         if !has_room(self.end, kind, payload.len()) {
             self.tell(&format!(
                 "a section of kind {} left out, others may be missing: there are {} MB of them",

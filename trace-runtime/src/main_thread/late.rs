@@ -5,8 +5,9 @@ use trace_format::event::{Event, Stall};
 
 use crate::main_thread::{usage, watch};
 use crate::monitors::timers::Timers;
+use crate::monitors::unknown;
 use crate::recorder::Recorder;
-use crate::sigquit::sensing::WhileStuck;
+use crate::sigquit::sensing::{self, WhileStuck};
 use crate::time::clock;
 
 /// Starts the timer thread, which begins with the message that is open then.
@@ -28,14 +29,28 @@ impl OnStall {
     fn on(&mut self, event: StallEvent) {
         let Some(recorder) = Recorder::active() else { return };
         if let StallEvent::Look { since_ns, now_ns, late_ns } = event {
+            sensing::keep_handled();
+            unknown::watched(since_ns);
+            if since_ns == 0 {
+                unknown::look(recorder, now_ns);
+            }
+            let since_ns = if unknown::is_suspicion(since_ns) { 0 } else { since_ns };
             self.timers.look(recorder, since_ns, now_ns, late_ns);
             return;
         }
         let now = clock::boottime();
         recorder.alive(now);
+        let (StallEvent::Tick { since_ns }
+        | StallEvent::Stalled { since_ns, .. }
+        | StallEvent::Recovered { since_ns, .. }
+        | StallEvent::Look { since_ns, .. }) = event;
+        if unknown::tick(recorder, since_ns) {
+            return;
+        }
         match event {
             StallEvent::Look { .. } => {}
             StallEvent::Tick { since_ns } => {
+                native_signal::check_pending();
                 self.stuck.tick(since_ns);
                 self.timers.stuck(since_ns, now);
                 self.usage.late(recorder, now);

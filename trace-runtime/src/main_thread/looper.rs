@@ -3,7 +3,7 @@
 //! The order at a message's bounds is always the same, on every API level: the record first, then the rules of
 //! [`monitors::messages`], then the timer. A slice that is taken because of what the rules say has both bounds in it.
 
-use trace_format::event::{Event, Message};
+use trace_format::event::{Event, Message, TextId};
 use trace_rules::looper::Tag;
 
 use crate::main_thread::watch::{watch, watch_nothing};
@@ -50,6 +50,34 @@ pub(crate) fn begin(message: &Message, stack: usize) {
     if let Some((now, nested)) = begun.flatten() {
         watch(recorder, now);
         frames::message_begin(nested);
+    }
+}
+
+/// A stretch of main begins that came out of no queue: an input event, an idle handler. From here on it is as a message. Gives whether it did begin:
+/// nothing does while a message or another stretch is open, of which it is a part then; and nothing where main's outermost calls stand for its
+/// messages, which find it as well.
+pub(crate) fn begin_unit(target: TextId, callback: TextId, stack: usize) -> bool {
+    let Some(recorder) = Recorder::active() else { return false };
+    let is_open = || thread::with_writer(recorder, |thread| messages::with(thread, |main| main.open() > 0));
+    if !messages::takes_units() || is_open() != Some(Some(false)) {
+        return false;
+    }
+    begin(&Message { target, callback, what: 0, handler: Message::NOT_QUEUED, due: 0 }, stack);
+    // Not while recording is paused.
+    if is_open() != Some(Some(true)) {
+        return false;
+    }
+    let tag = Tag { target: target.0, callback: callback.0, what: 0 };
+    let noted = thread::with_writer(recorder, |thread| messages::with(thread, |main| main.unit_began(tag)));
+    noted.flatten().is_some()
+}
+
+/// It ends, and with it what lost its end inside of it. `stack` as of [`begin_unit`].
+pub(crate) fn end_unit(stack: usize) {
+    let Some(recorder) = Recorder::active() else { return };
+    let open = thread::with_writer(recorder, |thread| messages::with(thread, |main| main.unit_ends()));
+    if let Some(Some(Some(tag))) = open {
+        end(Some(tag), stack);
     }
 }
 

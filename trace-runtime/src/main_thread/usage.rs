@@ -44,6 +44,12 @@ fn of_thread(tid: u32) -> Option<Usage> {
     Some(Usage { tid, state, ran, waited, voluntary, involuntary })
 }
 
+/// How often a thread of this process was switched away from, by itself or not; `None` where /proc is not to be read.
+pub(crate) fn switches_of(tid: u32) -> Option<u64> {
+    let (voluntary, involuntary) = switches(read(tid, "status", &mut [0; 4096])?);
+    Some(u64::from(voluntary) + u64::from(involuntary))
+}
+
 fn read<'a>(tid: u32, name: &str, buffer: &'a mut [u8; 4096]) -> Option<&'a str> {
     let mut file = File::open(format!("/proc/self/task/{tid}/{name}")).ok()?;
     let mut length = 0;

@@ -44,6 +44,38 @@ pub(crate) fn outermost(begun_ns: Option<u64>) {
     }
 }
 
+/// Main is in no message, and outside of its poll since `begun_ns`: in work that no shim reports, and another thread has found. The timer watches it as
+/// a message, until [`work_ends`] or until main begins a message. Whether it does: not if main is in one by now. Not on main.
+pub(crate) fn work_began(begun_ns: u64) -> bool {
+    TIMER.get().is_some_and(|timer| timer.work_began(begun_ns))
+}
+
+/// That work is what main is in, for every reader.
+pub(crate) fn work_is_known(begun_ns: u64) {
+    if let Some(recorder) = Recorder::active() {
+        let since = &recorder.message_since;
+        for idle in [0, Recorder::NO_LOOPER] {
+            let _ = since.compare_exchange(idle, begun_ns, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The work that began then is over. Changes nothing if main has begun or ended a message since.
+pub(crate) fn work_ends(begun_ns: u64) {
+    if let Some(timer) = TIMER.get() {
+        timer.work_ends(begun_ns);
+    }
+    if let Some(recorder) = Recorder::active() {
+        let _ = recorder.message_since.compare_exchange(begun_ns, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// Whether main is in no message, as far as messages are known; the work that began at `but` does not count as one.
+pub(crate) fn is_between_messages(recorder: &Recorder, but: Option<u64>) -> bool {
+    let since = recorder.message_since.load(Ordering::Relaxed);
+    since == 0 || since == Recorder::NO_LOOPER || Some(since) == but
+}
+
 /// Nothing is known of main's messages from now on, until somebody tells.
 pub(crate) fn nobody_tells() {
     outermost(None);
@@ -66,6 +98,11 @@ pub(crate) fn set_limits(lag_ms: u64, anr_ms: u64) {
 pub(crate) fn prepare_timer(thresholds: Thresholds) {
     // A second start is refused before it comes here.
     let _ = TIMER.set(StallTimer::new(thresholds));
+}
+
+/// For how long of the message that began at `since` the process was frozen until `at`, ms. Not on main.
+pub(crate) fn frozen_ms(since: u64, at: u64) -> u64 {
+    TIMER.get().map_or(0, |timer| timer.frozen_ns(since, at) / 1_000_000)
 }
 
 /// The timer, once it is prepared.

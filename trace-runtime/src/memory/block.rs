@@ -36,6 +36,27 @@
 //!
 //! A head of 0 and a first word of 0 say that there is nothing to copy yet.
 //!
+//! # Words that are taken back
+//! A call that was so short that it is left out takes its enter back: that was the last word, and the writer, in Java or native, stores
+//! a 0 there, or a smaller head, and goes on in its place. So the last words of a block are not final. Three things bound which:
+//! * `floor`: no word below it is ever taken back. The native writer raises it behind each of its own events and when it leaves the block,
+//!   and Java takes back only what it wrote since it was lent the pen, which is behind the head. From the floor on there are methods' words
+//!   alone.
+//! * An enter is taken back only by an exit that comes within the length of a short call, by the clock that words are written with. So
+//!   whoever looks at that clock later on leaves a word that is older than that length and two ticks where it is.
+//! * But for one: a thread that was stopped between its look at the last word and its store changes that word when it goes on, after however
+//!   long, or appends one with an old time. It does so once, and what it writes next has a new time.
+//!
+//! A copy takes the words below the floor as above, and from there on one after the other those that are older than the *horizon*
+//! ([`Ring::horizon`](crate::memory::ring::Ring::horizon)). What it has is what was there when it looked at the last one that it took: of the words in front
+//! of that one none has changed since it looked at them, because the only old word that may change was the last one of all, and behind it
+//! come only words with a new time, in front of which the copy stops. So it leaves out what happened in the last two ticks, as a rule.
+//!
+//! The last word of a copy may be taken back later by such a thread. Whoever goes on behind a copy looks whether it is still
+//! there.
+//!
+//! A kill needs no argument: taking back is one store, and before and after it the block is whole.
+//!
 //! # 32-bit machines
 //! A 64-bit word is stored and loaded as two halves there, so every 64-bit field can be seen torn. Words, `t0`
 //! and `base` never change between the fence that publishes them and the next life: torn ones are either
@@ -89,6 +110,9 @@ pub(crate) struct Life {
 /// Whether stores of one thread become visible to others in their order.
 const IN_ORDER: bool = cfg!(any(target_arch = "x86_64", target_arch = "x86")) && !cfg!(loom);
 
+/// Every word is final: nothing that is looked at is younger.
+pub(crate) const ALL_FINAL: u64 = u64::MAX;
+
 /// Begins a life. Only the block's writer may call it.
 pub(crate) fn open<B: BlockMemory>(block: &B, life: &Life) {
     // Whoever sees the block being emptied sees that it was handed out.
@@ -105,9 +129,30 @@ pub(crate) fn open<B: BlockMemory>(block: &B, life: &Life) {
     block.store_u32(at::CLOCK_MODE, life.mode as u32);
     block.store_u64(at::T0, life.t0);
     block.store_u64(at::BASE, life.base);
+    block.store_u32(at::FLOOR, 0);
     fence(Ordering::Release);
     block.store_u32(at::HEAD, 0);
     fence(Ordering::Release);
+}
+
+/// No word below the `head` is taken back from here on. Only the block's writer may call it.
+#[inline]
+pub(crate) fn settle(block: &impl BlockMemory, head: usize) {
+    fence(Ordering::Release);
+    block.store_u32(at::FLOOR, head as u32);
+}
+
+/// Takes the last of `head` published words back; gives the new head. Only the block's writer may call it, above the floor.
+#[inline]
+pub(crate) fn take_back_word(block: &impl BlockMemory, head: usize, mode: ClockMode) -> usize {
+    let head = head - 1;
+    if mode == ClockMode::Coarse {
+        // Else it would be found behind the head.
+        block.store_word(head, 0);
+        fence(Ordering::Release);
+    }
+    block.store_u32(at::HEAD, head as u32);
+    head
 }
 
 /// Makes a block one that Java may write to.
@@ -162,8 +207,8 @@ pub(crate) fn publish(block: &impl BlockMemory, head: usize, first: u64, payload
 }
 
 /// Copies what there is of `from`, beside its writer or by it, to `to`, which nobody else writes to. What is
-/// already there of the same life stays there all the time. Gives whether something is.
-pub(crate) fn transfer(from: &RawBlock, to: &RawBlock) -> bool {
+/// already there of the same life stays there all the time. Gives whether something is. For `horizon` see [`copy`].
+pub(crate) fn transfer(from: &RawBlock, to: &RawBlock, horizon: u64) -> bool {
     let sequence = from.load_u64(at::SEQUENCE);
     fence(Ordering::Acquire);
     let (short, long) = ([at::UID, at::TID, at::CLOCK_MODE], [at::SEQUENCE, at::T0, at::BASE]);
@@ -181,25 +226,28 @@ pub(crate) fn transfer(from: &RawBlock, to: &RawBlock) -> bool {
         for field in long {
             to.store_u64(field, from.load_u64(field));
         }
+        to.store_u32(at::FLOOR, 0);
         fence(Ordering::Release);
         to.store_u32(at::HEAD, 0);
         fence(Ordering::Release);
     }
     // The fields are those of this life if it is still `sequence` afterwards: they are stored behind it, before
     // the first word is published.
-    let seen = read(from, sequence, |head| {
-        for index in there..head {
-            if index + 1 < BLOCK_WORDS {
-                to.store_word(index + 1, 0);
-            }
-            // A kill in between finds the 0.
-            compiler_fence(Ordering::Release);
-            to.store_word(index, from.load_word(index));
+    let seen = read(from, sequence, horizon, |index, word| {
+        if index < there {
+            return;
         }
+        if index + 1 < BLOCK_WORDS {
+            to.store_word(index + 1, 0);
+        }
+        // A kill in between finds the 0.
+        compiler_fence(Ordering::Release);
+        to.store_word(index, word);
     });
     let Seen::There(extent) = seen else { return false };
     fence(Ordering::Release);
     to.store_u32(at::HEAD, extent.head as u32);
+    to.store_u32(at::FLOOR, extent.head as u32);
     true
 }
 
@@ -225,24 +273,36 @@ pub(crate) struct Extent {
     pub(crate) t0: u64,
 }
 
-/// How much is published of the block's life `sequence`.
+/// How much is there of the block's life `sequence` that is final. For `horizon` see [`copy`].
 #[inline]
-pub(crate) fn look(block: &impl BlockMemory, sequence: u64) -> Seen<Extent> {
-    read(block, sequence, |_| ())
+pub(crate) fn look(block: &impl BlockMemory, sequence: u64, horizon: u64) -> Seen<Extent> {
+    read(block, sequence, horizon, |_, _| ())
 }
 
-/// Appends to `words` what is published of the block's life `sequence`; appends nothing unless it is there.
-pub(crate) fn copy(block: &impl BlockMemory, sequence: u64, words: &mut Vec<u64>) -> Seen<Extent> {
+/// Appends to `words` what is there of the block's life `sequence` and is final; appends nothing unless it is there. Nothing that is older than
+/// `horizon` (BOOTTIME ns) may be taken back any more; [`ALL_FINAL`] if nothing is at all, as for the writer itself.
+pub(crate) fn copy(
+    block: &impl BlockMemory,
+    sequence: u64,
+    horizon: u64,
+    words: &mut Vec<u64>,
+) -> Seen<Extent> {
     let start = words.len();
-    let seen = read(block, sequence, |head| words.extend((0..head).map(|index| block.load_word(index))));
+    let seen = read(block, sequence, horizon, |_, word| words.push(word));
     if !matches!(seen, Seen::There(_)) {
         words.truncate(start);
     }
     seen
 }
 
+/// Calls `take` with each word that is final and its index, from the first one on.
 #[inline]
-fn read<B: BlockMemory>(block: &B, sequence: u64, load_words: impl FnOnce(usize)) -> Seen<Extent> {
+fn read<B: BlockMemory>(
+    block: &B,
+    sequence: u64,
+    horizon: u64,
+    mut take: impl FnMut(usize, u64),
+) -> Seen<Extent> {
     let before = block.load_u64(at::SEQUENCE);
     fence(Ordering::Acquire);
     let published = block.load_u32(at::HEAD);
@@ -260,17 +320,39 @@ fn read<B: BlockMemory>(block: &B, sequence: u64, load_words: impl FnOnce(usize)
         // No writer of ours: whoever wrote into our memory, nothing beyond the block is read.
         return Seen::Gone;
     }
+    let floor = (block.load_u32(at::FLOOR) as usize).min(published);
+    // What is found below it is no older than what it was raised over.
+    fence(Ordering::Acquire);
     let coarse = block.load_u32(at::CLOCK_MODE) == ClockMode::Coarse as u32;
-    let head = if coarse { end(block, published) } else { published };
-    let extent = Extent { head, base: block.load_u64(at::BASE), t0: block.load_u64(at::T0) };
-    load_words(head);
+    let (base, t0) = (block.load_u64(at::BASE), block.load_u64(at::T0));
+    (0..floor).for_each(|index| take(index, block.load_word(index)));
+    let is_final = |word: u64| match coarse {
+        _ if horizon == ALL_FINAL => true,
+        true => word & word::TIME_MASK < horizon.saturating_sub(t0),
+        // Cyclic there, and never half a turn away from now but in a thread that has done nothing for an hour.
+        false => {
+            horizon.wrapping_sub(t0).wrapping_sub(word).wrapping_sub(1) & word::TIME_MASK < word::MAX_GAP
+        }
+    };
+    let mut head = floor;
+    while head < B::WORDS {
+        let word = block.load_word(head);
+        // Where the processor keeps the order, so must the compiler.
+        compiler_fence(Ordering::Acquire);
+        let is_there = head < published || coarse && ids::is_method(word::id(word));
+        if !is_there || !is_final(word) {
+            break;
+        }
+        take(head, word);
+        head += 1;
+    }
     fence(Ordering::Acquire);
     let after = block.load_u32(at::HEAD);
     fence(Ordering::Acquire);
-    if after == EMPTYING || (after as usize) < published || block.load_u64(at::SEQUENCE) != sequence {
+    if after == EMPTYING || (after as usize) < floor || block.load_u64(at::SEQUENCE) != sequence {
         return Seen::Gone;
     }
-    if head == 0 { Seen::NotYet } else { Seen::There(extent) }
+    if head == 0 { Seen::NotYet } else { Seen::There(Extent { head, base, t0 }) }
 }
 
 /// A block of the mapping.

@@ -20,10 +20,11 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
-use trace_format::layout::{BLOCK_LEN, EMPTYING, RegionKind, block as at};
+use trace_format::layout::{BLOCK_LEN, BLOCK_WORDS, ClockMode, EMPTYING, RegionKind, block as at};
 
 use crate::memory::block::{self, BlockMemory, RawBlock};
 use crate::memory::mapping::{self, Mapping};
+use crate::time::fold;
 use crate::writing::writer::Followed;
 
 const MEMORY: u8 = 0;
@@ -127,7 +128,7 @@ impl Homes {
         if place.compare_exchange(MEMORY, FOLLOWING, Ordering::AcqRel, Ordering::Acquire).is_err() {
             return Followed::NotYet;
         }
-        block::transfer(&raw(start), &raw(file));
+        block::transfer(&raw(start), &raw(file), block::ALL_FINAL);
         place.store(FILE, Ordering::Release);
         Followed::To(file)
     }
@@ -155,7 +156,8 @@ impl Homes {
         if place.compare_exchange(MEMORY, COPYING, Ordering::AcqRel, Ordering::Acquire).is_err() {
             return Left::Nothing;
         }
-        let brought = block::transfer(&raw(self.in_memory(number)), &raw(file));
+        // What its writer has left is below the floor.
+        let brought = block::transfer(&raw(self.in_memory(number)), &raw(file), fold::horizon());
         let to = if left && brought { FILE } else { MEMORY };
         if place.compare_exchange(COPYING, to, Ordering::AcqRel, Ordering::Acquire).is_err() {
             place.store(MEMORY, Ordering::Release);
@@ -163,6 +165,18 @@ impl Homes {
         }
         // What has never been written to has nothing to bring.
         if left { Left::Nothing } else { Left::InUse }
+    }
+
+    /// How many words block `number` has: those that are published, and with those that Java has written behind the head.
+    pub(crate) fn words(&self, number: usize) -> (usize, usize) {
+        let block = raw(self.at(number));
+        let head = block.load_u32(at::HEAD) as usize;
+        let coarse = block.load_u32(at::CLOCK_MODE) == ClockMode::Coarse as u32;
+        match head {
+            0..BLOCK_WORDS if coarse => (head, block::end(&block, head)),
+            0..=BLOCK_WORDS => (head, head),
+            _ => (0, 0),
+        }
     }
 
     /// Ends the life of block `number`, wherever it is. Nobody else may begin or bring it meanwhile.

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -12,13 +13,48 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use trace_format::layout::{self, BLOCK_LEN, Region, Sizes, header};
 
+use crate::memory::bus_fault;
+
 /// Memory that lives as long as the process, shared with the file where there is one.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,
     length: usize,
     regions: [Region; 5],
-    file: Option<File>,
+    file: Option<OwnFile>,
+}
+
+/// The recording's file, behind a descriptor that the app may close by mistake and get again for a file of its own.
+///
+/// It is never closed here: by then the number may be the app's.
+#[derive(Debug)]
+struct OwnFile {
+    file: ManuallyDrop<File>,
+    /// Device and inode (man 2 stat), which no other file has while this one is mapped.
+    identity: (u64, u64),
+}
+
+impl OwnFile {
+    fn new(file: File) -> io::Result<Self> {
+        let identity = identity(&file)?;
+        Ok(Self { file: ManuallyDrop::new(file), identity })
+    }
+
+    /// The file.
+    ///
+    /// # Errors
+    /// The descriptor was closed, or leads to another file by now.
+    fn get(&self) -> io::Result<&File> {
+        if identity(&self.file)? == self.identity {
+            Ok(&self.file)
+        } else {
+            Err(io::Error::other("the app has closed the recording's descriptor and uses its number itself"))
+        }
+    }
+}
+
+fn identity(file: &File) -> io::Result<(u64, u64)> {
+    file.metadata().map(|of| (of.dev(), of.ino()))
 }
 
 // SAFETY: `base` points to memory that is never unmapped, and it is only reached through atomics here or
@@ -33,15 +69,15 @@ impl Mapping {
     pub(crate) fn create(path: &Path, sizes: &Sizes) -> io::Result<Self> {
         let (regions, fixed) = sizes.regions();
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
-        let mapped = Self::map_file(&file, fixed);
-        let base = mapped.inspect_err(|_| {
-            // Half a recording would only confuse: it never held anything.
-            let _ = std::fs::remove_file(path);
-        })?;
         // Ends with the process, however that ends: a later one sees that nobody writes here any more. Another process of the app
         // that looks at the file just now is waited for. Where the file system has no locks it does without.
         // SAFETY: flock takes a descriptor that is open and touches no memory.
         unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };
+        let made = Self::map_file(&file, fixed).and_then(|base| Ok((base, OwnFile::new(file)?)));
+        let (base, file) = made.inspect_err(|_| {
+            // Half a recording would only confuse: it never held anything.
+            let _ = std::fs::remove_file(path);
+        })?;
         Ok(Self { base, length: fixed as usize, regions, file: Some(file) })
     }
 
@@ -119,7 +155,7 @@ impl Mapping {
 
     /// Whether the file has lost its name: then nobody can read it when this process is gone.
     pub(crate) fn is_removed(&self) -> bool {
-        let linked = |file: &File| file.metadata().map_or(true, |of| of.nlink() > 0);
+        let linked = |file: &OwnFile| file.get().and_then(File::metadata).map_or(true, |of| of.nlink() > 0);
         !self.file.as_ref().is_none_or(linked)
     }
 
@@ -128,10 +164,18 @@ impl Mapping {
         *self.regions.iter().find(|r| r.kind == kind).expect("Sizes::regions makes one of each kind")
     }
 
+    /// Keeps the app alive if the mapping's pages fail, which those of a file may.
+    pub(crate) fn guard(&self) {
+        bus_fault::guard(self.base, self.length);
+    }
+
     /// Appends bytes behind the mapped part, at `end` bytes behind its start, and gives the new end.
+    ///
+    /// # Errors
+    /// The file cannot be written, or its descriptor is no longer its own.
     pub(crate) fn append(&self, end: u64, bytes: &[u8]) -> io::Result<u64> {
         let Some(file) = &self.file else { return Ok(end) };
-        file.write_all_at(bytes, self.length as u64 + end)?;
+        file.get()?.write_all_at(bytes, self.length as u64 + end)?;
         Ok(end + bytes.len() as u64)
     }
 
@@ -237,6 +281,32 @@ mod tests {
             mapping.store_u64((region.offset + at) as usize, 1);
         }
         faults() - before
+    }
+
+    #[test]
+    fn nothing_is_appended_to_a_file_of_the_app_that_got_the_descriptors_number() {
+        let folder = std::env::temp_dir().join(format!("anrscope-descriptor-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let sizes =
+            Sizes { main_blocks: 2, pool_blocks: 2, service_blocks: 2, threads: 4, string_bytes: 4096 };
+        let mapping = Mapping::create(&folder.join("recording"), &sizes).unwrap();
+        let fixed = std::fs::metadata(folder.join("recording")).unwrap().len();
+        assert_eq!(mapping.append(0, b"section").unwrap(), 7);
+        let theirs = folder.join("database");
+        std::fs::write(&theirs, "rows").unwrap();
+        let database = OpenOptions::new().write(true).open(&theirs).unwrap();
+        let number = mapping.file.as_ref().unwrap().file.as_raw_fd();
+        // SAFETY: both are open descriptors; what the second one led to is closed, as a fault of the app would.
+        assert_eq!(unsafe { libc::dup2(database.as_raw_fd(), number) }, number);
+        assert!(mapping.append(7, b"section").is_err());
+        assert!(!mapping.is_removed());
+        assert_eq!(std::fs::read(&theirs).unwrap(), b"rows");
+        assert_eq!(std::fs::metadata(folder.join("recording")).unwrap().len(), fixed + 7);
+        // SAFETY: nothing but this test uses the number.
+        unsafe { libc::close(number) };
+        assert!(mapping.append(7, b"section").is_err(), "closed");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

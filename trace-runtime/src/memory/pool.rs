@@ -1,18 +1,44 @@
 //! Blocks that all threads but main share, handed out fairly.
 //!
-//! As long as blocks are free, whoever asks gets one. Then the thread with the most gives up its oldest,
-//! but never one of its last [`KEEP`]: a chatty thread recycles itself and cannot push a quiet one out.
-//! Threads that have ended keep theirs until there is nothing else to take; then who ended first loses
-//! first.
+//! As long as blocks are free, each thread that asks gets one. Then another thread gives one up, in this order:
+//! 1. the thread with the most, if it has more than [`BUSY`]: a chatty thread recycles itself;
+//! 2. threads that have ended, who ended first loses first;
+//! 3. threads that have been silent for a second and have more than one, their oldest: the one that has been silent longest;
+//! 4. if there are more threads than blocks, for one that has fewer than [`BUSY`]: a silent thread its only one, as long as a quarter
+//!    of the pool remains with silent threads;
+//! 5. the thread with the most, if it has more than [`KEEP`], or more than one and the asking one has none;
+//! 6. the asking thread itself, its oldest but one;
+//! 7. a silent thread that holds no lock its only one; one that holds a lock if half of the pool is with such threads;
+//! 8. the asking thread itself its only one.
+//!
+//! So as long as there are as many blocks as threads, each has one; and with more threads than blocks the ones that wrote last
+//! have them. Only if all of these wrote within the last moments a new one has to wait for its first block, and what it writes
+//! until then is counted as dropped.
+//!
+//! # Who is silent
+//! The events of a thread are not counted. Where there are many threads, the ticker closes the doors of all of them every now and
+//! then ([`Pool::look_for_silent`]), and a thread that writes says so at its next event ([`Pool::keep`]): that costs a thread one lock each time.
+//! The others have been silent since. [`crate::writing::door`] argues why the block of such a thread can be taken although it
+//! may wake at this instant, and [`crate::memory::stale`] what is done about its writer in Java.
 
+use std::collections::VecDeque;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use crate::memory::stale::Stale;
 use crate::sync::{Mutex, MutexGuard};
-use crate::writing::door::Door;
+use crate::writing::door::{CLAIM, Door, FOLLOW};
 
-/// Blocks that a living thread is left with at least.
+/// Blocks that a living thread is left with at least, as long as there are enough.
 const KEEP: u32 = 2;
+/// Blocks that a thread may gather while there are silent ones.
+const BUSY: u32 = 8;
+/// From the request to a thread to the look at whether it writes, ns: thousands of times what a store takes to become visible.
+const GRACE_NS: u64 = 5_000_000;
+/// A thread that has been silent for as long, ns, is not only waiting for a processor.
+const IDLE_NS: u64 = 1_000_000_000;
+/// Silent threads that are looked at for one whose block can be taken.
+const LOOKS: usize = 8;
 
 const NONE: u32 = u32::MAX;
 
@@ -24,6 +50,8 @@ pub(crate) struct Pool {
     /// Blocks handed out so far; [`Pool::ahead`] has seen this many.
     taken: AtomicU32,
     seen: AtomicU32,
+    /// A thread asked in vain since the last look for silent ones.
+    starved: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -36,21 +64,62 @@ struct State {
     threads: usize,
     /// How many threads have ended.
     endings: u64,
+    /// Places of ended threads that have no block left, in the order in which they lost it.
+    vacant: VecDeque<u32>,
+    /// Threads that have not ended.
+    living: usize,
 }
 
 /// A place in the thread table that was ever taken.
 #[derive(Clone, Copy, Debug)]
 struct Owner {
+    /// The thread's.
+    uid: u32,
     /// When it ended, as a running number from 1; 0 while it lives.
     ended: u64,
     oldest: u32,
     newest: u32,
     count: u32,
-    /// The place's, for whoever has it.
-    door: Option<&'static Door>,
+    /// The thread's.
+    door: &'static Door,
+    /// Since when it has not written, CLOCK_BOOTTIME ns; 0 if that is not known.
+    silent_since: u64,
+    /// It held a lock when it was last looked at.
+    holds_lock: bool,
+    /// Its only block was given to another thread.
+    lost: Option<Lost>,
 }
 
-const NOBODY: Owner = Owner { ended: 0, oldest: NONE, newest: NONE, count: 0, door: None };
+/// A block that was taken from a living thread while it was the one to write to.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    block: u32,
+    /// Words that were in it.
+    words: u32,
+    /// How many of them are native.
+    published: u32,
+    /// Its writer in Java may store one more behind them, or take the last one back.
+    stale: bool,
+}
+
+/// What a thread's place has to say to the thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kept {
+    /// The block is its own.
+    Own,
+    /// It is not, and so many words were in it.
+    Lost(u32),
+}
+
+/// How a block is handed out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handed {
+    pub(crate) number: u32,
+    /// It was another thread's, or an older one of the same, and must be emptied before the next one is taken.
+    pub(crate) recycled: bool,
+    /// What former owners may still store into it.
+    pub(crate) stale: Stale,
+}
 
 impl Pool {
     /// A pool of `blocks` for at most `threads` at a time.
@@ -62,8 +131,15 @@ impl Pool {
             owners: Vec::with_capacity(threads as usize),
             threads: threads as usize,
             endings: 0,
+            vacant: VecDeque::with_capacity(threads as usize),
+            living: 0,
         };
-        Self { state: Mutex::new(state), taken: AtomicU32::new(1), seen: AtomicU32::new(0) }
+        Self {
+            state: Mutex::new(state),
+            taken: AtomicU32::new(1),
+            seen: AtomicU32::new(0),
+            starved: AtomicBool::new(false),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -71,52 +147,120 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a new thread. Places of ended threads are taken again once their blocks are gone.
-    pub(crate) fn join(&self) -> Option<(u32, &'static Door)> {
+    /// A place for the new thread `uid`, whose door is `door`. Places of ended threads are taken again once their blocks are
+    /// gone, those that have been without one longest first.
+    pub(crate) fn join(&self, uid: u32, door: &'static Door) -> Option<u32> {
         let mut state = self.lock();
-        let place = match state.owners.len() {
-            taken if taken < state.threads => {
-                state.owners.push(NOBODY);
-                taken
-            }
-            _ => state.owners.iter().position(|o| o.ended > 0 && o.count == 0)?,
+        let owner = Owner {
+            uid,
+            ended: 0,
+            oldest: NONE,
+            newest: NONE,
+            count: 0,
+            door,
+            silent_since: 0,
+            holds_lock: false,
+            lost: None,
         };
-        let door = *state.owners[place].door.get_or_insert_with(|| Box::leak(Box::new(Door::new())));
-        state.owners[place] = Owner { door: Some(door), ..NOBODY };
-        Some((place as u32, door))
+        let place = if state.owners.len() < state.threads {
+            state.owners.push(owner);
+            state.owners.len() as u32 - 1
+        } else {
+            let place = state.vacant.pop_front()?;
+            state.owners[place as usize] = owner;
+            place
+        };
+        state.living += 1;
+        Some(place)
     }
 
-    /// Calls `f` with the door of every thread that ever had a place.
+    /// Calls `f` with the door of every thread that has a place.
     pub(crate) fn doors(&self, f: impl Fn(&Door)) {
-        self.lock().owners.iter().filter_map(|owner| owner.door).for_each(f);
+        let state = self.lock();
+        state.owners.iter().filter(|owner| owner.ended == 0).for_each(|owner| f(owner.door));
     }
 
     /// The thread at `place` has ended.
     pub(crate) fn leave(&self, place: u32) {
         let mut state = self.lock();
         state.endings += 1;
-        if let Some(door) = state.owners[place as usize].door {
-            door.close();
+        state.living -= 1;
+        let ended = state.endings;
+        let owner = &mut state.owners[place as usize];
+        owner.door.close();
+        owner.door.answer(FOLLOW | CLAIM);
+        owner.lost = None;
+        owner.silent_since = 0;
+        owner.ended = ended;
+        if owner.count == 0 {
+            state.vacant.push_back(place);
         }
-        state.owners[place as usize].ended = state.endings;
     }
 
-    /// A block for the thread at `place`: what `begin` makes of its number. One that is taken from a thread, which
-    /// `begin` is told, must be emptied there, before anybody can take the next: so a thread's blocks go in the order
-    /// of their age, and a kill in the middle leaves no hole between those that are left.
-    pub(crate) fn take<R>(&self, place: u32, begin: impl FnOnce(u32, bool) -> R) -> Option<R> {
+    /// A block for the thread at `place`: what `begin` makes of it. One that is taken from a thread must be emptied there,
+    /// before the next one is taken: so a thread's blocks go in the order of their age, and a kill in the middle leaves no
+    /// hole between those that are left. `now` is CLOCK_BOOTTIME in ns, and `words` gives how many words are in a block, published and in all.
+    pub(crate) fn take<R>(
+        &self,
+        place: u32,
+        now: u64,
+        words: impl Fn(u32) -> (usize, usize),
+        begin: impl FnOnce(Handed) -> R,
+    ) -> Option<R> {
         let mut state = self.lock();
-        let (block, recycled) = match state.free.pop() {
-            Some(block) => (block, false),
+        let handed = match state.free.pop() {
+            Some(number) => Handed { number, recycled: false, stale: Stale::NONE },
             None => {
-                let victim = state.victim(place)?;
-                (state.remove_oldest(victim), true)
+                let Some(handed) = state.recycle(place as usize, now, words) else {
+                    self.starved.store(true, Ordering::Relaxed);
+                    return None;
+                };
+                handed
             }
         };
-        let begun = begin(block, recycled);
-        state.add_newest(place as usize, block);
+        let begun = begin(handed);
+        state.add_newest(place as usize, handed.number);
         self.taken.fetch_add(1, Ordering::Relaxed);
         Some(begun)
+    }
+
+    /// The thread at `place` writes, and was asked whether it does.
+    pub(crate) fn keep(&self, place: u32) -> Kept {
+        let mut state = self.lock();
+        let owner = &mut state.owners[place as usize];
+        owner.silent_since = 0;
+        owner.door.answer(CLAIM);
+        owner.lost.take().map_or(Kept::Own, |lost| Kept::Lost(lost.words))
+    }
+
+    /// How many blocks were handed out so far.
+    pub(crate) fn taken_so_far(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed).into()
+    }
+
+    /// Whether a thread has asked in vain since the last look.
+    pub(crate) fn is_starved(&self) -> bool {
+        self.starved.load(Ordering::Relaxed)
+    }
+
+    /// Whether there are so many threads that it matters who is silent.
+    pub(crate) fn is_crowded(&self) -> bool {
+        let state = self.lock();
+        state.living * 4 >= state.newer.len()
+    }
+
+    /// Asks all threads whether they still write. `now` is CLOCK_BOOTTIME in ns, and `holders` the uids of the threads that hold
+    /// locks, in order.
+    pub(crate) fn look_for_silent(&self, now: u64, holders: &[u32]) {
+        let mut state = self.lock();
+        self.starved.store(false, Ordering::Relaxed);
+        for owner in state.owners.iter_mut().filter(|owner| owner.ended == 0 && owner.count > 0) {
+            owner.holds_lock = holders.binary_search(&owner.uid).is_ok();
+            if owner.silent_since == 0 {
+                owner.silent_since = now.max(1);
+                owner.door.ask(CLAIM);
+            }
+        }
     }
 
     /// Calls `f` while no block changes hands.
@@ -160,21 +304,105 @@ impl Pool {
 }
 
 impl State {
-    /// Who has to give a block up: who has the most beyond what everybody keeps, else who ended first, else
-    /// the asking thread itself.
-    fn victim(&self, asking: u32) -> Option<usize> {
-        let richest = || {
-            (0..self.owners.len())
-                .filter(|i| self.owners[*i].count > KEEP)
-                .max_by_key(|i| self.owners[*i].count)
-        };
-        let ended_first = || {
-            let ended = |i: &usize| self.owners[*i].ended > 0 && self.owners[*i].count > 0;
-            (0..self.owners.len()).filter(ended).min_by_key(|i| self.owners[*i].ended)
-        };
-        // The block it writes to is its newest.
-        let own = || Some(asking as usize).filter(|i| self.owners[*i].count > 1);
-        richest().or_else(ended_first).or_else(own)
+    /// Takes a block from a thread, for the thread at `asking`; the module says from whom.
+    fn recycle(&mut self, asking: usize, now: u64, words: impl Fn(u32) -> (usize, usize)) -> Option<Handed> {
+        let own = self.owners[asking].count;
+        let (mut richest, mut most) = (asking, own);
+        let (mut ended, mut ended_at) = (None, u64::MAX);
+        let (mut silent, mut silent_since) = (None, u64::MAX);
+        let mut single = 0;
+        for (place, owner) in self.owners.iter().enumerate().filter(|(_, owner)| owner.count > 0) {
+            if owner.count > most {
+                (richest, most) = (place, owner.count);
+            }
+            if owner.ended > 0 {
+                if owner.ended < ended_at {
+                    (ended, ended_at) = (Some(place), owner.ended);
+                }
+            } else if owner.silent_since > 0 {
+                single += usize::from(owner.count == 1);
+                let idle = now.saturating_sub(owner.silent_since) >= IDLE_NS;
+                if owner.count > 1 && idle && owner.silent_since < silent_since {
+                    (silent, silent_since) = (Some(place), owner.silent_since);
+                }
+            }
+        }
+        let older = if most > BUSY { Some(richest) } else { ended.or(silent) };
+        if let Some(place) = older {
+            return Some(self.oldest_of(place));
+        }
+        if own < BUSY
+            && self.living > self.newer.len()
+            && single > self.newer.len() / 4
+            && let Some(handed) = self.take_from_silent(now, &words, false)
+        {
+            return Some(handed);
+        }
+        if most > KEEP || (own == 0 && most > 1) {
+            return Some(self.oldest_of(richest));
+        }
+        if own > 1 {
+            return Some(self.oldest_of(asking));
+        }
+        if let Some(handed) = self.take_from_silent(now, &words, true) {
+            return Some(handed);
+        }
+        (own > 0).then(|| self.oldest_of(asking))
+    }
+
+    fn oldest_of(&mut self, place: usize) -> Handed {
+        let number = self.remove_oldest(place);
+        Handed { number, recycled: true, stale: self.stale(number).unwrap_or(Stale::NONE) }
+    }
+
+    /// What former owners of a block may still store into it; `None` if that is too much.
+    fn stale(&self, block: u32) -> Option<Stale> {
+        let of_block = |owner: &Owner| owner.lost.filter(|lost| lost.block == block && lost.stale);
+        let mut lost = self.owners.iter().filter_map(of_block);
+        lost.try_fold(Stale::NONE, |stale, lost| stale.and(lost.published as usize, lost.words as usize))
+    }
+
+    /// Takes the only block of the thread that has been silent longest, of those that hold no lock if there is one.
+    fn take_from_silent(
+        &mut self,
+        now: u64,
+        words: impl Fn(u32) -> (usize, usize),
+        holders: bool,
+    ) -> Option<Handed> {
+        // What the owner of a lock does matters more to a reader than the first events of a new thread.
+        let of_holders = self.owners.iter().filter(|owner| owner.count > 0 && owner.holds_lock).count();
+        let holders = holders && of_holders > self.newer.len() / 2;
+        for _ in 0..LOOKS {
+            let silent = self.owners.iter().enumerate().filter(|(_, owner)| {
+                owner.ended == 0
+                    && owner.count == 1
+                    && owner.silent_since > 0
+                    && now.saturating_sub(owner.silent_since) >= GRACE_NS
+                    && (holders || !owner.holds_lock)
+            });
+            let (place, owner) = silent.min_by_key(|(_, owner)| (owner.holds_lock, owner.silent_since))?;
+            let (number, door) = (owner.newest, owner.door);
+            if door.is_claimed() {
+                let (published, words) = words(number);
+                let lent = door.lent.load(Ordering::Relaxed);
+                let before = self.stale(number);
+                if let Some(stale) =
+                    before.and_then(|before| if lent { before.and(published, words) } else { Some(before) })
+                {
+                    self.remove_oldest(place);
+                    self.owners[place].lost = Some(Lost {
+                        block: number,
+                        words: words as u32,
+                        published: published as u32,
+                        stale: lent,
+                    });
+                    return Some(Handed { number, recycled: true, stale });
+                }
+            }
+            // It is writing just now, or too little would be left of the block: the next one.
+            self.owners[place].silent_since = now;
+        }
+        None
     }
 
     fn remove_oldest(&mut self, place: usize) -> u32 {
@@ -184,6 +412,9 @@ impl State {
         owner.count -= 1;
         if owner.count == 0 {
             owner.newest = NONE;
+            if owner.ended > 0 {
+                self.vacant.push_back(place as u32);
+            }
         }
         block
     }
@@ -202,55 +433,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn join(pool: &Pool) -> Option<u32> {
-        pool.join().map(|(place, _)| place)
-    }
-
-    #[test]
-    fn a_chatty_thread_takes_all_that_is_free_and_then_its_own_oldest() {
-        let pool = Pool::new(4, 2);
-        let chatty = join(&pool).unwrap();
-        let first: Vec<_> = (0..4).map(|_| pool.take(chatty, |n, _| n).unwrap()).collect();
-        assert_eq!(pool.take(chatty, |n, _| n), Some(first[0]));
-        assert_eq!(pool.take(chatty, |n, _| n), Some(first[1]));
-    }
-
-    #[test]
-    fn a_quiet_thread_keeps_its_last_blocks() {
-        let pool = Pool::new(8, 3);
-        let (quiet, chatty) = (join(&pool).unwrap(), join(&pool).unwrap());
-        let kept = [pool.take(quiet, |n, _| n).unwrap(), pool.take(quiet, |n, _| n).unwrap()];
-        for _ in 0..1_000 {
-            assert!(!kept.contains(&pool.take(chatty, |n, _| n).unwrap()));
-        }
-        // A third one gets its share from the chatty one at once.
-        let late = join(&pool).unwrap();
-        assert!(!kept.contains(&pool.take(late, |n, _| n).unwrap()));
-    }
-
-    #[test]
-    fn ended_threads_give_up_their_blocks_last_and_their_places_then() {
-        let pool = Pool::new(3, 3);
-        let (ended, a) = (join(&pool).unwrap(), join(&pool).unwrap());
-        let old = pool.take(ended, |n, _| n).unwrap();
-        pool.leave(ended);
-        let mine = [pool.take(a, |n, _| n).unwrap(), pool.take(a, |n, _| n).unwrap()];
-        let b = join(&pool).unwrap();
-        assert_eq!(join(&pool), None, "three places, one of them an ended thread with a block");
-        assert_eq!(pool.take(b, |n, _| n), Some(old));
-        assert!(join(&pool).is_some());
-        assert!(!mine.contains(&old));
-    }
-
-    #[test]
-    fn with_nothing_to_take_it_says_so() {
-        let pool = Pool::new(1, 2);
-        let (a, b) = (join(&pool).unwrap(), join(&pool).unwrap());
-        assert!(pool.take(a, |n, _| n).is_some());
-        assert_eq!(pool.take(b, |n, _| n), None);
-        assert_eq!(pool.take(a, |n, _| n), None);
-    }
-}
+mod tests;

@@ -7,7 +7,7 @@
 //! "valid" over words of the next lap (`crate::matrix_ring` keeps that behaviour for who needs it).
 //!
 //! * A mark is valid as long as no word from its place on is overwritten.
-//! * A slice is all words from the mark to the moment of the call, or is refused. Events are never split:
+//! * A slice is all words from the mark to the moment of the call, but for those of the last ticks that may be taken back, or is refused. Events are never split:
 //!   a mark lies between two events, and the head moves by whole events.
 //! * Marks may be placed, asked and copied from on any thread, while the writer writes; nobody waits.
 
@@ -35,13 +35,17 @@ pub(crate) trait Ring {
     /// The block that has, had or will have this sequence number.
     fn block(&self, sequence: u64) -> Self::Block;
 
+    /// Words that are older than this, BOOTTIME ns, are not taken back any more: the time of the writer's clock, less the length of a short call
+    /// and two ticks. See [`block`].
+    fn horizon(&self) -> u64;
+
     /// The place behind the last published event; `None` if the writer laps the ring faster than this can
     /// look.
     fn mark(&self) -> Option<Mark> {
         let mut opened = self.opened();
         for _ in 0..ATTEMPTS {
             let Some(newest) = opened.checked_sub(1) else { return Some(Mark { sequence: 0, position: 0 }) };
-            let place = match block::look(&self.block(newest), newest) {
+            let place = match block::look(&self.block(newest), newest, self.horizon()) {
                 Seen::There(extent) => Some(Mark::behind(newest, &extent)),
                 Seen::NotYet => self.behind_last_full(newest),
                 Seen::Gone => None,
@@ -61,7 +65,7 @@ pub(crate) trait Ring {
             return None;
         }
         let Some(last) = newest.checked_sub(1) else { return Some(Mark { sequence: 0, position: 0 }) };
-        match block::look(&self.block(last), last) {
+        match block::look(&self.block(last), last, self.horizon()) {
             Seen::There(extent) => Some(Mark::behind(last, &extent)),
             // A ring of one block overwrites its last words at once: nothing is left to be behind of.
             Seen::NotYet | Seen::Gone => None,
@@ -70,7 +74,8 @@ pub(crate) trait Ring {
 
     /// Whether every word from the mark on was still there when this looked.
     fn is_valid(&self, mark: &Mark) -> bool {
-        match self.first_block(mark, |sequence| block::look(&self.block(sequence), sequence)) {
+        let horizon = self.horizon();
+        match self.first_block(mark, |sequence| block::look(&self.block(sequence), sequence, horizon)) {
             Ok(_) => true,
             Err(Overwritten) => false,
         }
@@ -82,7 +87,7 @@ pub(crate) trait Ring {
         let opened = self.opened();
         let kept = self.length() - (self.length() / 8).max(1);
         let sequence = opened.saturating_sub(kept);
-        match block::look(&self.block(sequence), sequence) {
+        match block::look(&self.block(sequence), sequence, self.horizon()) {
             Seen::There(extent) => Some(Mark { sequence, position: extent.base }),
             Seen::NotYet | Seen::Gone => None,
         }
@@ -103,12 +108,14 @@ pub(crate) trait Ring {
     /// As [`Ring::copy_since`], leaving half a slice behind on an error.
     fn try_copy(&self, mark: &Mark, slice: &mut Slice) -> Result<(), Overwritten> {
         slice.begin(mark.position);
+        let horizon = self.horizon();
         // What is published in these blocks by now belongs into the slice.
         let Some(newest) = self.opened().checked_sub(1) else { return Ok(()) };
-        let first = self.first_block(mark, |sequence| slice.copy_block(&self.block(sequence), sequence))?;
+        let first =
+            self.first_block(mark, |sequence| slice.copy_block(&self.block(sequence), sequence, horizon))?;
         let Some(first) = first else { return Ok(()) };
         for sequence in first + 1..=newest {
-            match slice.copy_block(&self.block(sequence), sequence) {
+            match slice.copy_block(&self.block(sequence), sequence, horizon) {
                 Seen::There(_) => {}
                 Seen::NotYet if sequence == newest && !self.handed_out_again(newest) => {}
                 Seen::NotYet | Seen::Gone => return Err(Overwritten),

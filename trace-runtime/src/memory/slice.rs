@@ -59,9 +59,11 @@ impl Slice {
         self.blocks.last().map_or(0, |last| last.base + last.head as u64 - self.position)
     }
 
-    /// The place behind its last word; `None` if it is empty.
-    pub(crate) fn end(&self) -> Option<Mark> {
-        self.blocks.last().map(|last| Mark::of_words([last.sequence, last.base + last.head as u64]))
+    /// The place behind its last word; `None` if it is empty. With `without_last` in front of that word, which must be no payload.
+    pub(crate) fn end(&self, without_last: bool) -> Option<Mark> {
+        let last = self.blocks.last()?;
+        let words = last.base + last.head as u64 - u64::from(without_last);
+        Some(Mark::of_words([last.sequence, words]))
     }
 
     /// Whether nothing was written since the mark.
@@ -80,10 +82,15 @@ impl Slice {
         self.position = position;
     }
 
-    /// Appends what is published of the block's life `sequence`.
-    pub(crate) fn copy_block(&mut self, block: &impl BlockMemory, sequence: u64) -> Seen<Extent> {
+    /// Appends what is there of the block's life `sequence` and is final; see [`block::copy`].
+    pub(crate) fn copy_block(
+        &mut self,
+        block: &impl BlockMemory,
+        sequence: u64,
+        horizon: u64,
+    ) -> Seen<Extent> {
         let start = self.words.len();
-        let seen = block::copy(block, sequence, &mut self.words);
+        let seen = block::copy(block, sequence, horizon, &mut self.words);
         if let Seen::There(Extent { head, base, t0 }) = seen {
             self.blocks.push(Part { sequence, t0, base, start, head });
         }

@@ -5,12 +5,17 @@
 //! Run: `RUSTFLAGS="--cfg loom" cargo test --release -p trace-runtime --lib loom_`
 
 mod atomic {
-    pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+    pub(super) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+
+    /// Stands for the time of grace, which no model has.
+    pub(super) fn order() {
+        fence(Ordering::SeqCst);
+    }
 }
 #[path = "../writing/door.rs"]
 mod door;
 
-use door::{CLOSED, Door};
+use door::{CLAIM, CLOSED, Door, FOLLOW};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
@@ -53,7 +58,7 @@ impl Block {
             } else if !in_file && self.door.is_asked() {
                 self.copy();
                 in_file = true;
-                self.door.answer();
+                self.door.answer(FOLLOW);
             }
             let words = if in_file { &self.file } else { &self.memory };
             words[number].store(number as u64 + 1, Ordering::Release);
@@ -70,7 +75,7 @@ impl Block {
 
     /// The worker, which knows the file.
     fn stop(&self) {
-        self.door.ask();
+        self.door.ask(FOLLOW);
         self.stopped.store(true, Ordering::SeqCst);
     }
 }
@@ -85,7 +90,7 @@ fn stop_beside_java(looks: bool) {
         };
         block.write(looks);
         worker.join().unwrap();
-        if block.door.asked.load(Ordering::SeqCst) {
+        if block.door.asked.load(Ordering::SeqCst) != 0 {
             // It has not followed: the look that comes later.
             block.copy();
         }
@@ -171,4 +176,146 @@ fn loom_nothing_is_written_while_it_is_paused() {
 #[should_panic]
 fn loom_an_owner_that_does_not_look_at_the_word_writes_on() {
     pause_beside_opening(false);
+}
+
+/// Which step is left out when a block is taken from a silent thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Rightly,
+    /// The pool does not look whether the writer is inside.
+    FromInside,
+    /// The writer does not say that it is inside.
+    Unseen,
+    /// The next life begins at the word that the former owner's writer in Java may still store.
+    WithTheWord,
+}
+
+/// A block that is taken from its owner, who wakes at this instant, and given to another thread. The lock is the pool's.
+struct Shared {
+    door: Door,
+    lock: loom::sync::Mutex<bool>,
+    head: AtomicU64,
+    words: [AtomicU64; 4],
+}
+
+impl Shared {
+    fn new(words: u64) -> Self {
+        let word = |n: u64| AtomicU64::new(if n < words { n + 1 } else { 0 });
+        Self {
+            door: Door::new(),
+            lock: loom::sync::Mutex::new(false),
+            head: AtomicU64::new(words),
+            words: [word(0), word(1), word(2), word(3)],
+        }
+    }
+
+    /// An event of the owner's native writer; gives whether it went to the block.
+    fn write(&self, how: Taken) -> bool {
+        if how != Taken::Unseen {
+            self.door.enter();
+        }
+        let lost = self.door.is_asked_to(CLAIM) && {
+            let lost = *self.lock.lock().unwrap();
+            self.door.answer(CLAIM);
+            lost
+        };
+        if !lost {
+            let head = self.head.load(Ordering::Relaxed);
+            self.words[head as usize].store(10, Ordering::Relaxed);
+            self.head.store(head + 1, Ordering::Relaxed);
+        }
+        self.door.leave();
+        !lost
+    }
+
+    /// The pool, with the lock, and the next owner: where that begins; `None` if the block was left alone.
+    fn take(&self, how: Taken) -> Option<u64> {
+        let mut taken = self.lock.lock().unwrap();
+        if how != Taken::FromInside && !self.door.is_claimed() {
+            return None;
+        }
+        *taken = true;
+        drop(taken);
+        self.head.store(0, Ordering::Relaxed);
+        self.words[0].store(20, Ordering::Relaxed);
+        self.head.store(1, Ordering::Relaxed);
+        Some(0)
+    }
+}
+
+fn take_from_waking(how: Taken) {
+    loom::model(move || {
+        let block = Arc::new(Shared::new(1));
+        block.door.ask(CLAIM);
+        // What the pool asked, it asked after an event of the owner's that had not seen it.
+        block.door.answer(CLAIM);
+        let pool = {
+            let block = block.clone();
+            thread::spawn(move || {
+                block.door.ask(CLAIM);
+                block.take(how)
+            })
+        };
+        let written = block.write(how);
+        let taken = pool.join().unwrap();
+        let (head, first) = (block.head.load(Ordering::Relaxed), block.words[0].load(Ordering::Relaxed));
+        match taken {
+            // What the owner wrote before is part of what was taken.
+            Some(_) => assert_eq!((head, first), (1, 20), "two writers"),
+            None => assert!(written && head == 2 && first == 1, "a word is gone"),
+        }
+    });
+}
+
+#[test]
+fn loom_a_block_is_taken_from_a_silent_writer_or_left_to_one_that_wakes() {
+    take_from_waking(Taken::Rightly);
+}
+
+#[test]
+#[should_panic]
+fn loom_a_pool_that_does_not_look_whether_the_writer_is_inside_makes_two_writers() {
+    take_from_waking(Taken::FromInside);
+}
+
+#[test]
+#[should_panic]
+fn loom_a_writer_that_does_not_say_that_it_is_inside_writes_into_anothers_block() {
+    take_from_waking(Taken::Unseen);
+}
+
+/// The owner's writer in Java wakes while its block is taken: it has looked at its door, or looks now.
+fn take_from_waking_java(how: Taken) {
+    loom::model(move || {
+        let block = Arc::new(Shared::new(1));
+        assert!(block.door.open(100, 0));
+        let pool = {
+            let block = block.clone();
+            thread::spawn(move || {
+                block.door.ask(CLAIM);
+                // As far as Java has come: the first word that is 0, and behind that one the 0 that Java stores first.
+                let words = block.words.iter().take_while(|word| word.load(Ordering::Acquire) != 0).count();
+                let begin = if how == Taken::WithTheWord { words } else { (words + 2).min(3) };
+                block.words[begin].store(20, Ordering::Release);
+                begin
+            })
+        };
+        if block.door.t0.load(Ordering::Acquire) < CLOSED {
+            block.words[2].store(0, Ordering::Relaxed);
+            block.words[1].store(10, Ordering::Release);
+        }
+        let begin = pool.join().unwrap();
+        assert_eq!(block.words[begin].load(Ordering::Relaxed), 20, "a word of another thread's in this life");
+    });
+}
+
+#[test]
+fn loom_a_word_that_java_stores_late_is_outside_of_the_next_life() {
+    take_from_waking_java(Taken::Rightly);
+}
+
+#[test]
+#[should_panic]
+fn loom_a_life_that_begins_where_java_was_gets_its_late_word() {
+    take_from_waking_java(Taken::WithTheWord);
 }

@@ -19,9 +19,10 @@ use trace_format::word;
 
 use crate::memory::block::{self, BlockMemory, Life, Seen};
 use crate::memory::mark::{Mark, Overwritten};
-use crate::memory::pool::Pool;
+use crate::memory::pool::{Handed, Pool};
 use crate::memory::ring::Ring;
 use crate::memory::slice::Slice;
+use crate::writing::door::Door;
 
 const WORDS: usize = 2;
 
@@ -31,6 +32,7 @@ struct ModelBlock {
     head: AtomicU32,
     uid: AtomicU32,
     mode: AtomicU32,
+    floor: AtomicU32,
     sequence: AtomicU64,
     t0: AtomicU64,
     base: AtomicU64,
@@ -44,6 +46,7 @@ impl ModelBlock {
             head: AtomicU32::new(0),
             uid: AtomicU32::new(0),
             mode: AtomicU32::new(0),
+            floor: AtomicU32::new(0),
             sequence: zero(),
             t0: zero(),
             base: zero(),
@@ -68,6 +71,7 @@ impl BlockMemory for &ModelBlock {
         match offset {
             at::HEAD => self.head.load(Ordering::Relaxed),
             at::CLOCK_MODE => self.mode.load(Ordering::Relaxed),
+            at::FLOOR => self.floor.load(Ordering::Relaxed),
             _ => unreachable!("nobody else's business: {offset}"),
         }
     }
@@ -77,6 +81,7 @@ impl BlockMemory for &ModelBlock {
             at::HEAD => self.head.store(value, Ordering::Relaxed),
             at::UID => self.uid.store(value, Ordering::Relaxed),
             at::CLOCK_MODE => self.mode.store(value, Ordering::Relaxed),
+            at::FLOOR => self.floor.store(value, Ordering::Relaxed),
             // Nobody who runs beside the writer looks at this.
             at::TID => {}
             _ => unreachable!("no such field: {offset}"),
@@ -114,6 +119,10 @@ enum Broken {
     PoolEmpties,
     /// Words of an earlier life are left in a coarse block.
     Zeros,
+    /// The copier takes words that may be taken back.
+    Horizon,
+    /// The native writer leaves the floor where it is.
+    Floor,
 }
 
 /// What a thread does to its blocks, as `Writer` does it.
@@ -190,6 +199,10 @@ impl<'a> Ring for &'a ModelRing {
         2
     }
 
+    fn horizon(&self) -> u64 {
+        block::ALL_FINAL
+    }
+
     fn block(&self, sequence: u64) -> &'a ModelBlock {
         &self.blocks[sequence as usize % 2]
     }
@@ -261,6 +274,125 @@ fn loom_a_copy_beside_java_is_right_or_refused() {
 #[should_panic]
 fn loom_without_zeros_in_a_coarse_block_a_copy_goes_wrong() {
     copy_beside_java(1, 1, Broken::Zeros);
+}
+
+/// Java enters 1 and leaves it, which takes the enter back if no tick lies between, enters 2 and 3 and stays there. Time goes on meanwhile,
+/// and a copier takes what it finds.
+fn copy_beside_short_calls(broken: Broken) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let block = Arc::new(ModelBlock::new());
+        let clock = Arc::new(AtomicU64::new(10));
+        block::open(
+            &&*block,
+            &Life {
+                mode: ClockMode::Coarse,
+                ..ModelWriter { uid: 1, sequence: 0, base: 0, head: 0 }.life(0)
+            },
+        );
+        let writer = {
+            let (block, clock) = (Arc::clone(&block), Arc::clone(&clock));
+            thread::spawn(move || {
+                let now = || {
+                    // Stands for the ticks that pass until a word is old enough to be copied: what was stored before is visible by then.
+                    fence(Ordering::SeqCst);
+                    clock.load(Ordering::SeqCst)
+                };
+                let store = |index: usize, word| {
+                    // The last word of all has nothing behind it here.
+                    if index + 1 < WORDS {
+                        block.words[index + 1].store(0, Ordering::Relaxed);
+                    }
+                    block.words[index].store(word, Ordering::Relaxed);
+                };
+                let begun = now();
+                store(0, word::pack(true, 1, begun));
+                let ended = now();
+                if begun != ended {
+                    store(1, word::pack(false, 1, ended));
+                    return;
+                }
+                block.words[0].store(0, Ordering::Relaxed);
+                store(0, word::pack(true, 2, now()));
+                store(1, word::pack(true, 3, now()));
+            })
+        };
+        let copier = {
+            let (block, clock) = (Arc::clone(&block), Arc::clone(&clock));
+            thread::spawn(move || {
+                let horizon = match broken {
+                    Broken::Horizon => block::ALL_FINAL,
+                    // Two ticks behind.
+                    _ => clock.load(Ordering::SeqCst) - 1,
+                };
+                fence(Ordering::SeqCst);
+                let mut words = Vec::new();
+                block::copy(&&*block, 0, horizon, &mut words);
+                let ids: Vec<_> = words.iter().map(|word| (word::is_begin(*word), word::id(*word))).collect();
+                let whole: [&[(bool, u32)]; 5] =
+                    [&[], &[(true, 1)], &[(true, 1), (false, 1)], &[(true, 2)], &[(true, 2), (true, 3)]];
+                assert!(whole.contains(&&ids[..]), "{ids:?}");
+            })
+        };
+        for tick in 11..=13 {
+            clock.store(tick, Ordering::SeqCst);
+        }
+        writer.join().unwrap();
+        copier.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_a_copy_beside_short_calls_has_what_was_there() {
+    copy_beside_short_calls(Broken::Nothing);
+}
+
+#[test]
+#[should_panic]
+fn loom_a_copy_of_words_that_may_be_taken_back_goes_wrong() {
+    copy_beside_short_calls(Broken::Horizon);
+}
+
+/// The native writer takes a published word back and puts an event in its place, which it then declares final.
+fn copy_beside_native_short_calls(broken: Broken) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let block = Arc::new(ModelBlock::new());
+        block::open(&&*block, &ModelWriter { uid: 1, sequence: 0, base: 0, head: 0 }.life(0));
+        let writer = {
+            let block = Arc::clone(&block);
+            thread::spawn(move || {
+                let head = block::publish(&&*block, 0, word::pack(true, 1, 10), &[]);
+                let head = block::publish(&&*block, head, word::pack(true, 2, 10), &[]);
+                let head = block::take_back_word(&&*block, head, ClockMode::Precise);
+                let head = block::take_back_word(&&*block, head, ClockMode::Precise);
+                let head = block::publish(&&*block, head, word::pack(true, 3, 11), &[]);
+                let head = block::publish(&&*block, head, word::pack(true, 4, 11), &[]);
+                block::settle(&&*block, head);
+            })
+        };
+        // All of it is too young to be copied, but for what is below the floor.
+        let horizon = if broken == Broken::Floor { block::ALL_FINAL } else { 5 };
+        let mut words = Vec::new();
+        block::copy(&&*block, 0, horizon, &mut words);
+        let ids: Vec<_> = words.iter().map(|word| word::id(*word)).collect();
+        let whole: [&[u32]; 5] = [&[], &[1], &[1, 2], &[3], &[3, 4]];
+        assert!(whole.contains(&&ids[..]), "{ids:?}");
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_words_below_the_floor_are_final() {
+    copy_beside_native_short_calls(Broken::Nothing);
+}
+
+#[test]
+#[should_panic]
+fn loom_words_above_the_floor_are_not() {
+    copy_beside_native_short_calls(Broken::Floor);
 }
 
 /// A mark is placed after `before` words, and copied by another thread while the writer writes `during` more.
@@ -360,6 +492,10 @@ fn loom_a_mark_placed_beside_the_writer_lies_where_the_writer_was() {
     });
 }
 
+fn new_door() -> &'static Door {
+    Box::leak(Box::new(Door::new()))
+}
+
 /// Two threads write into a pool of three blocks and are killed at any instant; of each thread the blocks that
 /// are left must be its last ones, without a hole.
 fn kill_during_hand_over(broken: Broken) {
@@ -372,7 +508,7 @@ fn kill_during_hand_over(broken: Broken) {
         let mut writers = Vec::new();
         // The second takes the first one's oldest; the first then has to recycle its next.
         for (uid, rounds) in [(1, 4), (2, 1)] {
-            let (place, _) = pool.join().expect("a place each");
+            let place = pool.join(uid, new_door()).expect("a place each");
             let (pool, blocks) = (Arc::clone(&pool), Arc::clone(&blocks));
             let killed = Arc::clone(&killed);
             writers.push(thread::spawn(move || {
@@ -382,13 +518,13 @@ fn kill_during_hand_over(broken: Broken) {
                     if killed.load(Ordering::Relaxed) {
                         return;
                     }
-                    let begin = |number: u32, recycled| {
+                    let begin = |Handed { number, recycled, .. }: Handed| {
                         if recycled && broken != Broken::PoolEmpties {
                             blocks[number as usize].head.store(EMPTYING, Ordering::Relaxed);
                         }
                         number
                     };
-                    let Some(number) = pool.take(place, begin) else { return };
+                    let Some(number) = pool.take(place, 1, |_| (0, 0), begin) else { return };
                     if killed.load(Ordering::Relaxed) {
                         return;
                     }
@@ -438,8 +574,8 @@ fn loom_a_block_that_changes_hands_is_read_as_one_or_the_others() {
     model.check(|| {
         let pool = Arc::new(Pool::new(1, 2));
         let block = Arc::new(ModelBlock::new());
-        let (first, second) = (pool.join().unwrap().0, pool.join().unwrap().0);
-        assert_eq!(pool.take(first, |number, _| number), Some(0));
+        let (first, second) = (pool.join(1, new_door()).unwrap(), pool.join(2, new_door()).unwrap());
+        assert_eq!(pool.take(first, 1, |_| (0, 0), |handed| handed.number), Some(0));
         let writer = ModelWriter { uid: 1, sequence: 0, base: 10, head: 0 };
         block::open(&&*block, &writer.life(7));
         block::publish(&&*block, 0, word_at(10), &[]);
@@ -448,7 +584,7 @@ fn loom_a_block_that_changes_hands_is_read_as_one_or_the_others() {
             thread::spawn(move || {
                 for (sequence, base) in [(7, 10), (9, 20)] {
                     let mut words = Vec::new();
-                    match block::copy(&&*block, sequence, &mut words) {
+                    match block::copy(&&*block, sequence, block::ALL_FINAL, &mut words) {
                         Seen::There(extent) => {
                             assert_eq!(extent.base, base);
                             let wanted: Vec<_> =
@@ -461,12 +597,17 @@ fn loom_a_block_that_changes_hands_is_read_as_one_or_the_others() {
             })
         };
         pool.leave(first);
-        let taken = pool.take(second, |number, recycled| {
-            assert!(recycled);
-            block.head.store(EMPTYING, Ordering::Relaxed);
-            fence(Ordering::Release);
-            number
-        });
+        let taken = pool.take(
+            second,
+            1,
+            |_| (0, 0),
+            |handed| {
+                assert!(handed.recycled);
+                block.head.store(EMPTYING, Ordering::Relaxed);
+                fence(Ordering::Release);
+                handed.number
+            },
+        );
         assert_eq!(taken, Some(0));
         let writer = ModelWriter { uid: 2, sequence: 0, base: 20, head: 0 };
         block::open(&&*block, &writer.life(9));

@@ -19,6 +19,8 @@ fn time_word(pace: Pace) -> Arc<TimeWord> {
     Arc::new(TimeWord {
         word: AtomicU64::new(CLOSED),
         high: AtomicU64::new(0),
+        fold_main: AtomicU64::new(0),
+        fold_others: AtomicU64::new(0),
         pace: AtomicU32::new(pace as u32),
         asleep: AtomicBool::new(false),
     })

@@ -1,4 +1,5 @@
-//! An app that falls over at its start, twice in a row, starts without us until its next version.
+//! An app that falls over at its start, twice in a row, starts without us until its next version. A debuggable build does not: its
+//! developer kills it at each deployment.
 //!
 //! Small files. `starting` in the recordings' folder is there from a start until it has settled; a process that finds it was
 //! preceded by one that did not. `disarmed` says for which version nothing is to be armed; its name alone is looked at on main, so that
@@ -63,22 +64,40 @@ pub(crate) fn set_off(mark_folder: &Path, off: bool) {
 }
 
 /// Whether this start may be, and if so notes that it is on its way. Makes and reads files: on a thread of ours.
-pub(crate) fn admit(folder: &Path, mark_folder: &Path, process: &str, version: u64) -> bool {
-    admit_share(folder, mark_folder, process, version, options::number(Number::InstallsPerMille))
+pub(crate) fn admit(
+    folder: &Path,
+    mark_folder: &Path,
+    process: &str,
+    version: u64,
+    debuggable: bool,
+) -> bool {
+    let share = options::number(Number::InstallsPerMille);
+    admit_share(folder, mark_folder, process, version, debuggable, share)
 }
 
-fn admit_share(folder: &Path, mark_folder: &Path, process: &str, version: u64, share: u64) -> bool {
+fn admit_share(
+    folder: &Path,
+    mark_folder: &Path,
+    process: &str,
+    version: u64,
+    debuggable: bool,
+    share: u64,
+) -> bool {
     let _ = private_folder(folder);
     let disarmed = mark_folder.join("disarmed");
-    if numbers(&disarmed).is_some_and(|(of, _)| of == version) {
+    if !debuggable && numbers(&disarmed).is_some_and(|(of, _)| of == version) {
         return false;
     }
-    // Another version's, or none that can be read.
+    // Another version's or build's, or none that can be read.
     let _ = fs::remove_file(&disarmed);
     if !is_chosen(folder, share) {
         return false;
     }
     let starting = folder.join(["starting-", &crate::files::file::plain(process)].concat());
+    if debuggable {
+        let _ = fs::remove_file(&starting);
+        return true;
+    }
     let failed = numbers(&starting).filter(|(of, _)| *of == version).map_or(0, |(_, count)| count);
     if failed >= MOST {
         let _ = private_folder(mark_folder);
@@ -145,7 +164,7 @@ mod tests {
     fn two_starts_that_do_not_settle_disarm_until_the_next_version() {
         let folder = folder("crash-loop");
         let mark = folder.join("mark");
-        let start = |version| admit_share(&folder, &mark, "com.example:push", version, 1_000);
+        let start = |version| admit_share(&folder, &mark, "com.example:push", version, false, 1_000);
         assert!(start(7) && !is_disarmed(&mark));
         // It settled: nothing is held against the next ones.
         settled();
@@ -157,6 +176,11 @@ mod tests {
         assert!(start(9));
         was_no_fault(&folder, "com.example:push");
         assert!(start(9) && !start(9));
+        // The same version as a debuggable build: nothing is held against it, nor against the next of its starts.
+        for _ in 0..4 {
+            assert!(admit_share(&folder, &mark, "com.example:push", 9, true, 1_000) && !is_disarmed(&mark));
+        }
+        assert!(start(9) && start(9) && !start(9));
         fs::remove_dir_all(folder).unwrap();
     }
 
@@ -166,7 +190,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("starting-p"), b"\xff\n99999999999999999999999").unwrap();
         fs::write(folder.join("disarmed"), b"").unwrap();
-        assert!(admit_share(&folder, &folder, "p", 1, 1_000) && !is_disarmed(&folder));
+        assert!(admit_share(&folder, &folder, "p", 1, false, 1_000) && !is_disarmed(&folder));
         fs::remove_dir_all(folder).unwrap();
     }
 

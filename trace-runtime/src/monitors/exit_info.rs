@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use trace_format::section::SectionKind;
+use trace_format::section::{SectionKind, key_values};
 
-use super::{crash_loop, old_file, told};
+use super::options::{self, Number};
+use super::{crash_loop, old_file, redact, told};
 
 /// What the system says of a process that is gone.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +55,8 @@ enum Trace {
     Ours,
     /// Another process's: the system's own, or of another that had the pid.
     Foreign,
+    /// A tombstone: it has the app's memory around its registers and lines of its log, which nothing here can redact.
+    Redacted,
 }
 
 /// The system tells of an exit; whether there was a recording for it that did not know yet. Reads and writes files: on a thread of ours.
@@ -67,8 +70,8 @@ pub(crate) fn exited(folder: &Path, own_process: &str, exit: &Exit<'_>) -> bool 
     });
     let Some(mut old) = old.max_by_key(|old| old.start_ms).filter(|old| !old.has_exit) else { return false };
     let appended = old.append(SectionKind::ExitInformation, &section(exit)).is_ok();
-    if appended && let Some(text) = exit.trace.filter(|text| whose(text, exit.pid) == Trace::Ours) {
-        told::locks(text, exit.pid, reason(exit.reason) == "anr");
+    if appended && let Some(text) = exit.trace.filter(|_| trace_of(exit) == Trace::Ours) {
+        told::locks(&redact::dump(text), exit.pid, reason(exit.reason) == "anr");
     }
     if appended && exit.process == own_process && !FAULTS.contains(&reason(exit.reason)) {
         crash_loop::was_no_fault(folder, own_process);
@@ -81,7 +84,7 @@ fn reason(number: i32) -> &'static str {
 }
 
 fn section(exit: &Exit<'_>) -> Vec<u8> {
-    let trace = exit.trace.map_or(Trace::None, |text| whose(text, exit.pid));
+    let trace = trace_of(exit);
     let mut lines = String::new();
     let mut line = |key: &str, value: &str| {
         for part in [key, "=", value, "\n"] {
@@ -99,19 +102,27 @@ fn section(exit: &Exit<'_>) -> Vec<u8> {
             Trace::None => "none",
             Trace::Ours => "ours",
             Trace::Foreign => "foreign",
+            Trace::Redacted => "redacted",
         },
     );
     // Nothing that is told may end the keys.
-    for told in exit.lines.lines().filter(|line| !line.is_empty()) {
-        lines.push_str(told);
-        lines.push('\n');
+    for (key, value) in key_values(exit.lines) {
+        // The system's words may quote the app's.
+        line(key, &redact::subject(value));
     }
     lines.push('\n');
     let mut section = lines.into_bytes();
     if trace == Trace::Ours {
-        section.extend_from_slice(exit.trace.unwrap_or_default());
+        section.extend_from_slice(&redact::dump(exit.trace.unwrap_or_default()));
     }
     section
+}
+
+fn trace_of(exit: &Exit<'_>) -> Trace {
+    match exit.trace {
+        Some(_) if options::is_on(Number::Redact) && reason(exit.reason) != "anr" => Trace::Redacted,
+        text => text.map_or(Trace::None, |text| whose(text, exit.pid)),
+    }
 }
 
 /// By `sysTid` of the thread that is called main, which is the process's pid. A tombstone, which is no text, has none and is taken as it

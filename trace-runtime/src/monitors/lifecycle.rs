@@ -45,12 +45,13 @@ fn life() -> MutexGuard<'static, Life> {
     LIFE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A step of the activity with this identity, on main. `at_ns` is of CLOCK_BOOTTIME.
-pub(crate) fn step(step: Step, activity: u64, class: &str, at_ns: u64) {
-    advance(step, activity, class, at_ns, options::number(Number::BackgroundMs));
+/// A step of the activity with this identity, on main. `at_ns` is of CLOCK_BOOTTIME. Whether the application is created with it.
+pub(crate) fn step(step: Step, activity: u64, class: &str, at_ns: u64) -> bool {
+    advance(step, activity, class, at_ns, options::number(Number::BackgroundMs))
 }
 
-fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64) {
+fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64) -> bool {
+    let mut application = false;
     let mut life = life();
     let Life { rule, page, own } = &mut *life;
     let rule = rule.get_or_insert_with(Foreground::new);
@@ -58,7 +59,7 @@ fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64)
     let changed = match step {
         Step::Created => {
             older::created(activity, at_ns);
-            starts::created(activity, at_ns);
+            application = starts::created(activity, at_ns);
             None
         }
         Step::Started => {
@@ -90,6 +91,7 @@ fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64)
         worker::after(delay, Box::new(move || look(due_ms)));
     }
     told(changed, at_ns);
+    application
 }
 
 /// The time until `due_ms` is over. If another pause came meanwhile its own look follows, and this one changes nothing.

@@ -1,7 +1,7 @@
 //! The messages of main: pairing, history and density, and which one is open. Main writes; whoever else looks reads atomics.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use trace_rules::looper::{
@@ -11,27 +11,35 @@ use trace_rules::report::StackStyle;
 
 use super::open::{self, Open, OpenWords};
 use super::options::{Number, is_on, number};
-use super::{java_stack, older, outermost, samples, slow, tuning};
-use crate::main_thread::watch;
+use super::{java_stack, older, outermost, samples, slow, tuning, unknown};
+use crate::main_thread::{poll, watch};
 use crate::memory::mark::Mark;
-use crate::recorder;
-use crate::writing::thread::ThreadWriter;
+use crate::recorder::{self, Recorder};
+use crate::sigquit::verdict::MainAt;
+use crate::writing::thread::{ThreadWriter, gettid};
 
 /// Reports are wanted: the shim of the Looper runs, or whoever tells of messages asked for them.
 static ON: AtomicBool = AtomicBool::new(false);
 static MAIN: MainCell = MainCell(UnsafeCell::new(None));
 static SHARED: OnceLock<(Arc<History>, Arc<SlowMessage>)> = OnceLock::new();
 static OPEN: OpenWords = OpenWords::new();
+/// How many of what began were no messages ([`Main::unit_began`]).
+static UNITS: AtomicU64 = AtomicU64::new(0);
+
+/// Targets of what is no message, and no handler's class: what dispatches input (AOSP InputEventReceiver.java), and what an idle handler implements.
+const NOT_QUEUED: [&str; 2] = ["android.view.InputEventReceiver", "android.os.MessageQueue$IdleHandler"];
 
 /// From now on messages are reported: slow ones, LAGs, ANRs.
 pub(crate) fn start() {
     ON.store(true, Ordering::Release);
+    outermost::between_messages();
     options_changed();
 }
 
 /// From now on they are only recorded.
 pub(crate) fn stop() {
     ON.store(false, Ordering::Release);
+    outermost::end();
 }
 
 pub(crate) fn is_started() -> bool {
@@ -66,13 +74,21 @@ pub(crate) fn history(count: usize, now_ns: u64) -> String {
         for told in history.last(count, now_ns) {
             line(&tag_text(&told.tag), u64::from(told.took_us / 1_000), told.open);
         }
+        if let Some((what, since_ns)) = between().filter(|_| count > 0) {
+            line(&what, now_ns.saturating_sub(since_ns) / 1_000_000, true);
+        }
     }
     out
 }
 
 /// How many messages the Looper has told of.
 pub(crate) fn told() -> u64 {
-    SHARED.get().map_or(0, |(history, _)| history.begun())
+    SHARED.get().map_or(0, |(history, _)| history.begun().saturating_sub(UNITS.load(Ordering::Relaxed)))
+}
+
+/// Whether stretches of main that are no messages are taken for such: not where main's outermost calls stand for messages, by another thread.
+pub(crate) fn takes_units() -> bool {
+    is_started() && !open::is_by_calls()
 }
 
 /// What the open message is for, the innermost of them: `target callback: what`; empty if none is.
@@ -82,12 +98,30 @@ pub(crate) fn open_text(now_ns: u64) -> String {
         return last.last().filter(|_| is_open).map(outermost::text).unwrap_or_default();
     }
     let last = SHARED.get().and_then(|(history, _)| history.last(MAX_NESTED, now_ns).pop());
-    last.filter(|told| told.open).map(|told| tag_text(&told.tag)).unwrap_or_default()
+    let message = last.filter(|told| told.open).map(|told| tag_text(&told.tag));
+    message.or_else(|| between().map(|(what, _)| what)).unwrap_or_default()
+}
+
+/// What main does while it is in no message, and since when. Not on main.
+fn between() -> Option<(String, u64)> {
+    if OPEN.load().is_some() || is_main() {
+        return None;
+    }
+    let call = outermost::open_call().map(|call| (outermost::text(&call), call.begun_ns));
+    call.or_else(|| unknown::open().map(|open| (unknown::NAME.to_owned(), open.since_ns)))
+}
+
+/// Whether the caller is main, whose history is asked for by the app: it waits for no ring to be read.
+fn is_main() -> bool {
+    Recorder::active().is_none_or(|recorder| gettid() == recorder.main_tid)
 }
 
 fn tag_text(tag: &Tag) -> String {
     let text = |id| recorder::text_of(id).unwrap_or_default();
     let mut out = text(tag.target);
+    if NOT_QUEUED.contains(&&*out) {
+        return [&*out, ": ", &text(tag.callback)].concat();
+    }
     if tag.callback != 0 {
         out.push(' ');
         out.push_str(&text(tag.callback));
@@ -110,9 +144,24 @@ pub(crate) fn clear_density() {
 }
 
 /// The message that main is in: when it began (of a message around a nested loop that goes on: when that loop's last message
-/// ended), and the place in main's record in front of it. From any thread; on main only where a Printer is there.
+/// ended), and the place in main's record in front of it. Outside of messages the open call that stands for one, or what main's stack has shown. Not on
+/// main.
 pub(crate) fn open() -> Option<Open> {
-    OPEN.load().or_else(outermost::open)
+    OPEN.load().or_else(outermost::open).or_else(unknown::open)
+}
+
+/// What main does at `at_ns`, which is about now. That it does nothing is only said of a main that is in no message, has no call open, and waits in its poll
+/// as far as the kernel says. Not on main.
+pub(crate) fn main_at(recorder: &Recorder, at_ns: u64) -> MainAt {
+    let since = || recorder.message_since.load(Ordering::Relaxed);
+    if since() == 0 && is_started() {
+        // A call may have begun since the last look.
+        outermost::look();
+        if since() == 0 && poll::is_polling(recorder.main_tid) == Some(false) {
+            return MainAt { stuck_since: 0, running_ms: None };
+        }
+    }
+    MainAt::new(since(), at_ns)
 }
 
 /// What only main touches.
@@ -120,6 +169,8 @@ pub(crate) struct Main {
     messages: Messages,
     /// The place in front of each open message.
     marks: [Option<Mark>; MAX_NESTED],
+    /// The stretch that is no message and began last. It is the outermost while it is open: none begins inside of another, or of a message.
+    unit: Option<Tag>,
 }
 
 struct MainCell(UnsafeCell<Option<Main>>);
@@ -150,7 +201,7 @@ impl Main {
     }
 
     fn of(messages: Messages) -> Self {
-        Main { messages, marks: [None; MAX_NESTED] }
+        Main { messages, marks: [None; MAX_NESTED], unit: None }
     }
 
     /// How many open messages a begin at this place of the stack shows to be over.
@@ -168,6 +219,17 @@ impl Main {
             OPEN.store(at_ns, mark);
         }
         begun
+    }
+
+    /// What just began is a stretch of main that is no message.
+    pub(crate) fn unit_began(&mut self, tag: Tag) {
+        self.unit = Some(tag);
+        UNITS.store(UNITS.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// The stretch that is to end now; `None` if it is over already.
+    pub(crate) fn unit_ends(&mut self) -> Option<Tag> {
+        self.unit.take().filter(|tag| self.ends(Some(*tag), 0) == Some(0))
     }
 
     /// How many messages are open.

@@ -48,7 +48,7 @@ pub mod options;
 pub(crate) mod outermost;
 mod overlay;
 mod profile;
-mod redact;
+pub(crate) mod redact;
 pub mod reports;
 mod retention;
 mod sampler;
@@ -61,6 +61,7 @@ pub(crate) mod timers;
 pub(crate) mod told;
 pub(crate) mod touch;
 pub(crate) mod tuning;
+pub(crate) mod unknown;
 
 pub(crate) use crash_loop::settled;
 
@@ -69,6 +70,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use options::Number;
 
 use crate::control::{self, Clock};
+use crate::time::fold;
+use crate::writing::overhead;
 
 /// The system's API level; 0 until the app's side has armed the monitors.
 static API: AtomicU32 = AtomicU32::new(0);
@@ -83,14 +86,29 @@ pub(crate) fn is_armed() -> bool {
     API.load(Ordering::Relaxed) != 0
 }
 
+/// The system's API level, 0 where no app's side said it.
+pub(crate) fn api() -> u32 {
+    API.load(Ordering::Relaxed)
+}
+
 /// Sets an option and hands it to those who keep what they made of it.
 ///
 /// # Errors
 /// [`options::Refused`]; nothing changed.
 pub(crate) fn set(key: &str, value: &str) -> Result<(), options::Refused> {
     let number = options::set(key, value)?;
-    if number == Some(Number::CoarseClock) {
-        control::set_clock(if options::is_on(Number::CoarseClock) { Clock::Coarse } else { Clock::Precise });
+    match number {
+        Some(Number::CoarseClock | Number::EveryCall) => {
+            let coarse = options::is_on(Number::CoarseClock);
+            fold::set_limit(match (options::is_on(Number::EveryCall), coarse) {
+                (true, _) => fold::NOTHING,
+                (false, true) => 0,
+                (false, false) => fold::PRECISE_NS,
+            });
+            control::set_clock(if coarse { Clock::Coarse } else { Clock::Precise });
+        }
+        Some(Number::MaxOverhead) => overhead::set_max(options::number(Number::MaxOverhead) as u32 * 100),
+        _ => {}
     }
     starts::configure();
     messages::options_changed();

@@ -1,5 +1,6 @@
 //! A recording that an earlier process left: what its header and its sections say, without reading the rest.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -31,8 +32,8 @@ pub(crate) struct OldFile {
     pub(crate) has_anr: bool,
     /// What became of the process, as its exit's information says; empty where there is none.
     pub(crate) reason: String,
-    /// Where the platform left profiles of its ANRs.
-    pub(crate) profiles: Vec<PathBuf>,
+    /// Names of the profiles that the platform left of its ANRs, as the file says: it may come from anywhere.
+    pub(crate) profiles: Vec<OsString>,
 }
 
 static BUSY: Mutex<()> = Mutex::new(());
@@ -128,7 +129,8 @@ impl OldFile {
                 self.has_anr = true;
                 let text = self.text(section, payload);
                 let path = section::key_values(&text).find(|(key, _)| *key == "path");
-                self.profiles.extend(path.map(|(_, path)| PathBuf::from(path)));
+                let name = path.and_then(|(_, path)| Path::new(path).file_name());
+                self.profiles.extend(name.map(OsString::from));
             }
             Some(SectionKind::Verdict) => {
                 let lines = ["verdict=anr", "verdict=suspected-anr"];
@@ -162,10 +164,13 @@ impl OldFile {
 
 /// All that can be opened in a folder.
 pub(crate) fn all(folder: &Path) -> Vec<OldFile> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let paths = entries.flatten().map(|entry| entry.path());
-    paths
+    paths(folder)
         .filter(|path| path.extension().is_some_and(|e| e == "anrscope"))
         .filter_map(|p| OldFile::open(&p))
         .collect()
+}
+
+/// What is in a folder.
+pub(crate) fn paths(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }

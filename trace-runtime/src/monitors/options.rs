@@ -52,6 +52,8 @@ pub enum Number {
     AnrTooLateMs,
     /// `sample_ms`
     SampleMs,
+    /// `stacks`
+    Stacks,
     /// `stack_lines`
     StackLines,
     /// `stack_style`
@@ -104,6 +106,10 @@ pub enum Number {
     MainOnly,
     /// `coarse_clock`
     CoarseClock,
+    /// `every_call`
+    EveryCall,
+    /// `max_overhead`
+    MaxOverhead,
     /// `main_words`
     MainWords,
     /// `pool_words`
@@ -202,6 +208,7 @@ numbers! {
     AnrMs "anr_ms" 5_000 0..=60_000 "DEFAULT_ANR" "A message is an ANR from here on, ms; 0 never"
     AnrTooLateMs "anr_too_late_ms" 0 0..=60_000 "DEFAULT_ANR_INVALID" "No ANR is told from here on, ms; 0 always"
     SampleMs "sample_ms" 66 0..=10_000 "" "Distance of main's stack samples while it is stuck, ms; 0 none"
+    Stacks "stacks" 1 0..=1 "" "Main's Java stack is taken while it is stuck; off: never, since main is stopped for it (docs/monitors.md says what that can cost)"
     StackLines "stack_lines" 30 1..=1_000 "TARGET_EVIL_METHOD_STACK" "Lines of a stack in a report"
     StackStyle "stack_style" 1 0..=2 "looperPrinterStackStyle" "Java stacks in reports: 0 simple, 1 whole, 2 raw"
     Policy "policy" 0 0..=1 "" "Whether a SIGQUIT was an ANR: 0 by our rules, 1 by Matrix's"
@@ -227,14 +234,16 @@ numbers! {
     SlackNs "slack_ns" 50_000 0..=1_000_000_000 "" "Main's timer slack is reported above, ns"
     BackgroundMs "background_ms" 500 0..=60_000 "" "Without a resumed activity for this long it is in the background, ms"
     MainOnly "main_only" 0 0..=1 "" "Main alone is recorded; other threads that were recorded before go on"
-    CoarseClock "coarse_clock" 0 0..=1 "" "Methods get their time once a millisecond; messages, frames and waits stay exact"
+    CoarseClock "coarse_clock" 1 0..=1 "" "Methods get their time once a millisecond; messages, frames and waits stay exact"
+    EveryCall "every_call" 0 0..=1 "" "Every call is recorded; else one that begins and ends within a millisecond (20 us without the coarse clock) leaves nothing but a count"
+    MaxOverhead "max_overhead" 3 0..=100 "" "Percent of the threads' time that recording may take; beyond it the methods that are called most are switched off. 0: none ever is"
     MainWords "main_words" 0 0..=16_777_216 "BUFFER_SIZE" "Words of 8 bytes in main's ring, from the app's next start on; 0: a million"
     PoolWords "pool_words" 0 0..=16_777_216 "" "The same of all other threads together; 0: half a million"
     KeepRecordings "keep_recordings" 20 1..=10_000 "" "Recordings kept at most"
     KeepDays "keep_days" 14 1..=3_650 "" "Days for which one is kept at most"
     KeepKib "keep_kib" 262_144 1_024..=1_073_741_824 "" "KiB of all together"
     InstallsPerMille "installs_per_mille" 1_000 0..=1_000 "" "Installations of 1,000 in which it starts at all"
-    Redact "redact" 0 0..=1 "" "Texts that the app makes up (marks, counters, scenes, what callbacks say of themselves) are recorded as a number"
+    Redact "redact" 0 0..=1 "" "Texts that the app makes up (marks, counters, scenes, names of threads, what callbacks say of themselves, what the system quotes) are recorded as a number"
 }
 
 /// All texts, in the order of [`Text`].

@@ -1,22 +1,27 @@
-//! Main's messages where the Looper tells nobody of them (no Printer may be set, or none is called): the outermost calls of main's record,
-//! read from the ring. Main does nothing for it.
+//! Main's outermost recorded calls, read from the ring, where they stand for its messages. Main does nothing for it.
 //!
-//! The ticker, which runs while anybody records, has the worker look ten times a second, and once more before it goes to sleep; so an app
+//! * Where the Looper calls no Printer, or none may be set, they stand for all messages ([`start`]).
+//! * Where it does, they stand for what main does between two messages and what no shim reports: callbacks of file descriptors, popups' input, calls of
+//!   native code. Only there is the ring read: while main is in a message, the place up to which it was read moves on, and nothing more.
+//!
+//! The ticker, which runs while anything is recorded, has the worker look ten times a second, and once more before it goes to sleep; so an app
 //! that is idle is not woken. A call that is open is watched by the same timer as a message: LAG, ANR, samples and snapshot follow.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
+use trace_format::Event;
 use trace_rules::looper::{HISTORY, Outer, Outermost};
 
 use super::open::{self, Open};
 use super::options::{Number, is_on, number};
-use super::{ground, slow, stacks};
+use super::{ground, messages, slow, stacks, unknown};
 use crate::files::worker;
 use crate::main_thread::watch;
 use crate::memory::mark::Mark;
 use crate::memory::slice::Slice;
+use crate::recorder::Recorder;
 
 const MS: u64 = 1_000_000;
 
@@ -28,27 +33,54 @@ struct State {
     rule: Outermost,
     /// How far main's record was read.
     mark: Option<Mark>,
+    /// The call that began with the last word that was read, and when: it may be taken back yet, and the mark is in front of it.
+    newest: Option<(u64, u32)>,
     /// How far it was read before the open call began.
     open_mark: Option<Mark>,
+    /// The last ones, where they stand for all messages.
     last: VecDeque<Outer>,
     slice: Slice,
+    /// Begin of the open call that the timer watches, between messages.
+    watched: Option<u64>,
+}
+
+impl State {
+    fn new() -> Self {
+        State {
+            rule: Outermost::default(),
+            mark: crate::mark_here(),
+            newest: None,
+            open_mark: None,
+            last: VecDeque::new(),
+            slice: Slice::default(),
+            watched: None,
+        }
+    }
 }
 
 fn state() -> MutexGuard<'static, Option<State>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Messages are reported from now on: what main does between them is looked for.
+pub(super) fn between_messages() {
+    state().get_or_insert_with(State::new);
+}
+
+/// Messages are not reported any more.
+pub(super) fn end() {
+    if !open::is_by_calls()
+        && let Some(watched) = state().take().and_then(|state| state.watched)
+    {
+        watch::work_ends(watched);
+    }
+}
+
 /// Nobody tells of main's messages: from now on its outermost calls are taken for them. What is open now is not one of them.
 pub(super) fn start() {
     let mut state = state();
-    if state.is_none() {
-        *state = Some(State {
-            rule: Outermost::default(),
-            mark: crate::mark_here(),
-            open_mark: None,
-            last: VecDeque::new(),
-            slice: Slice::default(),
-        });
+    if !open::is_by_calls() {
+        *state = Some(State::new());
         open::set_by_calls(true);
         watch::outermost(None);
     }
@@ -56,7 +88,9 @@ pub(super) fn start() {
 
 /// The Looper tells of them, or nobody wants to know.
 pub(super) fn stop() {
-    if state().take().is_some() {
+    let mut state = state();
+    if open::is_by_calls() {
+        *state = messages::is_started().then(State::new);
         open::set_by_calls(false);
         watch::nobody_tells();
     }
@@ -64,12 +98,30 @@ pub(super) fn stop() {
 
 /// Has the worker look. On the ticker's thread.
 pub(crate) fn look_soon() {
-    if open::is_by_calls() && !ASKED.swap(true, Ordering::AcqRel) {
+    if (open::is_by_calls() || is_worth_a_look()) && !ASKED.swap(true, Ordering::AcqRel) {
         worker::then(Box::new(|| {
             ASKED.store(false, Ordering::Release);
             look();
         }));
     }
+}
+
+/// Whether main wrote anything since the last look, and is between messages or was in a call then. Else the place up to which its record was read
+/// moves on, without a word being read.
+fn is_worth_a_look() -> bool {
+    let mut state = match STATE.try_lock() {
+        Ok(state) => state,
+        Err(TryLockError::Poisoned(state)) => state.into_inner(),
+        // The worker looks right now.
+        Err(TryLockError::WouldBlock) => return false,
+    };
+    let (Some(state), Some(recorder)) = (state.as_mut(), Recorder::active()) else { return false };
+    let here = crate::mark_here();
+    if state.rule.open(0).is_none() && !watch::is_between_messages(recorder, None) {
+        state.mark = here;
+        return false;
+    }
+    here.is_none() || here != state.mark
 }
 
 /// Reads what main wrote since the last look: as long as that takes, so not on main.
@@ -81,7 +133,11 @@ pub(super) fn look() {
         state.read(&mut |told| slowest.push(told));
         let open = state.rule.open(0).map(|open| open.begun_ns);
         // With the lock held: the timer is told by one thread at a time.
-        watch::outermost(open);
+        if open::is_by_calls() {
+            watch::outermost(open);
+        } else {
+            state.watch(open);
+        }
     }
     for (outer, lines) in slowest {
         let stack = stacks::of_lines(lines, outer.took_ns / MS);
@@ -89,15 +145,26 @@ pub(super) fn look() {
     }
 }
 
+/// The open call between messages that the timer watches.
+pub(super) fn open_call() -> Option<Outer> {
+    let state = state();
+    let state = state.as_ref()?;
+    state.rule.open(0).filter(|call| state.watched == Some(call.begun_ns))
+}
+
 /// The open call, looked at now.
 pub(super) fn open() -> Option<Open> {
-    if !open::is_by_calls() {
-        return None;
-    }
     look();
     let state = state();
     let state = state.as_ref()?;
-    Some(Open { since_ns: state.rule.open(0)?.begun_ns, mark: state.open_mark })
+    let since_ns = state.rule.open(0)?.begun_ns;
+    let stands = open::is_by_calls() || state.watched == Some(since_ns);
+    stands.then_some(Open { since_ns, mark: state.open_mark })
+}
+
+/// Whether the timer watches a call, which began then, and not a message.
+pub(super) fn is_watched(since_ns: u64) -> bool {
+    open::is_by_calls() || state().as_ref().is_some_and(|state| state.watched == Some(since_ns))
 }
 
 /// The last `count` calls and the open one, oldest first, looked at now; the last is the open one if that is true.
@@ -114,32 +181,88 @@ type Slow = (Outer, Vec<trace_rules::stack::Line>);
 
 impl State {
     fn read(&mut self, slow: &mut dyn FnMut(Slow)) {
-        let State { rule, mark, open_mark, last, slice } = self;
+        let State { rule, mark, newest, open_mark, last, slice, watched } = self;
         let copied = mark.as_ref().is_some_and(|mark| crate::copy_since(mark, slice).is_ok());
         if !copied {
             // Main wrote more than its ring holds since: nobody knows what it is in.
             rule.forget();
             *mark = crate::mark_here();
+            *newest = None;
             return;
         }
+        let mut begun = newest.take();
         let slow_ns = number(Number::SlowMs) * MS;
         let tell = is_on(Number::Slow);
-        for call in slice.events().filter_map(stacks::method) {
+        let between = !open::is_by_calls();
+        let mut last_event = None;
+        for event in slice.events() {
+            last_event = Some(event);
+            if let Some((time, id)) = begun.take() {
+                if event == (time, Event::Enter(id)) {
+                    // It was read before.
+                    continue;
+                }
+                // A call so short that it is left out. It has ended.
+                if let Some(call) = stacks::method((time, Event::Exit(id))) {
+                    drop(rule.push(call));
+                }
+            }
+            if between && matches!(event.1, Event::MessageBegin(_) | Event::MessageEnd) {
+                // What was open around a message is a part of one, or runs a loop of its own.
+                rule.forget();
+            }
+            let Some(call) = stacks::method(event) else { continue };
             if rule.open(0).is_none() {
                 *open_mark = *mark;
             }
             let Some((outer, tree)) = rule.push(call) else { continue };
-            if last.len() == HISTORY {
-                last.pop_front();
+            if !between {
+                if last.len() == HISTORY {
+                    last.pop_front();
+                }
+                last.push_back(outer);
+            } else if *watched != Some(outer.begun_ns) {
+                // Of a message, whose own report has it.
+                continue;
             }
-            last.push_back(outer);
             if tell && outer.took_ns >= slow_ns {
                 slow((outer, tree.lines));
             }
         }
-        if let Some(end) = slice.end() {
+        if let Some((time, id)) = begun
+            && let Some(call) = stacks::method((time, Event::Exit(id)))
+        {
+            drop(rule.push(call));
+        }
+        *newest = match last_event {
+            Some((time, Event::Enter(id))) => Some((time, id)),
+            _ => None,
+        };
+        if let Some(end) = slice.end(newest.is_some()) {
             *mark = Some(end);
         }
+    }
+
+    /// Between messages: the timer watches the open call from now on, and no other.
+    fn watch(&mut self, open: Option<u64>) {
+        if let Some(before) = self.watched.filter(|before| open != Some(*before)) {
+            watch::work_ends(before);
+            self.watched = None;
+        }
+        let Some(begun) = open else { return };
+        let Some(recorder) = Recorder::active() else { return };
+        if !watch::is_between_messages(recorder, self.watched) {
+            // A message began, and with it the call is no more the outermost.
+            self.rule.forget();
+            return;
+        }
+        unknown::yields_to(begun);
+        if self.watched.is_some() || !watch::work_began(begun) {
+            return;
+        }
+        watch::work_is_known(begun);
+        self.watched = Some(begun);
+        // Main may have gone on since its record was read. What it writes makes the ticker look again, and that finds the end.
     }
 }
 
@@ -153,10 +276,9 @@ pub(super) fn took_ms(outer: &Outer) -> u64 {
     outer.took_ns / MS
 }
 
-/// Whether main waits for its next message although a call is open: one that runs a loop of its own. Only where calls stand for messages: a
-/// message around a nested loop is known as such.
+/// Whether main waits for its next message although a call or a message is open: one that runs a loop of its own.
 pub(super) fn is_idle(stack: &str) -> bool {
-    open::is_by_calls() && stack.starts_with("android.os.MessageQueue.nativePollOnce(")
+    stack.starts_with("android.os.MessageQueue.nativePollOnce(")
 }
 
 #[cfg(test)]
@@ -167,11 +289,14 @@ mod tests {
     fn item_10_the_history_is_bounded_and_the_open_call_is_its_last() {
         *state() = Some(State {
             rule: Outermost::default(),
+            newest: None,
             mark: None,
             open_mark: None,
             last: (0..HISTORY as u64).map(|n| Outer { id: 7, begun_ns: n, took_ns: 2 * MS }).collect(),
             slice: Slice::default(),
+            watched: None,
         });
+        open::set_by_calls(true);
         assert_eq!(last(3, 9).0.iter().map(|outer| outer.begun_ns).collect::<Vec<_>>(), [197, 198, 199]);
         if let Some(state) = state().as_mut() {
             state.rule.push(trace_rules::stack::Call::enter(9, 300 * MS));
@@ -180,6 +305,7 @@ mod tests {
         let (all, open) = last(HISTORY, 400 * MS);
         assert_eq!((all.len(), open), (HISTORY, false));
         assert_eq!((text(&all[0]), took_ms(&all[0])), ("method 7".to_owned(), 2));
+        open::set_by_calls(false);
         *state() = None;
     }
 }

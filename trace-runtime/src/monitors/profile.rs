@@ -51,7 +51,8 @@ fn place(
     }
     let _alone = old_file::alone();
     let all = old_file::all(folder);
-    if all.iter().any(|old| old.profiles.iter().any(|known| known == Path::new(profile.path))) {
+    let name = Path::new(profile.path).file_name();
+    if all.iter().any(|old| old.profiles.iter().any(|known| Some(known.as_os_str()) == name)) {
         return false;
     }
     let youngest = all.into_iter().filter(|old| before(old.start_ms) && (old.has_anr || !own));

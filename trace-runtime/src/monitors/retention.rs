@@ -1,9 +1,11 @@
 //! Which old recordings are kept.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use super::old_file;
 use super::options::{self, Number};
+use crate::files::file;
 use crate::time::clock;
 
 /// What there is to decide by.
@@ -42,11 +44,32 @@ fn retain_within(folder: &Path, limits: Limits) {
     for victim in victims(&kept, limits) {
         // While it is locked: nobody appends to it meanwhile.
         let _ = std::fs::remove_file(&old[victim].path);
-        // The platform left them for us, and nobody else knows of them.
-        for profile in &old[victim].profiles {
-            let _ = std::fs::remove_file(profile);
+        // The platform left them for the app, and the recording alone names them.
+        for name in &old[victim].profiles {
+            if let Some(profile) = profile_named(folder, name) {
+                let _ = std::fs::remove_file(profile);
+            }
         }
     }
+    for path in old_file::paths(folder) {
+        if path.as_os_str().as_encoded_bytes().ends_with(b".anrscope.part") {
+            file::remove_abandoned(&path);
+        }
+    }
+}
+
+/// The platform's profile of this name, if it is a regular file in the app's profiling directory.
+///
+/// A recording may come from anywhere (a restored backup, an unpacked archive), so nothing that it says of a directory counts:
+/// ProfilingManager leaves its files in `files/profiling` of the app's data (AOSP `ProfilingManager.java`, API 35), and
+/// recordings are in `no_backup/anrscope` beside it.
+fn profile_named(folder: &Path, name: &OsStr) -> Option<PathBuf> {
+    let data = folder.canonicalize().ok()?;
+    let directory = data.parent()?.parent()?.join("files/profiling");
+    let path = directory.join(name);
+    let is_file = std::fs::symlink_metadata(&path).is_ok_and(|of| of.is_file());
+    // A link in the place of the directory leads elsewhere.
+    (is_file && path.canonicalize().is_ok_and(|real| real.parent() == Some(&directory))).then_some(path)
 }
 
 /// Those that go: what is too old, and then the oldest, those without an ANR first.
@@ -123,6 +146,52 @@ mod tests {
             ]
         );
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_planted_recording_makes_nothing_go_but_profiles_of_the_platform() {
+        use std::os::unix::fs::symlink;
+        use trace_format::section::SectionKind;
+        use trace_format::synth::RecordingBuilder;
+        let data = std::env::temp_dir().join(format!("anrscope-planted-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&data);
+        let (folder, profiling) = (data.join("no_backup/anrscope"), data.join("files/profiling"));
+        for made in [&folder, &profiling, &data.join("databases")] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        let precious = data.join("databases/precious.db");
+        let kept =
+            [precious.clone(), data.join("files/mine"), profiling.join("unnamed"), folder.join("mine")];
+        let profile = profiling.join("profile_1.perfetto-trace");
+        for path in kept.iter().chain([&profile]) {
+            std::fs::write(path, "x").unwrap();
+        }
+        symlink(&precious, profiling.join("link")).unwrap();
+        std::fs::create_dir(profiling.join("folder")).unwrap();
+        let mut planted = RecordingBuilder::new(1 << 30, "p");
+        let claims = ["..", "../../databases/precious.db", "link", "folder", "mine", "../mine", "/", ""];
+        let claims = claims.map(|claim| format!("path={}/{claim}\n", profiling.display()));
+        let absolute = kept.iter().filter(|path| !path.ends_with("unnamed"));
+        let absolute = absolute.chain([&profile]).map(|path| format!("path={}\n", path.display()));
+        for claim in claims.into_iter().chain(absolute) {
+            planted = planted.section(SectionKind::AnrProfile, claim.as_bytes());
+        }
+        std::fs::write(folder.join("planted.anrscope"), planted.build()).unwrap();
+        let all = Limits { count: 0, kib: 0, oldest_ms: u64::MAX };
+        retain_within(&folder, all);
+        assert!(!folder.join("planted.anrscope").exists() && !profile.exists());
+        assert!(kept.iter().all(|path| path.exists()), "{kept:?}");
+        assert!(profiling.join("link").exists() && profiling.join("folder").exists());
+
+        // A link in the place of the platform's directory.
+        std::fs::remove_dir_all(&profiling).unwrap();
+        symlink(data.join("databases"), &profiling).unwrap();
+        let planted = RecordingBuilder::new(1 << 30, "p");
+        let planted = planted.section(SectionKind::AnrProfile, b"path=/x/precious.db\n");
+        std::fs::write(folder.join("planted.anrscope"), planted.build()).unwrap();
+        retain_within(&folder, all);
+        assert!(!folder.join("planted.anrscope").exists() && precious.exists());
+        std::fs::remove_dir_all(data).unwrap();
     }
 
     #[test]

@@ -17,7 +17,9 @@ use trace_rules::report::{AnrLog, Issue, LagKind, Memory, Priority, StackStyle, 
 
 use super::options::{Number, is_on, number};
 use super::sampler::{self, Answer, Wanted};
-use super::{device, ground, java_stack, messages, outermost, reports, samples, stacks, told, touch};
+use super::{
+    device, ground, java_stack, messages, outermost, reports, samples, stacks, told, touch, unknown,
+};
 use crate::files::worker;
 use crate::main_thread::usage;
 use crate::memory::mark::Mark;
@@ -68,10 +70,6 @@ impl Facts {
     fn now(detector: Detector, at_ns: u64, since_ns: u64) -> Self {
         let open = messages::open().filter(|open| open.since_ns == since_ns);
         let stages = super::frames::stages();
-        let tid = Recorder::active().map_or(0, |recorder| recorder.main_tid);
-        let mut stat = String::from("/proc/self/task/");
-        stat.push_str(&tid.to_string());
-        stat.push_str("/stat");
         Facts {
             detector,
             at_ns,
@@ -82,7 +80,7 @@ impl Facts {
             costs: stages.running(at_ns),
             foreground: ground::is_foreground(),
             scene: ground::scene_name(),
-            priority: priority(&read(&stat)).unwrap_or_default(),
+            priority: priority(&main_stat()).unwrap_or_default(),
             vm_kib: device::value(&read("/proc/self/status"), "VmSize:").unwrap_or(0),
             cgroup: read("/proc/self/cgroup").trim_end().replace('\n', " "),
         }
@@ -91,6 +89,12 @@ impl Facts {
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// What the kernel says of main; empty where nothing is recorded.
+pub(super) fn main_stat() -> String {
+    let tid = Recorder::active().map_or(0, |recorder| recorder.main_tid);
+    read(&["/proc/self/task/", &tid.to_string(), "/stat"].concat())
 }
 
 /// Fields 18 and 19; the name before them may hold anything.
@@ -208,7 +212,7 @@ fn tell_signal() {
     let Some(signal) = signal else { return };
     TOLD.store(signal.at_ns, Ordering::Relaxed);
     let (stack, snapshot) = signal.answered.unwrap_or_default();
-    told::anr(&snapshot, signal.listed);
+    told::anr(&decided(&snapshot), signal.listed);
     if !is_on(Number::SignalAnr) {
         return;
     }
@@ -220,13 +224,22 @@ fn tell_signal() {
     });
 }
 
+/// The snapshot of a signal that is an ANR for certain by now, as the verdict of the report says.
+fn decided(snapshot: &str) -> String {
+    snapshot.replacen("\nverdict=suspected-anr\n", "\nverdict=anr\n", 1)
+}
+
 /// What only Java knows came, or is given up: into the recording at once, and then the report.
-fn anr_answered(facts: Facts, answer: Answer) {
+fn anr_answered(mut facts: Facts, answer: Answer) {
     if matches!(facts.detector, Detector::Looper(_)) && outermost::is_idle(&answer.stack) {
         return;
     }
     FOUND.store(true, Ordering::Relaxed);
     let stack = stack_of(facts.since_ns, &answer);
+    if facts.since_ns == 0 && messages::takes_units() && !stack.is_empty() && !outermost::is_idle(&stack) {
+        // In no message, and not in the poll either.
+        facts.message = unknown::NAME.into();
+    }
     let dying = is_dying(&stack);
     let text = section(&facts, &answer, &stack, dying, clock::boottime());
     worker::append(SectionKind::AnrSnapshot, text.clone().into_bytes());
@@ -437,6 +450,11 @@ mod tests {
         (facts.stage, facts.costs) = (stages.open(), stages.running(facts.at_ns));
         let text = section(&facts, &answer, "", false, facts.at_ns);
         assert!(text.starts_with("detector=sigquit\nverdict=anr\nat=9000000000\n"), "{text}");
+        facts.detector = Detector::Sigquit { certain: false };
+        let suspected = section(&facts, &answer, "", false, facts.at_ns);
+        assert_ne!(suspected, text);
+        assert_eq!(decided(&suspected), text, "the listener learns of it once it is certain");
+        assert_eq!(decided(&text), text);
         let stage = "\nstage=TRAVERSAL\nstage_since=4000000007\nstage_estimated=1\n\
                      input_ns=7\nanimation_ns=0\ntraversal_ns=4999999993\n";
         assert!(text.contains(stage), "{text}");

@@ -140,11 +140,12 @@ pub(crate) fn message(what: i32, at_ns: u64) -> bool {
     .unwrap_or(false)
 }
 
-/// An activity is created.
-pub(crate) fn created(activity: u64, at_ns: u64) {
+/// An activity is created. Whether the application's part ends with it: no message has told that before.
+pub(crate) fn created(activity: u64, at_ns: u64) -> bool {
     with(|state| {
         state.place(at_ns);
-        if state.application_end_ns == 0 {
+        let first = state.application_end_ns == 0;
+        if first {
             state.application_ends(CreatedBy::UNKNOWN, at_ns);
         }
         state.rule.created(activity, at_ns);
@@ -153,7 +154,9 @@ pub(crate) fn created(activity: u64, at_ns: u64) {
         }
         state.living.retain(|shown| shown.activity != activity);
         state.living.push(Shown { activity, created_ns: at_ns, drawn_ns: 0 });
-    });
+        first
+    })
+    .unwrap_or(false)
 }
 
 /// An activity is gone.

@@ -5,9 +5,10 @@ use trace_rules::looper::{Due, Evidence, Limits, Look, Seen, Suppressed, Watch};
 
 use super::options::{Number, is_on, number};
 use super::sampler::{self, Wanted};
-use super::{messages, open, outermost, samples, snapshot};
+use super::{messages, outermost, samples, snapshot, unknown};
 use crate::main_thread::usage;
 use crate::recorder::Recorder;
+use crate::sigquit::trace_text;
 use crate::time::clock;
 
 /// The timer thread's own.
@@ -25,8 +26,10 @@ impl Timers {
         if !messages::is_started() {
             return;
         }
-        // Where calls stand for messages the word is as old as the last look: the call may be over.
-        let over = open::is_by_calls() && outermost::open().is_none_or(|open| open.since_ns != since_ns);
+        // Where a call stands for a message the word is as old as the last look: the call may be over.
+        let over = since_ns != 0
+            && outermost::is_watched(since_ns)
+            && outermost::open().is_none_or(|open| open.since_ns != since_ns);
         let since_ns = if over { 0 } else { since_ns };
         let look = Look {
             now_ns,
@@ -47,6 +50,7 @@ impl Timers {
         }
         if self.sampled != since_ns && self.sampled != 0 {
             samples::flush();
+            trace_text::quiet();
             self.sampled = 0;
         }
         sampler::expire(now_ns);
@@ -56,9 +60,15 @@ impl Timers {
     pub(crate) fn stuck(&mut self, since_ns: u64, now_ns: u64) {
         if messages::is_started() && is_on(Number::Anr) {
             self.sampled = since_ns;
+            trace_text::stuck(since_ns, now_ns);
             if self.rate.stuck(since_ns, now_ns) {
                 let still = move || messages::open().is_some_and(|open| open.since_ns == since_ns);
-                let then = move |answer| samples::taken(since_ns, answer, still());
+                let then = move |answer: sampler::Answer| {
+                    if outermost::is_idle(&answer.stack) {
+                        unknown::idle(since_ns);
+                    }
+                    samples::taken(since_ns, answer, still());
+                };
                 sampler::ask(Wanted::Sample, Box::new(then));
             }
         }

@@ -35,7 +35,7 @@ fn words(locks: &Locks<'_>, pid: u32, idle: bool) -> Option<String> {
     (idle && locks.is_main_idle()).then(|| ["!idle\npid=", &pid, "\n\n", locks.main].concat())
 }
 
-/// The message at the head of the queue in what `Looper.dump` printed, and when it was due, ms from then: negative if it is late. `None`
+/// The message at the head of the queue in the lines of the waiting messages (`WaitingMessages.java`), and when it was due, ms from then: negative if it is late. `None`
 /// where nothing waits.
 pub(super) fn head(pending: &str) -> Option<(&str, i64)> {
     let line = pending.lines().find(|line| line.contains(" when="))?;

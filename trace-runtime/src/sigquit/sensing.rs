@@ -15,9 +15,10 @@ use native_signal::{
 use trace_format::event::{Event, Forward, Sigquit};
 
 use crate::files::worker;
+use crate::monitors::messages;
 use crate::recorder::Recorder;
 use crate::recorder::notice;
-use crate::sigquit::verdict::{self, MainAt};
+use crate::sigquit::verdict;
 use crate::time::clock;
 
 /// Never dropped: that would uninstall it.
@@ -73,7 +74,7 @@ fn on_sigquit(sensed: Sensed) {
 /// The event first and then the verdict: the system may kill us at any moment from here on.
 fn record(evidence: Evidence, forward: Forward, counters: Counters) {
     let Some(recorder) = Recorder::active() else { return };
-    let main = MainAt::new(recorder.message_since.load(Ordering::Relaxed), evidence.at_ns);
+    let main = messages::main_at(recorder, evidence.at_ns);
     let sigquit = Sigquit {
         sensed: evidence.at_ns,
         si_code: evidence.si_code,
@@ -139,13 +140,21 @@ pub(crate) fn check_displaced(now: u64) {
     }
 }
 
+/// The timer's thread is awake: SIGQUIT must not be without a handler while main cannot block it.
+pub(crate) fn keep_handled() {
+    if let Some(sensor) = SENSOR.get() {
+        sensor.keep_handled();
+    }
+}
+
 #[cold]
 fn tell_displaced(displaced: Displaced) {
     worker::then(Box::new(move || {
-        notice(&format!(
-            "SIGQUIT was taken over by {}: whether signals still come here, and to the Signal Catcher, is its doing",
-            handler_name(displaced.handler)
-        ));
+        let consequence = match displaced.blocked {
+            true => "main blocks it again, so the Signal Catcher gets it, and it is not sensed from here on",
+            false => "whether signals still come here, and to the Signal Catcher, is its doing",
+        };
+        notice(&format!("SIGQUIT was taken over by {}: {consequence}", handler_name(displaced.handler)));
     }));
 }
 

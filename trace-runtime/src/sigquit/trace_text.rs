@@ -1,18 +1,24 @@
-//! The runtime's own thread dump, copied into the recording. Opt-in.
+//! The runtime's own thread dump, copied into the recording.
 //!
-//! The copy is made by a hook that must be there before a dump begins, and a SIGQUIT is handed on before anybody here
-//! hears of it. So the hook is placed at the start, taken out when a dump was written, and placed again for the next
-//! one. While it is there, a thread looks every 20 ms whether something was written.
+//! The copy is made by a hook that must be there before a dump begins, and a SIGQUIT is forwarded before anything here
+//! learns of it. While the hook is there, a thread looks every 20 ms whether something was written. Two ways:
+//!
+//! * On Android 5 to 10 ([`AROUND_AN_ANR`]) it is placed when main has been stuck for four seconds, and taken out when main goes on. From
+//!   Android 11 on the system keeps the text, and the next start reads it.
+//! * Where it is asked for ([`capture_trace_text`]) it is placed at the start, taken out when a dump was written, and placed again for
+//!   the next one.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use native_signal::{Limits, Target, TraceText, Writer};
+use native_signal::{Limits, Target, TraceCapture, TraceText, Writer};
 use trace_format::section::SectionKind;
 
 use crate::files::worker;
 use crate::guard;
-use crate::monitors::told;
+use crate::monitors::{self, redact, told};
 use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::sigquit::sensing;
@@ -25,6 +31,49 @@ const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 static TEXTS: AtomicU32 = AtomicU32::new(0);
 
+/// The API levels at which dumps are copied around an ANR: the library runs from 21 on, and from 30 on `ApplicationExitInfo` has the text.
+const AROUND_AN_ANR: RangeInclusive<u32> = 21..=29;
+/// How long main is stuck by then, ns: the system sends SIGQUIT after 5 s at the earliest (AOSP 10, `ActivityManagerService.java`,
+/// `KEY_DISPATCHING_TIMEOUT`).
+const STUCK_NS: u64 = 4_000_000_000;
+
+/// Begin of what main was stuck in when the hook was asked for; 0 while it goes on.
+static ASKED_FOR: AtomicU64 = AtomicU64::new(0);
+static AROUND: Mutex<Option<TraceCapture>> = Mutex::new(None);
+
+/// Main is stuck since `since_ns`, and it is `now_ns`. On the timer thread: two loads as a rule.
+pub(crate) fn stuck(since_ns: u64, now_ns: u64) {
+    if AROUND_AN_ANR.contains(&monitors::api())
+        && now_ns.saturating_sub(since_ns) >= STUCK_NS
+        && ASKED_FOR.swap(since_ns, Ordering::Relaxed) != since_ns
+        && TEXTS.load(Ordering::Relaxed) < MAX_TEXTS
+    {
+        worker::then(Box::new(|| {
+            let source = TraceTextSource::of_this_process(monitors::api());
+            let Some(source) = source else { return notice(NO_SOURCE) };
+            *around() = arm(source, false);
+        }));
+    }
+}
+
+/// Main goes on: the hook is taken out. On the timer thread.
+pub(crate) fn quiet() {
+    if ASKED_FOR.load(Ordering::Relaxed) != 0 && ASKED_FOR.swap(0, Ordering::Relaxed) != 0 {
+        worker::then(Box::new(|| {
+            if let Some(capture) = around().take() {
+                capture.cancel();
+            }
+        }));
+    }
+}
+
+fn around() -> std::sync::MutexGuard<'static, Option<TraceCapture>> {
+    AROUND.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why there is no source.
+pub(crate) const NO_SOURCE: &str = "thread dumps are not copied: nothing here is known to write them";
+
 /// Whose dump is copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceTextSource {
@@ -34,10 +83,18 @@ pub struct TraceTextSource {
     pub writer: Writer,
 }
 
+#[cfg(target_os = "android")]
+impl TraceTextSource {
+    /// ART's on a system of this level.
+    pub(crate) fn of_this_process(api_level: u32) -> Option<Self> {
+        Some(Self { target: Target::art(api_level)?, writer: Writer::SignalCatcher })
+    }
+}
+
 #[cfg(not(target_os = "android"))]
 impl TraceTextSource {
     /// HotSpot's, if this process is one.
-    pub(crate) fn hotspot() -> Option<Self> {
+    pub(crate) fn of_this_process(_: u32) -> Option<Self> {
         let writer = std::fs::read_dir("/proc/self/task").ok()?.flatten().find_map(|entry| {
             let name = std::fs::read_to_string(entry.path().join("comm")).ok()?;
             if name.trim_end() == "VM Thread" { entry.file_name().to_str()?.parse().ok() } else { None }
@@ -53,41 +110,44 @@ impl TraceTextSource {
 /// A function and no part of [`crate::Config`], so that the hook is linked only where somebody calls it.
 pub fn capture_trace_text(source: TraceTextSource) {
     if Recorder::active().is_some() {
-        arm(source);
+        arm(source, true);
     }
 }
 
-/// Places the hook for the next dump.
-fn arm(source: TraceTextSource) {
+/// Places the hook for the next dump; and, `again`, for the one behind that.
+fn arm(source: TraceTextSource, again: bool) -> Option<TraceCapture> {
     let limits = Limits { deadline: NEVER, ..Limits::default() };
     let TraceTextSource { target, writer } = source.clone();
     let armed = native_signal::capture_trace_text(&target, writer, limits, move |text| {
-        guard::disarm_on_panic(|| on_text(text, source));
+        guard::disarm_on_panic(|| on_text(text, again.then_some(source)));
     });
-    if let Err(error) = armed {
-        notice(&format!("thread dumps are not copied: {error}"));
-    }
+    armed.map_err(|error| notice(&["thread dumps are not copied: ", &error.to_string()].concat())).ok()
 }
 
 /// Runs on `anrscope-text`, after the hook was taken out.
-fn on_text(text: TraceText, source: TraceTextSource) {
+fn on_text(text: TraceText, again: Option<TraceTextSource>) {
     if Recorder::active().is_none() {
         return;
     }
     if !text.bytes.is_empty() {
         let at = sensing::last_signal().unwrap_or_else(clock::boottime);
-        worker::append(SectionKind::DumpText, [&at.to_le_bytes()[..], &text.bytes].concat());
-        told::locks(&text.bytes, std::process::id(), false);
+        let dump = redact::dump(&text.bytes);
+        worker::append(SectionKind::DumpText, [&at.to_le_bytes()[..], &dump].concat());
+        told::locks(&dump, std::process::id(), false);
     }
     if text.lost > 0 {
-        notice(&format!("{} bytes of a thread dump found no room", text.lost));
+        notice(&[&text.lost.to_string(), " bytes of a thread dump found no room"].concat());
     }
     if let Err(error) = text.unhooked {
-        return notice(&format!("thread dumps are copied no more: {error}"));
+        TEXTS.store(MAX_TEXTS, Ordering::Relaxed);
+        return notice(&["thread dumps are copied no more: ", &error.to_string()].concat());
     }
-    if TEXTS.fetch_add(1, Ordering::Relaxed) + 1 < MAX_TEXTS {
-        arm(source);
-    } else {
+    if text.bytes.is_empty() && again.is_none() {
+        return;
+    }
+    if TEXTS.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TEXTS {
         notice("thread dumps are copied no more: there were 8");
+    } else if let Some(source) = again {
+        arm(source, true);
     }
 }

@@ -19,6 +19,7 @@ use trace_format::verdict as format;
 
 use crate::files::worker;
 use crate::guard;
+use crate::main_thread::watch;
 use crate::monitors::options::{self, Number};
 use crate::monitors::snapshot;
 use crate::recorder::Recorder;
@@ -159,6 +160,7 @@ pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters
         },
         message: (main.stuck_since > 0).then_some(main.stuck_since),
         running_ms: main.running_ms,
+        frozen_ms: if main.stuck_since > 0 { watch::frozen_ms(main.stuck_since, evidence.at_ns) } else { 0 },
         ..evidence
     };
     let case = Case { sigquit, evidence, counters };
@@ -338,6 +340,7 @@ fn reason(reason: &Reason) -> format::Reason {
         Reason::MainStuck { .. } => "main-stuck",
         Reason::MainLate { .. } => "main-late",
         Reason::MainInTime { .. } => "main-in-time",
+        Reason::Frozen { .. } => "frozen",
         Reason::MainUnknown => "main-unknown",
         Reason::ErrorStateOurs { .. } => "error-state-ours",
         Reason::ErrorStateSomebodyElses { .. } => "error-state-somebody-elses",

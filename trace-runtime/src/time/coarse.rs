@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::Thread;
 
 use crate::time::clock;
+use crate::time::fold;
 use crate::time::time_word::{CLOSED, Pace, READ_CLOCK, TimeWord};
 use crate::writing::door::{self, Door};
 
@@ -12,6 +13,8 @@ use crate::writing::door::{self, Door};
 pub(crate) static TIME: TimeWord = TimeWord {
     word: AtomicU64::new(0),
     high: AtomicU64::new(0),
+    fold_main: AtomicU64::new(fold::NOTHING),
+    fold_others: AtomicU64::new(fold::NOTHING),
     pace: AtomicU32::new(0),
     asleep: AtomicBool::new(false),
 };
@@ -20,8 +23,10 @@ pub(crate) static TIME: TimeWord = TimeWord {
 pub(crate) static MAIN_DOOR: Door = Door {
     since: AtomicU64::new(door::CLOSED),
     t0: AtomicU64::new(door::CLOSED),
-    asked: AtomicBool::new(false),
+    asked: AtomicU32::new(0),
     ticking: AtomicBool::new(false),
+    inside: AtomicBool::new(false),
+    lent: AtomicBool::new(false),
 };
 
 /// The ticker.

@@ -6,10 +6,12 @@
 //! | `cycles` | the processor's cycle counter in their place |
 //! | `time_word` | a word that says whether coarse time is kept, and tells it |
 //! | `coarse` | the process's one, and how its ticker is woken |
+//! | `fold` | which calls are too short to be recorded |
 
 pub(crate) mod clock;
 pub(crate) mod coarse;
 pub(crate) mod cycles;
+pub(crate) mod fold;
 pub(crate) mod time_word;
 
 /// The atomics that [`time_word`] uses; its model check gives it others.

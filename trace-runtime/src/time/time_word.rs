@@ -53,6 +53,10 @@ pub(crate) struct TimeWord {
     pub(crate) word: AtomicU64,
     /// The greatest time that the word ever held.
     pub(crate) high: AtomicU64,
+    /// Calls of main that are no longer than this, ns, are left out; all ones: none is. Java reads it.
+    pub(crate) fold_main: AtomicU64,
+    /// As `fold_main`, for all other threads.
+    pub(crate) fold_others: AtomicU64,
     pub(crate) pace: AtomicU32,
     pub(crate) asleep: AtomicBool,
 }

@@ -7,7 +7,7 @@ use trace_format::layout::{BLOCK_LEN, ClockMode};
 use trace_format::section::SectionKind;
 
 use crate::files::worker;
-use crate::time::{self, clock, cycles};
+use crate::time::{self, clock, cycles, fold};
 use crate::writing::door::Door;
 use crate::writing::writer::{BlockSource, Writer};
 
@@ -22,6 +22,8 @@ impl BlockSource for Scratch {
     fn next_block(&mut self) -> Option<NonNull<u8>> {
         Some(NonNull::from(self.0.as_mut_slice()).cast())
     }
+
+    fn count_losses(&mut self, _: u32, _: u32) {}
 }
 
 /// ns of one event, times 100: the store with its bookkeeping, and that with a reading of the clock.
@@ -34,8 +36,14 @@ fn measure() -> (u64, u64) {
             let begin = clock::boottime();
             for id in 1..=EVENTS {
                 let now = read();
-                if !writer.put_method(id, true, now) {
-                    writer.put(&mut scratch, &Event::Enter(id).encode(), now, ClockMode::Precise);
+                if !writer.put_method(id, true, now, fold::NOTHING) {
+                    writer.put(
+                        &mut scratch,
+                        &Event::Enter(id).encode(),
+                        now,
+                        ClockMode::Precise,
+                        fold::NOTHING,
+                    );
                 }
             }
             (clock::boottime() - begin) * 100 / u64::from(EVENTS)

@@ -66,6 +66,18 @@ impl Owners {
         place.owner.store(uid, Ordering::Release);
     }
 
+    /// The threads that hold a lock, by uid, in order. Looks through the whole table: not on a thread of the app.
+    pub(crate) fn holders(&self) -> Vec<u32> {
+        let mut holders: Vec<u32> = self
+            .places
+            .iter()
+            .map(|place| place.owner.load(Ordering::Relaxed))
+            .filter(|uid| *uid > 0)
+            .collect();
+        holders.sort_unstable();
+        holders
+    }
+
     /// How many held locks were forgotten under pressure.
     pub(crate) fn pushed_out(&self) -> u64 {
         self.pushed_out.load(Ordering::Relaxed)

@@ -34,6 +34,22 @@ pub(crate) fn set(id: u32, on: bool) -> bool {
     byte(id).swap(u8::from(!on), Ordering::Relaxed) != u8::from(!on)
 }
 
+/// What becomes of a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Switch {
+    On = 0,
+    Off = 1,
+    /// Off, but a call that was open when it went off still ends: `MethodBeat` looks whether its begin is the last word.
+    Closing = 2,
+}
+
+/// Turns the switch of a method, and of nothing else.
+pub(crate) fn turn(id: u32, to: Switch) {
+    if ids::is_method(id) {
+        byte(id).store(to as u8, Ordering::Relaxed);
+    }
+}
+
 /// Where they lie: 2^20 bytes, of which each is 0 if the method with that id is on.
 pub(crate) fn address() -> usize {
     OFF.as_ptr() as usize

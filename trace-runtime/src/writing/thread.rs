@@ -1,16 +1,22 @@
 //! The calling thread's place in the recording.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
+use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 
 use trace_format::event::{Encoded, Event};
 use trace_format::layout::{ClockMode, RegionKind, THREAD_LEN, THREAD_NAME_LEN, thread as entry};
 
+use crate::memory::stale::Stale;
 use crate::monitors::options::{self, Number};
+use crate::monitors::redact;
 use crate::recorder::{PoolBlocks, Recorder, RingBlocks, Threads};
 use crate::time::coarse::{self, TIME};
 use crate::time::time_word::{CLOSED, Pace, READ_CLOCK};
-use crate::time::{self, clock};
+use crate::time::{self, clock, fold};
+use crate::writing::overhead;
+use crate::writing::seats;
+use crate::writing::short_calls::ShortCalls;
 use crate::writing::switches;
 use crate::writing::writer::Writer;
 
@@ -22,14 +28,22 @@ pub(crate) struct ThreadWriter {
     writer: Writer,
     blocks: Blocks,
     recorder: &'static Recorder,
+    /// Its entry of the thread table, or [`NO_PLACE`].
     place: u32,
+    tid: u32,
+    short_calls: ShortCalls,
 }
 
 #[derive(Debug)]
 enum Blocks {
     Main(&'static RingBlocks),
     Pool(PoolBlocks),
+    /// The thread has ended, and yet calls.
+    Ended,
 }
+
+/// Stands for a place: there are more living threads than the thread table has entries.
+const NO_PLACE: u32 = u32::MAX;
 
 impl ThreadWriter {
     /// Writes an event with the exact time of now, and gives that time; `None` while recording is paused.
@@ -49,7 +63,7 @@ impl ThreadWriter {
     pub(crate) fn method(&mut self, id: u32, begin: bool) {
         let on = switches::is_on(id);
         let precise = TIME.word.load(Ordering::Relaxed) == READ_CLOCK;
-        if on && !(precise && self.writer.put_method(id, begin, time::now())) {
+        if on && !(precise && self.writer.put_method(id, begin, time::now(), self.limit())) {
             self.method_slowly(id, begin);
         }
     }
@@ -59,7 +73,7 @@ impl ThreadWriter {
     #[inline]
     pub(crate) fn method_for_java(&mut self, id: u32, begin: bool, behind: u64) -> u64 {
         let precise = TIME.word.load(Ordering::Relaxed) == READ_CLOCK;
-        if precise && switches::is_on(id) && self.writer.put_method(id, begin, time::now()) {
+        if precise && switches::is_on(id) && self.writer.put_method(id, begin, time::now(), self.limit()) {
             return 0;
         }
         self.method_and_lend(id, begin, behind)
@@ -76,10 +90,24 @@ impl ThreadWriter {
         let behind = self.writer.lend(TIME.word.load(Ordering::Relaxed).max(self.writer.last()));
         // Against whoever closes the word, and then main's door: see there.
         if behind != 0 && !coarse::is_coarse_and_open() {
-            self.writer.take_back();
+            self.writer.take_back_own();
             return 0;
         }
         behind
+    }
+
+    /// `MethodBeat` has timed a call's end, which took `ns`. Gives how many calls later it is to time the next one.
+    pub(crate) fn sampled(&mut self, id: u32, ns: i64) -> u32 {
+        let now = time::now();
+        let calls = self.short_calls.add(id, now);
+        overhead::sampled(id, ns, calls, &mut self.short_calls.window);
+        if self.limit() != fold::NOTHING
+            && Recorder::active().is_some()
+            && let Some(folded) = self.short_calls.take(now)
+        {
+            self.put(&Event::Folded(folded).encode());
+        }
+        self.short_calls.next()
     }
 
     /// A new block, a closed time word, coarse time, a clock that ran back.
@@ -100,6 +128,13 @@ impl ThreadWriter {
         });
     }
 
+    /// How long a call may be that is left out, ns.
+    #[inline]
+    fn limit(&self) -> u64 {
+        let limit = if matches!(self.blocks, Blocks::Main(_)) { &TIME.fold_main } else { &TIME.fold_others };
+        limit.load(Ordering::Relaxed)
+    }
+
     fn put_at(&mut self, event: &Encoded, pace: Pace, mut now: u64) -> Option<u64> {
         let mode = match pace {
             Pace::Off => return None,
@@ -110,10 +145,19 @@ impl ThreadWriter {
             // What Java wrote last on this thread was at most this.
             now = now.max(TIME.high.load(Ordering::Relaxed));
         }
-        Some(match &mut self.blocks {
-            Blocks::Main(blocks) => self.writer.put(blocks, event, now, mode),
-            Blocks::Pool(blocks) => self.writer.put(blocks, event, now, mode),
-        })
+        if self.place == NO_PLACE && !self.find_place() {
+            self.recorder.count_losses(0, 1);
+            return Some(now);
+        }
+        let limit = self.limit();
+        match &mut self.blocks {
+            Blocks::Main(blocks) => Some(self.writer.put(blocks, event, now, mode, limit)),
+            Blocks::Pool(blocks) => Some(self.writer.put(blocks, event, now, mode, limit)),
+            Blocks::Ended => {
+                self.recorder.count_losses(0, 1);
+                None
+            }
+        }
     }
 
     pub(crate) fn uid(&self) -> u32 {
@@ -130,7 +174,7 @@ impl ThreadWriter {
     /// `address` must be 0 or come from [`address_here`] on the calling thread, and nothing else may be inside of
     /// that thread's writer.
     pub(crate) unsafe fn from_address<'a>(address: i64) -> Option<&'a mut Self> {
-        // SAFETY: the caller's promise; the value lives in the thread's own thread-local until that thread ends.
+        // SAFETY: the caller's promise; a seat stays the thread's until the kernel knows no such thread any more.
         unsafe { (address as usize as *mut Self).as_mut() }
     }
 }
@@ -150,7 +194,8 @@ pub(crate) fn address_here(recorder: &'static Recorder, name: Option<&str>) -> i
 /// What the thread-local holds. Without a destructor, so that a look at it stays two instructions; the
 /// thread's end is noticed by [`END`].
 struct Slot {
-    writer: UnsafeCell<Option<ThreadWriter>>,
+    /// Null before the first event, and without a place.
+    writer: Cell<*mut ThreadWriter>,
     state: Cell<SlotState>,
 }
 
@@ -163,12 +208,12 @@ enum SlotState {
     /// Inside of the writer, or joining: whatever is recorded meanwhile on this thread would come from
     /// our own callees and is left out.
     Busy,
-    /// Ended, or without a place.
+    /// Ended, or not to be recorded.
     Closed,
 }
 
 thread_local! {
-    static SLOT: Slot = const { Slot { writer: UnsafeCell::new(None), state: Cell::new(SlotState::Fresh) } };
+    static SLOT: Slot = const { Slot { writer: Cell::new(std::ptr::null_mut()), state: Cell::new(SlotState::Fresh) } };
     static END: End = const { End };
 }
 
@@ -181,9 +226,11 @@ impl Drop for End {
             if slot.state.replace(SlotState::Closed) != SlotState::Open {
                 return;
             }
+            // Java may run in destructors that come later, and has the address: the writer stays where it is, and writes nothing.
             // SAFETY: the state was Open, so nobody is inside of the writer, and from here on it is Closed.
-            if let Some(mut thread) = unsafe { (*slot.writer.get()).take() } {
+            if let Some(thread) = unsafe { slot.writer.get().as_mut() } {
                 thread.end();
+                seats::give_back(thread.tid, NonNull::from(thread));
             }
         });
     }
@@ -208,7 +255,7 @@ pub(crate) fn with_writer<R>(
         }
         slot.state.set(SlotState::Busy);
         // SAFETY: the state was Open and is Busy now: this is the only reference until it is Open again.
-        let result = unsafe { (*slot.writer.get()).as_mut() }.map(f);
+        let result = unsafe { slot.writer.get().as_mut() }.map(f);
         slot.state.set(SlotState::Open);
         result
     })
@@ -224,35 +271,57 @@ fn join(recorder: &'static Recorder, slot: &Slot) {
     let state = if joined.is_some() { SlotState::Open } else { SlotState::Closed };
     // Registers the destructor; where that is no longer possible the thread is ending.
     let _ = END.try_with(|_| ());
-    // SAFETY: the state is Busy: nobody else looks at the writer.
-    unsafe { *slot.writer.get() = joined };
+    slot.writer.set(joined.map_or(std::ptr::null_mut(), NonNull::as_ptr));
     slot.state.set(state);
 }
 
 impl ThreadWriter {
-    fn join(recorder: &'static Recorder) -> Option<Self> {
+    fn join(recorder: &'static Recorder) -> Option<NonNull<Self>> {
         let tid = gettid();
+        let main = tid == recorder.main_tid;
         let main_only = recorder.threads == Threads::Main || options::is_on(Number::MainOnly);
-        if main_only && tid != recorder.main_tid {
+        if main_only && !main {
             return None;
         }
-        let Some((place, door)) = recorder.pool.join() else {
-            recorder.count_losses((0, 1));
-            return None;
-        };
         let uid = recorder.new_uid();
-        let main = tid == recorder.main_tid;
         let blocks = if main {
             Blocks::Main(&recorder.main_blocks)
         } else {
-            Blocks::Pool(PoolBlocks { recorder, place })
+            Blocks::Pool(PoolBlocks { recorder, place: NO_PLACE, stale: Stale::NONE })
         };
-        let door = if main { &coarse::MAIN_DOOR } else { door };
-        let thread = Self { writer: Writer::new(uid, tid, door), blocks, recorder, place };
-        thread.write_entry(tid, if main { entry::FLAG_MAIN } else { 0 });
+        let mut seat = seats::take(|door| {
+            let door = if main { &coarse::MAIN_DOOR } else { door };
+            Self {
+                writer: Writer::new(uid, tid, door),
+                blocks,
+                recorder,
+                place: NO_PLACE,
+                tid,
+                short_calls: ShortCalls::new(tid),
+            }
+        });
+        // SAFETY: the seat is this thread's alone.
+        unsafe { seat.as_mut() }.find_place();
+        Some(seat)
+    }
+
+    /// Takes an entry of the thread table; gives whether there was one.
+    #[cold]
+    fn find_place(&mut self) -> bool {
+        let main = match &self.blocks {
+            Blocks::Ended => return false,
+            Blocks::Main(_) => true,
+            Blocks::Pool(_) => false,
+        };
+        let Some(place) = self.recorder.pool.join(self.uid(), self.writer.door()) else { return false };
+        self.place = place;
+        if let Blocks::Pool(blocks) = &mut self.blocks {
+            blocks.place = place;
+        }
+        self.write_entry(self.tid, if main { entry::FLAG_MAIN } else { 0 });
         let mut buffer = [0; 16];
-        thread.rename(if main { "main" } else { native_name(&mut buffer) });
-        Some(thread)
+        self.rename(if main { "main" } else { native_name(&mut buffer) });
+        true
     }
 
     fn entry(&self) -> usize {
@@ -275,6 +344,10 @@ impl ThreadWriter {
 
     /// Gives the thread a name, cut to what its entry holds.
     pub(crate) fn rename(&self, name: &str) {
+        if self.place == NO_PLACE {
+            return;
+        }
+        let name = &redact::thread(name);
         let (mapping, at) = (self.recorder.table(), self.entry());
         mapping.store_u32(at + entry::NAME_LEN, 0);
         fence(Ordering::Release);
@@ -284,9 +357,12 @@ impl ThreadWriter {
     }
 
     fn end(&mut self) {
-        self.recorder.table().store_u64(self.entry() + entry::ENDED, clock::boottime());
-        self.recorder.count_losses(self.writer.take_losses());
-        self.recorder.pool.leave(self.place);
+        self.writer.end();
+        self.blocks = Blocks::Ended;
+        if self.place != NO_PLACE {
+            self.recorder.table().store_u64(self.entry() + entry::ENDED, clock::boottime());
+            self.recorder.pool.leave(self.place);
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 //! know of Java's position.
 
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
 
 use trace_format::Event;
 use trace_format::event::Encoded;
@@ -19,7 +20,11 @@ use trace_format::layout::{BLOCK_HEADER_LEN, BLOCK_LEN, BLOCK_WORDS, ClockMode, 
 use trace_format::word;
 
 use crate::memory::block::{self, BlockMemory, Life, RawBlock};
-use crate::writing::door::Door;
+use crate::memory::pool::Kept;
+use crate::memory::stale::{self, Stale};
+use crate::time::fold;
+use crate::writing::door::{CLAIM, Door, FOLLOW};
+use crate::writing::open_calls::Open;
 
 /// Who hands out blocks, and which one is next.
 pub(crate) trait BlockSource {
@@ -35,6 +40,19 @@ pub(crate) trait BlockSource {
     fn is_left_behind(&self, _block: NonNull<u8>) -> bool {
         false
     }
+
+    /// What others may still store into the block that [`BlockSource::next_block`] gave last.
+    fn stale(&self) -> &Stale {
+        &Stale::NONE
+    }
+
+    /// Whether the writer still has its block, which others may be given while it is silent.
+    fn keep(&mut self) -> Kept {
+        Kept::Own
+    }
+
+    /// Counts times that would have run back, and events that found no block, where a kill cannot undo it.
+    fn count_losses(&mut self, clamped: u32, dropped: u32);
 }
 
 /// What became of a block that was to go to the file.
@@ -80,13 +98,14 @@ pub(crate) struct Writer {
     sequence: u64,
     /// Words in the blocks before this one.
     base: u64,
+    /// Words of the block that are not taken back.
+    floor: usize,
     uid: u32,
     tid: u32,
     mode: ClockMode,
-    /// Times that would have run back.
-    clamped: u32,
-    /// Events that found no block.
-    dropped: u32,
+    /// What is open at the begin of the block, or behind the words of it that were passed.
+    open: Open,
+    passed: usize,
 }
 
 // SAFETY: the open block belongs to this value alone, and its memory is never unmapped.
@@ -105,16 +124,21 @@ impl Writer {
             last: 0,
             sequence: 0,
             base: 0,
+            floor: BLOCK_WORDS,
             uid,
             tid,
             mode: ClockMode::Precise,
-            clamped: 0,
-            dropped: 0,
+            open: Open::new(),
+            passed: 0,
         }
     }
 
     pub(crate) fn uid(&self) -> u32 {
         self.uid
+    }
+
+    pub(crate) fn door(&self) -> &'static Door {
+        self.door
     }
 
     /// Time of the last event that was written here, and not in Java.
@@ -133,7 +157,8 @@ impl Writer {
 
     /// Writes an event at `now`, and gives its time: that, or the last one if it is later. With
     /// [`ClockMode::Coarse`] Java may get the pen afterwards, and `now` must not be less than any time that
-    /// Java has seen.
+    /// Java has seen. An exit that ends a call of `limit` ns or less, of which nothing else is left, takes its enter back
+    /// ([`fold`](crate::time::fold)).
     #[inline]
     pub(crate) fn put(
         &mut self,
@@ -141,12 +166,22 @@ impl Writer {
         event: &Encoded,
         mut now: u64,
         mode: ClockMode,
+        limit: u64,
     ) -> u64 {
+        self.door.enter();
+        if self.door.is_asked_to(CLAIM) {
+            self.keep(blocks);
+        }
         if now < self.last {
-            self.clamped += 1;
+            blocks.count_losses(1, 0);
             now = self.last;
         }
         self.take_back();
+        if event.is_exit() && self.fold(event.id, now, limit) {
+            self.door.leave();
+            self.last = now;
+            return now;
+        }
         let needed = 1 + event.payload().len();
         let mut head = self.head();
         if self.door.is_asked() || self.lacks_room(head, now, needed, mode) {
@@ -156,21 +191,86 @@ impl Writer {
         if head + needed <= room(self.mode) {
             self.store(event, head, now);
         } else {
-            self.dropped += 1;
+            blocks.count_losses(0, 1);
         }
+        self.door.leave();
         self.last = now;
         now
     }
 
+    /// Takes the enter of the method back if it is the last word and at most `limit` ns old; gives whether it did.
+    #[inline]
+    fn fold(&mut self, id: u32, now: u64, limit: u64) -> bool {
+        let head = self.head();
+        if limit == fold::NOTHING || head <= self.floor || head > BLOCK_WORDS {
+            return false;
+        }
+        let length =
+            word::pack(true, id, now.wrapping_sub(self.t0)).wrapping_sub(self.block.load_word(head - 1));
+        // With another id or an exit this is more than any limit.
+        let folds = length <= limit;
+        if folds {
+            block::take_back_word(&self.block, head, self.mode);
+        }
+        folds
+    }
+
+    /// The block was about to be given to another thread, or was given.
+    #[cold]
+    fn keep(&mut self, blocks: &mut impl BlockSource) {
+        if let Kept::Lost(words) = blocks.keep() {
+            self.base += u64::from(words);
+            self.sequence += 1;
+            self.open.forget();
+            self.forget_block();
+        }
+    }
+
+    /// There is no block from here on, until there is a new one.
+    fn forget_block(&mut self) {
+        self.set_lent(false);
+        self.floor = BLOCK_WORDS;
+        // SAFETY: as in `new`.
+        self.block = unsafe { RawBlock::new(NonNull::from(&FULL).cast()) };
+    }
+
+    fn set_lent(&mut self, lent: bool) {
+        self.lent = lent;
+        self.door.lent.store(lent, Ordering::Relaxed);
+    }
+
+    /// The thread is ending: nothing is written any more, even if it calls.
+    pub(crate) fn end(&mut self) {
+        self.door.close();
+        self.forget_block();
+    }
+
+    /// As [`Writer::take_back`], if the block is this writer's.
+    pub(crate) fn take_back_own(&mut self) {
+        self.door.enter();
+        if !self.door.is_asked_to(CLAIM) {
+            self.take_back();
+        }
+        self.door.leave();
+    }
+
     /// From here on Java does not write until it is lent the pen again; the head says how far it has come.
     #[inline]
-    pub(crate) fn take_back(&mut self) {
+    fn take_back(&mut self) {
         if self.lent {
-            self.lent = false;
+            self.set_lent(false);
             self.door.close();
             let end = block::end(&self.block, self.head());
             block::publish_until(&self.block, end);
+            self.settle(end);
         }
+    }
+
+    /// No word below `head` is taken back from here on.
+    #[inline]
+    fn settle(&mut self, head: usize) {
+        self.floor = head;
+        block::settle(&self.block, head);
     }
 
     /// As [`Writer::take_back`], from Java, which would have written its next word in front of `behind`: nothing has to
@@ -179,17 +279,30 @@ impl Writer {
     pub(crate) fn hand_back(&mut self, behind: u64) {
         let words = self.block.start().as_ptr().addr() as u64 + at::WORDS as u64;
         let end = behind.wrapping_sub(words) / 8;
+        self.door.enter();
         // What is lent begins behind the head and ends in front of the last word.
-        if self.lent && (self.head() as u64 + 1..=BLOCK_WORDS as u64).contains(&end) {
-            self.lent = false;
+        if self.lent
+            && !self.door.is_asked_to(CLAIM)
+            && (self.head() as u64 + 1..=BLOCK_WORDS as u64).contains(&end)
+        {
+            self.set_lent(false);
             self.door.close();
             block::publish_until(&self.block, end as usize - 1);
+            self.settle(end as usize - 1);
         }
+        self.door.leave();
     }
 
     /// Lets Java write methods' words behind the last event, which had the time `now`. Gives the address behind the next
     /// word, where Java stores a 0 first; 0 if everything goes through here.
     pub(crate) fn lend(&mut self, now: u64) -> u64 {
+        self.door.enter();
+        let behind = if self.door.is_asked_to(CLAIM) { 0 } else { self.lend_own(now) };
+        self.door.leave();
+        behind
+    }
+
+    fn lend_own(&mut self, now: u64) -> u64 {
         self.take_back();
         let (head, since) = (self.head(), now.wrapping_sub(self.t0));
         let start = self.block.start().as_ptr().addr();
@@ -199,7 +312,8 @@ impl Writer {
             && head < room(ClockMode::Coarse)
             && since < word::MAX_GAP;
         // What Java wrote is found out only with this set.
-        self.lent = may && self.door.open(self.t0, since);
+        let lent = may && self.door.open(self.t0, since);
+        self.set_lent(lent);
         if self.lent { (start + at::WORDS + (head + 1) * 8) as u64 } else { 0 }
     }
 
@@ -212,7 +326,8 @@ impl Writer {
 
     /// Writes a method's word at `now` if nothing stands in the way; gives whether it did. Cannot panic.
     #[inline]
-    pub(crate) fn put_method(&mut self, id: u32, begin: bool, now: u64) -> bool {
+    pub(crate) fn put_method(&mut self, id: u32, begin: bool, now: u64, limit: u64) -> bool {
+        self.door.enter();
         let head = self.head();
         let gap = now.wrapping_sub(self.last);
         // A time that runs back makes a gap above every bound. In precise mode Java never has the pen.
@@ -221,10 +336,14 @@ impl Writer {
             || self.mode != ClockMode::Precise
             || self.door.is_asked()
         {
+            self.door.leave();
             return false;
         }
         self.last = now;
-        block::publish(&self.block, head, word::pack(begin, id, now.wrapping_sub(self.t0)), &[]);
+        if begin || !self.fold(id, now, limit) {
+            block::publish(&self.block, head, word::pack(begin, id, now.wrapping_sub(self.t0)), &[]);
+        }
+        self.door.leave();
         true
     }
 
@@ -236,10 +355,13 @@ impl Writer {
     #[inline]
     fn store(&mut self, event: &Encoded, head: usize, now: u64) {
         let first = event.word(now.wrapping_sub(self.t0));
-        if self.mode == ClockMode::Coarse {
-            block::publish_before_java(&self.block, head, first, event.payload());
+        let head = if self.mode == ClockMode::Coarse {
+            block::publish_before_java(&self.block, head, first, event.payload())
         } else {
-            block::publish(&self.block, head, first, event.payload());
+            block::publish(&self.block, head, first, event.payload())
+        };
+        if !event.is_method() {
+            self.settle(head);
         }
     }
 
@@ -267,41 +389,65 @@ impl Writer {
 
     /// Takes the block along to the file if that was asked for.
     fn follow(&mut self, blocks: &mut impl BlockSource) {
-        if !self.door.is_asked() {
+        if !self.door.is_asked_to(FOLLOW) {
             return;
         }
         match blocks.follow(self.block.start()) {
-            // SAFETY: the same block in the file's mapping, which outlives everything, and this writer's alone to
-            // write to, as the one in memory was.
-            Followed::To(start) => self.block = unsafe { RawBlock::new(start) },
+            Followed::To(start) => {
+                // SAFETY: the same block in the file's mapping, which outlives everything, and this writer's alone to
+                // write to, as the one in memory was.
+                self.block = unsafe { RawBlock::new(start) };
+                self.settle(self.head());
+            }
             Followed::IsThere => {}
             Followed::NotYet => return,
         }
-        self.door.answer();
+        self.door.answer(FOLLOW);
     }
 
     fn open_block(&mut self, blocks: &mut impl BlockSource, now: u64, mode: ClockMode) {
+        // Before it is emptied: it may be the next one as well.
+        let head = self.head();
+        if !self.is_fresh() {
+            // And before another thread may be given it. Once only, if there is no block to go on in.
+            self.open.pass(&self.block, self.passed, head);
+            self.passed = head;
+            self.settle(head);
+        }
         let Some(start) = blocks.next_block() else { return };
         if !self.is_fresh() {
-            self.base += self.head() as u64;
+            self.base += head as u64;
             self.sequence += 1;
         }
         // SAFETY: a block that was handed out is one of the mapping, which outlives everything, and this writer's
         // alone to write to.
         self.block = unsafe { RawBlock::new(start) };
+        self.passed = 0;
         self.t0 = now;
         self.mode = mode;
         let life =
             Life { uid: self.uid, tid: self.tid, sequence: self.sequence, t0: now, base: self.base, mode };
         block::open(&self.block, &life);
+        stale::pad(&self.block, blocks.stale());
+        self.tell_open(now);
         if blocks.is_left_behind(start) {
-            self.door.ask();
+            self.door.ask(FOLLOW);
         }
     }
 
-    /// How many times were clamped and events dropped since this was last asked.
-    pub(crate) fn take_losses(&mut self) -> (u32, u32) {
-        (std::mem::take(&mut self.clamped), std::mem::take(&mut self.dropped))
+    /// Says at the begin of a block what is open.
+    fn tell_open(&mut self, now: u64) {
+        let mut head = self.head();
+        let (block, mode, since) = (&self.block, self.mode, now.wrapping_sub(self.t0));
+        for event in self.open.events() {
+            let event = event.encode();
+            head = if mode == ClockMode::Coarse {
+                block::publish_before_java(block, head, event.word(since), event.payload())
+            } else {
+                block::publish(block, head, event.word(since), event.payload())
+            };
+        }
+        self.settle(head);
     }
 }
 
@@ -315,6 +461,7 @@ mod tests {
     struct Heap {
         blocks: Vec<Box<[u64; BLOCK_LEN / 8]>>,
         limit: usize,
+        losses: (u32, u32),
     }
 
     impl BlockSource for Heap {
@@ -324,6 +471,10 @@ mod tests {
             }
             self.blocks.push(Box::new([u64::MAX; BLOCK_LEN / 8]));
             Some(NonNull::from(self.blocks.last_mut()?.as_mut_slice()).cast())
+        }
+
+        fn count_losses(&mut self, clamped: u32, dropped: u32) {
+            self.losses = (self.losses.0 + clamped, self.losses.1 + dropped);
         }
     }
 
@@ -337,11 +488,11 @@ mod tests {
 
     #[test]
     fn blocks_count_on_and_payload_is_never_split() {
-        let mut heap = Heap { blocks: Vec::new(), limit: 9 };
+        let mut heap = Heap { blocks: Vec::new(), limit: 9, losses: (0, 0) };
         let mut writer = Writer::new(7, 70, door());
         let three = Event::Clock(Default::default()).encode();
         for _ in 0..300 {
-            writer.put(&mut heap, &three, clock::boottime(), ClockMode::Precise);
+            writer.put(&mut heap, &three, clock::boottime(), ClockMode::Precise, fold::NOTHING);
         }
         assert_eq!(heap.blocks.len(), 2);
         let (first, second) = (&heap.blocks[0], &heap.blocks[1]);
@@ -350,21 +501,132 @@ mod tests {
         assert_eq!(header(&second[..], block::HEAD), 46 * 4);
         assert_eq!((second[block::SEQUENCE / 8], second[block::BASE / 8]), (1, 1016));
         assert_eq!((header(&second[..], block::UID), header(&second[..], block::TID)), (7, 70));
-        assert_eq!(writer.take_losses(), (0, 0));
+        assert_eq!(heap.losses, (0, 0));
     }
 
     #[test]
     fn without_a_block_events_are_counted_as_dropped_and_the_full_block_stays_whole() {
-        let mut heap = Heap { blocks: Vec::new(), limit: 1 };
+        let mut heap = Heap { blocks: Vec::new(), limit: 1, losses: (0, 0) };
         let mut writer = Writer::new(1, 1, door());
         for id in 1..=1_020 {
-            writer.put(&mut heap, &Event::Enter(id).encode(), 5, ClockMode::Precise);
+            writer.put(&mut heap, &Event::Enter(id).encode(), 5, ClockMode::Precise, fold::NOTHING);
         }
-        assert_eq!(writer.take_losses(), (0, 4));
+        assert_eq!(heap.losses, (0, 4));
         assert_eq!(header(&heap.blocks[0][..], block::HEAD), 1016);
         // Room again: the count goes on behind the full block.
         heap.limit = 2;
-        writer.put(&mut heap, &Event::Enter(1).encode(), 6, ClockMode::Precise);
+        writer.put(&mut heap, &Event::Enter(1).encode(), 6, ClockMode::Precise, fold::NOTHING);
         assert_eq!((heap.blocks[1][block::SEQUENCE / 8], heap.blocks[1][block::BASE / 8]), (1, 1016));
+    }
+
+    /// A call of a played program: ids are different, so that each is known again.
+    #[derive(Clone, Copy, Debug)]
+    struct Call {
+        parent: Option<usize>,
+        begin: u64,
+        end: u64,
+        /// A typed event lies in it, outside of its callees.
+        marked: bool,
+    }
+
+    /// Plays a program that a number decides on; gives its calls and what is left in the blocks.
+    fn play(mut seed: u64, mode: ClockMode, limit: u64) -> (Vec<Call>, Vec<(u64, Event)>, usize) {
+        let mut draw = move |below: u64| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed % below
+        };
+        let mut heap = Heap { blocks: Vec::new(), limit: 99, losses: (0, 0) };
+        let mut writer = Writer::new(1, 1, door());
+        let (mut calls, mut open, mut now) = (Vec::<Call>::new(), Vec::<usize>::new(), 1_000);
+        for _ in 0..6_000 {
+            if draw(3) == 0 {
+                // Most of the time stands still between two events, as in coarse time.
+                now += draw(9);
+            }
+            match draw(20) {
+                0 => {
+                    writer.put(&mut heap, &Event::Mark(Default::default()).encode(), now, mode, limit);
+                    open.last().into_iter().for_each(|call| calls[*call].marked = true);
+                }
+                1..11 if open.len() < 40 => {
+                    calls.push(Call { parent: open.last().copied(), begin: now, end: 0, marked: false });
+                    open.push(calls.len() - 1);
+                    writer.put(&mut heap, &Event::Enter(calls.len() as u32).encode(), now, mode, limit);
+                }
+                _ => {
+                    let Some(call) = open.pop() else { continue };
+                    calls[call].end = now;
+                    if mode == ClockMode::Coarse || !writer.put_method(call as u32 + 1, false, now, limit) {
+                        writer.put(&mut heap, &Event::Exit(call as u32 + 1).encode(), now, mode, limit);
+                    }
+                }
+            }
+        }
+        while let Some(call) = open.pop() {
+            now += 1_000;
+            calls[call].end = now;
+            writer.put(&mut heap, &Event::Exit(call as u32 + 1).encode(), now, mode, limit);
+        }
+        let mut events = Vec::new();
+        for block in &heap.blocks {
+            let (head, words) = (header(&block[..], block::HEAD) as usize, &block[block::WORDS / 8..]);
+            let mut cursor = trace_format::Cursor::new(block[block::T0 / 8], head);
+            events.extend(std::iter::from_fn(|| cursor.step(|i| words[i])).map(Result::unwrap));
+        }
+        (calls, events, heap.blocks.len())
+    }
+
+    #[test]
+    fn what_is_left_is_every_longer_call_with_its_callers_and_true_times() {
+        for seed in 1..40_u64 {
+            let mode = if seed % 2 == 0 { ClockMode::Coarse } else { ClockMode::Precise };
+            let limit = [0, 0, 5, 30][seed as usize / 2 % 4];
+            let (calls, events, blocks) = play(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15), mode, limit);
+            // Those that are left, in the order of their begins, and what each of them lies in.
+            let (mut open, mut left, mut borders) = (Vec::<usize>::new(), vec![None; calls.len()], 0);
+            for (time, event) in &events {
+                match event {
+                    Event::Enter(id) => {
+                        let call = *id as usize - 1;
+                        assert_eq!(calls[call].begin, *time);
+                        left[call] = Some(open.last().copied());
+                        open.push(call);
+                    }
+                    Event::Exit(id) => {
+                        let call = *id as usize - 1;
+                        assert_eq!((open.pop(), calls[call].end), (Some(call), *time));
+                    }
+                    Event::OpenCalls(told) => {
+                        borders += 1;
+                        let wanted: Vec<_> =
+                            open.iter().skip(told.first as usize).map(|call| *call as u32 + 1).collect();
+                        assert_eq!(told.depth as usize, open.len());
+                        let named: Vec<_> = told.ids().collect();
+                        assert!(wanted.starts_with(&named), "{named:?} of {wanted:?}");
+                    }
+                    _ => {}
+                }
+            }
+            assert!(open.is_empty() && borders <= blocks);
+            let holds = |call: usize, what: &dyn Fn(usize) -> bool| {
+                (0..calls.len()).any(|inner| calls[inner].parent == Some(call) && what(inner))
+            };
+            let mut at_borders = 0;
+            for (number, call) in calls.iter().enumerate() {
+                let Some(parent) = left[number] else {
+                    assert!(call.end - call.begin <= limit, "{call:?}");
+                    continue;
+                };
+                // Its nearest caller that is left.
+                let callers = std::iter::successors(call.parent, |caller| calls[*caller].parent);
+                assert_eq!(parent, callers.into_iter().find(|caller| left[*caller].is_some()));
+                let short = call.end - call.begin <= limit && !call.marked;
+                at_borders += usize::from(short && !holds(number, &|inner| left[inner].is_some()));
+            }
+            // Where a block ends between a begin and its end, both stay.
+            assert!(at_borders <= blocks, "{at_borders} at {blocks} blocks, seed {seed}");
+        }
     }
 }

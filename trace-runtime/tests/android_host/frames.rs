@@ -313,6 +313,70 @@ fn an_overlay_that_is_not_allowed_is_told_and_nothing_else() {
     assert!(told);
 }
 
+/// Frames of main: the numbers of those that were run, and how many were none.
+fn numbers(all: &[(u64, Event)]) -> (Vec<u64>, usize) {
+    let (mut numbers, mut skipped, mut open) = (Vec::new(), 0, 0);
+    for (_, event) in all {
+        match event {
+            Event::FrameBegin(frame) => open = frame.vsync,
+            Event::FrameEnd => numbers.push(open),
+            Event::FrameSkipped => skipped += 1,
+            _ => {}
+        }
+    }
+    (numbers, skipped)
+}
+
+/// A page that stands still for 2 s under vsyncs that no one waits for: the library asks for `most` vsyncs at most.
+fn asks_for_no_vsync(sdk: u32, hz: &str, how: &str, most: u64) {
+    let name = format!("{sdk}-{hz}-{how}");
+    let run = Case::new("FrameVsync").named(&name).sdk(sdk).word(hz).word("2000").word(how).run();
+    let asked: u64 = run.lines("asked").next().unwrap().parse().unwrap();
+    assert!(asked <= most, "{name}: asked for {asked} vsyncs");
+    let recording = run.recording();
+    let (numbers, skipped) = numbers(&events(&recording, main_thread(&recording)));
+    // What the library asked for was run; else only what was drawn is a frame. Their numbers have no gaps.
+    assert_eq!(numbers, (1..=20 + asked).collect::<Vec<_>>(), "{name}");
+    assert_eq!(skipped > 0, sdk >= 24, "{name}: {skipped}");
+}
+
+#[test]
+fn a_vsync_that_no_one_waits_for_makes_the_library_ask_for_none() {
+    std::thread::scope(|threads| {
+        for (sdk, hz, how) in [
+            (23, "60", "still"),
+            (24, "60", "still"),
+            (27, "60", "late"),
+            (28, "60", "still"),
+            (34, "120", "still"),
+            (35, "60", "timers"),
+            (37, "60", "timers"),
+        ] {
+            threads.spawn(move || asks_for_no_vsync(sdk, hz, how, 0));
+        }
+    });
+}
+
+#[test]
+fn where_the_system_hides_whether_a_frame_is_scheduled_a_vsync_right_behind_an_animation_costs_one() {
+    asks_for_no_vsync(34, "60", "late", 1);
+}
+
+#[test]
+fn frames_that_only_a_dialog_draws_are_frames_with_all_their_stages() {
+    for sdk in [24, 34] {
+        let recording = Case::new("FrameDialog").named(&sdk.to_string()).sdk(sdk).run().recording();
+        let all = events(&recording, main_thread(&recording));
+        let from = all.iter().position(
+            |(_, event)| matches!(event, Event::Mark(id) if recording.texts().get(*id) == Some("dialog")),
+        );
+        let dialogs = &all[from.expect("the mark")..];
+        let count = |of: Event| dialogs.iter().filter(|(_, event)| *event == of).count();
+        assert_eq!((count(Event::FrameEnd), count(Event::FrameSkipped)), (20, 0), "{sdk}");
+        assert_eq!(count(Event::StageBegin(Stage::Animation)), 20, "{sdk}");
+    }
+}
+
 #[test]
 fn a_frame_allocates_nothing_on_main() {
     for sdk in [21, 23, 24, 34] {

@@ -77,6 +77,22 @@ fn item_8_a_first_line_of_another_form_disables_it() {
 }
 
 #[test]
+fn a_handler_that_describes_itself_is_called_by_its_first_word_however_often() {
+    let run = printer("named");
+    let messages = messages(&run);
+    let recording = run.recording();
+    let names: Vec<_> = messages
+        .iter()
+        .flatten()
+        .map(|message| (recording.texts().get(message.target).unwrap_or(""), message.what, message.handler))
+        .collect();
+    assert_eq!((messages.len(), names.len()), (1_204, 602), "each has its end");
+    assert!(names[..600].iter().all(|name| *name == ("OrderQueue", -41, 0)), "{:?}", names[0]);
+    assert_eq!(names[600].0, "OrderQueue");
+    assert_eq!((names[601].0, names[601].1), ("android.os.Handler", 42));
+}
+
+#[test]
 fn item_9_nested_loops_and_swallowed_exceptions_stay_apart_in_the_recording() {
     let run = Case::new("MessageLife").run();
     let recording = run.recording();

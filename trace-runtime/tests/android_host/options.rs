@@ -117,3 +117,25 @@ fn tracers_that_are_off_by_default_come_and_go_while_the_app_runs() {
         assert_eq!(run.printed, format!("kept {kept}\nshown false\nshown false\n"));
     }
 }
+
+#[test]
+fn methods_that_cost_more_than_is_wanted_are_switched_off_and_the_recording_says_which() {
+    let off = |max: &str| {
+        let run = Case::new("OverheadLife").named(&format!("overhead-{max}")).word(max).run();
+        let recording = run.recording();
+        let told: Vec<String> = recording
+            .sections()
+            .iter()
+            .filter(|section| section.kind == Some(SectionKind::Overhead))
+            .map(|section| String::from_utf8(recording.payload(section).unwrap().unwrap()).unwrap())
+            .collect();
+        let lines: Vec<Vec<String>> =
+            told.concat().lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect();
+        assert!(lines.iter().any(|line| line[1] == "cost" && line.len() == 5), "{lines:?}");
+        let off: Vec<String> =
+            lines.into_iter().filter(|line| line[1] == "off").map(|line| line[2].clone()).collect();
+        off
+    };
+    assert_eq!(off("1").first().map(String::as_str), Some("301"));
+    assert_eq!(off("0"), Vec::<String>::new());
+}

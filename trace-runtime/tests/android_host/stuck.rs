@@ -52,7 +52,7 @@ fn hung(recording: &Recording<Vec<u8>>) -> (u64, u64) {
 }
 
 /// Keys and values, main's stack, and the messages that waited.
-fn snapshot(payload: &[u8]) -> (BTreeMap<String, String>, String, String) {
+pub(crate) fn snapshot(payload: &[u8]) -> (BTreeMap<String, String>, String, String) {
     let text = String::from_utf8(payload.to_vec()).unwrap();
     let mut parts = text.splitn(3, "\n\n");
     let values = key_values(parts.next().unwrap()).map(|(key, value)| (key.to_owned(), value.to_owned()));

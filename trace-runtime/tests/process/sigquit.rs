@@ -85,6 +85,13 @@ pub(super) fn child(role: &str, mut config: Config) {
             in_a_message();
             say_and_stay("ready");
         }
+        "frozen" => {
+            play_art(|_| {});
+            begin(&config);
+            trace_runtime::set_foreground(true);
+            in_a_message();
+            say_and_stay("ready");
+        }
         "panics" => {
             play_art(|_| {});
             begin(&config);
@@ -153,6 +160,22 @@ pub(super) fn child(role: &str, mut config: Config) {
                 in_a_message();
                 trace_runtime::message_end();
             }
+        }
+        "handler-removed" => {
+            play_art(|number| println!("dump {number}"));
+            begin(&config);
+            in_a_message();
+            trace_runtime::message_end();
+            // SAFETY: no handler, for a signal that main has open at this moment.
+            let before = unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
+            assert_ne!(before, libc::SIG_ERR);
+            wait_until("the notice", || {
+                in_a_message();
+                trace_runtime::message_end();
+                has_notice(&own_recording(&config))
+            });
+            // It is seen as in passive mode from here on: while main is stuck.
+            say_and_stay("ready");
         }
         "texts" => {
             play_art(|number| {
@@ -272,6 +295,27 @@ pub(super) fn judged(folder: &Path) {
     assert!(second.reasons[2].text.ends_with("(poll 2)"), "{second:?}");
 }
 
+pub(super) fn frozen(folder: &Path) {
+    let child = ready("frozen", folder);
+    // The timer's thread has seen the message.
+    thread::sleep(Duration::from_millis(300));
+    let stop = |signal| kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+    stop(Signal::SIGSTOP);
+    thread::sleep(Duration::from_secs(3));
+    stop(Signal::SIGCONT);
+    // Until main has run again, the catcher may take a signal in its place.
+    wait_until("a signal that main takes", || {
+        send_sigquit(&child);
+        thread::sleep(Duration::from_millis(100));
+        !verdicts(&only_recording(folder)).is_empty()
+    });
+    when(folder, child, "the verdict", |recording| !verdicts(recording).is_empty());
+    let verdict = &verdicts(&only_recording(folder))[0];
+    assert!(verdict.sigquit.sensed - verdict.sigquit.stuck_since >= 3_000_000_000);
+    assert_eq!(verdict.outcome, Outcome::DumpRequested);
+    assert_eq!(codes(verdict), ["sent-by", "main-in-time", "frozen", "error-state-not-asked"], "{verdict:?}");
+}
+
 pub(super) fn source_that_panics(folder: &Path) {
     let mut child = ready("panics", folder);
     send_sigquit(&child);
@@ -325,6 +369,24 @@ pub(super) fn displaced(folder: &Path) {
     let program = program.file_name().unwrap().to_string_lossy();
     let wanted = format!("SIGQUIT was taken over by a handler in {program} (at +0x");
     assert!(matches!(&notices[..], [only] if only.starts_with(&wanted)), "{notices:?}");
+}
+
+pub(super) fn handler_removed(folder: &Path) {
+    let mut child = spawn("handler-removed", folder);
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    assert_eq!(line(&mut output), "ready");
+    for number in 1..=3 {
+        send_sigquit(&child);
+        assert_eq!(line(&mut output), format!("dump {number}"));
+    }
+    assert_eq!(child.try_wait().unwrap(), None, "the app lives");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let recording = only_recording(folder);
+    let wanted = "SIGQUIT was taken over by the default action, which ends the process: main blocks it again, so the Signal \
+                  Catcher gets it, and it is not sensed from here on";
+    assert_eq!(notices(&recording), [wanted]);
+    assert!(verdicts(&recording).is_empty());
 }
 
 pub(super) fn dump_texts(folder: &Path) {

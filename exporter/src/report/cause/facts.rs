@@ -13,8 +13,9 @@ use crate::report::hang::Hang;
 use crate::report::history::Before;
 use crate::report::place::{Doing, doing, is_own, parts};
 use crate::report::sections::{Sections, Snapshot, StackSample};
+use crate::report::unit::Unit;
 use crate::report::waits::WaitSum;
-use crate::report::words::seconds;
+use crate::report::words::{about, seconds};
 
 /// A fact that speaks for a cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,6 +56,16 @@ pub(super) struct Looks {
     pub(super) gap: (u64, u64),
 }
 
+/// Calls that were too short to be recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Short {
+    pub(super) calls: u64,
+    /// When the last of them were counted.
+    pub(super) last: u64,
+    /// Whose most were, and their share in percent.
+    pub(super) hot: Option<(String, u64)>,
+}
+
 /// What is known.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {
@@ -67,9 +78,16 @@ pub struct Facts {
     pub(super) anr: bool,
     /// Why the process said that it was somebody else's ANR.
     pub(super) others: Option<(u64, String)>,
+    /// What main was in, in the hang.
     pub(super) message: Option<String>,
+    /// What main was in when the system asked, by the recording or by samples of its stack; nothing if it polled.
+    open: Option<Unit>,
     /// The innermost recorded method that was open for half of the hang, and since when.
     pub(super) method: Option<(String, u64)>,
+    /// Calls of main's in the hang that were too short to be recorded.
+    pub(super) short: Option<Short>,
+    /// How much of the hang coarse time stood still, ns.
+    standstill: u64,
     /// Events of main's in the hang, and when the last one was.
     pub(super) events: (u64, u64),
     pub(super) waits: Vec<WaitSum>,
@@ -182,16 +200,29 @@ impl Facts {
     pub(in crate::report) fn set_hang(&mut self, hang: &Hang) {
         self.hung = true;
         (self.since, self.asked) = (hang.since, hang.at);
-        self.message.clone_from(&hang.message);
+        self.message = hang.unit.as_ref().map(|unit| unit.name.clone());
         let long = |since: u64| hang.at.saturating_sub(since) >= hang.at.saturating_sub(hang.since) / 2;
         let methods = || hang.stack.iter().rev().filter(|f| f.kind == FrameKind::Method);
+        let busy = hang.busy.as_ref();
         let method = methods().find(|f| long(f.since)).or_else(|| methods().next());
+        let method = busy.and_then(|busy| busy.method()).or(method);
         self.method = method.map(|f| (f.name.clone(), f.since));
+        self.standstill = hang.standstill;
+        self.short = busy.filter(|busy| busy.short_calls > 0).map(|busy| Short {
+            calls: busy.short_calls,
+            last: busy.counted,
+            hot: busy.hot.first().cloned(),
+        });
     }
 
     /// With the waits of the message that hung.
     pub(in crate::report) fn set_waits(&mut self, waits: Vec<WaitSum>) {
         self.waits = waits;
+    }
+
+    /// With what main was in when the system asked.
+    pub(in crate::report) fn set_unit(&mut self, unit: Option<Unit>) {
+        self.open = unit;
     }
 
     /// With what ran in the seconds before.
@@ -218,6 +249,9 @@ impl Facts {
     pub(in crate::report) fn set_sections(&mut self, sections: &Sections, until: u64, pid: u32) {
         self.sampled = sampled(sections.samples_within(self.since, until));
         self.snapshot = sections.snapshot(self.since, until).cloned();
+        if self.open.is_none() {
+            self.open = sections.seen_at(self.asked);
+        }
         // A dump is written after it was asked for, and tells of that moment.
         let texts = sections.dumps.iter().filter(|(at, _)| *at >= self.since && *at <= until);
         let exits = sections.exits.iter().map(|(_, text)| (0, text)).filter(|_| self.anr);
@@ -266,6 +300,19 @@ impl Facts {
         Some(Evidence::new(*since, format!("{name} was open for {took}")))
     }
 
+    /// What main called too briefly to be recorded, in words.
+    pub(super) fn short_calls(&self) -> Option<Evidence> {
+        let Short { calls, hot, .. } = self.short.as_ref()?;
+        let calls = about(*calls);
+        let text = match hot {
+            Some((name, percent)) => {
+                format!("{percent} % of about {calls} calls too short to record were {name}")
+            }
+            None => format!("about {calls} calls were too short to record"),
+        };
+        Some(Evidence::new(0, text))
+    }
+
     /// What main used of the processor, in words.
     pub(super) fn used(&self) -> Option<Evidence> {
         let Looks { ran, waited, looked, .. } = self.looks;
@@ -301,11 +348,15 @@ impl Facts {
         Some(format!("the lock of {class}{holder}"))
     }
 
-    /// Whether main had nothing to do when the system asked.
+    /// Whether main had nothing to do when the system asked. It had where a call was open, or a sample is not of the poll.
     pub(super) fn main_was_idle(&self) -> bool {
         let idle = self.dump.as_ref().is_some_and(|(_, dump)| dump.doing == Some(Doing::Idle));
         let little = self.before.busy < self.before.to.saturating_sub(self.before.from) / 5;
-        (self.hung || self.anr) && (idle || !self.hung && little)
+        // Nothing says that nothing ran while time stood still.
+        (self.hung || self.anr)
+            && self.open.is_none()
+            && self.standstill == 0
+            && (idle || !self.hung && little)
     }
 
     /// What the system had waited for, in its words.
@@ -325,8 +376,16 @@ impl Facts {
                 "main had nothing to do when the system asked: it had gone on, or it was not main that was waited for",
             );
         } else {
-            if self.method.is_none() {
-                say("no instrumented method was open");
+            if let Some(open) = self.open.as_ref().filter(|_| !self.hung) {
+                say(&format!("main was in {} when the system asked", open.name));
+            }
+            match (&self.method, self.standstill) {
+                (Some(_), _) => {}
+                (None, 0) => say("no instrumented method was open"),
+                (None, still) => say(&format!(
+                    "coarse time stood still for {}: what main called meanwhile is not recorded",
+                    seconds(still)
+                )),
             }
             if self.looks.looked == 0 {
                 say("nobody looked whether main ran");

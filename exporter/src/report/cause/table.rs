@@ -320,6 +320,7 @@ fn busy_ran(f: &Facts) -> Option<Vec<Evidence>> {
     let sampled = busy_sampled(f);
     let mut evidence = ran(f).filter(|_| f.method.is_some() || sampled.is_some())?;
     evidence.extend(sampled.into_iter().flatten());
+    evidence.extend(f.short_calls());
     Some(evidence)
 }
 
@@ -332,11 +333,14 @@ fn busy_sampled(f: &Facts) -> Option<Vec<Evidence>> {
 }
 
 fn busy_events(f: &Facts) -> Option<Vec<Evidence>> {
-    let (events, last) = f.events;
+    let (events, mut last) = f.events;
+    let short = f.short.as_ref();
+    last = last.max(short.map_or(0, |short| short.last));
+    let many = events.saturating_add(short.map_or(0, |short| short.calls)) >= 100;
     let late = f.asked.saturating_sub(last) <= f.duration() / 5;
     let text = format!("{events} events of main's until {} before", seconds(f.asked.saturating_sub(last)));
-    (f.hung && f.duration() >= LONG_MESSAGE && f.method.is_some() && events >= 100 && late)
-        .then(|| all([f.was_in(), one(last, text)]))?
+    (f.hung && f.duration() >= LONG_MESSAGE && f.method.is_some() && many && late)
+        .then(|| all([f.was_in(), one(last, text), f.short_calls()]))?
 }
 
 fn busy_dumped(f: &Facts) -> Option<Vec<Evidence>> {

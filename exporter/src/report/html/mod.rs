@@ -19,7 +19,9 @@ impl Report {
         let kinds =
             [FrameKind::Method, FrameKind::Message, FrameKind::Frame, FrameKind::Wait, FrameKind::Span];
         let slices = chart.slices.iter().map(|s| {
-            let kind = kinds.iter().position(|kind| *kind == s.kind).unwrap_or(0);
+            // What is in no message is drawn, and listed, as a message is.
+            let kind = if s.kind == FrameKind::Unit { FrameKind::Message } else { s.kind };
+            let kind = kinds.iter().position(|known| *known == kind).unwrap_or(0);
             json!([s.depth, s.begin - chart.from, s.end - chart.from, kind, s.name, u8::from(s.open)])
         });
         let data = json!({

@@ -82,7 +82,7 @@ fn play_displaced(page: &'static Page) {
     let second = 1_000_000_000;
     assert_eq!(sensor.check_displaced(second), None);
     let handler = chaining as *const () as usize;
-    assert_eq!(sensor.check_displaced(second + 1), Some(Displaced { handler }));
+    assert_eq!(sensor.check_displaced(second + 1), Some(Displaced { handler, blocked: false }));
     assert_eq!(sensor.check_displaced(3 * second), None);
     page.reach(1);
     page.wait_allowed(2);

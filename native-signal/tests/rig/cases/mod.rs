@@ -1,9 +1,11 @@
 //! The situations, by what they are about.
 
+mod app_faults;
 mod asking;
 mod beside;
 mod calls;
 pub(crate) mod children;
+mod frozen;
 mod instances;
 mod leaving;
 mod older;
@@ -23,6 +25,8 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
         instances::CASES,
         asking::CASES,
         calls::CASES,
+        app_faults::CASES,
+        frozen::CASES,
     ]
     .into_iter()
     .flatten()

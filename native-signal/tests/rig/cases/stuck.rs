@@ -2,8 +2,8 @@
 
 use super::Row;
 use super::art::{
-    answer_counters, block_as_art, blocks, current_handler, install, page_of_handlers, scribe, set_handler,
-    start_catcher,
+    answer_counters, block_as_art, blocks, current_handler, install, leader_looks_stuck, page_of_handlers,
+    scribe, set_handler, start_catcher,
 };
 use super::driver::Played;
 use super::page::{Page, nap, wait_until};
@@ -67,6 +67,7 @@ const SLEEPS: u64 = 8;
 fn play_vfork(page: &'static Page, config: Config) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
+    leader_looks_stuck();
     let sensor = native_signal::install(config, scribe(page)).unwrap();
     sleep_on_demand(page);
     answer_counters(page, &sensor);

@@ -1,6 +1,8 @@
 //! The player of a drawn situation.
 
-use super::super::art::{block_as_art, blocks, own_id, page_of_handlers, scribe, set_blocked, set_handler};
+use super::super::art::{
+    block_as_art, blocks, leader_looks_stuck, own_id, page_of_handlers, scribe, set_blocked, set_handler,
+};
 use super::super::page::{Page, nap, wait_until};
 use super::super::second::Second as Copy;
 use super::draw::{After, Before, Descriptors, Draw, Leader, Mask, Name, Second};
@@ -56,6 +58,7 @@ pub(crate) fn play(page: &'static Page, draw: &Draw, withhold: bool) {
     if draw.descriptors == Descriptors::NoneAtInstall {
         take_all_descriptors(&mut held);
     }
+    leader_looks_stuck();
     let mut sensor = install(page, withhold);
     if draw.descriptors == Descriptors::NoneAtInstall {
         held.clear();
@@ -263,7 +266,7 @@ extern "C" fn forwards(_signal: i32, info: *mut libc::siginfo_t, _context: *mut 
     loop {
         let tid = page.catcher_tid.load(Ordering::SeqCst);
         // SAFETY: integers.
-        let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGQUIT) };
+        let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid as i32, libc::SIGQUIT) };
         if tid != 0 && sent == 0 {
             return;
         }
@@ -367,7 +370,7 @@ fn catch(page: &'static Page, draw: &Draw, leader: i64) {
         // The dump: it stops threads, writes, takes its time.
         if draw.interrupts {
             // SAFETY: integers.
-            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), leader, libc::SIGUSR2) };
+            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), leader as i32, libc::SIGUSR2) };
         }
         let _ = std::io::Write::write_all(&mut trace, b"----- pid 1 at now -----\n");
         if last {

@@ -13,6 +13,10 @@ import sun.misc.Unsafe;
  * a JVM the thread that runs {@code main}. What that thread records while the class is being initialised (a class
  * loader may be instrumented) is left out, begins and ends alike.
  *
+ * <h2>Short calls</h2>
+ * An exit whose own enter is the last word, and no older than a limit, takes that word back instead of writing one ({@code fold.rs}). Words that the
+ * native writer has published are not taken back: it gives the position, and that is the {@link #floor}.
+ *
  * <h2>The two ways of a method's event</h2>
  * In coarse mode {@link #i} and {@link #o} write the word themselves, into the block that the native writer of the
  * thread has open. Where the next one goes is kept here, and nowhere else; the word is there once it is stored, because
@@ -29,12 +33,15 @@ import sun.misc.Unsafe;
  * <p>Properties: {@code anrscope.lib} (the library's absolute path; without it {@code libanrscope.so} is
  * looked for where the system looks), {@code anrscope.dir} (folder of the recording, default the working
  * folder, on Android none until {@link #destination}), {@code anrscope.threads} ({@code main}: the recorded main thread
- * alone), {@code anrscope.clock} ({@code precise}, the default, or {@code coarse}), {@code
+ * alone), {@code anrscope.resolution} ({@code 1ms}, the default, or {@code 100us}: time has this grain, and a call that begins and
+ * ends in one grain is left out; {@code exact}: every call is recorded with the clock's own time), {@code anrscope.clock}
+ * ({@code precise}: the clock's own time, and calls of less than 20 us are left out; {@code coarse}: the default; with {@code
+ * exact} every call with time of a grain of 1 ms), {@code
  * anrscope.mapId} (identity of the method map; else that of the class {@code dev.anrscope.MapId}), {@code
  * anrscope.name} (the process's name in the recording), {@code anrscope.mainWords} and {@code
- * anrscope.poolWords} (sizes of the rings in words of 8 bytes), {@code anrscope.budget} (events a second
- * from which on a method whose calls are short is switched off; none by default), {@code anrscope.switches}
- * ({@code false}: methods cannot be switched off, and an event is a little cheaper), {@code anrscope.unsafe}
+ * anrscope.poolWords} (sizes of the rings in words of 8 bytes), {@code anrscope.max_overhead} (percent of the
+ * threads' time that recording may take, 3 by default: beyond it the methods that are called most are switched off; 0: none ever is),
+ * {@code anrscope.unsafe}
  * ({@code true}: the JVM was told to let sun.misc.Unsafe pass without a word, see {@link #unsafe}), {@code
  * anrscope.trace_text} ({@code true}: thread dumps are copied into the recording).
  */
@@ -48,11 +55,39 @@ public final class MethodBeat {
     /** How many method ids there are: 1 to this. */
     private static final int LAST = 0xFEFFF;
 
+    /** Where the time word's memory has the limits of calls that are left out, ns. */
+    private static final int FOLD_MAIN = 16;
+
+    private static final int FOLD_OTHERS = 24;
+
+    /** The switch of a method that was switched off a moment ago. */
+    private static final int CLOSING = 2;
+
+    /** Calls until the first one that is timed. */
+    private static final int FIRST = 1000;
+
     /**
      * What the other threads have: the address of their native writer, 0 without a place in the recording; that of its
-     * door; and what main has in {@link #behind}.
+     * door; what main has in {@link #behind}, {@link #floor} and {@link #left}; and their {@link #TID}.
      */
     private static final ThreadLocal<long[]> WRITER = new ThreadLocal<long[]>();
+
+    private static final int BEHIND = 2;
+
+    private static final int FLOOR = 3;
+
+    private static final int LEFT = 4;
+
+    private static final int OWNER = 5;
+
+    /** What {@link #WRITER} has for a thread that is not recorded. */
+    private static final long[] NOWHERE = new long[6];
+
+    /**
+     * The same by the number that a thread has and no other ever had: a look that takes a third of the thread-local's time. Two
+     * threads whose numbers have the lower bits in common take the place from each other, and pay the thread-local's.
+     */
+    private static final long[][] PLACES = new long[1024][];
 
     private static final Thread MAIN = Thread.currentThread();
 
@@ -71,14 +106,20 @@ public final class MethodBeat {
     /** The switches' address: a byte a method, not 0 if it is off or no method. */
     private static final long OFF = ON ? address(1) : 0;
 
-    /** Whether methods can be switched off. Without, a look at the id takes the place of the look at the switch. */
-    private static final boolean SWITCHES = !"false".equals(System.getProperty("anrscope.switches"));
-
     /** Null where events go through the native writer. */
     private static final Unsafe U = ON ? unsafe() : null;
 
+    /** Where a thread has its number; 0 where that is not known. */
+    private static final long TID = U == null ? 0 : tid();
+
     /** The address behind main's next word, where a 0 goes first; 0 where events go through the native writer. */
     private static long behind;
+
+    /** What {@link #behind} was when the native writer gave it: a word in front of it is not taken back. */
+    private static long floor;
+
+    /** Calls of main until the next one that is timed. */
+    private static int left = FIRST;
 
     /** The class of virtual threads; null where there are none. */
     private static final Class<?> VIRTUAL = virtual();
@@ -90,14 +131,12 @@ public final class MethodBeat {
     /** A method begins. */
     public static void i(int id) {
         if (ON) {
+            if (U != null && (id >>> 20 != 0 || U.getByte(OFF + id) != 0)) {
+                return;
+            }
             if (Thread.currentThread() == MAIN) {
                 long at = behind;
                 if (U != null && (at & IN_BLOCK) != 0) {
-                    if (SWITCHES
-                            ? id >>> 20 != 0 || U.getByte(OFF + id) != 0
-                            : id + (Integer.MIN_VALUE - 1) >= LAST + Integer.MIN_VALUE) {
-                        return;
-                    }
                     long since = U.getLong(DOOR);
                     if (since >= 0) {
                         U.putLong(at, 0);
@@ -106,9 +145,9 @@ public final class MethodBeat {
                         return;
                     }
                 }
-                behind = enter(MAIN_WRITER, id, at);
+                behind = floor = enter(MAIN_WRITER, id, at);
             } else {
-                other(id, Long.MIN_VALUE);
+                enterOther(id);
             }
         }
     }
@@ -116,65 +155,168 @@ public final class MethodBeat {
     /** A method ends, by whatever way. */
     public static void o(int id) {
         if (ON) {
-            if (Thread.currentThread() == MAIN) {
-                long at = behind;
-                if (U != null && (at & IN_BLOCK) != 0) {
-                    if (SWITCHES
-                            ? id >>> 20 != 0 || U.getByte(OFF + id) != 0
-                            : id + (Integer.MIN_VALUE - 1) >= LAST + Integer.MIN_VALUE) {
-                        return;
+            if (U != null) {
+                int off = id >>> 20 != 0 ? 1 : U.getByte(OFF + id);
+                if (off != 0) {
+                    if (off == CLOSING) {
+                        close(id);
                     }
+                    return;
+                }
+            }
+            if (Thread.currentThread() == MAIN) {
+                if (--left < 0) {
+                    timed(id);
+                    return;
+                }
+                long at = behind;
+                if (U != null) {
                     long since = U.getLong(DOOR);
                     if (since >= 0) {
-                        U.putLong(at, 0);
-                        U.putLong(at - 8, (long) id << 43 | since);
-                        behind = at + 8;
-                        return;
+                        if (at > floor) {
+                            // Of the very call that ends: nothing else is less than any limit.
+                            long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
+                            if (length >= 0 && length <= U.getLong(TIME + FOLD_MAIN)) {
+                                U.putLong(at - 16, 0);
+                                behind = at - 8;
+                                return;
+                            }
+                        }
+                        if ((at & IN_BLOCK) != 0) {
+                            U.putLong(at, 0);
+                            U.putLong(at - 8, (long) id << 43 | since);
+                            behind = at + 8;
+                            return;
+                        }
                     }
                 }
-                behind = exit(MAIN_WRITER, id, at);
+                behind = floor = exit(MAIN_WRITER, id, at);
             } else {
-                other(id, 0);
+                exitOther(id);
             }
         }
     }
 
-    /** An event of another thread than main; {@code begin} is the word's upper bit. */
-    private static void other(int id, long begin) {
-        if (VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread())) {
-            tellVirtual();
-            return;
-        }
-        long[] place = WRITER.get();
-        if (place == null) {
-            place = joined();
-        }
+    /** A method begins on another thread than main. */
+    private static void enterOther(int id) {
+        long[] place = place();
         if (place[0] == 0) {
             return;
         }
-        long at = place[2];
+        long at = place[BEHIND];
         if (U != null && (at & IN_BLOCK) != 0) {
-            if (SWITCHES
-                    ? id >>> 20 != 0 || U.getByte(OFF + id) != 0
-                    : id + (Integer.MIN_VALUE - 1) >= LAST + Integer.MIN_VALUE) {
-                return;
-            }
             long since = U.getLong(TIME) - U.getLong(place[1] + 8);
             if (since >>> GAP_BITS == 0) {
                 U.putLong(at, 0);
-                U.putLong(at - 8, begin | (long) id << 43 | since);
-                place[2] = at + 8;
+                U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
+                place[BEHIND] = at + 8;
                 return;
             }
         }
-        place[2] = begin != 0 ? enter(place[0], id, at) : exit(place[0], id, at);
+        place[BEHIND] = place[FLOOR] = enter(place[0], id, at);
     }
 
-    /** A thread's first event. */
-    private static long[] joined() {
-        long writer = join(Thread.currentThread().getName());
-        long[] place = {writer, writer == 0 || U == null ? 0 : U.getLong(writer), 0};
-        WRITER.set(place);
+    /** A method ends on another thread than main. */
+    private static void exitOther(int id) {
+        long[] place = place();
+        if (place[0] == 0) {
+            return;
+        }
+        if (--place[LEFT] < 0) {
+            timed(id);
+            return;
+        }
+        long at = place[BEHIND];
+        if (U != null) {
+            long since = U.getLong(TIME) - U.getLong(place[1] + 8);
+            if (since >>> GAP_BITS == 0) {
+                if (at > place[FLOOR]) {
+                    long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
+                    if (length >= 0 && length <= U.getLong(TIME + FOLD_OTHERS)) {
+                        U.putLong(at - 16, 0);
+                        place[BEHIND] = at - 8;
+                        return;
+                    }
+                }
+                if ((at & IN_BLOCK) != 0) {
+                    U.putLong(at, 0);
+                    U.putLong(at - 8, (long) id << 43 | since);
+                    place[BEHIND] = at + 8;
+                    return;
+                }
+            }
+        }
+        place[BEHIND] = place[FLOOR] = exit(place[0], id, at);
+    }
+
+    /** A method ends that was switched off a moment ago. If its enter is the last word, the call ends here; else nobody knows. */
+    private static void close(int id) {
+        long enter = Long.MIN_VALUE | (long) id << 43;
+        if (Thread.currentThread() == MAIN) {
+            long at = behind;
+            if (at > floor && U.getLong(at - 16) >>> 43 == enter >>> 43) {
+                behind = floor = exit(MAIN_WRITER, id, at);
+            }
+            return;
+        }
+        long[] place = place();
+        long at = place[BEHIND];
+        if (at > place[FLOOR] && U.getLong(at - 16) >>> 43 == enter >>> 43) {
+            place[BEHIND] = place[FLOOR] = exit(place[0], id, at);
+        }
+    }
+
+    /** As {@link #o}, with a look at what it takes and a word of which method it was: one call in thousands. */
+    private static void timed(int id) {
+        boolean main = Thread.currentThread() == MAIN;
+        long[] place = main ? null : place();
+        if (main) {
+            left = Integer.MAX_VALUE;
+        } else {
+            place[LEFT] = Integer.MAX_VALUE;
+        }
+        // What reading the clock takes is measured beside it.
+        long before = System.nanoTime();
+        long begin = System.nanoTime();
+        o(id);
+        long end = System.nanoTime();
+        int next = sampled(main ? MAIN_WRITER : place[0], id, end - begin - (begin - before));
+        if (main) {
+            left = next;
+        } else {
+            place[LEFT] = next;
+        }
+    }
+
+    /** What a thread other than main has. */
+    private static long[] place() {
+        Thread thread = Thread.currentThread();
+        if (TID != 0) {
+            long tid = U.getLong(thread, TID);
+            long[] place = PLACES[(int) tid & PLACES.length - 1];
+            if (place != null && place[OWNER] == tid) {
+                return place;
+            }
+            return find(thread, tid);
+        }
+        return find(thread, -1);
+    }
+
+    /** The same by way of the thread-local; a thread that is seen for the first time joins. */
+    private static long[] find(Thread thread, long tid) {
+        if (VIRTUAL != null && VIRTUAL.isInstance(thread)) {
+            tellVirtual();
+            return NOWHERE;
+        }
+        long[] place = WRITER.get();
+        if (place == null) {
+            long writer = join(thread.getName());
+            place = new long[] {writer, writer == 0 || U == null ? 0 : U.getLong(writer), 0, 0, FIRST, tid};
+            WRITER.set(place);
+        }
+        if (TID != 0) {
+            PLACES[(int) tid & PLACES.length - 1] = place;
+        }
         return place;
     }
 
@@ -261,15 +403,7 @@ public final class MethodBeat {
 
     /** Whether the calling thread is one that is recorded; it joins if it is new. */
     private static boolean known() {
-        if (Thread.currentThread() == MAIN) {
-            return true;
-        }
-        if (VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread())) {
-            tellVirtual();
-            return false;
-        }
-        long[] place = WRITER.get();
-        return (place == null ? joined() : place)[0] != 0;
+        return Thread.currentThread() == MAIN || place()[0] != 0;
     }
 
     private static void tellVirtual() {
@@ -343,6 +477,14 @@ public final class MethodBeat {
         }
     }
 
+    private static long tid() {
+        try {
+            return U.objectFieldOffset(Thread.class.getDeclaredField("tid"));
+        } catch (Throwable unknown) {
+            return 0;
+        }
+    }
+
     /** 8 for 1.8, 17 for 17; 0 on Android, whose specification is 0.9. */
     private static int major() {
         String version = System.getProperty("java.specification.version", "0");
@@ -366,16 +508,23 @@ public final class MethodBeat {
                     System.getProperty("anrscope.dir", android() ? null : "."),
                     processName(),
                     mapId(),
-                    "coarse".equals(System.getProperty("anrscope.clock")),
+                    resolution(),
                     Long.getLong("anrscope.mainWords", 0L).longValue(),
                     Long.getLong("anrscope.poolWords", 0L).longValue(),
-                    Long.getLong("anrscope.budget", 0L).longValue(),
+                    System.getProperty("anrscope.max_overhead"),
                     Boolean.getBoolean("anrscope.trace_text"),
                     "main".equals(System.getProperty("anrscope.threads")));
         } catch (Throwable untraced) {
             // The program is worth more than its trace: it runs on without.
             return 0;
         }
+    }
+
+    /** What was asked for: a resolution, or by its older name a clock. */
+    private static String resolution() {
+        String clock = System.getProperty("anrscope.clock");
+        String resolution = System.getProperty("anrscope.resolution");
+        return clock == null ? resolution : resolution == null ? clock : clock + " " + resolution;
     }
 
     private static boolean android() {
@@ -419,10 +568,10 @@ public final class MethodBeat {
             String folder,
             String process,
             String mapId,
-            boolean coarse,
+            String resolution,
             long mainWords,
             long poolWords,
-            long budget,
+            String maxOverhead,
             boolean traceText,
             boolean mainOnly);
 
@@ -439,6 +588,8 @@ public final class MethodBeat {
     private static native void control(int what);
 
     private static native void setMethod(int id, boolean on);
+
+    private static native int sampled(long writer, int id, long nanos);
 
     private static native long enter(long writer, int id, long behind);
 

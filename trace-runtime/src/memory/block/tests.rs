@@ -155,7 +155,7 @@ fn a_kill_between_the_halves_of_a_word_loses_no_event_and_leaves_none_torn() {
             // A copy in the process sees the same.
             for sequence in 0..5 {
                 let mut words = Vec::new();
-                let seen = copy(&DyingBlock(&memory, sequence as usize % 2), sequence, &mut words);
+                let seen = copy(&DyingBlock(&memory, sequence as usize % 2), sequence, ALL_FINAL, &mut words);
                 let there: Vec<_> = expected.iter().filter(|(_, s)| *s == sequence).collect();
                 let encoded = there.iter().flat_map(|(number, _)| {
                     let event = event(*number).encode();
@@ -175,6 +175,69 @@ fn a_head_that_no_writer_stored_reads_nothing_beyond_the_block() {
     let block = DyingBlock(&memory, 0);
     block.store_u32(at::HEAD, BLOCK_WORDS as u32 + 1);
     let mut words = Vec::new();
-    assert_eq!(copy(&block, 0, &mut words), Seen::Gone);
+    assert_eq!(copy(&block, 0, ALL_FINAL, &mut words), Seen::Gone);
     assert!(words.is_empty());
+}
+
+/// A coarse block with Java's words behind `head` native ones, each an enter with this time since t0.
+fn coarse(memory: &Dying, head: usize, java: &[u64]) {
+    let block = DyingBlock(memory, 0);
+    open(&block, &Life { uid: 1, tid: 1, sequence: 0, t0: 1_000, base: 0, mode: ClockMode::Coarse });
+    for index in 0..head {
+        publish_before_java(&block, index, word::pack(true, 1, 1), &[]);
+    }
+    settle(&block, head);
+    for (n, since) in java.iter().enumerate() {
+        block.store_word(head + n + 1, 0);
+        block.store_word(head + n, word::pack(true, 2 + n as u32, *since));
+    }
+}
+
+fn immortal() -> Dying {
+    Dying {
+        bytes: RefCell::new(vec![0; BLOCK_LEN]),
+        stores: Cell::new(0),
+        until: usize::MAX,
+        upper_first: false,
+    }
+}
+
+#[test]
+fn a_copy_ends_in_front_of_words_that_may_be_taken_back() {
+    let memory = immortal();
+    coarse(&memory, 3, &[10, 20, 20, 30]);
+    let block = DyingBlock(&memory, 0);
+    let words = |horizon| {
+        let mut words = Vec::new();
+        copy(&block, 0, horizon, &mut words);
+        words.iter().map(|word| word::id(*word)).collect::<Vec<_>>()
+    };
+    assert_eq!(words(ALL_FINAL), [1, 1, 1, 2, 3, 4, 5]);
+    assert_eq!(words(1_030), [1, 1, 1, 2, 3, 4]);
+    assert_eq!(words(1_020), [1, 1, 1, 2]);
+    // What is native is final, however young.
+    assert_eq!((words(1_000), words(0)), (vec![1, 1, 1], vec![1, 1, 1]));
+    // Hours later all of it is.
+    assert_eq!(words(1_000 + 3 * word::MAX_GAP), words(ALL_FINAL));
+}
+
+#[test]
+fn a_precise_block_gives_its_last_word_back_and_a_copy_stops_there() {
+    let memory = immortal();
+    let block = DyingBlock(&memory, 0);
+    open(&block, &Life { uid: 1, tid: 1, sequence: 0, t0: 1_000, base: 0, mode: ClockMode::Precise });
+    let mut head = 0;
+    for since in [5, 6, 7] {
+        head = publish(&block, head, word::pack(true, 9, since), &[]);
+    }
+    let words = |horizon| {
+        let mut words = Vec::new();
+        copy(&block, 0, horizon, &mut words);
+        words.len()
+    };
+    assert_eq!((words(ALL_FINAL), words(1_007), words(1_005)), (3, 2, 0));
+    head = take_back_word(&block, head, ClockMode::Precise);
+    assert_eq!((head, words(ALL_FINAL)), (2, 2));
+    settle(&block, head);
+    assert_eq!(words(0), 2);
 }

@@ -13,8 +13,8 @@ use crate::memory::mapping::Mapping;
 use crate::memory::ring::Ring;
 use crate::memory::slice::Slice;
 use crate::recorder::RingBlocks;
-use crate::time::clock;
-use crate::writing::door::Door;
+use crate::time::{clock, fold};
+use crate::writing::door::{Door, FOLLOW};
 use crate::writing::writer::Followed;
 use crate::writing::writer::{BlockSource, Writer};
 
@@ -38,8 +38,14 @@ fn id(number: u64) -> u32 {
 fn write(writer: &mut Writer, ring: &RingBlocks, numbers: std::ops::Range<u64>) {
     for number in numbers {
         let now = clock::boottime();
-        if !writer.put_method(id(number), true, now) {
-            writer.put(&mut &*ring, &Event::Enter(id(number)).encode(), now, ClockMode::Precise);
+        if !writer.put_method(id(number), false, now, fold::NOTHING) {
+            writer.put(
+                &mut &*ring,
+                &Event::Exit(id(number)).encode(),
+                now,
+                ClockMode::Precise,
+                fold::NOTHING,
+            );
         }
     }
 }
@@ -65,13 +71,18 @@ impl Java {
                 std::sync::atomic::compiler_fence(Ordering::SeqCst);
             };
             store(self.behind, 0);
-            store(self.behind - 8, word::pack(true, id(number), since as u64));
+            store(self.behind - 8, word::pack(false, id(number), since as u64));
             self.behind += 8;
             return;
         }
         writer.hand_back(self.behind);
-        let now =
-            writer.put(&mut &*ring, &Event::Enter(id(number)).encode(), clock::boottime(), ClockMode::Coarse);
+        let now = writer.put(
+            &mut &*ring,
+            &Event::Exit(id(number)).encode(),
+            clock::boottime(),
+            ClockMode::Coarse,
+            fold::NOTHING,
+        );
         self.behind = writer.lend(now);
     }
 }
@@ -114,7 +125,7 @@ fn a_block_in_use_is_brought_as_it_is_and_its_writer_goes_on_in_the_file() {
     write(&mut writer, &ring, 0..2_500);
     assert!(in_file(&file, 4).is_empty());
     ring.homes.set_file(&file, KIND);
-    door.ask();
+    door.ask(FOLLOW);
     assert_eq!(ring.bring(), Left::InUse, "the third block is in use");
     assert_eq!(ring.bring(), Left::InUse);
     // Its writer sleeps, and everything is there.
@@ -126,7 +137,6 @@ fn a_block_in_use_is_brought_as_it_is_and_its_writer_goes_on_in_the_file() {
     assert_eq!(ring.bring(), Left::Nothing);
     write(&mut writer, &ring, 2_501..10_000);
     assert_eq!(extent(&in_file(&file, 4)).1, 10_000);
-    assert_eq!(writer.take_losses(), (0, 0));
 }
 
 #[test]
@@ -137,11 +147,11 @@ fn an_event_that_was_begun_before_the_move_is_brought_as_well() {
     let mut writer = Writer::new(1, 1, door);
     write(&mut writer, &ring, 0..10);
     ring.homes.set_file(&file, KIND);
-    door.ask();
+    door.ask(FOLLOW);
     assert_eq!(ring.bring(), Left::InUse);
     // It had looked at its door before.
     let block = raw(ring.homes.at(0));
-    block::publish(&block, 10, word::pack(true, id(10), 0), &[]);
+    block::publish(&block, 10, word::pack(false, id(10), 0), &[]);
     assert_eq!(ring.bring(), Left::InUse);
     assert_eq!(extent(&in_file(&file, 2)), (0, 11));
     write(&mut writer, &ring, 11..20);
@@ -181,7 +191,7 @@ fn a_word_that_java_began_before_the_move_is_brought_and_the_next_one_is_in_the_
     (0..10).for_each(|number| java.call(&mut writer, &ring, number));
     assert_eq!(raw(ring.homes.at(0)).load_u32(at::HEAD), 1, "the others are Java's");
     ring.homes.set_file(&file, KIND);
-    door.ask();
+    door.ask(FOLLOW);
     assert_eq!(ring.bring(), Left::InUse);
     assert_eq!(extent(&in_file(&file, 2)), (0, 10));
     // It had found the door open.
@@ -193,7 +203,6 @@ fn a_word_that_java_began_before_the_move_is_brought_and_the_next_one_is_in_the_
     (11..2_000).for_each(|number| java.call(&mut writer, &ring, number));
     assert_eq!(extent(&in_file(&file, 2)), (0, 2_000));
     assert_eq!(ring.bring(), Left::Nothing);
-    assert_eq!(writer.take_losses(), (0, 0));
 }
 
 /// What is recorded natively comes behind what Java has written, and Java's next word behind that.
@@ -209,11 +218,11 @@ fn both_hands_write_in_the_order_of_the_thread() {
     for number in 0..5_000 {
         if number % 7 == 0 || number % 1_013 < 3 {
             let event = Event::Counter(trace_format::event::TextId(number as u32), 0.0);
-            writer.put(&mut &ring, &event.encode(), clock::boottime(), ClockMode::Coarse);
+            writer.put(&mut &ring, &event.encode(), clock::boottime(), ClockMode::Coarse, fold::NOTHING);
             wanted.push(event);
         } else {
             java.call(&mut writer, &ring, number);
-            wanted.push(Event::Enter(id(number)));
+            wanted.push(Event::Exit(id(number)));
         }
         door.tick(clock::boottime(), word::MAX_GAP);
     }
@@ -245,7 +254,7 @@ fn everything_moves(in_java: bool) {
         let words = 1_000 + round.wrapping_mul(0x9E37_79B9) % 20_000;
         std::thread::scope(|scope| {
             let door = door();
-            let losses = scope.spawn(move || {
+            let writing = scope.spawn(move || {
                 let mut writer = Writer::new(1, 1, door);
                 if in_java {
                     let mut java = Java { behind: 0, door, stop: round * 8 };
@@ -254,7 +263,6 @@ fn everything_moves(in_java: bool) {
                     write(&mut writer, ring, 0..words);
                 }
                 written.store(true, Ordering::SeqCst);
-                writer.take_losses()
             });
             let file = &file;
             scope.spawn(move || {
@@ -262,7 +270,7 @@ fn everything_moves(in_java: bool) {
                     std::hint::spin_loop();
                 }
                 ring.homes.set_file(file, KIND);
-                door.ask();
+                door.ask(FOLLOW);
                 while !written.load(Ordering::SeqCst) {
                     ring.bring();
                 }
@@ -273,11 +281,11 @@ fn everything_moves(in_java: bool) {
                 std::hint::spin_loop();
                 if ring.copy_since(&mark, &mut slice).is_ok() {
                     for (number, (_, event)) in (mark.position()..).zip(slice.events()) {
-                        assert_eq!(event, Event::Enter(id(number)), "round {round}, word {number}");
+                        assert_eq!(event, Event::Exit(id(number)), "round {round}, word {number}");
                     }
                 }
             }
-            assert_eq!(losses.join().unwrap(), (0, 0));
+            writing.join().unwrap();
         });
         let (first, end) = extent(&in_file(&file, blocks as usize));
         assert_eq!(end, words, "round {round}");

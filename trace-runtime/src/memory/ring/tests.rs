@@ -9,7 +9,7 @@ use trace_format::layout::{BLOCK_WORDS, ClockMode, RegionKind, Sizes};
 use super::*;
 use crate::memory::mapping::Mapping;
 use crate::recorder::RingBlocks;
-use crate::time::clock;
+use crate::time::{clock, fold};
 use crate::writing::door::Door;
 use crate::writing::writer::Writer;
 
@@ -26,7 +26,7 @@ fn ring(blocks: u32) -> RingBlocks {
 
 /// Writes an event and gives its time.
 fn write(writer: &mut Writer, ring: &RingBlocks, event: &Event) -> u64 {
-    writer.put(&mut &*ring, &event.encode(), clock::boottime(), ClockMode::Precise)
+    writer.put(&mut &*ring, &event.encode(), clock::boottime(), ClockMode::Precise, fold::NOTHING)
 }
 
 /// SplitMix64.
@@ -94,7 +94,7 @@ fn event(random: &mut Random) -> Event {
         1 => Event::Counter(TextId(n as u32), f64::from(n as u32)),
         2 => Event::FrameBegin(Frame { vsync: n, intended: n / 7, interval: 1, ..Frame::default() }),
         3 => Event::MessageEnd,
-        n if n % 2 == 0 => Event::Enter(1 + n as u32),
+        n if n % 2 == 0 => Event::Exit(1 + n as u32),
         _ => Event::Exit(1 + (n >> 9) as u32 % 0xF_0000),
     }
 }
@@ -174,7 +174,7 @@ fn a_mark_at_the_end_of_a_full_block_outlives_the_block() {
     assert!(ring.is_valid(&before));
     let mut fill = || {
         (0..BLOCK_WORDS).for_each(|_| {
-            write(&mut writer, &ring, &Event::Enter(1));
+            write(&mut writer, &ring, &Event::Exit(1));
         })
     };
     fill();
@@ -195,12 +195,12 @@ fn a_slice_that_begins_in_a_block_open_for_hours_has_true_times() {
     let mut slice = Slice::default();
     let ring = ring(2);
     let mut writer = Writer::new(1, 1, door());
-    write(&mut writer, &ring, &Event::Enter(1));
+    write(&mut writer, &ring, &Event::Exit(1));
     let first = ring.mark().unwrap();
     // As if a day had passed: the words say so, in a TIME event behind the mark's block's beginning.
     let block = ring.block(0);
     let day = 86_400_000_000_000_u64;
-    let t0 = match block::look(&block, 0) {
+    let t0 = match block::look(&block, 0, block::ALL_FINAL) {
         Seen::There(extent) => extent.t0,
         other => panic!("{other:?}"),
     };
@@ -230,7 +230,7 @@ fn a_copy_beside_a_running_writer_is_right_or_refused() {
             for n in (0..300_000_000_u64).take_while(|n| *n < 3_000_000 || n % 4_096 != 0 || !enough()) {
                 let event = match n % 3 {
                     0 => Event::Counter(TextId(n as u32), n as f64),
-                    _ => Event::Enter(1 + n as u32 % 0xF_0000),
+                    _ => Event::Exit(1 + n as u32 % 0xF_0000),
                 };
                 write(&mut writer, ring, &event);
                 written.store(n + 1, Ordering::Release);
@@ -278,7 +278,7 @@ fn a_copy_beside_a_running_writer_is_right_or_refused() {
                     }
                     let wanted = match next % 3 {
                         0 => Event::Counter(TextId(next as u32), next as f64),
-                        _ => Event::Enter(1 + next as u32 % 0xF_0000),
+                        _ => Event::Exit(1 + next as u32 % 0xF_0000),
                     };
                     assert_eq!(event, wanted, "event {next} after {first:?}");
                     next += 1;

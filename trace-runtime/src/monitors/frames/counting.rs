@@ -22,10 +22,13 @@ use crate::monitors::options::{self, Number, is_on, number};
 use crate::monitors::{ground, overlay, reports};
 use crate::recorder;
 use crate::time::{self, clock};
+use crate::writing::events;
 
 /// A frame's metrics wait for main to end it this long at most, ns, and so many at most.
 const PATIENCE_NS: u64 = 500_000_000;
 const MOST_WAITING: usize = 16;
+/// The counter of frames whose figures the system has dropped because nothing took them in time.
+const LOST: &str = "FrameMetrics dropped";
 /// Scenes whose names are remembered at most.
 const MOST_NAMES: usize = 256;
 
@@ -67,9 +70,16 @@ pub(crate) enum Next {
     Counted(Option<Told>),
 }
 
-/// A window's frame came, by the system's own count. To be counted by [`next`].
+/// A window's frame came, by the system's own count. To be counted by [`next`]. Those whose figures the system has dropped before it
+/// (`dropCountSinceLastInvocation`) are in the recording's counter [`LOST`].
 pub(crate) fn measured(frame: &Measured) {
-    with(|counting| counting.waiting.push_back((*frame, time::now())));
+    with(|counting| {
+        if frame.lost > 0 {
+            counting.lost += u64::from(frame.lost);
+            events::counter(recorder::text(LOST), counting.lost as f64);
+        }
+        counting.waiting.push_back((*frame, time::now()));
+    });
 }
 
 /// Counts the next frame: from API 24 on one that was [`measured`], below one that main has ended.
@@ -120,6 +130,10 @@ struct Counting {
     seen: Seen,
     /// Frames of windows that were not counted yet, and when they came, ns.
     waiting: VecDeque<(Measured, u64)>,
+    /// Frames that main has ended, and whose figures the system has dropped: they are counted by what main saw of them.
+    dropped: VecDeque<Finished>,
+    /// How many frames' figures the system has dropped so far.
+    lost: u64,
     /// It was told that frames are missing.
     told: bool,
 }
@@ -136,6 +150,8 @@ impl Counting {
             known: Vec::new(),
             seen: Seen::default(),
             waiting: VecDeque::new(),
+            dropped: VecDeque::new(),
+            lost: 0,
             told: false,
         }
     }
@@ -159,6 +175,18 @@ impl Counting {
     }
 
     fn next_measured(&mut self) -> Next {
+        if let Some((frame, _)) = self.waiting.front_mut().filter(|(frame, _)| frame.lost > 0) {
+            let lost = std::mem::take(&mut frame.lost) as usize;
+            let began = of_monotonic(u64::try_from(frame.intended).unwrap_or(0))
+                + u64::try_from(frame.metrics[Metric::UnknownDelay as usize]).unwrap_or(0);
+            // Without a vsync (API 24 and 25) they are not told from those of other windows.
+            if frame.intended > 0 {
+                self.dropped = self.seen.before(began, lost);
+            }
+        }
+        if let Some(frame) = self.dropped.pop_front() {
+            return Next::Counted(self.of_main(&frame));
+        }
         let Some(&(frame, came_ns)) = self.waiting.front() else { return Next::Nothing };
         let patient = self.waiting.len() <= MOST_WAITING && time::now().saturating_sub(came_ns) < PATIENCE_NS;
         match self.measured(&frame, patient) {
@@ -351,6 +379,37 @@ mod tests {
             }
         }
         super::super::set_refresh(60.0);
+    }
+
+    #[test]
+    fn frames_whose_figures_the_system_dropped_are_counted_by_what_main_saw_of_them_in_their_order() {
+        let mut counting = counting();
+        let now = 5_000 * MS;
+        for frame in 0..5 {
+            FINISHED.push(&finished(now + frame * 100 * MS, 40 * MS));
+        }
+        let mut metrics = [0; METRICS];
+        metrics[Metric::UnknownDelay as usize] = MS as i64;
+        metrics[Metric::Total as usize] = 20 * MS as i64;
+        let frame = |number: u64, lost: u32| Measured {
+            metrics,
+            intended: clock::to_monotonic(now + number * 100 * MS) as i64,
+            lost,
+            ..Measured::default()
+        };
+        counting.waiting.push_back((frame(0, 0), time::now()));
+        // Three are missing between: one of them is another window's, and never was this one's.
+        counting.waiting.push_back((frame(4, 2), time::now()));
+        let mut totals = Vec::new();
+        while let Next::Counted(told) = counting.next_measured() {
+            let told = told.unwrap();
+            totals.push((told.begun_ns, told.total_ns));
+        }
+        let begun = |number: u64| clock::to_monotonic(now + MS + number * 100 * MS);
+        assert_eq!(
+            totals,
+            [(begun(0), 20 * MS), (begun(2), 40 * MS), (begun(3), 40 * MS), (begun(4), 20 * MS)]
+        );
     }
 
     #[test]

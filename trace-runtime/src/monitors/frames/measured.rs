@@ -14,6 +14,8 @@ pub(crate) struct Measured {
     pub(crate) intended: i64,
     pub(crate) vsync: i64,
     pub(crate) deadline: i64,
+    /// Frames of this window since the one before whose numbers the system dropped.
+    pub(crate) lost: u32,
 }
 
 impl Measured {

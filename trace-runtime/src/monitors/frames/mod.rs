@@ -9,6 +9,7 @@
 //! ring          FrameBegin   StageBegin    End, Begin        End, Begin        └ StageEnd, FrameEnd, MessageEnd
 //! ```
 
+mod asked;
 pub(crate) mod counting;
 mod finished;
 pub(crate) mod measured;
@@ -18,6 +19,7 @@ mod seen;
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+use asked::Asked;
 use finished::{Finished, Queue};
 use trace_format::event::{self, Event};
 use trace_rules::frame::{InputEvents, Stage, Stages, interval_ns};
@@ -30,11 +32,12 @@ use crate::writing::events::record;
 
 static STAGES: Stages = Stages::new();
 static FINISHED: Queue = Queue::new();
+static ASKED: Asked = Asked::new();
 /// Messages that are open on main, one inside of the other; 0 where nobody tells of messages.
 static OPEN: AtomicU8 = AtomicU8::new(0);
 /// When the frame began that main has not handed on yet, ns; 0 if there is none.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
-/// The number of the next frame.
+/// The number of the frame that main is in, or of the next one.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 /// Frames that begin outside of any message: then nobody would tell their end, and they are left out.
 static OUTSIDE: AtomicU64 = AtomicU64::new(0);
@@ -59,10 +62,20 @@ pub(crate) fn message_begin(nested: u8) {
 pub(crate) fn message_end(nested: u8) {
     OPEN.store(nested, Ordering::Relaxed);
     let open = STAGES.open();
-    let Some(costs) = STAGES.message_end(time::now(), nested) else { return };
+    let now = time::now();
+    let Some(costs) = STAGES.message_end(now, nested) else { return };
     if let Some(open) = open {
         record(&Event::StageEnd(of_format(open.stage)).encode());
     }
+    if open.is_some_and(|open| open.stage == Stage::Input && open.estimated) {
+        // Neither a callback nor a draw: Choreographer put the frame off (its time went backward, a divisor, too many buffers
+        // in the queue), or waited for none. What input there was belongs to the next one.
+        record(&Event::FrameSkipped.encode());
+        BEGUN.store(0, Ordering::Release);
+        return;
+    }
+    ASKED.frame_end(now);
+    NUMBER.fetch_add(1, Ordering::Relaxed);
     let input = taken_input();
     if let Some(input) = input {
         record(
@@ -97,15 +110,22 @@ pub(crate) fn by_messages(on: bool) {
     HANDLER.store(if on { recorder::text(FRAME_HANDLER).0 } else { 0 }, Ordering::Relaxed);
 }
 
-/// A message for this handler begins on main, and its begin is in the ring: if it is a frame's, the frame begins with it. Gives
-/// whether it is: then the shim posts its callbacks, which Choreographer runs in the frame that is about to begin.
+/// A message for this handler begins on main, and its begin is in the ring: if it is a frame's, the frame begins with it. `None` if
+/// it is not, else whether it goes on with what the frame before began ([`asked`]): then the shim posts its callbacks, which
+/// Choreographer runs in the frame that is about to begin.
 #[inline]
-pub(crate) fn begin_of_message(target: u32, what: i32) -> bool {
+pub(crate) fn begin_of_message(target: u32, what: i32) -> Option<bool> {
     let frame = target != 0 && what == DO_FRAME && target == HANDLER.load(Ordering::Relaxed) && is_wanted();
-    if frame {
+    frame.then(|| {
         frame_begin(0, true);
-    }
-    frame
+        ASKED.frame(time::now())
+    })
+}
+
+/// A window is about to be drawn: the frame is in TRAVERSAL at the latest.
+pub(crate) fn drawn() {
+    ASKED.drawn();
+    stage(Stage::Traversal, true);
 }
 
 /// Whether anybody wants to know of frames: for reports, or for the overlay alone.
@@ -128,7 +148,7 @@ pub(crate) fn frame_begin(intended_ns: u64, estimated: bool) {
     if STAGES.frame_begin(now, intended, nested) {
         BEGUN.store(now, Ordering::Relaxed);
         let frame = event::Frame {
-            vsync: NUMBER.fetch_add(1, Ordering::Relaxed),
+            vsync: NUMBER.load(Ordering::Relaxed),
             intended,
             interval: interval_ns(refresh_hz()),
             estimated,

@@ -1,5 +1,7 @@
 //! Finds what main saw of a frame that a window's `FrameMetrics` tell.
 
+use std::collections::VecDeque;
+
 use super::finished::Finished;
 use super::{FINISHED, begun_ns};
 use crate::time;
@@ -46,6 +48,22 @@ impl Seen {
         }
         let is_this = open != 0 && (open.saturating_sub(EARLY_NS)..=time::now()).contains(&began_ns);
         if is_this { Found::NotYet } else { Found::Nothing }
+    }
+
+    /// The last `most` of those that ended before `began_ns`, oldest first; all of them are gone then.
+    pub(super) fn before(&mut self, began_ns: u64, most: usize) -> VecDeque<Finished> {
+        let mut before = VecDeque::new();
+        while let Some(front) = self.next() {
+            if front.costs.ended_ns >= began_ns {
+                self.front = Some(front);
+                break;
+            }
+            if before.len() == most {
+                before.pop_front();
+            }
+            before.push_back(front);
+        }
+        before
     }
 
     /// The next one in order, for systems that tell no vsync (API 24 and 25).

@@ -11,7 +11,7 @@ use trace_format::layout::State;
 
 use crate::files::kept_sizes;
 use crate::guard::disarm_on_panic;
-use crate::jni::{java_string, string, text_id};
+use crate::jni::{java_string, string, tell, text_id};
 use crate::monitors::exit_info::{self, Exit};
 use crate::monitors::lifecycle::{self, Step};
 use crate::monitors::options::Number;
@@ -40,9 +40,11 @@ extern "system" fn Java_dev_anrscope_Natives_set(
         let taken = monitors::set(&key, &value);
         match taken {
             Ok(()) => {}
-            Err(options::Refused::Key) => recorder::notice(&["no option is called ", &key].concat()),
+            Err(options::Refused::Key) => {
+                recorder::notice(&["no option is called ", &redact::own(key)].concat());
+            }
             Err(options::Refused::Value) => {
-                recorder::notice(&["option ", &key, " cannot be set to ", &value].concat());
+                recorder::notice(&["option ", &key, " cannot be set to ", &redact::own(value)].concat());
             }
         }
         taken.is_ok()
@@ -148,12 +150,14 @@ extern "system" fn Java_dev_anrscope_Natives_admit(
     folder: JString<'_>,
     mark_folder: JString<'_>,
     version: jlong,
+    debuggable: jboolean,
 ) -> jboolean {
     disarm_on_panic(|| {
         let (Some(folder), Some(mark)) = (string(&env, &folder), string(&env, &mark_folder)) else {
             return false;
         };
-        crash_loop::admit(Path::new(&folder), Path::new(&mark), &device::process(), version as u64)
+        let (folder, mark) = (Path::new(&folder), Path::new(&mark));
+        crash_loop::admit(folder, mark, &device::process(), version as u64, debuggable)
     })
     .unwrap_or(false)
 }
@@ -185,6 +189,12 @@ extern "system" fn Java_dev_anrscope_Natives_keep(
             recorder::notice(&["the sizes of the rings are not kept: ", &error.to_string()].concat());
         }
     });
+}
+
+/// Something that the recording says of itself.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_notice(env: EnvUnowned<'_>, _: JClass<'_>, text: JString<'_>) {
+    tell(&env, &text);
 }
 
 /// Ends recording for good.
@@ -288,7 +298,7 @@ extern "system" fn Java_dev_anrscope_Natives_profiled(
         .unwrap_or(false)
 }
 
-/// A step in an activity's life.
+/// A step in an activity's life. Whether the application is created with it.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Lifecycle_step(
     env: EnvUnowned<'_>,
@@ -297,12 +307,12 @@ extern "system" fn Java_dev_anrscope_Lifecycle_step(
     activity: jint,
     class: JString<'_>,
     at_ns: jlong,
-) {
+) -> jboolean {
     disarm_on_panic(|| {
-        if let (Some(step), Some(class)) = (Step::of_number(step), string(&env, &class)) {
-            lifecycle::step(step, identity(activity), &class, at_ns as u64);
-        }
-    });
+        let (Some(step), Some(class)) = (Step::of_number(step), string(&env, &class)) else { return false };
+        lifecycle::step(step, identity(activity), &class, at_ns as u64)
+    })
+    .unwrap_or(false)
 }
 
 /// A message of `ActivityThread.H` that makes something.

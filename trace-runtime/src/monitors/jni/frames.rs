@@ -62,6 +62,12 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_stage(
     });
 }
 
+/// A window is about to be drawn.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_FrameMonitor_drawn(_: EnvUnowned<'_>, _: JClass<'_>) {
+    disarm_on_panic(frames::drawn);
+}
+
 /// The oldest and newest input event of the frame, as `FrameInfo` has them.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_inputEvents(
@@ -97,12 +103,14 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_next(
     }
 }
 
-/// A window's frame: it is counted when its turn comes.
+/// A window's frame: it is counted when its turn comes. The system has dropped the numbers of `lost` frames of that window since
+/// the one before.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
     numbers: JLongArray<'_>,
+    lost: jint,
 ) {
     let Some(values) = taken(&env, &numbers) else { return };
     let mut frame = Measured {
@@ -111,6 +119,7 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
         intended: values[INTENDED],
         vsync: values[VSYNC],
         deadline: values[DEADLINE],
+        lost: u32::try_from(lost).unwrap_or(0),
     };
     frame.metrics[trace_rules::frame::Metric::Gpu as usize] = values[GPU];
     disarm_on_panic(|| counting::measured(&frame));

@@ -38,8 +38,8 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_told(_: EnvUnowned<'_>, _: JC
 }
 
 /// A line of the Looper's. `known` is what this gave for the line before, 0 for the first; `first` the line's first character, 0
-/// of an empty one; the rest is what the line says. Gives 1 where lines are understood, 2 where they are not, for good, and 3 where
-/// they are and a frame's message begins ([`frames::begin_of_message`]).
+/// of an empty one; the rest is what the line says. Gives 1 where lines are understood, 2 where they are not, for good, and where
+/// they are and a frame's message begins 3, or 4 if it goes on with the frame before ([`frames::begin_of_message`]).
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     _: EnvUnowned<'_>,
@@ -56,7 +56,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     let stack = std::ptr::from_ref(&here) as usize;
     let mut lines = match known {
         0 => Lines::Unseen,
-        1 | FRAME => Lines::Known,
+        1 | FRAME | FRAME_ASKED => Lines::Known,
         _ => return FOREIGN,
     };
     disarm_on_panic(|| {
@@ -64,8 +64,10 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
             Some(Bound::Begin) => {
                 let (target, callback) = (TextId(target as u32), TextId(callback as u32));
                 looper::begin(&Message { target, callback, what, handler: handler as u32, due: 0 }, stack);
-                if frames::begin_of_message(target.0, what) {
-                    return FRAME;
+                match frames::begin_of_message(target.0, what) {
+                    Some(false) => return FRAME,
+                    Some(true) => return FRAME_ASKED,
+                    None => {}
                 }
             }
             Some(Bound::End) => {
@@ -85,6 +87,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
 
 const FOREIGN: jint = 2;
 const FRAME: jint = 3;
+const FRAME_ASKED: jint = 4;
 
 /// The id of a text: the name of a class, or, with `said`, what a callback says of itself.
 #[unsafe(no_mangle)]
@@ -141,4 +144,35 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_density(
         }
     });
     value.unwrap_or(0) as jlong
+}
+
+/// The id of what a stretch of main is named by that is no message.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Units_text(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    name: JString<'_>,
+) -> jint {
+    text_id(&env, &name)
+}
+
+/// A stretch of main that is no message begins, unless one or a message is open: gives whether it did. With 0 and 0 it ends. One function for both, so
+/// that both find the same place of the stack.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Units_unit(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    target: jint,
+    callback: jint,
+) -> jboolean {
+    let here = 0u8;
+    let stack = std::ptr::from_ref(&here) as usize;
+    disarm_on_panic(|| {
+        if target == 0 && callback == 0 {
+            looper::end_unit(stack);
+            return false;
+        }
+        looper::begin_unit(TextId(target as u32), TextId(callback as u32), stack)
+    })
+    .unwrap_or(false)
 }

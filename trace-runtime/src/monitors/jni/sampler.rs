@@ -5,7 +5,7 @@ use ::jni::objects::{JClass, JString};
 use ::jni::sys::{jboolean, jlong};
 
 use crate::guard::disarm_on_panic;
-use crate::jni::string;
+use crate::jni::{string, tell};
 use crate::monitors::sampler::{self, Answer};
 
 /// Answers will come from now on.
@@ -20,11 +20,13 @@ extern "system" fn Java_dev_anrscope_StackSampler_end(_: EnvUnowned<'_>, _: JCla
     disarm_on_panic(sampler::stop);
 }
 
-/// The next request: twice its number, and 1 more if everything is wanted and not the stack alone. 0 after the end.
+/// The next request: four times its number; 1 more if everything is wanted and not the stack alone, 2 more if the stack may be
+/// taken. 0 after the end.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StackSampler_next(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
     let request = disarm_on_panic(sampler::next).flatten();
-    request.map_or(0, |(id, whole)| (id as jlong) << 1 | jlong::from(whole))
+    request
+        .map_or(0, |asked| (asked.id as jlong) << 2 | jlong::from(asked.stack) << 1 | jlong::from(asked.all))
 }
 
 /// What was found for a request.
@@ -35,6 +37,7 @@ extern "system" fn Java_dev_anrscope_StackSampler_answer(
     request: jlong,
     state: JString<'_>,
     stack: JString<'_>,
+    took_ns: jlong,
     debugger: jboolean,
     dalvik_kib: jlong,
     native_kib: jlong,
@@ -51,6 +54,16 @@ extern "system" fn Java_dev_anrscope_StackSampler_answer(
             native_kib: u64::try_from(native_kib).unwrap_or(0),
             pending: text(&pending),
         };
-        sampler::answer(request as u64 >> 1, answer);
+        sampler::answer(request as u64 >> 2, answer, u64::try_from(took_ns).unwrap_or(0));
     });
+}
+
+/// Something about the sampler itself.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_StackSampler_notice(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    text: JString<'_>,
+) {
+    tell(&env, &text);
 }

@@ -4,7 +4,10 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 
-/** A process that falls over at its start; with {@code lives}, one that does not. */
+/**
+ * A process that falls over at its start; with {@code lives}, one that does not. A debuggable build leaves no mark to wait for, so that
+ * {@code killed} dies once a recording is there.
+ */
 public final class AppCrash {
     private AppCrash() {}
 
@@ -16,9 +19,17 @@ public final class AppCrash {
         }
     }
 
+    private static void print() {
+        long logged = android.util.Log.hostLines().stream().filter(line -> line.startsWith("W/anrscope: disarmed")).count();
+        System.out.println(
+                "armed " + LooperMonitor.isRunning() + " recording " + Anrscope.isRecording() + " logged " + logged);
+        System.out.flush();
+    }
+
     public static void main(String[] words) {
         File mark = new File(host.HostApp.folder("no_backup"), "anrscope/starting-com.example.app");
         String before = text(mark);
+        host.HostApp.debuggable = Boolean.getBoolean("android.host.debuggable");
         AppScript script = new AppScript(false, () -> {});
         // Whatever is decided is decided by then.
         boolean armed = !words[0].equals("refused");
@@ -30,12 +41,15 @@ public final class AppCrash {
                 () -> {
                     if (words[0].equals("dies")) {
                         AppScript.await("the mark", () -> !text(mark).equals(before));
-                        System.out.println("armed " + LooperMonitor.isRunning());
-                        System.out.flush();
+                        print();
+                        AppScript.die();
+                    } else if (words[0].equals("killed")) {
+                        AppScript.await("a recording", () -> Natives.flush(100) != null);
+                        print();
                         AppScript.die();
                     }
                 });
-        script.then(30, () -> System.out.println("armed " + LooperMonitor.isRunning()));
+        script.then(30, AppCrash::print);
         script.run(20);
     }
 }

@@ -142,10 +142,9 @@ public final class AppLife {
                 () -> {
                     long happened = SystemClock.uptimeMillis();
                     SystemClock.sleep(600);
-                    MotionEvent event = MotionEvent.obtain(happened, happened, 0, 1, 1, 0);
-                    home.getWindow().getCallback().dispatchTouchEvent(event);
-                    AppScript.await("touch", () -> told("LAG_TOUCH"));
+                    home.hostWindow().root().hostReceive(MotionEvent.obtain(happened, happened, 0, 1, 1, 0));
                 });
+        script.until("touch", () -> told("LAG_TOUCH"));
         Anrscope.addObserver(new AppWatched());
         script.leave(100, home).until("background", AppWatched.GONE::get);
         script.then(10, () -> script.thread.hostRestart(home)).focus(30, home, true);

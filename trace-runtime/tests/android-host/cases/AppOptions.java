@@ -64,7 +64,7 @@ public final class AppOptions {
         wanted.put("clicfg_matrix_trace_evil_method_threshold", "900");
         wanted.put("cold_ms", "9000");
         wanted.put("idle_ms", "soon");
-        builder.lagMs(1_234).coarseClock(true).set("quick", "1").provider(wanted::get);
+        builder.lagMs(1_234).coarseClock(false).set("quick", "1").provider(wanted::get);
         Anrscope.install(script.app, builder.build());
         script.then(
                 1,

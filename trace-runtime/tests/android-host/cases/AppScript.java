@@ -31,6 +31,12 @@ final class AppScript {
             MethodBeat.o(id);
         }
 
+        /** It handles whatever its views leave. */
+        @Override
+        public boolean onTouchEvent(android.view.MotionEvent event) {
+            return true;
+        }
+
         @Override
         public void onWindowFocusChanged(boolean gained) {
             MethodBeat.at(this, gained);

@@ -4,6 +4,7 @@ import android.os.SystemClock;
 import android.view.KeyEvent;
 import android.view.MotionEvent;
 import android.view.SearchEvent;
+import android.view.ViewRootImpl;
 import android.view.Window;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -41,12 +42,25 @@ public final class AppTouch {
         }
     }
 
+    /** Whether main is in the poll, out of which native code calls a window's input, and in no message. */
+    private static boolean isInThePoll() {
+        boolean poll = false;
+        for (StackTraceElement frame : Thread.currentThread().getStackTrace()) {
+            poll |= frame.getClassName().equals("android.os.MessageQueue") && frame.getMethodName().equals("nativePollOnce");
+            if (frame.getMethodName().equals("dispatchMessage")) {
+                return false;
+            }
+        }
+        return poll;
+    }
+
     public static void main(String[] words) {
         AppScript script = new AppScript(false, () -> {});
         Anrscope.setListener(TOLD::add);
         Anrscope.install(script.app, new Config.Builder().lagMs(300).touchMs(200).anr(true).build());
         AppScript.Home home = new AppScript.Home();
         AppScript.Detail detail = new AppScript.Detail();
+        int[] touched = new int[2];
         script.show(1, home);
         script.then(
                 1,
@@ -60,6 +74,17 @@ public final class AppTouch {
                     callback.onProvideKeyboardShortcuts(null, null, 1);
                     callback.onPointerCaptureChanged(true);
                 });
+        script.then(
+                1,
+                () ->
+                        home.getWindow().getDecorView().hostOnTouch =
+                                () -> {
+                                    if (isInThePoll()) {
+                                        touched[0]++;
+                                    } else {
+                                        touched[1]++;
+                                    }
+                                });
         long[] happened = new long[1];
         script.then(
                 1,
@@ -70,14 +95,17 @@ public final class AppTouch {
         script.then(
                 1,
                 () -> {
-                    // The whole gesture waited.
-                    Window.Callback callback = home.getWindow().getCallback();
-                    for (int i = 0; i < 3; i++) {
-                        callback.dispatchTouchEvent(MotionEvent.obtain(happened[0], happened[0] + i, 2, 1, 1, 0));
+                    // The whole gesture waited: its begin and end come out of the poll, the moves in the next frame.
+                    ViewRootImpl root = home.hostWindow().root();
+                    root.hostReceive(MotionEvent.obtain(happened[0], happened[0], MotionEvent.ACTION_DOWN, 1, 1, 0));
+                    for (int i = 1; i < 4; i++) {
+                        root.hostReceive(MotionEvent.obtain(happened[0], happened[0] + i, MotionEvent.ACTION_MOVE, 1, 1, 0));
                     }
-                    callback.dispatchKeyEvent(new KeyEvent(happened[0], happened[0], 0, 4, 0));
-                    AppScript.await("a report of the touch", () -> told("LAG_TOUCH") > 0);
+                    root.hostReceive(new KeyEvent(happened[0], happened[0], 0, 4, 0));
                 });
+        script.until("a report of the touch", () -> told("LAG_TOUCH") > 0);
+        script.until("the moves", () -> touched[0] + touched[1] == 4);
+        script.then(1, () -> System.out.println("in the poll " + touched[0] + " in a frame " + touched[1]));
         script.show(1, detail);
         script.then(
                 1,

@@ -23,7 +23,12 @@ public final class FrameAllocation {
         warm(() -> measured(allocated -> {
             without = allocated;
             // Not the window: its metrics come from the system's own thread, and from main only here.
-            FrameMonitor.start(script.app);
+            FrameMonitor.start(script.app, true);
+            // The monitor follows its frames while it is drawn.
+            script.window
+                    .getDecorView()
+                    .getViewTreeObserver()
+                    .addOnPreDrawListener((android.view.ViewTreeObserver.OnPreDrawListener) FrameScript.value(FrameMonitor.class, null, "only"));
             FrameScript.page(FrameScript.PAGE);
             with();
         }));

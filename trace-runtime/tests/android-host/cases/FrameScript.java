@@ -61,7 +61,7 @@ final class FrameScript {
 
     /** Frames are followed from now on, and the page is in front. */
     FrameScript start() {
-        FrameMonitor.start(app);
+        FrameMonitor.start(app, true);
         page(PAGE);
         FrameMonitor.resumed(window);
         return this;

@@ -20,6 +20,8 @@ public final class FullLife {
         MethodBeat.i(1);
         Looper.prepareMainLooper();
         Natives.set("older_methods", words[0]);
+        // What is called here is so short that it would be left out.
+        Natives.set("every_call", "1");
         LooperMonitor.start();
         Handler handler = new Handler();
         handler.post(() -> work(100));

@@ -93,6 +93,9 @@ public final class PrinterCases {
             case "twin":
                 twin();
                 break;
+            case "named":
+                named();
+                break;
             default:
                 foreign();
         }
@@ -223,6 +226,25 @@ public final class PrinterCases {
         Clock.advance(60000);
         idle();
         say("left for good", there() == theirs);
+    }
+
+    /** A handler that describes itself. */
+    private static final class Named extends Handler {
+        @Override
+        public String toString() {
+            return "OrderQueue(7 of 9)[a.B@1f, {x}: late]";
+        }
+    }
+
+    private static void named() {
+        LooperMonitor.start();
+        Handler named = new Named();
+        for (int time = 0; time < 600; time++) {
+            named.sendEmptyMessage(-41);
+        }
+        named.post(() -> {});
+        Looper.hostRunDue();
+        message(42);
     }
 
     private static void foreign() throws Exception {

@@ -4,11 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The time that the stand-ins live in: the real one, or a virtual one that jumps. Virtual time moves when {@link #advance} says
+ * The time that the fakes live in: the real one, or a virtual one that jumps. Virtual time moves when {@link #advance} says
  * so, and by itself when the main looper has nothing to do: to the next message that is due.
  */
 public final class Clock {
-    private static final List<Object> WAITING = new ArrayList<Object>();
+    private static final List<Runnable> WAITING = new ArrayList<Runnable>();
     /** Ns of virtual time; negative while time is real. */
     private static long virtualNs = -1;
     private static long sleptNs;
@@ -44,18 +44,16 @@ public final class Clock {
     }
 
     public static void advanceNanos(long ns) {
-        Object[] waiting;
+        Runnable[] waiting;
         synchronized (Clock.class) {
             if (virtualNs < 0) {
                 throw new IllegalStateException("time is real: call Clock.virtual first");
             }
             virtualNs += ns;
-            waiting = WAITING.toArray();
+            waiting = WAITING.toArray(new Runnable[0]);
         }
-        for (Object queue : waiting) {
-            synchronized (queue) {
-                queue.notifyAll();
-            }
+        for (Runnable wake : waiting) {
+            wake.run();
         }
     }
 
@@ -67,10 +65,8 @@ public final class Clock {
         }
     }
 
-    /** Whoever waits for virtual time is notified through its own monitor. */
-    public static synchronized void waitsForTime(Object queue) {
-        if (!WAITING.contains(queue)) {
-            WAITING.add(queue);
-        }
+    /** Runs this whenever virtual time has moved. */
+    public static synchronized void waitsForTime(Runnable wake) {
+        WAITING.add(wake);
     }
 }

@@ -1,36 +1,25 @@
 package host;
 
 import android.content.Context;
-import android.view.View;
-import android.view.ViewGroup;
 import android.view.ViewRootImpl;
-import android.view.Window;
+import android.view.WindowManagerGlobal;
+import com.android.internal.policy.PhoneWindow;
 
-/** A window whose decor is one view, or a group to which a case adds others. */
-public final class HostWindow extends Window {
-    private final View decor;
+/** A window whose decor is a group to which a case adds others. */
+public final class HostWindow extends PhoneWindow {
     private final ViewRootImpl root;
 
     public HostWindow(Context context) {
-        this(new ViewGroup(context) {});
-    }
-
-    public HostWindow(View decor) {
-        this.decor = decor;
-        root = new ViewRootImpl(decor, this);
-    }
-
-    @Override
-    public View getDecorView() {
-        return decor;
-    }
-
-    @Override
-    public View peekDecorView() {
-        return decor;
+        super(context);
+        root = WindowManagerGlobal.getInstance().addView(getDecorView(), this);
     }
 
     public ViewRootImpl root() {
         return root;
+    }
+
+    /** The window is gone. */
+    public void close() {
+        WindowManagerGlobal.getInstance().removeView(getDecorView());
     }
 }

@@ -4,8 +4,8 @@ import android.os.Build;
 import android.view.Display;
 import android.view.View;
 import android.view.ViewGroup;
-import android.view.ViewRootImpl;
 import android.view.WindowManager;
+import android.view.WindowManagerGlobal;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -15,7 +15,6 @@ public final class HostWindows implements WindowManager {
     public boolean allowed = true;
 
     private final List<View> views = new ArrayList<View>();
-    private final List<ViewRootImpl> roots = new ArrayList<ViewRootImpl>();
     public LayoutParams last;
 
     public List<View> views() {
@@ -31,7 +30,7 @@ public final class HostWindows implements WindowManager {
         }
         last = asked;
         views.add(view);
-        roots.add(new ViewRootImpl(view, null));
+        WindowManagerGlobal.getInstance().addView(view, null);
         view.invalidate();
     }
 
@@ -47,7 +46,7 @@ public final class HostWindows implements WindowManager {
             throw new IllegalArgumentException("View not attached to window manager");
         }
         views.remove(at);
-        roots.remove(at).hostClose();
+        WindowManagerGlobal.getInstance().removeView(view);
     }
 
     @Override

@@ -53,7 +53,10 @@ public final class Anr {
         return since == 0 ? 0 : (number("at") - since) / 1000000;
     }
 
-    /** The message at the head of the queue, as {@code Looper.dump} prints it; empty if nothing waits. */
+    /**
+     * The message at the head of the queue, in the form of {@code Looper.dump} without its object and arguments; empty if nothing waits,
+     * or the queue cannot be read.
+     */
     public String head() {
         return text("head");
     }

@@ -18,7 +18,8 @@ public abstract class AnrListener {
      * The same with Matrix's arguments.
      *
      * @param stackTrace main's stack, a frame a line
-     * @param message the message at the head of the queue, as {@code Looper.dump} prints it; empty if nothing waits
+     * @param message the message at the head of the queue, in the form of {@code Looper.dump} without its object and arguments; empty if nothing
+     *     waits, or the queue cannot be read
      * @param when it was due, ms from now: negative if it is late, 0 if nothing waits
      * @param fromErrorState whether the system's list of processes in error named this one
      * @param cgroup of the process

@@ -10,33 +10,36 @@ import java.util.function.Consumer;
 
 /**
  * API 36: asks the platform for a profile of each ANR, which it takes while main hangs, and notes in the recording where it left it. What belongs
- * to a process that is gone comes at the next start, when somebody registers. Loaded on such systems only; on threads of ours.
+ * to a process that is gone comes at the next start, when an app registers. Loaded on such systems only, by its name; on threads of the library's.
  */
-final class AnrProfiles implements Consumer<ProfilingResult>, Executor {
+final class AnrProfiles implements Later.Step, Consumer<ProfilingResult>, Executor {
     /** {@code Context.PROFILING_SERVICE}. */
     private static final String SERVICE = "profiling";
 
     private static AnrProfiles only;
 
-    private final ProfilingManager manager;
-    private final String folder;
-
-    private AnrProfiles(ProfilingManager manager, String folder) {
-        this.manager = manager;
-        this.folder = folder;
-    }
+    private ProfilingManager manager;
+    private String folder;
 
     /** Brings it into line with the option. */
-    static synchronized void apply(Context context, String folder) {
+    @Override
+    public void run(Context context, String folder) {
+        synchronized (AnrProfiles.class) {
+            apply(context, folder);
+        }
+    }
+
+    private void apply(Context context, String folder) {
         boolean wanted = Natives.number("anr_profile") != 0;
         if (wanted == (only != null)) {
             return;
         }
         if (wanted) {
-            ProfilingManager manager = (ProfilingManager) context.getSystemService(SERVICE);
+            manager = (ProfilingManager) context.getSystemService(SERVICE);
             if (manager != null) {
-                only = new AnrProfiles(manager, folder);
-                manager.registerForAllProfilingResults(only, only);
+                this.folder = folder;
+                only = this;
+                manager.registerForAllProfilingResults(this, this);
                 manager.addProfilingTriggers(
                         Collections.singletonList(
                                 new ProfilingTrigger.Builder(ProfilingTrigger.TRIGGER_TYPE_ANR).build()));

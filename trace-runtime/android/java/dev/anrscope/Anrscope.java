@@ -3,6 +3,7 @@ package dev.anrscope;
 import android.content.Context;
 import android.os.Handler;
 import android.os.Looper;
+import android.util.Log;
 import java.io.File;
 import java.io.IOException;
 import java.util.HashSet;
@@ -19,6 +20,7 @@ import java.util.Set;
 public final class Anrscope {
     private static volatile IssueListener listener;
     private static volatile DynamicConfig provider;
+    private static boolean missing;
     private static final Set<String> SAID = new HashSet<String>();
 
     private Anrscope() {}
@@ -38,6 +40,10 @@ public final class Anrscope {
             return;
         }
         try {
+            if (!isLoaded()) {
+                logMissing();
+                return;
+            }
             Context application = context.getApplicationContext();
             final Context of = application == null ? context : application;
             if (Looper.myLooper() == Looper.getMainLooper()) {
@@ -50,7 +56,11 @@ public final class Anrscope {
                             new Runnable() {
                                 @Override
                                 public void run() {
-                                    Install.onMain(of, then);
+                                    try {
+                                        Install.onMain(of, then);
+                                    } catch (Throwable untraced) {
+                                        // As below.
+                                    }
                                 }
                             });
         } catch (Throwable untraced) {
@@ -58,13 +68,42 @@ public final class Anrscope {
         }
     }
 
-    /** Whether the library is there and recording was started. */
+    /**
+     * Whether the library is there and recording was started; false too where bad starts have disarmed the app until its next
+     * version, see docs/configuration.md.
+     */
     public static boolean isRecording() {
+        return isLoaded() && !Install.isDisarmed();
+    }
+
+    /** Whether the library is there. */
+    private static boolean isLoaded() {
         try {
             return MethodBeat.isRecording();
         } catch (Throwable without) {
             return false;
         }
+    }
+
+    /** Once a process: an app that records nothing should not look like one that has nothing to record. */
+    private static synchronized void logMissing() {
+        // The app may have switched it off, see MethodBeat.
+        if (missing || Boolean.getBoolean("anrscope.off")) {
+            return;
+        }
+        missing = true;
+        String why = "it did not start";
+        try {
+            String library = System.getProperty("anrscope.lib");
+            if (library == null) {
+                System.loadLibrary("anrscope");
+            } else {
+                System.load(library);
+            }
+        } catch (Throwable refused) {
+            why = refused.toString();
+        }
+        Log.w(Reports.TAG, "nothing is recorded: the library anrscope cannot be used: " + why);
     }
 
     /** Starts one of the tracers. */
@@ -83,17 +122,21 @@ public final class Anrscope {
      * @return whether there is such an option, and the value is one
      */
     public static boolean set(String key, String value) {
-        if (key == null || value == null || !isRecording()) {
+        if (key == null || value == null || !isLoaded()) {
             return false;
         }
         boolean taken = take(key, value, true);
-        Install.apply();
+        try {
+            Install.apply();
+        } catch (Throwable fault) {
+            Monitors.report("options", fault);
+        }
         return taken;
     }
 
     /** Every option in force, a {@code key=value} a line. */
     public static String options() {
-        return isRecording() ? Natives.inForce() : "";
+        return isLoaded() ? Natives.inForce() : "";
     }
 
     /** Asks the provider of the configuration again. */
@@ -117,7 +160,7 @@ public final class Anrscope {
      * has arrived, and then not again.
      */
     public static void setUploader(Uploader uploader) {
-        if (isRecording()) {
+        if (isLoaded()) {
             Uploads.set(uploader);
         }
     }
@@ -152,33 +195,33 @@ public final class Anrscope {
 
     /** The name of what is shown, in place of the activity's class; null for that again. */
     public static void setScene(String scene) {
-        if (isRecording()) {
+        if (isLoaded()) {
             Natives.setScene(scene);
         }
     }
 
     /** Whether the app is in the foreground; half a second after its last page was left it is not. */
     public static boolean isForeground() {
-        return isRecording() && Natives.isForeground();
+        return isLoaded() && Natives.isForeground();
     }
 
     /** An instant of the app's own, on the calling thread's track. */
     public static void mark(String name) {
-        if (name != null && isRecording()) {
+        if (name != null && isLoaded()) {
             Natives.mark(name);
         }
     }
 
     /** A sample of a counter of the app's own. */
     public static void counter(String name, double value) {
-        if (name != null && isRecording()) {
+        if (name != null && isLoaded()) {
             Natives.counter(name, value);
         }
     }
 
     /** Asks for a thread dump of this process; see {@link MethodBeat#dump}. */
     public static boolean dump() {
-        return isRecording() && MethodBeat.dump();
+        return isLoaded() && MethodBeat.dump();
     }
 
     /**

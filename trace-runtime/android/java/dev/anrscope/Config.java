@@ -171,6 +171,11 @@ public final class Config {
             return number("sample_ms", value);
         }
 
+        /** Whether main's Java stack is taken while it is stuck, for which main is stopped. By default on. */
+        public Builder stacks(boolean on) {
+            return flag("stacks", on);
+        }
+
         /** Lines of a stack in a report. By default 30. */
         public Builder stackLines(long value) {
             return number("stack_lines", value);
@@ -307,9 +312,25 @@ public final class Config {
             return flag("main_only", on);
         }
 
-        /** Methods get their time once a millisecond: cheaper, and messages, frames and waits stay exact. By default off. */
+        /** Methods get their time once a millisecond: cheaper, and messages, frames and waits stay exact. By default on. */
         public Builder coarseClock(boolean on) {
             return flag("coarse_clock", on);
+        }
+
+        /**
+         * Every call is recorded; else one that begins and ends within a millisecond (20 us without the coarse clock) leaves nothing
+         * but a count. By default off.
+         */
+        public Builder everyCall(boolean on) {
+            return flag("every_call", on);
+        }
+
+        /**
+         * Percent of the threads' time that recording may take; beyond it the methods that are called most are switched off. 0: none
+         * ever is. By default 3.
+         */
+        public Builder maxOverhead(long percent) {
+            return number("max_overhead", percent);
         }
 
         /** Words of 8 bytes in main's ring, from the app's next start on; 0: a million. By default 0. */
@@ -343,8 +364,8 @@ public final class Config {
         }
 
         /**
-         * Texts that the app makes up while it runs (marks, counters, scenes, what callbacks say of themselves) are recorded as a
-         * number. By default off.
+         * Texts that the app makes up while it runs (marks, counters, scenes, names of threads, what callbacks say of themselves), and what the
+         * system quotes of them, are recorded as a number. By default off.
          */
         public Builder redact(boolean on) {
             return flag("redact", on);

@@ -31,6 +31,14 @@ final class EntryViews implements Runnable {
 
     @Override
     public void run() {
+        try {
+            count();
+        } catch (Throwable theirs) {
+            // Views of the app's may throw; the page is reported without their number.
+        }
+    }
+
+    private void count() {
         View decor = activity.getWindow() == null ? null : activity.getWindow().peekDecorView();
         int depth = 0;
         int count = 0;

@@ -14,16 +14,15 @@ import java.util.List;
  * API 30: what the system says of this app's processes that are gone. Each goes to the recording that it left. Loaded on such systems only,
  * and on a thread of ours.
  */
-final class ExitInfo {
+final class ExitInfo implements Later.Step {
     /** The system keeps 16 a package. */
     private static final int MOST = 16;
 
     /** A trace of a large app is under 4 MiB. */
     private static final int TRACE_BYTES = 4 << 20;
 
-    private ExitInfo() {}
-
-    static void tell(Context context, String folder) throws Exception {
+    @Override
+    public void run(Context context, String folder) throws Exception {
         Object manager = context.getSystemService(Context.ACTIVITY_SERVICE);
         Method all =
                 ActivityManager.class.getMethod(

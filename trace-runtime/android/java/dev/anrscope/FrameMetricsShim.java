@@ -5,33 +5,30 @@ import android.os.Handler;
 import android.view.FrameMetrics;
 import android.view.Window;
 
-/** What a window's frames cost. From API 24 on: nobody touches this class below. */
-final class FrameMetricsShim implements Window.OnFrameMetricsAvailableListener {
+/** What a window's frames cost. From API 24 on: below nothing names this class, see {@link Later}. */
+final class FrameMetricsShim implements WindowMetrics, Window.OnFrameMetricsAvailableListener {
     /** The numbers that each level knows: up to FIRST_DRAW_FRAME, with the vsyncs, with GPU and deadline. */
     private static final int KNOWN = Build.VERSION.SDK_INT >= 31 ? 14 : Build.VERSION.SDK_INT >= 26 ? 12 : 10;
 
     private final long[] numbers = FrameMonitor.room();
 
-    private final FrameMonitor monitor;
+    private FrameMonitor monitor;
 
-    private FrameMetricsShim(FrameMonitor monitor) {
+    @Override
+    public boolean add(Window window, Handler handler, FrameMonitor monitor) {
         this.monitor = monitor;
-    }
-
-    /** Gives what {@link #remove} takes; null where the window tells nothing. */
-    static Object add(Window window, Handler handler, FrameMonitor monitor) {
         try {
-            FrameMetricsShim shim = new FrameMetricsShim(monitor);
-            window.addOnFrameMetricsAvailableListener(shim, handler);
-            return shim;
+            window.addOnFrameMetricsAvailableListener(this, handler);
+            return true;
         } catch (Throwable refused) {
-            return null;
+            return false;
         }
     }
 
-    static void remove(Window window, Object shim) {
+    @Override
+    public void remove(Window window) {
         try {
-            window.removeOnFrameMetricsAvailableListener((FrameMetricsShim) shim);
+            window.removeOnFrameMetricsAvailableListener(this);
         } catch (Throwable gone) {
             // The window is.
         }
@@ -42,6 +39,6 @@ final class FrameMetricsShim implements Window.OnFrameMetricsAvailableListener {
         for (int id = 0; id < KNOWN; id++) {
             numbers[id] = metrics.getMetric(id);
         }
-        monitor.windowFrame(numbers);
+        monitor.windowFrame(numbers, lost);
     }
 }

@@ -12,6 +12,8 @@ import android.view.Display;
 import android.view.View;
 import android.view.ViewTreeObserver;
 import android.view.Window;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
 import java.util.WeakHashMap;
 
 /**
@@ -57,15 +59,19 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     /** The thread's. */
     private Handler own;
 
-    private final Choreographer choreographer = Choreographer.getInstance();
+    /** Null until the first activity; see {@link #attach}. */
+    private Choreographer choreographer;
     /** The thread's. */
     private DisplayManager displays;
     /** Null where the queues are not followed. */
-    private final FrameQueues queues;
+    private FrameQueues queues;
     /** Null where they are. */
-    private final FrameCallbacks callbacks;
+    private FrameCallbacks callbacks;
     /** Each window that is followed, with what listens to its metrics; null below API 24. */
-    private final WeakHashMap<Window, Object> windows = new WeakHashMap<Window, Object>();
+    private final WeakHashMap<Window, WindowMetrics> windows = new WeakHashMap<Window, WindowMetrics>();
+
+    /** Their views, for {@link #isWaiting}, which allocates nothing. A dialog's goes when the dialog does. */
+    private WeakReference<?>[] roots = {};
 
     private volatile boolean willCount;
     /** The thread's own. */
@@ -77,20 +83,46 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     private FrameMonitor(Context context) {
         this.context = context;
         Threads.start(thread);
-        queues = Build.VERSION.SDK_INT < 24 ? FrameQueues.of(choreographer) : null;
-        callbacks = queues == null ? new FrameCallbacks(choreographer) : null;
     }
 
-    /** Starts; on main. */
-    static void start(Context context) {
+    /**
+     * Starts; on main.
+     *
+     * @param activity whether there is an activity, or was
+     */
+    static void start(Context context, boolean activity) {
         if (only != null) {
             return;
         }
         api(Build.VERSION.SDK_INT);
         only = new FrameMonitor(context);
-        if (only.queues != null) {
-            only.queues.start();
+        if (activity) {
+            only.attach();
+        }
+    }
+
+    /** An activity is created: there will be frames. */
+    static void created() {
+        if (only != null) {
+            only.attach();
+        }
+    }
+
+    /**
+     * Follows Choreographer from now on. Not before there is an activity: the first {@code getInstance} of a thread asks the system for
+     * the display's rate and opens a connection to SurfaceFlinger (AOSP Choreographer and DisplayEventReceiver, API 21 to 36), which a
+     * process that was started for a push or a job would never need.
+     */
+    private void attach() {
+        if (choreographer != null) {
+            return;
+        }
+        choreographer = Choreographer.getInstance();
+        queues = Build.VERSION.SDK_INT < 24 ? FrameQueues.of(choreographer) : null;
+        if (queues != null) {
+            queues.start();
         } else {
+            callbacks = new FrameCallbacks(choreographer);
             byMessages(true);
         }
     }
@@ -105,7 +137,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         only = null;
         if (monitor.queues != null) {
             monitor.queues.stop();
-        } else {
+        } else if (monitor.callbacks != null) {
             byMessages(false);
             monitor.callbacks.stop();
         }
@@ -133,7 +165,18 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     /** An activity was resumed: its window is followed. */
     static void resumed(Window window) {
         if (only != null && window != null && !only.windows.containsKey(window)) {
-            only.follow(window);
+            only.attach();
+            only.follow(window, true);
+        }
+    }
+
+    /**
+     * A dialog's window is shown. Its draws show that main is in a frame, and in which stage; the frames' figures are those of the activity's
+     * window.
+     */
+    static void shown(Window window) {
+        if (only != null && only.callbacks != null && !only.windows.containsKey(window)) {
+            only.follow(window, false);
         }
     }
 
@@ -152,11 +195,15 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
-    /** The message that begins on main is a frame's, and the library knows that already. */
-    static void message() {
+    /**
+     * The message that begins on main is a frame's, and the library knows that already.
+     *
+     * @param goesOn whether it goes on with the frame before
+     */
+    static void message(boolean goesOn) {
         FrameMonitor monitor = only;
         if (monitor != null && monitor.callbacks != null) {
-            monitor.callbacks.frame();
+            monitor.callbacks.frame(goesOn, monitor);
             monitor.framed();
         }
     }
@@ -196,21 +243,52 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         return looper == null ? Looper.getMainLooper() : looper;
     }
 
-    private void follow(Window window) {
-        windows.put(window, Build.VERSION.SDK_INT >= 24 ? FrameMetricsShim.add(window, handler(), this) : null);
+    private void follow(Window window, boolean figures) {
+        WindowMetrics metrics = null;
+        if (figures && Build.VERSION.SDK_INT >= 24) {
+            metrics = Later.make("dev.anrscope.FrameMetricsShim", WindowMetrics.class);
+        }
+        windows.put(window, metrics != null && metrics.add(window, handler(), this) ? metrics : null);
         View decor = window.peekDecorView();
         if (callbacks != null && decor != null) {
             decor.getViewTreeObserver().addOnPreDrawListener(this);
+            ArrayList<WeakReference<?>> all = others(decor);
+            all.add(new WeakReference<View>(decor));
+            roots = all.toArray(new WeakReference<?>[0]);
         }
     }
 
+    /** Whether a window waits to be drawn. */
+    boolean isWaiting() {
+        WeakReference<?>[] all = roots;
+        for (int at = 0; at < all.length; at++) {
+            View root = (View) all[at].get();
+            if (root != null && (root.isDirty() || root.isLayoutRequested())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The views that are there still, without this one. */
+    private ArrayList<WeakReference<?>> others(View than) {
+        ArrayList<WeakReference<?>> others = new ArrayList<WeakReference<?>>();
+        for (WeakReference<?> root : roots) {
+            if (root.get() != null && root.get() != than) {
+                others.add(root);
+            }
+        }
+        return others;
+    }
+
     private void leave(Window window) {
-        Object metrics = windows.remove(window);
+        WindowMetrics metrics = windows.remove(window);
         if (metrics != null) {
-            FrameMetricsShim.remove(window, metrics);
+            metrics.remove(window);
         }
         View decor = window.peekDecorView();
         if (callbacks != null && decor != null) {
+            roots = others(decor).toArray(new WeakReference<?>[0]);
             try {
                 decor.getViewTreeObserver().removeOnPreDrawListener(this);
             } catch (IllegalStateException gone) {
@@ -222,7 +300,10 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     /** Views are about to be drawn: if nothing else has told that the frame is so far, this does. */
     @Override
     public boolean onPreDraw() {
-        stage(TRAVERSAL, 0, true);
+        if (callbacks != null) {
+            callbacks.drawn();
+        }
+        drawn();
         LooperMonitor.look();
         return true;
     }
@@ -232,7 +313,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     public boolean handleMessage(Message message) {
         try {
             handle(message);
-        } catch (RuntimeException theirs) {
+        } catch (Throwable theirs) {
             // A system service that is gone: no reason to end the app.
         }
         return true;
@@ -282,9 +363,14 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
-    /** A window's frame; on the thread of frames. {@code of} has room for all numbers. */
-    void windowFrame(long[] of) {
-        measured(of);
+    /**
+     * A window's frame; on the thread of frames.
+     *
+     * @param of has room for all numbers
+     * @param lost frames of this window since the one before whose numbers the system dropped
+     */
+    void windowFrame(long[] of, int lost) {
+        measured(of, lost);
         count();
     }
 
@@ -319,7 +405,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         if (displayId == Display.DEFAULT_DISPLAY) {
             try {
                 rate();
-            } catch (RuntimeException theirs) {
+            } catch (Throwable theirs) {
                 // The rate stays what it was.
             }
         }
@@ -329,7 +415,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     private void display() {
         try {
             listen();
-        } catch (RuntimeException theirs) {
+        } catch (Throwable theirs) {
             // Then the rate is taken for 60.
         }
     }
@@ -358,13 +444,15 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     static native void stage(int stage, long intendedNs, boolean estimated);
 
+    private static native void drawn();
+
     static native void inputEvents(long oldestNs, long newestNs);
 
     private static native void refresh(float hz);
 
     private static native int next(long[] numbers);
 
-    private static native void measured(long[] numbers);
+    private static native void measured(long[] numbers, int lost);
 
     private static native void flush();
 

@@ -1,12 +1,14 @@
 package dev.anrscope;
 
 import android.content.Context;
+import android.content.pm.ApplicationInfo;
 import android.content.pm.PackageInfo;
 import android.content.pm.PackageManager;
 import android.os.Build;
 import android.os.Bundle;
 import android.os.Handler;
 import android.os.Looper;
+import android.util.Log;
 import java.io.File;
 
 /**
@@ -30,6 +32,8 @@ final class Install implements Runnable {
     /** Nothing is recorded, because somebody said so. */
     private volatile boolean off;
     private volatile boolean refused;
+    /** Bad starts have disarmed this version; see crash_loop.rs. */
+    private static volatile boolean disarmed;
     private Thread running;
     /** The provider is to be asked. */
     private boolean again;
@@ -65,12 +69,25 @@ final class Install implements Runnable {
             if (Natives.number("recording") == 0) {
                 only.off = true;
                 MethodBeat.pause();
-            } else if (!Natives.isDisarmed(marks)) {
+            } else if (!Natives.isDisarmed(marks) || isDebuggable(context)) {
                 only.arm();
+            } else {
+                // Of an earlier version, perhaps: then it is armed in a moment.
+                disarmed = true;
             }
         } finally {
             only.begin();
         }
+    }
+
+    /** Whether bad starts have disarmed the app, and nothing is recorded until its next version. */
+    static boolean isDisarmed() {
+        return disarmed;
+    }
+
+    /** A developer kills such a build at each deployment: it is never disarmed. */
+    private static boolean isDebuggable(Context context) {
+        return (context.getApplicationInfo().flags & ApplicationInfo.FLAG_DEBUGGABLE) != 0;
     }
 
     /** Any thread: what runs is brought into line with the options. */
@@ -120,14 +137,22 @@ final class Install implements Runnable {
     private static final class On implements Runnable {
         @Override
         public void run() {
-            inLine();
+            try {
+                inLine();
+            } catch (Throwable fault) {
+                Monitors.report("options", fault);
+            }
         }
     }
 
     private final class Off implements Runnable {
         @Override
         public void run() {
-            switchOff();
+            try {
+                switchOff();
+            } catch (Throwable fault) {
+                Monitors.report("options", fault);
+            }
         }
     }
 
@@ -228,27 +253,37 @@ final class Install implements Runnable {
             // Version 0 then.
         }
         long version = info == null ? 0 : info.versionCode;
-        if (!Natives.admit(folder, Folders.marks(context), version)) {
+        String marks = Folders.marks(context);
+        if (!Natives.admit(folder, marks, version, isDebuggable(context))) {
             refused = true;
+            // Or this installation is not among those that were asked for.
+            disarmed = Natives.isDisarmed(marks);
+            if (disarmed) {
+                Log.w(
+                        Reports.TAG,
+                        "disarmed: the last starts of this version ended within 10 s of their begin. Nothing is recorded until the"
+                                + " app's version code changes or its data is cleared; a debuggable build is never disarmed");
+            }
             post(
                     new Runnable() {
                         @Override
                         public void run() {
-                            Monitors.stop();
+                            try {
+                                Monitors.stop();
+                            } catch (Throwable fault) {
+                                Monitors.report("options", fault);
+                            }
                             Natives.disarm();
                         }
                     });
             return false;
         }
+        disarmed = false;
         placed = true;
         MethodBeat.destination(folder);
         apply();
         if (Build.VERSION.SDK_INT >= 30) {
-            try {
-                ExitInfo.tell(context, folder);
-            } catch (Throwable denied) {
-                // The recordings say what they say.
-            }
+            Later.run("dev.anrscope.ExitInfo", context, folder);
         }
         return true;
     }
@@ -256,11 +291,7 @@ final class Install implements Runnable {
     /** On a thread of ours. */
     private void profiles() {
         if (Build.VERSION.SDK_INT >= 36) {
-            try {
-                AnrProfiles.apply(context, folder);
-            } catch (Throwable denied) {
-                // No profiles, then.
-            }
+            Later.run("dev.anrscope.AnrProfiles", context, folder);
         }
     }
 

@@ -17,7 +17,15 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
 
     private static Lifecycle only;
 
+    /** An activity was created since this runs. */
+    private static boolean activity;
+
     private Lifecycle() {}
+
+    /** Whether there is an activity, or was. */
+    static boolean hasActivity() {
+        return activity;
+    }
 
     static void start(Application application) {
         if (only == null) {
@@ -33,19 +41,36 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
         }
     }
 
-    private static void tell(int step, Activity activity) {
-        step(step, System.identityHashCode(activity), activity.getClass().getName(), SystemClock.elapsedRealtimeNanos());
+    private static boolean tell(int step, Activity activity) {
+        return step(step, System.identityHashCode(activity), activity.getClass().getName(), SystemClock.elapsedRealtimeNanos());
+    }
+
+    private static void creating(Activity created) {
+        activity = true;
+        try {
+            StartMonitor.creating();
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.STARTS, fault);
+        }
+        if (tell(CREATED, created)) {
+            Observers.applicationCreated();
+        }
+        try {
+            FrameMonitor.created();
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.FRAMES, fault);
+        }
     }
 
     /** API 29: before the activity's own {@code onCreate}. */
     public void onActivityPreCreated(Activity activity, Bundle state) {
-        tell(CREATED, activity);
+        creating(activity);
     }
 
     @Override
     public void onActivityCreated(Activity activity, Bundle state) {
         if (Build.VERSION.SDK_INT < 29) {
-            tell(CREATED, activity);
+            creating(activity);
         }
     }
 
@@ -57,16 +82,36 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
     @Override
     public void onActivityResumed(Activity activity) {
         tell(RESUMED, activity);
-        StartMonitor.resumed(activity);
-        TouchMonitor.resumed(activity);
-        FrameMonitor.resumed(activity.getWindow());
-        LooperMonitor.look();
+        try {
+            StartMonitor.resumed(activity);
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.STARTS, fault);
+        }
+        try {
+            TouchMonitor.resumed(activity);
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.TOUCH, fault);
+        }
+        try {
+            FrameMonitor.resumed(activity.getWindow());
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.FRAMES, fault);
+        }
+        try {
+            LooperMonitor.look();
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.LOOPER, fault);
+        }
     }
 
     @Override
     public void onActivityPaused(Activity activity) {
         tell(PAUSED, activity);
-        FrameMonitor.paused();
+        try {
+            FrameMonitor.paused();
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.FRAMES, fault);
+        }
     }
 
     @Override
@@ -80,9 +125,18 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
     @Override
     public void onActivityDestroyed(Activity activity) {
         tell(DESTROYED, activity);
-        TouchMonitor.destroyed(activity);
-        FrameMonitor.destroyed(activity.getWindow());
+        try {
+            TouchMonitor.destroyed(activity);
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.TOUCH, fault);
+        }
+        try {
+            FrameMonitor.destroyed(activity.getWindow());
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.FRAMES, fault);
+        }
     }
 
-    private static native void step(int step, int activity, String activityClass, long atNs);
+    /** Whether the application is created with it: nothing before has said so. */
+    private static native boolean step(int step, int activity, String activityClass, long atNs);
 }

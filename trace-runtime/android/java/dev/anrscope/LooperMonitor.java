@@ -130,6 +130,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         long now = SystemClock.uptimeMillis();
         lookAt(now);
         listen(now);
+        IdleMonitor.settle();
         return true;
     }
 
@@ -214,6 +215,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
 
         private static final int END = 27;
 
+        /** The length of {@code "Handler ("}, which a handler's description begins with (AOSP Handler.java, API 21 to 34: toString). */
+        private static final int HANDLER = 9;
+
         /** The one that was there. */
         final Printer before;
 
@@ -222,10 +226,6 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
 
         /** What {@link LooperMonitor#line} gave last. */
         private int known;
-
-        /** Callbacks that may still get a text although they do not describe themselves as Object does: some say another thing
-         * each time, and the recording's texts are bounded. */
-        private int describing = 500;
 
         Lines(Printer before) {
             this.before = before;
@@ -248,7 +248,12 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             int from = first == '>' ? BEGIN : END;
             int close = x.indexOf(')', from);
             int brace = close < 0 ? -1 : x.indexOf('}', close);
-            if (brace > 0) {
+            if ((first == '>' || first == '<') && !isHandler(x, from)) {
+                // A handler that describes itself in other words (AOSP Handler.java: toString is not final): where they end is not known.
+                target = said(x, from - HANDLER, length);
+                int colon = first == '>' ? x.lastIndexOf(':') : -1;
+                what = colon > 0 ? decimal(x, colon + 2, length) : 0;
+            } else if (brace > 0) {
                 target = Names.of(x, from, close, false);
                 handler = hex(x, close + 3, brace);
                 int end = length;
@@ -266,8 +271,8 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                 over = true;
                 return;
             }
-            if (known == 3) {
-                FrameMonitor.message();
+            if (known >= 3) {
+                FrameMonitor.message(known == 4);
             }
             if (!Observers.none()) {
                 if (first == '>') {
@@ -279,23 +284,34 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         }
 
         /** The class of a callback that describes itself as Object does, or else what it begins with. 0 for none. */
-        private int callback(String x, int from, int end) {
+        private static int callback(String x, int from, int end) {
             if (end - from == 4 && x.startsWith("null", from)) {
                 return 0;
             }
             int at = x.indexOf('@', from);
             int space = x.indexOf(' ', from);
-            boolean said = at < 0 || at >= end || (space >= 0 && space < at);
-            if (said) {
-                at = from;
-                while (at < end && (Character.isJavaIdentifierPart(x.charAt(at)) || x.charAt(at) == '.')) {
-                    at++;
-                }
-                if (describing == 0 || --describing == 0) {
-                    return 0;
-                }
+            if (at < 0 || at >= end || (space >= 0 && space < at)) {
+                return said(x, from, end);
             }
-            return at > from ? Names.of(x, from, at, said) : 0;
+            return at > from ? Names.of(x, from, at, false) : 0;
+        }
+
+        /** Whether {@code "Handler ("} ends there: some of its characters, since this is asked twice a message. */
+        private static boolean isHandler(String x, int end) {
+            return x.length() >= end
+                    && x.charAt(end - 1) == '('
+                    && x.charAt(end - 2) == ' '
+                    && x.charAt(end - 3) == 'r'
+                    && x.charAt(end - HANDLER) == 'H';
+        }
+
+        /** The word that a description begins with; 0 for none, and once there were too many. */
+        private static int said(String x, int from, int end) {
+            int at = from;
+            while (at < end && (Character.isJavaIdentifierPart(x.charAt(at)) || x.charAt(at) == '.')) {
+                at++;
+            }
+            return at > from ? Names.of(x, from, at, true) : 0;
         }
 
         private static int hex(String x, int from, int end) {
@@ -324,6 +340,10 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         private static final String[] NAMES = new String[PLACES];
         private static final int[] IDS = new int[PLACES];
 
+        /** Handlers and callbacks that may still get a text although they do not describe themselves as Android or Object do: some say another
+         * thing each time, and the recording's texts are bounded. */
+        private static int describing = 500;
+
         private Names() {}
 
         /** The id of a part of {@code x}: a class, or what a callback has said of itself. */
@@ -342,6 +362,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             String name = NAMES[place];
             if (name != null && name.length() == length && x.startsWith(name, from)) {
                 return IDS[place];
+            }
+            if (said && (describing == 0 || --describing == 0)) {
+                return 0;
             }
             name = x.substring(from, end);
             int id = text(name, said);

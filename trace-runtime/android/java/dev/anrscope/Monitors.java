@@ -2,20 +2,77 @@ package dev.anrscope;
 
 import android.app.Application;
 import android.content.Context;
+import android.content.ContextWrapper;
 
-/** The monitors: which of them runs, by the options. All on main. */
+/**
+ * The monitors: which of them runs, by the options. All on main. What one of them throws ends that monitor and nothing else: it is
+ * taken out of the system as far as that goes, the recording says so, and it is not started again.
+ */
 final class Monitors {
+    /** In the order in which they start; they stop the other way round. */
+    static final int SAMPLER = 0;
+
+    static final int LOOPER = 1;
+    static final int ERRORS = 2;
+    static final int FRAMES = 3;
+    static final int OVERLAY = 4;
+    static final int STARTS = 5;
+    static final int IDLE = 6;
+    static final int TOUCH = 7;
+
+    private static final String[] NAMES = {
+        "stacks", "messages", "error states", "frames", "overlay", "starts", "idle handlers", "touch"
+    };
+
+    /** So many contexts may be wrapped around each other. */
+    private static final int WRAPPED = 16;
+
     private static Application application;
+
+    /** Those that have thrown, a bit each. */
+    private static int broken;
 
     private Monitors() {}
 
     /** Starts what is switched on. */
     static void start(Context context) {
-        if (context instanceof Application) {
-            application = (Application) context;
+        Application found = of(context);
+        if (found == null) {
+            Natives.notice(
+                    "the context that was given leads to no Application, but to a "
+                            + context.getClass().getName()
+                            + ": no monitor runs; call Anrscope.install with the Application itself");
+            return;
+        }
+        application = found;
+        try {
             Lifecycle.start(application);
+        } catch (Throwable fault) {
+            report("activities", fault);
         }
         apply();
+    }
+
+    /** The application behind a context. Frameworks for plug-ins wrap it, and what they give as the application's context is no Application. */
+    private static Application of(Context context) {
+        Context at = context;
+        for (int depth = 0; at != null && depth < WRAPPED; depth++) {
+            if (at instanceof Application) {
+                return (Application) at;
+            }
+            Context inner = null;
+            try {
+                Context its = at.getApplicationContext();
+                if (its instanceof Application) {
+                    return (Application) its;
+                }
+                inner = at instanceof ContextWrapper ? ((ContextWrapper) at).getBaseContext() : null;
+            } catch (Throwable theirs) {
+                // A wrapper that is not ready: its base is not asked.
+            }
+            at = inner;
+        }
+        return null;
     }
 
     /** Starts what is on and does not run, and stops what is off. */
@@ -23,55 +80,149 @@ final class Monitors {
         if (application == null) {
             return;
         }
+        for (int monitor = 0; monitor < NAMES.length; monitor++) {
+            if ((broken & 1 << monitor) == 0) {
+                try {
+                    apply(monitor);
+                } catch (Throwable fault) {
+                    fault(monitor, fault);
+                }
+            }
+        }
+    }
+
+    private static void apply(int monitor) {
+        boolean wanted = isWanted(monitor);
+        switch (monitor) {
+            case FRAMES:
+                if (wanted) {
+                    FrameMonitor.start(application, Lifecycle.hasActivity());
+                    return;
+                }
+                break;
+            case OVERLAY:
+                FrameMonitor.overlay(application, wanted);
+                return;
+            case TOUCH:
+                TouchMonitor.enable(on("touch"), on("startup") || on("older_methods"));
+                return;
+            default:
+                if (wanted) {
+                    begin(monitor);
+                    return;
+                }
+        }
+        stop(monitor);
+    }
+
+    private static boolean isWanted(int monitor) {
         boolean stuck = on("anr") || on("signal_anr");
-        if (stuck || on("idle") || on("touch")) {
-            StackSampler.start();
-        } else {
-            StackSampler.stop();
+        switch (monitor) {
+            case SAMPLER:
+                return stuck || on("idle") || on("touch");
+            case LOOPER:
+                return stuck || on("slow") || on("fps") || on("overlay") || on("touch") || on("tuning") || on("history")
+                        || on("density") || on("older_methods");
+            case ERRORS:
+                return on("signal_anr");
+            case FRAMES:
+                return on("fps") || on("overlay");
+            case OVERLAY:
+                return on("overlay");
+            case STARTS:
+                return on("startup") || on("shared_preferences_fix");
+            default:
+                return on("idle");
         }
-        if (stuck || on("slow") || on("fps") || on("overlay") || on("touch") || on("tuning") || on("history") || on("density")
-                || on("older_methods")) {
-            LooperMonitor.start();
-        } else {
-            LooperMonitor.stop();
+    }
+
+    private static void begin(int monitor) {
+        switch (monitor) {
+            case SAMPLER:
+                StackSampler.start();
+                break;
+            case LOOPER:
+                LooperMonitor.start();
+                break;
+            case ERRORS:
+                ErrorStates.start(application);
+                break;
+            case STARTS:
+                StartMonitor.start();
+                break;
+            default:
+                IdleMonitor.start();
         }
-        if (on("signal_anr")) {
-            ErrorStates.start(application);
-        } else {
-            ErrorStates.stop();
+    }
+
+    private static void stop(int monitor) {
+        switch (monitor) {
+            case SAMPLER:
+                StackSampler.stop();
+                break;
+            case LOOPER:
+                LooperMonitor.stop();
+                break;
+            case ERRORS:
+                ErrorStates.stop();
+                break;
+            case FRAMES:
+                FrameMonitor.stop();
+                break;
+            case OVERLAY:
+                Overlay.hide();
+                break;
+            case STARTS:
+                StartMonitor.stop();
+                break;
+            case IDLE:
+                IdleMonitor.stop();
+                break;
+            default:
+                TouchMonitor.enable(false, false);
         }
-        if (on("fps") || on("overlay")) {
-            FrameMonitor.start(application);
-            FrameMonitor.overlay(application, on("overlay"));
-        } else {
-            FrameMonitor.stop();
+    }
+
+    /** It has thrown, wherever it was called: it ends. */
+    static void fault(int monitor, Throwable fault) {
+        if ((broken & 1 << monitor) != 0) {
+            return;
         }
-        if (on("startup") || on("shared_preferences_fix")) {
-            StartMonitor.start();
-        } else {
-            StartMonitor.stop();
+        broken |= 1 << monitor;
+        report(NAMES[monitor], fault);
+        try {
+            stop(monitor);
+        } catch (Throwable again) {
+            // It stays as it is.
         }
-        if (on("idle")) {
-            IdleMonitor.start();
-        } else {
-            IdleMonitor.stop();
+    }
+
+    /** The recording says what it lacks from here on. Not the exception's text, which is the app's. */
+    static void report(String what, Throwable fault) {
+        try {
+            Natives.notice("the monitor of " + what + " is off: it threw " + fault.getClass().getName());
+        } catch (Throwable none) {
+            // Then nothing says so.
         }
-        TouchMonitor.enable(on("touch"), on("startup") || on("older_methods"));
     }
 
     /** Stops everything, and takes out what was put into the system. */
     static void stop() {
         if (application != null) {
-            Lifecycle.stop(application);
+            try {
+                Lifecycle.stop(application);
+            } catch (Throwable fault) {
+                report("activities", fault);
+            }
             application = null;
         }
-        StartMonitor.stop();
-        IdleMonitor.stop();
-        TouchMonitor.enable(false, false);
-        FrameMonitor.stop();
-        LooperMonitor.stop();
-        StackSampler.stop();
-        ErrorStates.stop();
+        for (int monitor = NAMES.length - 1; monitor >= 0; monitor--) {
+            try {
+                stop(monitor);
+            } catch (Throwable fault) {
+                report(NAMES[monitor], fault);
+            }
+        }
         Reports.stop();
     }
 

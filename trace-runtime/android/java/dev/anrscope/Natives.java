@@ -32,14 +32,18 @@ final class Natives {
      * @param folder where the recordings are
      * @param markFolder where the mark of a disarmed app is
      * @param version of the app
+     * @param debuggable whether it is a debuggable build, which is never disarmed
      */
-    static native boolean admit(String folder, String markFolder, long version);
+    static native boolean admit(String folder, String markFolder, long version, boolean debuggable);
 
     /** Whether an earlier start was told to record nothing (option {@code recording}): one look at a name. */
     static native boolean isOff(String markFolder);
 
     /** Keeps what the next start is to find: whether anything is recorded, and the rings' sizes. With files. */
     static native void keep(String markFolder);
+
+    /** The recording says this of itself. */
+    static native void notice(String text);
 
     /** Nothing is recorded from here on, for good. */
     static native void disarm();

@@ -5,11 +5,14 @@ import android.graphics.Canvas;
 import android.graphics.DashPathEffect;
 import android.graphics.Paint;
 import android.graphics.PixelFormat;
+import android.hardware.display.DisplayManager;
 import android.os.Build;
+import android.os.Bundle;
 import android.os.Handler;
 import android.os.Looper;
 import android.os.Message;
 import android.os.SystemClock;
+import android.view.Display;
 import android.view.Gravity;
 import android.view.View;
 import android.view.WindowManager;
@@ -53,7 +56,13 @@ final class Overlay implements Handler.Callback {
         if (only != null) {
             return;
         }
-        Overlay overlay = new Overlay(context, frames);
+        Overlay overlay;
+        try {
+            overlay = new Overlay(forWindows(context), frames);
+        } catch (Throwable refused) {
+            notice("no overlay: this system makes no view for the app's context (" + refused.getClass().getName() + ")");
+            return;
+        }
         try {
             overlay.windows.addView(overlay.panel, overlay.place());
         } catch (Throwable refused) {
@@ -63,6 +72,27 @@ final class Overlay implements Handler.Callback {
         only = overlay;
         shown();
         overlay.handler.sendEmptyMessageDelayed(0, EVERY_MS);
+    }
+
+    /**
+     * The context for a window of this kind. From API 30 on one that is no activity's is made for it: with the application's, StrictMode
+     * reports an incorrect use (AOSP Context.getSystemService, ContextImpl, API 30).
+     */
+    private static Context forWindows(Context context) {
+        if (Build.VERSION.SDK_INT < 30) {
+            return context;
+        }
+        try {
+            DisplayManager displays = (DisplayManager) context.getSystemService(Context.DISPLAY_SERVICE);
+            Context display = context.createDisplayContext(displays.getDisplay(Display.DEFAULT_DISPLAY));
+            Object made =
+                    Context.class
+                            .getMethod("createWindowContext", int.class, Bundle.class)
+                            .invoke(display, OVER_APPS, null);
+            return made == null ? context : (Context) made;
+        } catch (Throwable none) {
+            return context;
+        }
     }
 
     /** On main. */
@@ -111,10 +141,14 @@ final class Overlay implements Handler.Callback {
             handler.sendMessageAtTime(handler.obtainMessage(0), now + EVERY_MS);
         }
         int[] numbers = new int[NUMBERS];
-        String texts = next(now, numbers);
-        if (texts != null) {
-            panel.content = new Content(texts.split("\n"), numbers);
-            panel.postInvalidate();
+        try {
+            String texts = next(now, numbers);
+            if (texts != null) {
+                panel.content = new Content(texts.split("\n"), numbers);
+                panel.postInvalidate();
+            }
+        } catch (Throwable fault) {
+            // It shows what it showed; the app's frames go on.
         }
         return true;
     }
@@ -155,6 +189,14 @@ final class Overlay implements Handler.Callback {
 
         @Override
         protected void onDraw(Canvas canvas) {
+            try {
+                paint(canvas);
+            } catch (Throwable fault) {
+                // On main, in a frame: it stays empty.
+            }
+        }
+
+        private void paint(Canvas canvas) {
             Content now = content;
             canvas.drawColor(GROUND);
             if (now == null) {

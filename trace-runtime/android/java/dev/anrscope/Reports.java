@@ -36,17 +36,25 @@ final class Reports implements Runnable {
     public void run() {
         String text;
         while ((text = next()) != null) {
-            // A report is an object; a block for the log is none, nor is a word for the observers.
-            if (text.charAt(0) == '!') {
-                Anrscope.told(text);
-            } else if (text.charAt(0) != '{') {
-                log(text);
-            } else if (listener != null) {
-                try {
-                    listener.onIssue(text);
-                } catch (Throwable thrown) {
-                    Log.e(TAG, "the listener threw", thrown);
-                }
+            try {
+                take(text);
+            } catch (Throwable fault) {
+                // The next one may fare better: without this thread nothing would be reported any more.
+            }
+        }
+    }
+
+    /** A report is an object; a block for the log and a word for the observers are not. */
+    private void take(String text) {
+        if (text.charAt(0) == '!') {
+            Anrscope.told(text);
+        } else if (text.charAt(0) != '{') {
+            log(text);
+        } else if (listener != null) {
+            try {
+                listener.onIssue(text);
+            } catch (Throwable thrown) {
+                Log.e(TAG, "the listener threw", thrown);
             }
         }
     }

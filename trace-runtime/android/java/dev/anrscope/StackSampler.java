@@ -1,25 +1,39 @@
 package dev.anrscope;
 
+import android.os.Build;
 import android.os.Debug;
 import android.os.Looper;
-import android.util.Printer;
+import android.os.Process;
 
 /**
  * The thread that takes main's stack when the library asks for it, which it does only while main is stuck or an ANR was found.
+ *
+ * <p>Nothing here runs code of the app, or takes a lock that the app can hold.
  */
 final class StackSampler implements Runnable {
-    /** Of the messages that wait as much is told, characters. */
-    private static final int PENDING = 32768;
-
-    /** Frames of a stack that are told: the innermost. */
+    /** Frames of a stack that are recorded: the innermost. */
     private static final int FRAMES = 512;
 
+    /**
+     * From Android 15 on ART waits three times as long for a thread to stop if the thread that asks has a priority below normal (AOSP main,
+     * {@code art/runtime/thread_list.cc}, {@code WaitForSuspendBarrier}).
+     */
+    private static final int PATIENT_SDK = 35;
+
+    /** In a request: memory and the waiting messages are wanted, too. */
+    private static final int ALL = 1;
+
+    /** In a request: main's stack may be taken now. */
+    private static final int STACK = 2;
+
     private static Thread thread;
+    /** It failed, and is not started again in this process. */
+    private static boolean failed;
 
     private StackSampler() {}
 
     static synchronized void start() {
-        if (thread == null) {
+        if (thread == null && !failed) {
             begin();
             thread = new Thread(new StackSampler(), "anrscope-sampler");
             Threads.start(thread);
@@ -33,30 +47,65 @@ final class StackSampler implements Runnable {
         }
     }
 
+    /** The sampler of this process is off for good. */
+    private static synchronized void fail(Throwable fault) {
+        failed = true;
+        stop();
+        notice("main's stack is sampled no more: " + fault.getClass().getName());
+    }
+
     @Override
     public void run() {
-        long request;
-        while ((request = next()) != 0) {
-            String state = null;
-            String stack = null;
-            String pending = null;
-            long dalvik = 0;
-            long heap = 0;
-            try {
-                Thread main = Looper.getMainLooper().getThread();
-                StackTraceElement[] frames = main.getStackTrace();
-                state = main.getState().name();
-                stack = text(frames);
-                if ((request & 1) != 0) {
-                    Runtime runtime = Runtime.getRuntime();
-                    dalvik = runtime.totalMemory() - runtime.freeMemory() >> 10;
-                    heap = Debug.getNativeHeapAllocatedSize() >> 10;
-                    pending = pending();
-                }
-            } catch (Throwable fault) {
-                // What was found is told.
+        try {
+            if (Build.VERSION.SDK_INT >= PATIENT_SDK) {
+                Process.setThreadPriority(Process.THREAD_PRIORITY_LESS_FAVORABLE);
             }
-            answer(request, state, stack, Debug.isDebuggerConnected(), dalvik, heap, pending);
+            long request;
+            while ((request = next()) != 0) {
+                take(request);
+            }
+        } catch (Throwable fault) {
+            try {
+                fail(fault);
+            } catch (Throwable again) {
+                // The app goes on without samples, and without a word about it.
+            }
+        }
+    }
+
+    /** Answers with whatever was found; a fault ends the sampler behind that. */
+    private static void take(long request) throws Throwable {
+        String state = null;
+        String stack = null;
+        String pending = null;
+        long took = 0;
+        long dalvik = 0;
+        long heap = 0;
+        boolean debugger = false;
+        Throwable fault = null;
+        try {
+            Looper looper = Looper.getMainLooper();
+            Thread main = looper.getThread();
+            if ((request & STACK) != 0) {
+                long asked = System.nanoTime();
+                StackTraceElement[] frames = main.getStackTrace();
+                took = System.nanoTime() - asked;
+                stack = text(frames);
+            }
+            state = main.getState().name();
+            debugger = Debug.isDebuggerConnected();
+            if ((request & ALL) != 0) {
+                Runtime runtime = Runtime.getRuntime();
+                dalvik = runtime.totalMemory() - runtime.freeMemory() >> 10;
+                heap = Debug.getNativeHeapAllocatedSize() >> 10;
+                pending = WaitingMessages.read(looper);
+            }
+        } catch (Throwable thrown) {
+            fault = thrown;
+        }
+        answer(request, state, stack, took, debugger, dalvik, heap, pending);
+        if (fault != null) {
+            throw fault;
         }
     }
 
@@ -82,35 +131,23 @@ final class StackSampler implements Runnable {
         return text.toString();
     }
 
-    private static String pending() {
-        final StringBuilder lines = new StringBuilder();
-        Looper.getMainLooper()
-                .dump(
-                        new Printer() {
-                            @Override
-                            public void println(String line) {
-                                if (lines.length() < PENDING) {
-                                    lines.append(line).append('\n');
-                                }
-                            }
-                        },
-                        "");
-        return lines.toString();
-    }
-
     private static native void begin();
 
-    /** Waits for a request: an even number for the stack, an odd one for everything. 0 after {@link #end}. */
+    /** Waits for a request: its number, and the two bits above. 0 after {@link #end}. */
     private static native long next();
 
+    /** {@code tookNs}: how long main took to stop for its stack, 0 if it was not asked to. */
     private static native void answer(
             long request,
             String state,
             String stack,
+            long tookNs,
             boolean debugger,
             long dalvikKib,
             long nativeKib,
             String pending);
 
     private static native void end();
+
+    static native void notice(String text);
 }

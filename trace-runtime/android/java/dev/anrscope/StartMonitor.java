@@ -8,12 +8,16 @@ import android.os.SystemClock;
 import android.view.View;
 import android.view.ViewTreeObserver;
 import java.lang.reflect.Field;
+import java.util.Collections;
 import java.util.List;
 
 /**
  * Sees the messages with which the system makes activities, services and receivers, in the callback of {@code ActivityThread.mH}, and
  * the first draw of each page. Where the callback cannot be reached the library takes the first activity's create for the application's
  * end, and nothing else is lost.
+ *
+ * <p>From API 28 on a launch is a transaction. What is in one can be read up to API 34; from 35 on the list that is filled is refused, so a
+ * transaction in which an activity is created is the one that launched it.
  */
 final class StartMonitor implements Handler.Callback {
     private static final int LAUNCH_ACTIVITY = 100;
@@ -24,6 +28,9 @@ final class StartMonitor implements Handler.Callback {
     private static final int RELAUNCH = 160;
 
     private static StartMonitor only;
+
+    /** When the transaction that main is in began, if it cannot be read; else 0. */
+    private static long unread;
 
     /** Which activities were asked for their first draw; a bounded set, since hashes are small. */
     private static final java.util.WeakHashMap<Activity, Boolean> DRAWN =
@@ -96,9 +103,15 @@ final class StartMonitor implements Handler.Callback {
 
     private static void see(Message message) {
         int what = message.what;
+        unread = 0;
         switch (what) {
             case TRANSACTION:
-                if (!Transactions.launches(message.obj)) {
+                List<?> items = Transactions.items(message.obj);
+                if (items == null) {
+                    unread = SystemClock.elapsedRealtimeNanos();
+                    break;
+                }
+                if (!Transactions.launches(items)) {
                     break;
                 }
                 // Fall through.
@@ -113,6 +126,17 @@ final class StartMonitor implements Handler.Callback {
                 break;
             default:
                 PreferencesFix.before(what);
+        }
+    }
+
+    /** An activity is about to be created: if in a transaction that could not be read, it launches. */
+    static void creating() {
+        long at = unread;
+        if (at != 0) {
+            unread = 0;
+            if (message(TRANSACTION, at)) {
+                Observers.applicationCreated();
+            }
         }
     }
 
@@ -146,28 +170,53 @@ final class StartMonitor implements Handler.Callback {
         }
     }
 
-    /** What a transaction holds (API 28), under the names that it had so far. */
+    /**
+     * What a transaction holds: {@code ClientTransaction.mActivityCallbacks}, API 28 to 34. From 35 on that list may be empty, and
+     * {@code mTransactionItems}, which is filled, is on the blocklist (AOSP ClientTransaction.java, Android 15): each look at it would be an
+     * exception, a line in the log and a StrictMode violation on main.
+     */
     static final class Transactions {
-        private static final String[] LISTS = {"mTransactionItems", "mActivityCallbacks"};
+        private static final int LAST = 34;
+
+        /** Null before it was looked for, and where it was refused, which is asked once. */
+        private static Field callbacks;
+
+        private static boolean looked;
 
         private Transactions() {}
 
-        static boolean launches(Object transaction) {
-            if (transaction == null) {
-                return false;
+        /** Null if it cannot be read. */
+        static List<?> items(Object transaction) {
+            if (!looked) {
+                looked = true;
+                callbacks = Build.VERSION.SDK_INT <= LAST ? field(transaction) : null;
             }
-            for (String name : LISTS) {
-                try {
-                    Field field = transaction.getClass().getDeclaredField(name);
-                    field.setAccessible(true);
-                    List<?> items = (List<?>) field.get(transaction);
-                    for (int i = 0; items != null && i < items.size(); i++) {
-                        if (items.get(i).getClass().getName().endsWith(".LaunchActivityItem")) {
-                            return true;
-                        }
-                    }
-                } catch (Throwable other) {
-                    // Another version, or denied: then the activity's create tells.
+            if (callbacks == null || transaction == null) {
+                return null;
+            }
+            try {
+                List<?> items = (List<?>) callbacks.get(transaction);
+                return items == null ? Collections.emptyList() : items;
+            } catch (Throwable other) {
+                callbacks = null;
+                return null;
+            }
+        }
+
+        private static Field field(Object transaction) {
+            try {
+                Field field = transaction.getClass().getDeclaredField("mActivityCallbacks");
+                field.setAccessible(true);
+                return field;
+            } catch (Throwable denied) {
+                return null;
+            }
+        }
+
+        static boolean launches(List<?> items) {
+            for (int i = 0; i < items.size(); i++) {
+                if (items.get(i).getClass().getName().endsWith(".LaunchActivityItem")) {
+                    return true;
                 }
             }
             return false;

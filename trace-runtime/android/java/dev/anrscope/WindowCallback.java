@@ -12,22 +12,79 @@ import android.view.Window;
 import android.view.WindowManager;
 import android.view.accessibility.AccessibilityEvent;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.List;
 
 /**
- * Passes everything on, and tells of input and focus. The methods that came after API 17 are passed on by name: they are rare.
+ * Passes everything on, and reports input and focus. The methods that came after API 17 are passed on by name: they are rare. On a system
+ * whose interface has methods that this class does not know, {@link #installed} is a proxy that forwards those as well.
  */
-final class WindowCallback implements Window.Callback {
+final class WindowCallback implements Window.Callback, InvocationHandler {
+    /** The interface has no method that this class does not have; looked up once. */
+    static Boolean complete;
+
     final Window.Callback wrapped;
-    private final WeakReference<Activity> activity;
+    /** What the window is given. */
+    final Window.Callback installed;
+    /** Null while no activity is known to have the window. */
+    private WeakReference<Activity> activity;
     /** An event came through since it was last asked. */
     private boolean asked;
 
     WindowCallback(Window.Callback wrapped, Activity activity) {
         this.wrapped = wrapped;
-        this.activity = new WeakReference<Activity>(activity);
+        this.activity = activity == null ? null : new WeakReference<Activity>(activity);
+        installed = isComplete() ? this : proxy();
+    }
+
+    private static boolean isComplete() {
+        if (complete == null) {
+            boolean all = true;
+            for (Method method : Window.Callback.class.getMethods()) {
+                all &= own(method) != null;
+            }
+            complete = all;
+        }
+        return complete;
+    }
+
+    /** This class's method of the same name and parameters; null if it has none. */
+    private static Method own(Method method) {
+        try {
+            return WindowCallback.class.getDeclaredMethod(method.getName(), method.getParameterTypes());
+        } catch (NoSuchMethodException later) {
+            return null;
+        }
+    }
+
+    private Window.Callback proxy() {
+        Class<?>[] faces = {Window.Callback.class};
+        return (Window.Callback) Proxy.newProxyInstance(WindowCallback.class.getClassLoader(), faces, this);
+    }
+
+    /** What the proxy forwards. */
+    @Override
+    public Object invoke(Object proxy, Method method, Object[] values) throws Throwable {
+        if (method.getDeclaringClass() == Object.class) {
+            // equals, hashCode and toString: the window's callback is the proxy itself.
+            return method.getName().equals("equals") ? (Object) (values[0] == proxy) : method.invoke(this, values);
+        }
+        try {
+            Method own = own(method);
+            return own == null ? method.invoke(wrapped, values) : own.invoke(this, values);
+        } catch (InvocationTargetException theirs) {
+            throw theirs.getCause();
+        }
+    }
+
+    /** The window is this activity's. */
+    void belongsTo(Activity owner) {
+        if (activity == null) {
+            activity = new WeakReference<Activity>(owner);
+        }
     }
 
     /** Whether events still come this way, though another callback stands before it. */
@@ -37,34 +94,73 @@ final class WindowCallback implements Window.Callback {
 
     private void told(android.view.InputEvent event) {
         asked = true;
-        TouchMonitor.dispatched(event);
+        try {
+            TouchMonitor.dispatched(event);
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.TOUCH, fault);
+        }
     }
 
     @Override
     public boolean dispatchKeyEvent(KeyEvent event) {
-        told(event);
-        return wrapped.dispatchKeyEvent(event);
+        boolean unit = Units.begin(event);
+        try {
+            told(event);
+            return wrapped.dispatchKeyEvent(event);
+        } finally {
+            if (unit) {
+                Units.end();
+            }
+        }
     }
 
     @Override
     public boolean dispatchKeyShortcutEvent(KeyEvent event) {
-        return wrapped.dispatchKeyShortcutEvent(event);
+        boolean unit = Units.begin(event);
+        try {
+            return wrapped.dispatchKeyShortcutEvent(event);
+        } finally {
+            if (unit) {
+                Units.end();
+            }
+        }
     }
 
     @Override
     public boolean dispatchTouchEvent(MotionEvent event) {
-        told(event);
-        return wrapped.dispatchTouchEvent(event);
+        boolean unit = Units.begin(event);
+        try {
+            told(event);
+            return wrapped.dispatchTouchEvent(event);
+        } finally {
+            if (unit) {
+                Units.end();
+            }
+        }
     }
 
     @Override
     public boolean dispatchTrackballEvent(MotionEvent event) {
-        return wrapped.dispatchTrackballEvent(event);
+        boolean unit = Units.begin(event);
+        try {
+            return wrapped.dispatchTrackballEvent(event);
+        } finally {
+            if (unit) {
+                Units.end();
+            }
+        }
     }
 
     @Override
     public boolean dispatchGenericMotionEvent(MotionEvent event) {
-        return wrapped.dispatchGenericMotionEvent(event);
+        boolean unit = Units.begin(event);
+        try {
+            return wrapped.dispatchGenericMotionEvent(event);
+        } finally {
+            if (unit) {
+                Units.end();
+            }
+        }
     }
 
     @Override
@@ -109,9 +205,15 @@ final class WindowCallback implements Window.Callback {
 
     @Override
     public void onWindowFocusChanged(boolean gained) {
-        Activity of = activity.get();
-        if (of != null) {
-            TouchMonitor.focus(of, gained);
+        Activity of = activity == null ? null : activity.get();
+        try {
+            if (of != null) {
+                TouchMonitor.focus(of, gained);
+            }
+            // A dialog takes the focus from the window below it, and gives it back.
+            TouchMonitor.look();
+        } catch (Throwable fault) {
+            Monitors.fault(Monitors.TOUCH, fault);
         }
         wrapped.onWindowFocusChanged(gained);
     }
@@ -151,9 +253,9 @@ final class WindowCallback implements Window.Callback {
         wrapped.onActionModeFinished(mode);
     }
 
-    /** API 23. */
+    /** API 23. Found by its number of parameters: ART of Android 5 has no such class, and would check this one at run time for naming it in code. */
     public boolean onSearchRequested(SearchEvent event) {
-        return Boolean.TRUE.equals(pass("onSearchRequested", new Class<?>[] {SearchEvent.class}, event));
+        return Boolean.TRUE.equals(pass("onSearchRequested", null, event));
     }
 
     /** API 23. */
@@ -172,9 +274,18 @@ final class WindowCallback implements Window.Callback {
         pass("onPointerCaptureChanged", new Class<?>[] {boolean.class}, captured);
     }
 
+    private static Method method(String name, int parameters) throws NoSuchMethodException {
+        for (Method method : Window.Callback.class.getMethods()) {
+            if (method.getName().equals(name) && method.getParameterTypes().length == parameters) {
+                return method;
+            }
+        }
+        throw new NoSuchMethodException(name);
+    }
+
     private Object pass(String name, Class<?>[] types, Object... values) {
         try {
-            Method method = Window.Callback.class.getMethod(name, types);
+            Method method = types == null ? method(name, values.length) : Window.Callback.class.getMethod(name, types);
             return method.invoke(wrapped, values);
         } catch (InvocationTargetException theirs) {
             if (theirs.getCause() instanceof RuntimeException) {

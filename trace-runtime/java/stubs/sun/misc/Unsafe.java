@@ -15,6 +15,10 @@ public final class Unsafe {
 
     public native long getLong(long address);
 
+    public native long getLong(Object object, long offset);
+
+    public native long objectFieldOffset(java.lang.reflect.Field field);
+
     public native void putLong(long address, long value);
 
     public native void storeFence();

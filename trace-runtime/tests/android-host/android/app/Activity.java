@@ -35,7 +35,7 @@ public class Activity extends Context implements Window.Callback {
         return window;
     }
 
-    HostWindow hostWindow() {
+    public HostWindow hostWindow() {
         return window;
     }
 
@@ -96,7 +96,7 @@ public class Activity extends Context implements Window.Callback {
 
     @Override
     public boolean dispatchKeyEvent(KeyEvent event) {
-        return false;
+        return window.superDispatchKeyEvent(event);
     }
 
     @Override
@@ -106,7 +106,11 @@ public class Activity extends Context implements Window.Callback {
 
     @Override
     public boolean dispatchTouchEvent(MotionEvent event) {
-        return true;
+        return window.superDispatchTouchEvent(event) || onTouchEvent(event);
+    }
+
+    public boolean onTouchEvent(MotionEvent event) {
+        return false;
     }
 
     @Override

@@ -5,6 +5,7 @@ import android.app.servertransaction.ClientTransactionItem;
 import android.app.servertransaction.ConfigurationChangeItem;
 import android.app.servertransaction.LaunchActivityItem;
 import android.content.ContentProvider;
+import android.content.Context;
 import android.os.Build;
 import android.os.Handler;
 import android.os.Looper;
@@ -18,6 +19,9 @@ public final class ActivityThread {
     private static volatile ActivityThread sCurrentActivityThread;
     /** Whether {@link #currentActivityThread} may be called: hidden, and refused to some. */
     public static boolean hostDenied;
+
+    /** What providers are given for a context, where that is not the application: frameworks of plug-ins wrap it. */
+    public static Context hostContext;
 
     final H mH = new H();
     private Application application;
@@ -72,7 +76,7 @@ public final class ActivityThread {
                     public void run() {
                         thread.application = application;
                         for (ContentProvider provider : providers) {
-                            provider.hostAttach(application);
+                            provider.hostAttach(hostContext == null ? application : hostContext);
                         }
                         application.onCreate();
                     }

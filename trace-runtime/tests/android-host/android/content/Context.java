@@ -20,6 +20,11 @@ public abstract class Context {
         return new android.content.res.Resources();
     }
 
+    /** API 17. */
+    public Context createDisplayContext(android.view.Display display) {
+        return this;
+    }
+
     public String getPackageName() {
         return HostApp.packageName;
     }

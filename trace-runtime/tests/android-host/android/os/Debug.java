@@ -6,9 +6,15 @@ public final class Debug {
     /** What {@link #getNativeHeapAllocatedSize} says, bytes. */
     public static volatile long hostNativeHeap = 12L << 20;
 
+    /** As on a system on which the class cannot be initialised. */
+    public static volatile boolean hostBroken;
+
     private Debug() {}
 
     public static boolean isDebuggerConnected() {
+        if (hostBroken) {
+            throw new ExceptionInInitializerError("android.os.Debug");
+        }
         return hostDebugger;
     }
 

@@ -8,10 +8,10 @@ public final class Looper {
 
     final MessageQueue mQueue;
     final Thread mThread;
-    /** Read and chained by who sets a Printer beside others. */
     /** A system that lets a Printer be set and calls none. */
     public static volatile boolean hostCallsNoPrinter;
 
+    /** By AOSP's name, since the library reads it. */
     private Printer mLogging;
     /** Whether main may be asked to quit: a test has to end. */
     public static volatile boolean hostMainMayQuit = true;
@@ -112,11 +112,7 @@ public final class Looper {
     public static void hostRunDue() {
         Looper me = myLooper();
         while (true) {
-            Message head;
-            synchronized (me.mQueue) {
-                head = me.mQueue.mMessages;
-            }
-            if (head == null || head.when > SystemClock.uptimeMillis() || !loopOnce(me)) {
+            if (!me.mQueue.hostIsDue() || !loopOnce(me)) {
                 return;
             }
         }

@@ -4,6 +4,7 @@ import android.os.Build;
 import android.os.Handler;
 import android.os.Looper;
 import android.os.Message;
+import android.util.Log;
 import host.Clock;
 import host.Vsync;
 
@@ -38,7 +39,7 @@ public final class Choreographer {
     private final Looper mLooper;
     private final FrameHandler mHandler;
     private final FrameDisplayEventReceiver mDisplayEventReceiver;
-    /** Nobody's but who follows it on older systems. */
+    /** By AOSP's name, since the library follows it on older systems. */
     private CallbackQueue[] mCallbackQueues;
     private boolean mFrameScheduled;
     private long mLastFrameTimeNanos = Long.MIN_VALUE;
@@ -52,7 +53,28 @@ public final class Choreographer {
     /** How many vsyncs were asked for. */
     public int hostVsyncs;
 
+    /**
+     * So many frames are put off: doFrame asks for another vsync and draws nothing. AOSP's FPS divisor does so from API 26 on (setFPSDivisor), its recovery from
+     * buffer stuffing from 36 on (DELAY_FRAME); a frame whose time goes backward (all levels) is treated alike.
+     */
+    public int hostPutOff;
+
+    /**
+     * How often a Choreographer was made. Each asks the system, on the thread that makes it: the constructor reads the refresh rate (getRefreshRate,
+     * DisplayManagerGlobal.getDisplayInfo, a binder call) and opens a connection for vsyncs (DisplayEventReceiver.nativeInit), all levels.
+     */
+    private static int asked;
+
+    public static synchronized int hostAsked() {
+        return asked;
+    }
+
+    private static synchronized void ask() {
+        asked++;
+    }
+
     private Choreographer(Looper looper) {
+        ask();
         mLooper = looper;
         mHandler = new FrameHandler(looper);
         mDisplayEventReceiver = new FrameDisplayEventReceiver();
@@ -187,7 +209,8 @@ public final class Choreographer {
                 // The frame is told the newest vsync, not the one that it was asked for.
                 frameTimeNanos = start - late % mFrameIntervalNanos;
             }
-            if (frameTimeNanos < mLastFrameTimeNanos) {
+            if (frameTimeNanos < mLastFrameTimeNanos || hostPutOff > 0) {
+                hostPutOff = Math.max(0, hostPutOff - 1);
                 scheduleVsyncLocked();
                 return;
             }
@@ -284,29 +307,72 @@ public final class Choreographer {
         }
     }
 
-    /** The display's vsyncs come as messages of the looper. */
+    /**
+     * Each request gets one vsync, which native code tells out of the poll (core/jni/android_view_DisplayEventReceiver.cpp, libgui
+     * DisplayEventDispatcher.cpp: scheduleVsync does nothing while it waits for one); the frame is a message behind that.
+     */
     private final class FrameDisplayEventReceiver implements Runnable {
+        private boolean waiting;
         private boolean mHavePendingVsync;
         private long mTimestampNanos;
 
         void scheduleVsync() {
-            if (mHavePendingVsync) {
+            if (waiting) {
                 return;
             }
-            mHavePendingVsync = true;
-            mTimestampNanos = Vsync.after(Clock.nanos());
+            waiting = true;
+            final long vsync = Vsync.after(Clock.nanos());
+            mLooper.getQueue()
+                    .hostNative(
+                            vsync,
+                            new Runnable() {
+                                @Override
+                                public void run() {
+                                    waiting = false;
+                                    dispatchVsync(vsync);
+                                }
+                            });
+        }
+
+        /** Called from native code. */
+        void dispatchVsync(long timestampNanos) {
+            onVsync(timestampNanos);
+        }
+
+        private void onVsync(long timestampNanos) {
+            if (mHavePendingVsync) {
+                Log.w("Choreographer", "Already have a pending vsync event.  There should only be one at a time.");
+            } else {
+                mHavePendingVsync = true;
+            }
+            mTimestampNanos = timestampNanos;
+            // Messages that were due before the vsync come first.
             Message message = Message.obtain(mHandler, this);
             message.setAsynchronous(true);
-            mHandler.sendMessageAtTime(message, mTimestampNanos / 1_000_000L);
+            mHandler.sendMessageAtTime(message, timestampNanos / 1_000_000L);
         }
 
         @Override
         public void run() {
-            // Messages have milliseconds, the display has not.
-            Vsync.await(mTimestampNanos);
             mHavePendingVsync = false;
             doFrame(mTimestampNanos);
         }
+    }
+
+    /**
+     * A vsync that no one asked for: DisplayEventDispatcher::handleEvent makes one up after a time-out, and the real one comes later (frameworks/native
+     * libs/gui/DisplayEventDispatcher.cpp, API 30). From any thread.
+     */
+    public void hostUnexpectedVsync() {
+        mLooper.getQueue()
+                .hostNative(
+                        0,
+                        new Runnable() {
+                            @Override
+                            public void run() {
+                                mDisplayEventReceiver.dispatchVsync(Clock.nanos());
+                            }
+                        });
     }
 
     private static final class CallbackRecord {

@@ -21,6 +21,10 @@ public class View {
     /** Work of the app's, in these parts of a frame. */
     public Runnable hostOnMeasure;
     public Runnable hostOnDraw;
+    /** Of input: it handles what it is given. */
+    public Runnable hostOnTouch;
+
+    public Runnable hostOnKey;
 
     public View(Context context) {
         this.context = context;
@@ -93,10 +97,42 @@ public class View {
         }
     }
 
+    /** A pointer's event at the root of a window's views. */
+    public final boolean dispatchPointerEvent(MotionEvent event) {
+        return dispatchTouchEvent(event);
+    }
+
+    public boolean dispatchTouchEvent(MotionEvent event) {
+        return onTouchEvent(event);
+    }
+
+    public boolean onTouchEvent(MotionEvent event) {
+        if (hostOnTouch != null) {
+            hostOnTouch.run();
+        }
+        return hostOnTouch != null;
+    }
+
+    public boolean dispatchKeyEvent(KeyEvent event) {
+        if (hostOnKey != null) {
+            hostOnKey.run();
+        }
+        return hostOnKey != null;
+    }
+
     public void invalidate() {
         if (root != null) {
             root.schedule();
         }
+    }
+
+    /** Of the root view of a window: from an invalidate in it until it is drawn (core/java/android/view/ViewGroup.java, onDescendantInvalidated, API 26). */
+    public boolean isDirty() {
+        return root != null && root.isScheduled();
+    }
+
+    public boolean isLayoutRequested() {
+        return isDirty();
     }
 
     public void requestLayout() {

@@ -24,6 +24,27 @@ public abstract class ViewGroup extends View {
         return index < 0 || index >= children.size() ? null : children.get(index);
     }
 
+    /** The topmost child that handles it has it, or else the group. */
+    @Override
+    public boolean dispatchTouchEvent(MotionEvent event) {
+        for (int i = children.size() - 1; i >= 0; i--) {
+            if (children.get(i).dispatchTouchEvent(event)) {
+                return true;
+            }
+        }
+        return super.dispatchTouchEvent(event);
+    }
+
+    @Override
+    public boolean dispatchKeyEvent(KeyEvent event) {
+        for (int i = children.size() - 1; i >= 0; i--) {
+            if (children.get(i).dispatchKeyEvent(event)) {
+                return true;
+            }
+        }
+        return super.dispatchKeyEvent(event);
+    }
+
     @Override
     public void draw(Canvas canvas) {
         super.draw(canvas);

@@ -10,6 +10,7 @@ public final class ViewRootImpl {
     private final View view;
     private final Window window;
     private final Choreographer choreographer = Choreographer.getInstance();
+    private final WindowInputEventReceiver receiver = new WindowInputEventReceiver(Looper.myLooper());
     private boolean scheduled;
     private boolean drawn;
     private int barrier;
@@ -41,6 +42,73 @@ public final class ViewRootImpl {
             barrier = Looper.myQueue().postSyncBarrier();
             choreographer.postCallback(Choreographer.hostTraversal(), traversal, null);
         }
+    }
+
+    /** A window's input (ViewRootImpl.java, WindowInputEventReceiver and enqueueInputEvent with processImmediately, all levels). */
+    private final class WindowInputEventReceiver extends InputEventReceiver {
+        private boolean mConsumeBatchedInputScheduled;
+
+        private final Runnable mConsumedBatchedInputRunnable = new Runnable() {
+            @Override
+            public void run() {
+                mConsumeBatchedInputScheduled = false;
+                consumeBatchedInputEvents(choreographer.hostVsync());
+            }
+        };
+
+        WindowInputEventReceiver(Looper looper) {
+            super(looper);
+        }
+
+        @Override
+        public void onInputEvent(InputEvent event) {
+            enqueueInputEvent(event);
+        }
+
+        /** Moves wait for the next frame's INPUT stage. */
+        @Override
+        public void onBatchedInputEventPending() {
+            if (!mConsumeBatchedInputScheduled) {
+                mConsumeBatchedInputScheduled = true;
+                choreographer.postCallback(Choreographer.CALLBACK_INPUT, mConsumedBatchedInputRunnable, null);
+            }
+        }
+    }
+
+    private void enqueueInputEvent(InputEvent event) {
+        deliverInputEvent(event);
+    }
+
+    private void deliverInputEvent(InputEvent event) {
+        if (view.root != this) {
+            return;
+        }
+        if (event instanceof KeyEvent) {
+            processKeyEvent((KeyEvent) event);
+        } else {
+            processPointerEvent((MotionEvent) event);
+        }
+    }
+
+    private boolean processKeyEvent(KeyEvent event) {
+        return view.dispatchKeyEvent(event);
+    }
+
+    private boolean processPointerEvent(MotionEvent event) {
+        if (choreographer.mFrameInfo != null) {
+            long ns = event.getEventTime() * 1_000_000L;
+            choreographer.mFrameInfo.updateInputEventTime(ns, ns);
+        }
+        return view.dispatchPointerEvent(event);
+    }
+
+    /** The system has input for this window. From any thread. */
+    public void hostReceive(InputEvent event) {
+        receiver.hostReceive(event);
+    }
+
+    boolean isScheduled() {
+        return scheduled;
     }
 
     /** The window is gone. */

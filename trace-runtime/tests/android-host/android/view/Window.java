@@ -74,6 +74,10 @@ public abstract class Window {
     private static final class Observer {
         final OnFrameMetricsAvailableListener listener;
         final Handler handler;
+        /** Told and not yet taken by the handler. */
+        int waiting;
+        /** Not told, for want of room, since the listener was called last. */
+        int dropped;
 
         Observer(OnFrameMetricsAvailableListener listener, Handler handler) {
             this.listener = listener;
@@ -92,6 +96,11 @@ public abstract class Window {
     public abstract View getDecorView();
 
     public abstract View peekDecorView();
+
+    /** Past the callback, to the views: what a callback calls for an event that it does not keep. */
+    public abstract boolean superDispatchTouchEvent(MotionEvent event);
+
+    public abstract boolean superDispatchKeyEvent(KeyEvent event);
 
     public final void addOnFrameMetricsAvailableListener(OnFrameMetricsAvailableListener listener, Handler handler) {
         if (android.os.Build.VERSION.SDK_INT < 24) {
@@ -127,18 +136,40 @@ public abstract class Window {
         }
     }
 
-    /** A frame of this window was shown: each listener is told on its handler. */
+    /** How many frames wait for a listener's handler at most: 3 on Android (libs/hwui HardwareRendererObserver.h, kRingSize, API 30). */
+    public int hostRing = Integer.MAX_VALUE;
+    /** How many found no room. */
+    public int hostDropped;
+
+    /**
+     * A frame of this window was shown: each listener is called on its handler. One that finds no room is dropped; how many were, the next call of the
+     * listener says (HardwareRendererObserver.cpp, mDroppedReports).
+     */
     public void hostShown(final FrameMetrics metrics) {
         Observer[] all;
         synchronized (observers) {
             all = observers.toArray(new Observer[0]);
         }
         for (final Observer observer : all) {
+            final int dropped;
+            synchronized (observer) {
+                if (observer.waiting >= hostRing) {
+                    observer.dropped++;
+                    hostDropped++;
+                    continue;
+                }
+                observer.waiting++;
+                dropped = observer.dropped;
+                observer.dropped = 0;
+            }
             observer.handler.post(
                     new Runnable() {
                         @Override
                         public void run() {
-                            observer.listener.onFrameMetricsAvailable(Window.this, metrics, 0);
+                            synchronized (observer) {
+                                observer.waiting--;
+                            }
+                            observer.listener.onFrameMetricsAvailable(Window.this, metrics, dropped);
                         }
                     });
         }

@@ -4,16 +4,21 @@ import android.os.Build;
 import java.util.ArrayList;
 import java.util.List;
 
-/** API 28. What is in it is under another name from API 35 on. */
+/**
+ * API 28. Its list is {@code mActivityCallbacks} ({@code @UnsupportedAppUsage}) up to 34. From 35 on that field is there and stays null: the items are in
+ * {@code mTransactionItems}, which is on the list of hidden fields, so that no app finds it
+ * (core/java/android/app/servertransaction/ClientTransaction.java, API 35: addTransactionItem, flag bundleClientTransactionFlag). Here it has
+ * another name, so {@code getDeclaredField} refuses it as on a device.
+ */
 public class ClientTransaction {
-    private List<ClientTransactionItem> mTransactionItems;
     private List<ClientTransactionItem> mActivityCallbacks;
+    private List<ClientTransactionItem> hidden;
 
     public ClientTransaction add(ClientTransactionItem item) {
-        if (mTransactionItems == null && mActivityCallbacks == null) {
+        if (hostItems() == null) {
             List<ClientTransactionItem> items = new ArrayList<ClientTransactionItem>();
             if (Build.VERSION.SDK_INT >= 35) {
-                mTransactionItems = items;
+                hidden = items;
             } else {
                 mActivityCallbacks = items;
             }
@@ -23,6 +28,6 @@ public class ClientTransaction {
     }
 
     public List<ClientTransactionItem> hostItems() {
-        return mTransactionItems == null ? mActivityCallbacks : mTransactionItems;
+        return hidden == null ? mActivityCallbacks : hidden;
     }
 }

@@ -1,0 +1,216 @@
+//! What is left of a run: the recordings, small, and with the map that names their methods.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use exporter::FileSource;
+use trace_format::compact;
+use trace_format::layout::MAGIC;
+
+use crate::output::Output;
+use crate::recordings::own_map_of;
+
+/// What a recording's name ends with.
+const END: &str = "anrscope";
+
+/// The longest ends first: `x.json.gz` is the trace of `x`.
+const TRACES: [&str; 4] = [".json.gz", ".json", ".perfetto-trace", ".pftrace"];
+
+/// Where the recordings of a trace are kept: beside it, by its name.
+#[derive(Debug)]
+pub(super) struct Beside {
+    /// `folder/NAME`, without an end.
+    stem: PathBuf,
+}
+
+impl Beside {
+    /// The place beside `trace`; `None` if that is no file of its own, such as a pipe.
+    ///
+    /// # Errors
+    /// If there is a file by one of the names that is none of ours.
+    pub(super) fn of(trace: &Path) -> anyhow::Result<Option<Self>> {
+        if trace.metadata().is_ok_and(|meta| !meta.is_file()) {
+            return Ok(None);
+        }
+        let name = trace.file_name().unwrap_or_default().to_string_lossy();
+        let lower = name.to_ascii_lowercase();
+        let Some(end) = TRACES.iter().find(|end| lower.ends_with(*end)) else { return Ok(None) };
+        let stem = trace.with_file_name(&name[..name.len() - end.len()]);
+        let beside = Self { stem };
+        for (path, is_ours) in [
+            (beside.recording(1), is_recording as fn(&[u8]) -> bool),
+            (own_map_of(&beside.recording(1)), is_map),
+        ] {
+            let mut start = [0; 16];
+            let foreign = match File::open(&path) {
+                Ok(mut file) => {
+                    let read = io::Read::read(&mut file, &mut start)
+                        .with_context(|| format!("cannot read {}", path.display()))?;
+                    !is_ours(&start[..read])
+                }
+                Err(e) => e.kind() != io::ErrorKind::NotFound,
+            };
+            if foreign {
+                bail!(
+                    "{} is there and not from a run of anrscope: the recording would replace it; choose another --out",
+                    path.display()
+                );
+            }
+        }
+        Ok(Some(beside))
+    }
+
+    /// The place of the `n`th recording, from 1.
+    fn recording(&self, n: usize) -> PathBuf {
+        let mut name = self.stem.clone().into_os_string();
+        if n > 1 {
+            name.push(format!("-{n}"));
+        }
+        name.push(format!(".{END}"));
+        PathBuf::from(name)
+    }
+
+    /// Keeps `recordings` and, for each, the map. Gives where they are.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub(super) fn keep(&self, recordings: &[PathBuf], map: &Path) -> anyhow::Result<Vec<PathBuf>> {
+        let mut kept = Vec::with_capacity(recordings.len());
+        for (n, recording) in (1..).zip(recordings) {
+            let to = self.recording(n);
+            let own_map = own_map_of(&to);
+            for end in ["", ".lines"] {
+                let with_end = |path: &Path| {
+                    let mut name = path.as_os_str().to_owned();
+                    name.push(end);
+                    PathBuf::from(name)
+                };
+                copy(&with_end(map), &with_end(&own_map))?;
+            }
+            // Behind its map, so that nobody reads it with an older one.
+            copy_compact(recording, &to)?;
+            kept.push(to);
+        }
+        Ok(kept)
+    }
+}
+
+fn is_recording(start: &[u8]) -> bool {
+    start.starts_with(&MAGIC)
+}
+
+/// Whether it begins as a method map: `1,1,com.example.Main...`. An empty one is nobody's.
+fn is_map(start: &[u8]) -> bool {
+    let digits = start.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    start.is_empty() || start[0] == b'#' || digits > 0 && start.get(digits) == Some(&b',')
+}
+
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let output = Output::create(to)?;
+    let cannot_copy = || format!("cannot copy {} to {}", from.display(), to.display());
+    let mut file = File::open(from).with_context(cannot_copy)?;
+    io::copy(&mut file, &mut output.file()).with_context(cannot_copy)?;
+    output.commit()
+}
+
+/// Copies what is used of a recording.
+fn copy_compact(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let source = FileSource::open(from)?;
+    let output = Output::create(to)?;
+    let cannot_copy = || format!("cannot copy {} to {}", from.display(), to.display());
+    // What a program did is its user's business alone, as the recorder has it.
+    output.file().set_permissions(fs::Permissions::from_mode(0o600)).with_context(cannot_copy)?;
+    let mut out = BufWriter::new(output.file());
+    compact(&source, &mut out).with_context(cannot_copy)?;
+    out.flush().with_context(cannot_copy)?;
+    drop(out);
+    output.commit()
+}
+
+/// Leaves of a recording what is used, in its place. One that a process still writes to stays as it is.
+///
+/// # Errors
+/// If it cannot be written.
+pub(super) fn shrink(recording: &Path) -> anyhow::Result<()> {
+    let file = File::open(recording).with_context(|| format!("cannot read {}", recording.display()))?;
+    // The recorder has it locked as long as its process lives.
+    if file.try_lock().is_err() {
+        return Ok(());
+    }
+    copy_compact(recording, recording)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use trace_format::Recording;
+    use trace_format::synth::RecordingBuilder;
+
+    fn recording() -> Vec<u8> {
+        RecordingBuilder::new(1, "p")
+            .main("main", |t| {
+                t.enter(2_000, 1).exit(3_000, 1);
+            })
+            .build()
+    }
+
+    #[test]
+    fn a_recording_is_kept_under_the_traces_name_with_its_map() {
+        let scratch = Scratch::new();
+        let first = scratch.file("run/a.anrscope", &recording());
+        let map = scratch.file("run/methodMapping.txt", b"1,1,a.B c ()V\n");
+        scratch.file("run/methodMapping.txt.lines", b"1,B.java,3\n");
+        for (trace, stem) in [("x.pftrace", "x"), ("y.json.gz", "y"), ("z.v1.JSON", "z.v1")] {
+            let trace = scratch.path().join(trace);
+            // The second time it replaces what is there.
+            for _ in 0..2 {
+                let beside = Beside::of(&trace).unwrap().unwrap();
+                let kept = beside.keep(&[first.clone(), first.clone()], &map).unwrap();
+                let names = [format!("{stem}.anrscope"), format!("{stem}-2.anrscope")];
+                assert_eq!(kept, names.map(|name| scratch.path().join(name)));
+                for recording in kept {
+                    Recording::open(fs::read(&recording).unwrap()).unwrap();
+                    assert_eq!(fs::metadata(&recording).unwrap().permissions().mode() & 0o777, 0o600);
+                    let map = own_map_of(&recording);
+                    assert_eq!(fs::read(&map).unwrap(), b"1,1,a.B c ()V\n");
+                    assert!(map.with_extension("txt.lines").is_file());
+                }
+            }
+        }
+        assert!(Beside::of(Path::new("/dev/null")).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_is_not_replaced() {
+        let scratch = Scratch::new();
+        let trace = scratch.path().join("x.pftrace");
+        let other = scratch.file("x.anrscope", b"my notes");
+        assert!(Beside::of(&trace).unwrap_err().to_string().contains("x.anrscope"));
+        fs::remove_file(other).unwrap();
+        scratch.file("x.methodMapping.txt", b"my notes");
+        assert!(Beside::of(&trace).unwrap_err().to_string().contains("x.methodMapping.txt"));
+    }
+
+    #[test]
+    fn a_recording_that_is_written_to_stays() {
+        let scratch = Scratch::new();
+        let mut whole = recording();
+        let path = scratch.file("a.anrscope", &whole);
+        let writer = File::open(&path).unwrap();
+        writer.lock().unwrap();
+        shrink(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), whole);
+        drop(writer);
+        shrink(&path).unwrap();
+        let small = fs::read(&path).unwrap();
+        assert!(small.len() < whole.len());
+        whole.truncate(5_000);
+        fs::write(&path, &whole).unwrap();
+        shrink(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), whole, "what is cut is not made to look whole");
+    }
+}

@@ -1,0 +1,102 @@
+//! What the recorder in the program's JVM is told, as system properties.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use super::launch::{Environment, Launch};
+use super::options::{Options, Resolution};
+
+/// Room for events if nothing is said. A gigabyte a second of events would fill any; with short calls left out, this holds minutes.
+pub(super) const DEFAULT_BUFFER: u64 = 64 << 20;
+
+/// Percent of the time that recording may cost if nothing is said.
+const DEFAULT_MAX_OVERHEAD: f64 = 3.0;
+
+/// Bytes of a word of a ring.
+const WORD: u64 = 8;
+
+/// `-Dname=value`.
+pub(super) fn property(name: &str, value: impl AsRef<OsStr>) -> OsString {
+    let mut text = OsString::from(format!("-D{name}="));
+    text.push(value);
+    text
+}
+
+/// Whether the user gives this property, on the command line or by a variable that java reads.
+fn is_given(name: &str, launch: &Launch, environment: &Environment) -> bool {
+    let start = format!("-D{name}=");
+    let on_line = launch.options.iter().any(|word| word.as_bytes().starts_with(start.as_bytes()));
+    let in_variable =
+        environment.options.as_ref().is_some_and(|text| text.to_string_lossy().contains(&start));
+    on_line || in_variable
+}
+
+/// The properties of the recorder's settings. What the user gives as a property counts, unless there is an option for it, too.
+pub(super) fn settings(
+    options: &Options,
+    buffer: u64,
+    launch: &Launch,
+    environment: &Environment,
+) -> Vec<OsString> {
+    let given = |name: &str| is_given(name, launch, environment);
+    let mut all = Vec::new();
+    for name in ["anrscope.mainWords", "anrscope.poolWords"] {
+        if options.buffer.is_some() || !given(name) {
+            all.push(property(name, (buffer / 2 / WORD).to_string()));
+        }
+    }
+    // The older property says less, and stands for itself.
+    if options.resolution.is_some() || !given("anrscope.resolution") && !given("anrscope.clock") {
+        let resolution = options.resolution.unwrap_or(Resolution::Ms1);
+        all.push(property("anrscope.resolution", resolution.name()));
+    }
+    if options.max_overhead.is_some() || !given("anrscope.max_overhead") {
+        let percent = options.max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
+        all.push(property("anrscope.max_overhead", percent.to_string()));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::launch::Main;
+    use super::*;
+
+    fn told(options: &[&str], line: &[&str], variable: Option<&str>) -> String {
+        let words = ["x"].iter().chain(options).chain(&["Main"]);
+        let command = <Options as clap::Args>::augment_args(clap::Command::new("x"));
+        let matches = command.get_matches_from(words);
+        let options = <Options as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
+        let launch = Launch {
+            options: line.iter().map(OsString::from).collect(),
+            main: Main::Class("Main".into()),
+            class_path: Vec::new(),
+            arguments: Vec::new(),
+            module_path: false,
+            left_out: Vec::new(),
+        };
+        let environment = Environment { class_path: None, options: variable.map(OsString::from) };
+        let told = settings(&options, options.buffer.unwrap_or(DEFAULT_BUFFER), &launch, &environment);
+        let told: Vec<_> =
+            told.iter().map(|word| word.to_str().unwrap().replace("-Danrscope.", "")).collect();
+        told.join(" ")
+    }
+
+    #[test]
+    fn options_count_before_properties_and_those_before_defaults() {
+        let default = "mainWords=4194304 poolWords=4194304 resolution=1ms max_overhead=3";
+        assert_eq!(told(&[], &["-Dx=anrscope.clock"], None), default);
+        assert_eq!(
+            told(&["--buffer", "1M", "--resolution", "exact", "--max-overhead", "0"], &[], None),
+            "mainWords=65536 poolWords=65536 resolution=exact max_overhead=0"
+        );
+        let own = ["-Danrscope.clock=coarse", "-Danrscope.mainWords=9", "-Danrscope.max_overhead=1"];
+        assert_eq!(told(&[], &own, None), "poolWords=4194304");
+        assert_eq!(
+            told(&["--resolution", "100us", "--max-overhead", "2.5"], &own, None),
+            "poolWords=4194304 resolution=100us max_overhead=2.5"
+        );
+        let variable = Some("-Xmx1g -Danrscope.resolution=exact");
+        assert_eq!(told(&[], &[], variable), "mainWords=4194304 poolWords=4194304 max_overhead=3");
+    }
+}

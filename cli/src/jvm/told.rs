@@ -1,0 +1,193 @@
+//! What a run says on stderr, beside the program's own lines.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use exporter::profile::{Profile, share, time};
+use instrumenter::Summary;
+
+use super::class_log::Loaded;
+use super::launch::Launch;
+use super::prepare::Prepared;
+use crate::terminal::counted;
+
+/// How many of a kind get a line each.
+const LISTED: usize = 5;
+
+/// Threads of which it is said where the time went.
+const THREADS: usize = 3;
+
+/// Our own lines, all on stderr.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Teller {
+    pub(super) quiet: bool,
+}
+
+impl Teller {
+    pub(super) fn line(self, text: impl Display) {
+        self.raw(format_args!("anrscope: {text}"));
+    }
+
+    /// A line that goes on from the one before.
+    fn raw(self, text: impl Display) {
+        if !self.quiet {
+            // Whoever closed stderr does not want to hear it.
+            let _ = writeln!(crate::terminal::stderr(), "{}", crate::terminal::plain(text));
+        }
+    }
+
+    /// An error, which is said in any case.
+    pub(super) fn error(self, text: impl Display) {
+        let _ = writeln!(crate::terminal::stderr(), "anrscope: error: {}", crate::terminal::plain(text));
+    }
+
+    /// A line each of `all`, but of no more than a few.
+    fn warnings(self, all: &[String], what: &str) {
+        for text in all.iter().take(LISTED) {
+            self.line(format_args!("warning: {text}"));
+        }
+        if let Some(more) = all.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            self.line(format_args!("warning: and {more} more {what}"));
+        }
+    }
+
+    /// What will run otherwise than it was given.
+    pub(super) fn prepared(self, launch: &Launch, prepared: &Prepared) {
+        if prepared.summary.is_none() {
+            self.line("the class path has nothing to trace: the program runs as it is");
+        }
+        if launch.module_path {
+            self.line("modules on the module path run untraced; the class path is traced");
+        }
+        for option in &launch.left_out {
+            self.line(format_args!("{} is left out: it fits the classes as they were", option.display()));
+        }
+        let untouched: Vec<String> = prepared
+            .untouched
+            .iter()
+            .map(|(path, why)| format!("{} runs untraced: {why}", path.display()))
+            .collect();
+        self.warnings(&untouched, "run untraced");
+        let Some(Summary { skipped, warnings, .. }) = &prepared.summary else { return };
+        if let Some(skip) = skipped.first() {
+            let more = skipped.len() - 1;
+            let what = match &skip.method {
+                Some(method) => format!("{}.{method}", skip.class),
+                None => skip.class.clone(),
+            };
+            let and = if more == 0 { String::new() } else { format!("; and {more} more") };
+            self.line(format_args!("warning: {what} runs untraced: {}{and}", skip.reason));
+        }
+        let warnings: Vec<String> =
+            warnings.iter().map(|(input, warning)| format!("{}: {warning}", input.display())).collect();
+        self.warnings(&warnings, "about the class path");
+    }
+
+    /// Classes that came from elsewhere than the class path.
+    pub(super) fn loaded(self, loaded: &Loaded, prepared: &Prepared) {
+        let known = |path: &Path| {
+            prepared.untouched.iter().any(|(untouched, _)| {
+                untouched == path || std::fs::canonicalize(untouched).is_ok_and(|untouched| untouched == path)
+            })
+        };
+        let mut places: Vec<(&PathBuf, u64)> = loaded
+            .untraced
+            .iter()
+            .filter(|(path, _)| !known(path))
+            .map(|(path, classes)| (path, *classes))
+            .collect();
+        if places.is_empty() {
+            return;
+        }
+        // Those with most classes first.
+        places.sort_by_key(|(path, classes)| (std::cmp::Reverse(*classes), *path));
+        let sum: u64 = places.iter().map(|(_, classes)| classes).sum();
+        let listed: Vec<String> = places
+            .iter()
+            .take(LISTED)
+            .map(|(path, classes)| format!("{} ({classes})", path.display()))
+            .collect();
+        let more = places.len().saturating_sub(LISTED);
+        let and = if more == 0 { String::new() } else { format!(" and {more} more") };
+        self.line(format_args!(
+            "warning: {} ran untraced, loaded by the program from outside of the class path: {}{and}; what is on the \
+             class path is traced",
+            counted(sum, "class"),
+            listed.join(", ")
+        ));
+    }
+
+    /// How much of the program's time the recording covers, and where the time went.
+    pub(super) fn profile(self, profile: &Profile, ran: Duration, buffer: u64) {
+        let ran = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
+        let recorded = profile.end.saturating_sub(profile.begin).min(ran);
+        let part = if ran > 0 { recorded as f64 / ran as f64 } else { 1.0 };
+        let mut text = format!(
+            "recorded {} of the {} that the program ran ({}): {}",
+            time(recorded),
+            time(ran),
+            share(part),
+            counted(profile.events, "event"),
+        );
+        if profile.missing == 0 {
+            text.push_str(", none lost");
+        } else {
+            text.push_str(&format!(
+                "; {} older ones were overwritten, so that {} of the threads' time is covered: a --buffer larger than {} \
+                 keeps more",
+                profile.missing,
+                share(profile.coverage()),
+                size(buffer)
+            ));
+        }
+        self.line(text);
+        for (n, line) in profile.lines(THREADS).iter().enumerate() {
+            if n == 0 { self.line(line) } else { self.raw(line) }
+        }
+    }
+
+    /// The commands for what is there now.
+    pub(super) fn next(self, trace: &Path, recordings: &[PathBuf]) {
+        let open = format!("anrscope open {}", shell_word(trace));
+        let names: Vec<String> = recordings.iter().map(|path| shell_word(path)).collect();
+        if names.is_empty() {
+            self.line(format_args!("open it: {open}"));
+        } else {
+            self.line(format_args!("open it: {open}"));
+            self.line(format_args!("read it: anrscope report {}", names.join(" ")));
+        }
+    }
+}
+
+/// Bytes in the largest unit that fits.
+pub(super) fn size(bytes: u64) -> String {
+    [('G', 30), ('M', 20), ('K', 10)]
+        .into_iter()
+        .find(|(_, shift)| bytes >= 1 << shift)
+        .map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift))
+}
+
+/// A path as it can be typed into a shell.
+fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=,@%".contains(c);
+    if text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_for_a_shell() {
+        assert_eq!(shell_word(Path::new("/a/b-1.anrscope")), "/a/b-1.anrscope");
+        assert_eq!(shell_word(Path::new("it's here")), r"'it'\''s here'");
+    }
+
+    #[test]
+    fn sizes_are_told_as_they_are_typed() {
+        assert_eq!([1 << 26, 1 << 30, 300 << 10, 7].map(size), ["64M", "1G", "300K", "7"]);
+    }
+}

@@ -1,0 +1,85 @@
+//! How much `merge` unpacks and remembers, over all of its inputs together.
+
+use std::cell::Cell;
+use std::io::{self, Read};
+
+/// How many times their own size the inputs may unpack to. Deflate reaches 1,032; traces of a device reach 10 to 20.
+const RATIO: u64 = 64;
+/// What small inputs may unpack to, bytes.
+const FLOOR: u64 = 64 << 20;
+/// Tracks that are remembered of all traces together: 20 MiB of memory.
+const MAX_TRACKS: usize = 1 << 20;
+
+/// What is left of it.
+#[derive(Debug)]
+pub(super) struct Budget {
+    /// Bytes that may be unpacked in all.
+    whole: u64,
+    left: Cell<u64>,
+    spent: Cell<bool>,
+    tracks: Cell<usize>,
+}
+
+impl Budget {
+    /// The budget for inputs of `length` bytes in all.
+    pub(super) fn for_inputs(length: u64) -> Self {
+        Self::of(length.saturating_mul(RATIO).max(FLOOR))
+    }
+
+    /// One that does not end, for what the program itself compressed.
+    pub(super) fn unlimited() -> Self {
+        Self::of(u64::MAX)
+    }
+
+    fn of(whole: u64) -> Self {
+        Self { whole, left: Cell::new(whole), spent: Cell::new(false), tracks: Cell::new(MAX_TRACKS) }
+    }
+
+    /// Whether something wanted more than there was.
+    pub(super) fn is_spent(&self) -> bool {
+        self.spent.get()
+    }
+
+    /// Bytes that may be unpacked in all.
+    pub(super) fn whole(&self) -> u64 {
+        self.whole
+    }
+
+    /// Whether one more track may be remembered.
+    pub(super) fn takes_track(&self) -> bool {
+        let left = self.tracks.get();
+        self.tracks.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    /// Gives back what [`takes_track`](Self::takes_track) took.
+    pub(super) fn gives_back_tracks(&self, count: usize) {
+        self.tracks.set(self.tracks.get() + count);
+    }
+}
+
+/// What a decoder unpacks, taken out of the budget.
+pub(super) struct Metered<'b, R> {
+    from: R,
+    budget: &'b Budget,
+}
+
+impl<'b, R: Read> Metered<'b, R> {
+    pub(super) fn new(from: R, budget: &'b Budget) -> Self {
+        Self { from, budget }
+    }
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.from.read(buffer)?;
+        match self.budget.left.get().checked_sub(n as u64) {
+            Some(left) => self.budget.left.set(left),
+            None => {
+                self.budget.spent.set(true);
+                return Err(io::Error::other("more is unpacked than the budget allows"));
+            }
+        }
+        Ok(n)
+    }
+}

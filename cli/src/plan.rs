@@ -1,0 +1,204 @@
+//! `anrscope plan`: rules for the instrumenter, from what recordings show of each method.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use exporter::plan::{Evidence, Limits, Plan, Row, percent};
+use serde_json::{Value, json};
+
+use crate::output::Output;
+use crate::progress::{Estimate, Progress};
+use crate::recordings::{Recordings, files_of};
+use crate::terminal::{counted, one_line};
+
+/// Write rules that leave out methods which real runs show to be frequent and always short
+///
+/// Reads recordings of a build and writes a rules file for anrscope instrument --rules. A method is left out if it was called
+/// often, its calls were short on average, none of them lasted and none waited; each line says on what evidence. Methods that
+/// were never called, or rarely, stay as they are. Recordings of several runs make a better plan: of each the methods must be
+/// known by its map (beside it, or --map).
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    # Record a run, plan by it, and build with the plan.
+    anrscope jvm --out run.pftrace -jar app.jar
+    anrscope plan run.anrscope --out trace.rules
+    anrscope instrument app.jar --out traced/app.jar --rules trace.rules
+
+    # All recordings of a folder, stricter: a mean of 5 µs at most, and a thousandth of all calls at least.
+    anrscope plan recordings --max-mean 5 --min-share 0.1 --out trace.rules
+
+    # For a script.
+    anrscope plan recordings --json
+
+Your own rules go behind the plan's lines in the same file: the last line that fits a method decides.
+
+Exit status:
+    0  done, also if there is nothing to leave out
+    1  a recording or map cannot be read, no recording has a map of its build, or the file not be written
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// Recordings, or folders of them (*.anrscope, also in their folders)
+    #[arg(value_name = "RECORDING", required = true)]
+    recordings: Vec<PathBuf>,
+    /// The rules file to write [default: stdout]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
+    out: Option<PathBuf>,
+    /// The method map of all recordings [default: methodMapping.txt beside each]
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
+    /// Leave out only methods with so many calls or more
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    min_calls: u64,
+    /// Leave out only methods with so large a share of all calls or more, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.005)]
+    min_share: f64,
+    /// Leave out only methods whose calls take no longer than this on average, with all that they call, in µs
+    #[arg(long, value_name = "US", default_value_t = 20.0)]
+    max_mean: f64,
+    /// Leave out so many methods at most: those with the most calls
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(0..=9_000))]
+    max_methods: u64,
+    /// Print the plan as JSON to stdout
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+    let limits = limits(&options)?;
+    let evidence = evidence(&options)?;
+    if evidence.recordings == 0 {
+        bail!("no recording has the method map of its build: name it with --map");
+    }
+    let plan = Plan::of(&evidence, &limits);
+    if options.json {
+        let mut stdout = io::BufWriter::new(crate::terminal::stdout_of(true));
+        let mut document = json!({ "schema": "1.0" });
+        if let (Value::Object(document), Value::Object(plan)) = (&mut document, plan.to_json()) {
+            document.extend(plan);
+        }
+        writeln!(stdout, "{document:#}")?;
+        stdout.flush()?;
+    } else if let Some(path) = &options.out {
+        let output = Output::create(path)?;
+        write_rules(&mut output.file(), &plan, &limits)?;
+        output.commit()?;
+    } else {
+        let mut stdout = io::BufWriter::new(crate::terminal::stdout());
+        write_rules(&mut stdout, &plan, &limits)?;
+        stdout.flush()?;
+    }
+    if !options.json {
+        writeln!(crate::terminal::stderr(), "{}", summary(&plan))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn limits(options: &Options) -> anyhow::Result<Limits> {
+    if !(0.0..=100.0).contains(&options.min_share) || !(0.0..=1e9).contains(&options.max_mean) {
+        bail!("--min-share takes 0 to 100 (percent), --max-mean 0 to 1000000000 (µs)");
+    }
+    Ok(Limits {
+        calls: options.min_calls,
+        share: (options.min_share * 1e4).round() as u64,
+        mean: (options.max_mean * 1e3).round() as u64,
+        methods: usize::try_from(options.max_methods)?,
+    })
+}
+
+/// One recording at a time: memory grows with the methods, not with the set.
+fn evidence(options: &Options) -> anyhow::Result<Evidence> {
+    let mut files = Vec::new();
+    for path in &options.recordings {
+        files.extend(files_of(path)?);
+    }
+    let mut evidence = Evidence::default();
+    let (progress, estimate) = (Progress::new(!options.json), Estimate::new());
+    for (number, file) in files.iter().enumerate() {
+        progress.show(|| {
+            let left = estimate.left(number as u64, files.len() as u64);
+            format!("{number} of {}{left}", counted(files.len(), "recording"))
+        });
+        let opened = Recordings::open(std::slice::from_ref(file), options.map.as_deref(), None)?;
+        for input in opened.inputs() {
+            for warning in evidence.add(input.file, input.recording, input.map)? {
+                crate::terminal::warn(warning)?;
+            }
+        }
+    }
+    Ok(evidence)
+}
+
+fn summary(plan: &Plan) -> String {
+    let mut text = format!(
+        "{} left out of {} that were called: {:.1} % of {} calls",
+        plan.rows.len(),
+        counted(plan.methods, "method"),
+        percent(plan.left_out(), plan.calls),
+        grouped(plan.calls),
+    );
+    if plan.unwritable > 0 {
+        text += &format!("; {} more have names that no rule can hold", plan.unwritable);
+    }
+    text
+}
+
+fn write_rules(out: &mut impl Write, plan: &Plan, limits: &Limits) -> io::Result<()> {
+    writeln!(out, "# By anrscope plan, from {}.", counted(plan.recordings as usize, "recording"))?;
+    writeln!(out, "# {}.", summary(plan))?;
+    writeln!(
+        out,
+        "# Left out: {} calls or more, {} % of all or more, a mean of {} µs at most, none that lasted or waited.",
+        grouped(limits.calls),
+        limits.share as f64 / 1e4,
+        limits.mean as f64 / 1e3
+    )?;
+    for row in &plan.rows {
+        writeln!(out, "{} # {}", one_line(row.method.rule()), evidence_of(row, plan.calls))?;
+    }
+    Ok(())
+}
+
+fn evidence_of(row: &Row, all: u64) -> String {
+    let used = &row.used;
+    let about = if used.estimated > 0 { "about " } else { "" };
+    format!(
+        "{about}{} calls ({:.2} %), mean {:.3} µs, longest {:.3} ms",
+        grouped(used.calls),
+        percent(used.calls, all),
+        used.mean() as f64 / 1e3,
+        used.longest as f64 / 1e6
+    )
+}
+
+/// A number with commas between its thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (147_310_973, "147,310,973")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

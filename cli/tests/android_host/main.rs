@@ -1,0 +1,33 @@
+//! What the library makes of Android's own ways, on the fakes of its classes at several API levels: main hangs in each place that Android calls an
+//! app out of, and each surprise of those classes (`findings`), judged by the recording and by the program's report of it.
+//!
+//! Without arguments the quick form: short limits, few levels. `scripts/prove android-host` runs the whole.
+
+#[cfg(target_os = "linux")]
+mod findings;
+#[cfg(target_os = "linux")]
+#[path = "../cli/folder.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod folder;
+#[cfg(target_os = "linux")]
+#[path = "../../../trace-runtime/tests/android_host/harness.rs"]
+#[allow(dead_code, reason = "the runtime's own tests use more of it")]
+mod harness;
+#[cfg(target_os = "linux")]
+mod library;
+#[cfg(target_os = "linux")]
+#[path = "../cli/program.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod program;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod units;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    run::main()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}

@@ -1,0 +1,39 @@
+//! What an app says of its own is in no output of the program, but where docs/security.md says that a recording has it.
+
+use crate::folder::Folder;
+use crate::harness::Case;
+use crate::life::library;
+use crate::{marked, program};
+
+#[test]
+fn no_output_has_what_an_app_says() {
+    let folder = Folder::new();
+    let library = library(&folder);
+    for (redact, allowed) in [("0", &marked::ITS_OWN[..]), ("1", &[])] {
+        let case = || Case::new("MarkersLife").named(&format!("program-{redact}")).library(&library);
+        let (_, recordings) = marked::live(case, redact);
+        let recordings: Vec<&str> = recordings.iter().map(|path| path.to_str().unwrap()).collect();
+        let mut outputs: Vec<(String, Vec<u8>)> = Vec::new();
+        for format in ["text", "json", "html", "matrix"] {
+            for recording in &recordings {
+                outputs.push(printed(&["report", "--format", format, recording]));
+            }
+        }
+        for form in ["pftrace", "json"] {
+            let trace = folder.name(&format!("{redact}.{form}"));
+            outputs.push(printed(&[&["export", "-o", &trace], &recordings[..]].concat()));
+            outputs.push((trace.clone(), std::fs::read(trace).unwrap()));
+        }
+        for (what, bytes) in outputs {
+            let more: Vec<_> = marked::found(&bytes).into_iter().filter(|at| !allowed.contains(at)).collect();
+            assert_eq!(more, [0; 0], "{what} with redact={redact}");
+        }
+    }
+}
+
+/// The command line, and what it prints.
+fn printed(words: &[&str]) -> (String, Vec<u8>) {
+    let shown = program::run(words);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    (words.join(" "), (shown.stdout + &shown.stderr).into_bytes())
+}

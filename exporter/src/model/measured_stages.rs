@@ -1,0 +1,91 @@
+//! The stages of a frame where the system measured them.
+//!
+//! Public calls do not tell when a stage begins: the recorder's estimate is when callbacks of its own ran, and one that the app posts in
+//! INPUT runs behind those. `FrameMetrics` has the true bounds (AOSP `FrameMetrics.java`, API 26 to 34): UNKNOWN_DELAY lasts from the
+//! intended vsync to the begin of INPUT, INPUT_HANDLING to that of ANIMATION, ANIMATION to that of TRAVERSAL.
+
+use std::collections::VecDeque;
+
+use trace_format::Source;
+use trace_format::event::Stage;
+
+use super::sink::Sink;
+use super::stack::typed;
+use super::thread::ThreadPass;
+use crate::ExportError;
+
+/// What is done at a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Begin(Stage),
+    End(Stage),
+}
+
+/// The bounds of the stages of one frame that are still to come.
+#[derive(Debug)]
+pub(super) struct MeasuredStages {
+    steps: VecDeque<(u64, Step)>,
+    /// How deep the stack is in the frame.
+    depth: usize,
+}
+
+impl MeasuredStages {
+    /// `begins`: when INPUT, ANIMATION and TRAVERSAL begin. A stage without length is not shown.
+    pub(super) fn new([input, animation, traversal]: [u64; 3], depth: usize) -> Self {
+        let mut steps = VecDeque::with_capacity(5);
+        for (stage, from, to) in [(Stage::Input, input, animation), (Stage::Animation, animation, traversal)]
+        {
+            if from < to {
+                steps.push_back((from, Step::Begin(stage)));
+                steps.push_back((to, Step::End(stage)));
+            }
+        }
+        steps.push_back((traversal, Step::Begin(Stage::Traversal)));
+        Self { steps, depth }
+    }
+}
+
+impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
+    /// Shows the bounds until `at`. A call that is open across one by the difference of the clocks ends first.
+    #[cold]
+    pub(super) fn stages_until(&mut self, at: u64) -> Result<(), ExportError> {
+        while let Some(measured) = &mut self.measured
+            && let Some((due, step)) = measured.steps.front().copied().filter(|(due, _)| *due <= at)
+        {
+            let open = usize::from(matches!(step, Step::End(_)));
+            if self.stack.depth() != measured.depth + open {
+                break;
+            }
+            measured.steps.pop_front();
+            self.now = self.now.max(due);
+            match step {
+                Step::Begin(stage) => self.stage(self.now, stage)?,
+                Step::End(stage) => self.close(self.now, typed(stage as u8))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The recorder's word on a stage of a frame whose bounds are measured: only the end of TRAVERSAL is not.
+    pub(super) fn estimated_stage(&mut self, at: u64, stage: Stage, begins: bool) -> Result<(), ExportError> {
+        match stage {
+            Stage::Input | Stage::Animation => Ok(()),
+            Stage::Traversal if begins || self.stack.find(typed(stage as u8)).is_none() => Ok(()),
+            _ if begins => self.stage(at, stage),
+            _ => self.close(at, typed(stage as u8)),
+        }
+    }
+
+    /// The frame ends; so does a stage of it that is open.
+    pub(super) fn end_measured(&mut self, at: u64) -> Result<(), ExportError> {
+        if self.measured.take().is_none() {
+            return Ok(());
+        }
+        for stage in [Stage::Input, Stage::Animation, Stage::Traversal] {
+            if self.stack.find(typed(stage as u8)).is_some() {
+                self.close(at, typed(stage as u8))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,327 @@
+//! A thread's events, with what was open where words are missing put back as far as the rest tells.
+//!
+//! A ring forgets its oldest words, and with them the begins of calls that are still open. Two things name those calls: the
+//! blocks that are left begin with the calls that were open then ([`OpenCalls`]), and a call that ends where no begin of its is left
+//! was open before. Both are gathered by reading ahead, up to the next place where words are missing, before the first event is
+//! handed on. So every reader has the same stack, and knows it before it writes its first slice.
+//!
+//! Nothing is put back where no words are missing: an exit without an enter is then a method that was switched on, or the end of a
+//! pause, and what blocks say of open calls only confirms what was read.
+
+use std::collections::VecDeque;
+
+use trace_format::event::{OpenCalls, types};
+use trace_format::{Event, Events, Fault, Item, ReadError, Recording, Source, Thread, ids};
+
+use super::stack::{OpenStack, typed};
+use super::unit::{begins, ends};
+
+/// Calls that are put back at one place. No thread nests this deep; a hostile recording may.
+const MAX_BEFORE: usize = 1 << 16;
+
+/// What a thread did, or what is known of what it did among words that are missing.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Step {
+    /// An event and its time, BOOTTIME ns.
+    Event { time: u64, event: Event },
+    /// What has this key, a method's id or [`typed`]'s, was open when the words before `time` were lost: it began earlier.
+    Before { time: u64, key: u32 },
+    /// What has this key, and all inside, was open when words were lost and is not any more: it ended after `time`.
+    Ended { time: u64, key: u32 },
+    /// So many words are missing.
+    Lost { words: u64 },
+    /// Damage inside of a block.
+    Fault(Fault),
+}
+
+impl Step {
+    /// When it was, and the keys of what it begins and of what it ends.
+    #[inline]
+    pub(crate) fn change(&self) -> Option<(u64, Option<u32>, Option<u32>)> {
+        match self {
+            Self::Event { time, event } => Some((*time, begins(event), ends(event))),
+            Self::Before { time, key } => Some((*time, Some(*key), None)),
+            Self::Ended { time, key } => Some((*time, None, Some(*key))),
+            Self::Lost { .. } | Self::Fault(_) => None,
+        }
+    }
+}
+
+/// An iterator over the steps of a thread.
+#[derive(Debug)]
+pub(crate) struct Restored<'a, S: ?Sized> {
+    events: Events<'a, S>,
+    /// Words are missing before the next event, or `steps` come first.
+    interrupted: bool,
+    missing: bool,
+    steps: VecDeque<Step>,
+    /// Where the words that are whole began last, and what was open there, outermost first.
+    mark: Events<'a, S>,
+    open: Vec<u32>,
+    /// Time of the last event before the words that are missing.
+    now: u64,
+    /// For reading a stretch twice; made where that is needed.
+    stack: Option<OpenStack>,
+}
+
+/// Reads `thread` so.
+pub(crate) fn restored<'a, S: Source>(recording: &'a Recording<S>, thread: &'a Thread) -> Restored<'a, S> {
+    let missing = thread.overwritten() > 0;
+    Restored {
+        events: recording.events(thread),
+        interrupted: missing,
+        missing,
+        steps: VecDeque::new(),
+        mark: recording.events(thread),
+        open: Vec::new(),
+        now: 0,
+        stack: None,
+    }
+}
+
+impl<S: Source> Iterator for Restored<'_, S> {
+    type Item = Result<Step, ReadError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.interrupted
+            && let Some(step) = self.put_back()
+        {
+            return Some(step);
+        }
+        match self.events.next()? {
+            Ok(Item::Event { time, event }) => Some(Ok(Step::Event { time, event })),
+            Ok(Item::Lost { words }) => Some(self.lost(Step::Lost { words })),
+            Ok(Item::Fault(fault)) => Some(self.lost(Step::Fault(fault))),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl<S: Source> Restored<'_, S> {
+    /// The next step of those that lie between two events; `None` if there is none any more.
+    #[cold]
+    #[inline(never)]
+    fn put_back(&mut self) -> Option<Result<Step, ReadError>> {
+        if self.missing {
+            self.missing = false;
+            if let Err(error) = self.look_ahead() {
+                return Some(Err(error));
+            }
+        }
+        let step = self.steps.pop_front();
+        self.interrupted = step.is_some();
+        step.map(Ok)
+    }
+
+    /// Words are missing here: finds what was open.
+    #[cold]
+    #[inline(never)]
+    fn lost(&mut self, step: Step) -> Result<Step, ReadError> {
+        if !self.missing {
+            let mut stack = self.stack.take().unwrap_or_else(OpenStack::new);
+            stack.clear();
+            for key in &self.open {
+                stack.push(*key, 0);
+            }
+            for item in self.mark.clone() {
+                let Item::Event { time, event } = item? else { break };
+                self.now = time;
+                if let Some(key) = begins(&event) {
+                    stack.push(key, 0);
+                } else if let Some(depth) = ends(&event).and_then(|key| stack.find(key)) {
+                    stack.truncate(depth);
+                }
+            }
+            self.open = stack.frames().iter().take(MAX_BEFORE).map(|open| open.key).collect();
+            self.stack = Some(stack);
+        }
+        (self.interrupted, self.missing) = (true, true);
+        Ok(step)
+    }
+
+    /// Reads up to the next place where words are missing, for what was open here.
+    fn look_ahead(&mut self) -> Result<(), ReadError> {
+        self.mark = self.events.clone();
+        let mut entered = self.stack.take().unwrap_or_else(OpenStack::new);
+        entered.clear();
+        let mut ahead = Ahead { entered, methods: 0, begun: false, base: None, ended: Vec::new() };
+        let mut first = None;
+        for item in self.events.clone() {
+            let Item::Event { time, event } = item? else { break };
+            first.get_or_insert(time);
+            ahead.event(&event);
+        }
+        if let Some(time) = first {
+            let found = ahead.beside(&self.open);
+            let gone = self.open.drain(found.kept..).rev();
+            self.steps.extend(gone.map(|key| Step::Ended { time: self.now, key }));
+            self.steps.extend(found.before.iter().map(|key| Step::Before { time, key: *key }));
+            self.open.extend(found.before);
+        }
+        self.stack = Some(ahead.entered);
+        Ok(())
+    }
+}
+
+/// What is found by reading on from a place where words are missing.
+struct Ahead {
+    /// What began since.
+    entered: OpenStack,
+    /// How many of these are calls of methods.
+    methods: u64,
+    /// Whether anything has begun since.
+    begun: bool,
+    /// What blocks say of the calls that were open at the place and are not among `ended`.
+    base: Option<Base>,
+    /// What was open at the place and ended since, innermost first.
+    ended: Vec<u32>,
+}
+
+/// Calls of methods that are open, as a block tells them.
+struct Base {
+    /// How many.
+    left: u64,
+    /// Those that are known, from the outermost on.
+    named: Vec<u32>,
+}
+
+/// What was open at a place where words are missing.
+#[derive(Debug)]
+struct Found {
+    /// How many of the calls that were open before are still open, from the outermost on.
+    kept: usize,
+    /// What is open on top of these, outermost first.
+    before: Vec<u32>,
+}
+
+impl Ahead {
+    fn event(&mut self, event: &Event) {
+        if let Some(key) = begins(event) {
+            self.begun = true;
+            self.methods += u64::from(self.entered.push(key, 0) && ids::is_method(key));
+        } else if let Some(key) = ends(event) {
+            match self.entered.find(key) {
+                Some(depth) => self.close(depth),
+                None if ids::is_method(key) => self.left(key),
+                // Its begin was no frame: what it left is shown nowhere.
+                None if *event == Event::FrameSkipped => {}
+                // Nothing begins and ends inside of a wait but another wait.
+                None if key == typed(types::WAIT) && self.begun => {}
+                None if is_told(key) => self.ended(key),
+                None => {}
+            }
+        } else if let Event::OpenCalls(open) = event {
+            self.told(open);
+        }
+    }
+
+    fn close(&mut self, depth: usize) {
+        let methods = self.entered.frames()[depth..].iter().filter(|open| ids::is_method(open.key)).count();
+        self.methods -= methods as u64;
+        self.entered.truncate(depth);
+    }
+
+    /// Something that was open at the place has ended, with all that began in it.
+    fn ended(&mut self, key: u32) {
+        self.close(0);
+        if self.ended.len() < MAX_BEFORE {
+            self.ended.push(key);
+        }
+    }
+
+    /// A method is left that was not entered since.
+    fn left(&mut self, id: u32) {
+        let Some(base) = &mut self.base else { return self.ended(id) };
+        if base.left > base.named.len() as u64 {
+            // The innermost are left first, and they are not known by name.
+            base.left -= 1;
+            return self.ended(id);
+        }
+        // Else it was never open here.
+        let Some(place) = base.named.iter().rposition(|named| *named == id) else { return };
+        let inside = base.named.split_off(place);
+        base.left = place as u64;
+        inside.into_iter().rev().for_each(|id| self.ended(id));
+    }
+
+    /// A block says which calls are open.
+    fn told(&mut self, open: &OpenCalls) {
+        let Some(left) = u64::from(open.depth).checked_sub(self.methods) else { return };
+        let base = self.base.get_or_insert_with(|| Base { left, named: Vec::new() });
+        if left > base.left || left < base.named.len() as u64 {
+            // What was recorded says something else: a method was switched off while it was open.
+            return;
+        }
+        base.left = left;
+        for (place, id) in (u64::from(open.first)..left).zip(open.ids()).take(MAX_BEFORE) {
+            match base.named.get(place as usize) {
+                Some(known) if *known == id => {}
+                None if place == base.named.len() as u64 => base.named.push(id),
+                _ => break,
+            }
+        }
+    }
+
+    /// With what was open before the words were lost, outermost first.
+    fn beside(&self, open: &[u32]) -> Found {
+        let ended = || self.ended.iter().rev().copied();
+        let Some(base) = &self.base else {
+            // How much is open outside of what ended is not known.
+            let (mut kept, mut same) = (0, 0);
+            for key in ended() {
+                let Some(place) = open[kept..].iter().position(|open| *open == key) else { break };
+                (kept, same) = (kept + place + 1, same + 1);
+            }
+            let kept = if same == 0 { open.len() } else { kept };
+            return Found { kept, before: ended().skip(same).collect() };
+        };
+        // Those without a name may be any.
+        let mut named = base.named.iter().copied().peekable();
+        let mut nameless = base.left - base.named.len() as u64;
+        let mut inner = ended().peekable();
+        let mut kept = 0;
+        for (place, key) in open.iter().enumerate() {
+            if !ids::is_method(*key) {
+                // It is open where a call in it is, or where its end shows that.
+                if named.peek().is_none() && nameless == 0 && inner.next_if_eq(key).is_some() {
+                    kept = place + 1;
+                }
+                continue;
+            }
+            let same = match named.peek() {
+                Some(_) => named.next_if_eq(key).is_some(),
+                None if nameless > 0 => {
+                    nameless -= 1;
+                    true
+                }
+                None => inner.next_if_eq(key).is_some(),
+            };
+            if !same {
+                break;
+            }
+            kept = place + 1;
+        }
+        Found { kept, before: named.chain(inner).collect() }
+    }
+}
+
+/// Whether something with `key`, which is no method, is shown although its begin is lost. A stage is told by its frame.
+fn is_told(key: u32) -> bool {
+    key == ids::DISPATCH
+        || [types::MESSAGE, types::FRAME, types::WAIT, types::SPAN, types::IDLE].map(typed).contains(&key)
+}
+
+/// What is open since before the record is called, if it is no method.
+pub(crate) fn name_before(key: u32) -> &'static str {
+    match key {
+        _ if key == typed(types::FRAME) => "Choreographer#doFrame (began before the record)",
+        _ if key == typed(types::WAIT) => "wait (began before the record)",
+        _ if key == typed(types::SPAN) => "span (began before the record)",
+        _ if key == typed(types::IDLE) => "IdleHandler (began before the record)",
+        _ => "message (began before the record)",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! Units of main's work: a message of its queue, or a stretch outside of messages.
+//!
+//! Not all of main's work is in messages. Native code dispatches input events and calls the listeners of file descriptors inside of
+//! `MessageQueue.nativePollOnce`, and `MessageQueue.next` runs idle handlers (AOSP `Looper.cpp`, `android_view_InputEventReceiver.cpp`,
+//! `MessageQueue.java`, API 21 to 34). The recorder writes those that it sees as messages that came out of no queue. Of the rest it
+//! records the methods that were called: main's outermost open call is the unit then. What calls main's own loop is no unit: a call in
+//! which a message began.
+
+use std::collections::HashMap;
+
+use trace_format::event::types;
+use trace_format::section::SectionKind;
+use trace_format::{Event, ReadError, Recording, Source, ids};
+
+use super::restored::restored;
+use super::samples::Samples;
+use super::stack::{Open, OpenStack, typed};
+
+/// The method that main is in while it waits for messages: the innermost frame, since native code calls input and descriptor
+/// listeners with it further out (AOSP `MessageQueue.java`, API 21 to 34).
+const POLL: &str = "android.os.MessageQueue.nativePollOnce";
+/// The queue's class: what it calls outside of messages lies above one of its frames.
+const QUEUE: &str = "android.os.MessageQueue.";
+
+/// The longest section of samples that is read, and samples that are looked through.
+const MAX_SECTION: u64 = 32 << 20;
+const MAX_SAMPLES: usize = 4096;
+/// A sample this long after a signal still shows what main did at the signal, ns: the sampler answers it.
+const NEAR: u64 = 1_000_000_000;
+
+/// What a stretch of main's work is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum UnitKind {
+    /// A message of main's queue.
+    Message,
+    /// An input event, an idle handler or the like, as the recorder saw it begin.
+    NotQueued,
+    /// Main's outermost recorded call, in no message.
+    Call,
+    /// Nothing was recorded, and samples of main's stack show it outside of the poll.
+    Sampled,
+}
+
+impl UnitKind {
+    /// Its word, the same in all versions.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::NotQueued => "not-queued",
+            Self::Call => "call",
+            Self::Sampled => "sampled",
+        }
+    }
+}
+
+/// The key of what an event begins.
+pub(crate) fn begins(event: &Event) -> Option<u32> {
+    match event {
+        Event::Enter(id) => Some(*id),
+        Event::MessageBegin(_) => Some(typed(types::MESSAGE)),
+        Event::FrameBegin(_) => Some(typed(types::FRAME)),
+        Event::WaitBegin(_) => Some(typed(types::WAIT)),
+        Event::SpanBegin(_) => Some(typed(types::SPAN)),
+        Event::IdleBegin(_) => Some(typed(types::IDLE)),
+        Event::StageBegin(stage) => Some(typed(*stage as u8)),
+        _ => None,
+    }
+}
+
+/// The key of what an event ends.
+pub(crate) fn ends(event: &Event) -> Option<u32> {
+    match event {
+        Event::Exit(id) => Some(*id),
+        Event::MessageEnd => Some(typed(types::MESSAGE)),
+        Event::FrameEnd | Event::FrameSkipped => Some(typed(types::FRAME)),
+        Event::WaitEnd => Some(typed(types::WAIT)),
+        Event::SpanEnd => Some(typed(types::SPAN)),
+        Event::IdleEnd => Some(typed(types::IDLE)),
+        Event::StageEnd(stage) => Some(typed(*stage as u8)),
+        _ => None,
+    }
+}
+
+/// Whether a key is a message's.
+pub(crate) fn is_message(key: u32) -> bool {
+    key == ids::DISPATCH || key == typed(types::MESSAGE)
+}
+
+/// How many of the outermost open frames run a loop: a message began in them.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Loops(usize);
+
+impl Loops {
+    /// Something with `key` begins on top of `depth` open frames.
+    #[inline]
+    pub(crate) fn begun(&mut self, key: u32, depth: usize) {
+        if is_message(key) {
+            self.0 = self.0.max(depth);
+        }
+    }
+
+    /// All frames from `depth` inwards are closed.
+    #[inline]
+    pub(crate) fn closed(&mut self, depth: usize) {
+        self.0 = self.0.min(depth);
+    }
+
+    /// The depth of the unit among the open frames: the innermost message, or else the outermost frame in which none began.
+    pub(crate) fn unit(self, frames: &[Open]) -> Option<usize> {
+        let message = frames.iter().rposition(|open| is_message(open.key));
+        message.or_else(|| (self.0 < frames.len()).then_some(self.0))
+    }
+
+    /// Whether the frame at `depth` is a unit outside of messages.
+    #[inline]
+    pub(crate) fn is_call(self, frames: &[Open], depth: usize) -> bool {
+        depth == self.0 && !frames[..=depth.min(frames.len() - 1)].iter().any(|open| is_message(open.key))
+    }
+}
+
+/// The name of a frame, of a line such as `a.B.c(B.java:1)`.
+fn frame_name(line: &str) -> &str {
+    let line = line.trim();
+    let line = line.strip_prefix("at ").unwrap_or(line);
+    line.split_once('(').map_or(line, |(name, _)| name)
+}
+
+/// Whether main waits for its next message: its innermost frame is the poll. An empty stack says nothing.
+pub(crate) fn is_polling(innermost: &str) -> bool {
+    frame_name(innermost) == POLL
+}
+
+/// What main's queue called outside of messages, of a stack with the innermost frame first: the frame above the queue's own, or the
+/// outermost one.
+pub(crate) fn called_by_the_queue<'l>(frames: impl DoubleEndedIterator<Item = &'l str>) -> Option<&'l str> {
+    let mut above = None;
+    let mut outermost = None;
+    for line in frames {
+        let name = frame_name(line);
+        if name.starts_with(QUEUE) {
+            if let Some(found) = outermost {
+                above = Some(found);
+            }
+            continue;
+        }
+        outermost = Some(name);
+    }
+    above.or(outermost)
+}
+
+/// When main began what it was in at each of `moments`, by moment: what the recording has open there, or the first of the samples in
+/// a row until then that are not of the poll. Of a main that has no messages nothing is said: its outermost call may be all of the
+/// program.
+pub(super) fn begun_at<S: Source>(
+    recording: &Recording<S>,
+    mut moments: Vec<u64>,
+) -> Result<HashMap<u64, u64>, ReadError> {
+    moments.sort_unstable();
+    moments.dedup();
+    let mut found = HashMap::new();
+    let Some(main) = recording.threads().iter().find(|t| t.main).filter(|_| !moments.is_empty()) else {
+        return Ok(found);
+    };
+    let mut idle = Vec::new();
+    let mut next = moments.iter().copied().peekable();
+    let (mut stack, mut loops, mut last, mut messages) = (OpenStack::new(), Loops::default(), 0, false);
+    let mut passed = |at: u64, stack: &OpenStack, loops: Loops, last: u64| match loops.unit(stack.frames()) {
+        Some(depth) => drop(found.insert(at, stack.frames()[depth].begun)),
+        None => idle.push((at, last)),
+    };
+    for step in restored(recording, main) {
+        let Some((time, begun, ended)) = step?.change() else { continue };
+        while let Some(at) = next.next_if(|at| *at < time) {
+            passed(at, &stack, loops, last);
+        }
+        last = time;
+        if let Some(key) = begun {
+            messages |= is_message(key);
+            loops.begun(key, stack.depth());
+            stack.push(key, time);
+        } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
+            stack.truncate(depth);
+            loops.closed(depth);
+        }
+    }
+    for at in next {
+        passed(at, &stack, loops, last);
+    }
+    if !messages {
+        return Ok(HashMap::new());
+    }
+    if !idle.is_empty() {
+        let samples = samples(recording)?;
+        for (at, last) in idle {
+            let until = samples.partition_point(|(taken, _)| *taken <= at.saturating_add(NEAR));
+            let row = samples[..until].iter().rev().take_while(|(taken, polls)| *taken > last && !polls);
+            if let Some((first, _)) = row.last().filter(|(first, _)| *first <= at) {
+                found.insert(at, *first);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The samples of main's stack, by time, and whether each is of the poll.
+fn samples<S: Source>(recording: &Recording<S>) -> Result<Vec<(u64, bool)>, ReadError> {
+    let mut found = Vec::new();
+    let of_kind = |s: &&trace_format::Section| s.kind == Some(SectionKind::StackSamples);
+    for section in recording.sections().iter().filter(of_kind).filter(|s| s.length <= MAX_SECTION) {
+        let Some(payload) = recording.payload(section)? else { continue };
+        let text = String::from_utf8_lossy(&payload);
+        let mut samples = Samples::new(&text);
+        while let Some(at) = samples.next().filter(|_| found.len() < MAX_SAMPLES) {
+            if let Some(innermost) = samples.innermost() {
+                found.push((at, is_polling(innermost)));
+            }
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_in_which_no_message_began_is_a_unit_and_the_loop_is_none() {
+        let (mut stack, mut loops) = (OpenStack::new(), Loops::default());
+        let begin = |stack: &mut OpenStack, loops: &mut Loops, key| {
+            loops.begun(key, stack.depth());
+            stack.push(key, 1);
+        };
+        begin(&mut stack, &mut loops, 7);
+        assert_eq!(loops.unit(stack.frames()), Some(0), "nothing shows yet that it runs the loop");
+        begin(&mut stack, &mut loops, typed(types::MESSAGE));
+        begin(&mut stack, &mut loops, 8);
+        assert_eq!(loops.unit(stack.frames()), Some(1));
+        stack.truncate(1);
+        loops.closed(1);
+        assert_eq!(loops.unit(stack.frames()), None, "the loop polls");
+        begin(&mut stack, &mut loops, 9);
+        begin(&mut stack, &mut loops, 10);
+        assert_eq!(loops.unit(stack.frames()), Some(1));
+        assert!(loops.is_call(stack.frames(), 1) && !loops.is_call(stack.frames(), 2));
+    }
+
+    #[test]
+    fn only_the_innermost_frame_says_that_main_polls() {
+        assert!(is_polling("android.os.MessageQueue.nativePollOnce(Native Method)"));
+        assert!(is_polling("  at android.os.MessageQueue.nativePollOnce(Native method)"));
+        assert!(!is_polling("android.os.MessageQueue.next(MessageQueue.java:335)"));
+        let touch = [
+            "com.example.Shop.onTouch(Shop.java:7)",
+            "android.view.InputEventReceiver.dispatchInputEvent(InputEventReceiver.java:295)",
+            "android.os.MessageQueue.nativePollOnce(Native Method)",
+            "android.os.MessageQueue.next(MessageQueue.java:335)",
+            "android.os.Looper.loop(Looper.java:288)",
+        ];
+        let called = called_by_the_queue(touch.into_iter());
+        assert_eq!(called, Some("android.view.InputEventReceiver.dispatchInputEvent"));
+        let idle =
+            ["a.B.queueIdle(B.java)", "android.os.MessageQueue.next(MessageQueue.java)", "a.L.loop(L)"];
+        assert_eq!(called_by_the_queue(idle.into_iter()), Some("a.B.queueIdle"));
+        assert_eq!(called_by_the_queue(["a.B.c(B.java)", "a.B.main(B.java)"].into_iter()), Some("a.B.main"));
+    }
+}

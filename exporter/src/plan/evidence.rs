@@ -1,0 +1,269 @@
+//! What recordings say of each method's calls.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use trace_format::event::Event;
+use trace_format::section::SectionKind;
+use trace_format::{Item, Recording, Source, Thread, ids};
+
+use super::LASTS;
+use crate::model::OpenStack;
+use crate::{ExportError, Fit, Method, MethodMap, Warning};
+
+/// A method by its name: ids differ from build to build.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MethodName {
+    /// With dots.
+    pub class: String,
+    /// Its name.
+    pub method: String,
+    /// With its parentheses; empty if the map has none.
+    pub descriptor: String,
+}
+
+impl MethodName {
+    fn of(method: Method<'_>) -> Self {
+        let Method { class, method, descriptor } = method;
+        Self { class: class.to_owned(), method: method.to_owned(), descriptor: descriptor.to_owned() }
+    }
+
+    /// Whether a line of the instrumenter's rules can name exactly this method: there, blanks end a name, `*` is any text, and a
+    /// `(` begins a descriptor.
+    pub(super) fn fits_a_rule(&self) -> bool {
+        let fits =
+            |name: &str| !name.contains(|c: char| c.is_whitespace() || c.is_control() || "*#".contains(c));
+        fits(&self.class)
+            && fits(&self.method)
+            && fits(&self.descriptor)
+            && !self.method.contains(['(', '.', '/'])
+    }
+
+    /// The rule that leaves it out.
+    #[must_use]
+    pub fn rule(&self) -> String {
+        format!("exclude class-only {} method {}{}", self.class, self.method, self.descriptor)
+    }
+}
+
+/// For how long a method that is switched off counts as called as often as before, ns.
+const OFF: u64 = 1_000_000_000;
+
+/// What is known of the calls of a method.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Use {
+    /// How many there were.
+    pub calls: u64,
+    /// Of those, how many are known only from a sample.
+    pub estimated: u64,
+    /// How long those that are recorded took together, with all that they called, ns.
+    pub total: u64,
+    /// The longest, ns.
+    pub longest: u64,
+    /// How many took longer than [`LASTS`].
+    pub lasted: u64,
+    /// Whether a call was seen to wait, not in something that it called.
+    pub waits: bool,
+}
+
+impl Use {
+    /// Mean of all calls, ns.
+    #[must_use]
+    pub fn mean(&self) -> u64 {
+        self.total.checked_div(self.calls).unwrap_or(0)
+    }
+
+    fn add(&mut self, duration: u64) {
+        self.calls = self.calls.saturating_add(1);
+        self.total = self.total.saturating_add(duration);
+        self.longest = self.longest.max(duration);
+        self.lasted += u64::from(duration > LASTS);
+    }
+
+    fn estimate(&mut self, calls: u64) {
+        self.calls = self.calls.saturating_add(calls);
+        self.estimated = self.estimated.saturating_add(calls);
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.estimated = self.estimated.saturating_add(other.estimated);
+        self.total = self.total.saturating_add(other.total);
+        self.longest = self.longest.max(other.longest);
+        self.lasted = self.lasted.saturating_add(other.lasted);
+        self.waits |= other.waits;
+    }
+}
+
+/// What a set of recordings says of each method.
+#[derive(Clone, Default, Debug)]
+pub struct Evidence {
+    by_name: BTreeMap<MethodName, Use>,
+    /// Calls that were counted, but not by method.
+    others: u64,
+    /// Recordings that were read.
+    pub recordings: u64,
+}
+
+/// What one recording says, by id.
+#[derive(Default)]
+struct Found {
+    by_id: HashMap<u32, Use>,
+    others: u64,
+    /// When something was recorded last.
+    last: u64,
+}
+
+impl Evidence {
+    /// Reads all threads of a recording. `file` is for messages only.
+    ///
+    /// # Errors
+    /// If the recording cannot be read any further, or the map is that of another build.
+    pub fn add<S: Source>(
+        &mut self,
+        file: &Path,
+        recording: &Recording<S>,
+        map: &MethodMap,
+    ) -> Result<Vec<Warning>, ExportError> {
+        let recorded = recording.header().map_id;
+        let mut warnings = match map.fit(recorded) {
+            Fit::Same => Vec::new(),
+            // Rules name methods: without names there is nothing to plan.
+            Fit::Unknown if map.is_empty() => return Ok(vec![Warning::NoMap { file: file.to_owned() }]),
+            Fit::Unknown => vec![Warning::UnverifiedMap { file: file.to_owned(), map: map.map_id() }],
+            Fit::OtherBuild => {
+                let (file, map) = (file.to_owned(), map.map_id());
+                return Ok(vec![Warning::MapOfOtherBuild { file, recorded, map }]);
+            }
+        };
+        warnings.extend(Warning::of_recording(file, recording));
+        self.recordings += 1;
+        let failed = |source| ExportError::Recording { file: file.to_owned(), source };
+        let mut found = Found { last: recording.header().last_alive, ..Found::default() };
+        for thread in recording.threads() {
+            found.thread(recording, thread).map_err(failed)?;
+        }
+        for section in recording.sections() {
+            if section.kind == Some(SectionKind::Overhead)
+                && let Some(payload) = recording.payload(section).map_err(failed)?
+            {
+                found.switched_off(&String::from_utf8_lossy(&payload));
+            }
+        }
+        self.others = self.others.saturating_add(found.others);
+        for (id, used) in found.by_id {
+            match map.get(id) {
+                Some(method) => self.by_name.entry(MethodName::of(method)).or_default().join(&used),
+                None => self.others = self.others.saturating_add(used.calls),
+            }
+        }
+        Ok(warnings)
+    }
+
+    /// All methods that were called, by name.
+    pub fn methods(&self) -> impl Iterator<Item = (&MethodName, &Use)> {
+        self.by_name.iter()
+    }
+
+    /// Calls of all methods, those included of which the recordings do not say which method it was.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.by_name.values().fold(self.others, |sum, used| sum.saturating_add(used.calls))
+    }
+}
+
+impl Found {
+    fn of(&mut self, id: u32) -> &mut Use {
+        self.by_id.entry(id).or_default()
+    }
+
+    fn thread<S: Source>(
+        &mut self,
+        recording: &Recording<S>,
+        thread: &Thread,
+    ) -> Result<(), trace_format::ReadError> {
+        let mut stack = OpenStack::new();
+        let mut now = 0;
+        for item in recording.events(thread) {
+            let Item::Event { time, event } = item? else { continue };
+            now = time;
+            match event {
+                Event::Enter(id) if ids::is_method(id) => {
+                    stack.push(id, time);
+                }
+                Event::Exit(id) if ids::is_method(id) => {
+                    let Some(depth) = stack.find(id) else { continue };
+                    self.close(&mut stack, depth, time);
+                }
+                // They began before what is left of the thread. At least from here on they are open.
+                Event::OpenCalls(open) if stack.depth() == open.first as usize => {
+                    open.ids().filter(|id| ids::is_method(*id)).for_each(|id| {
+                        stack.push(id, time);
+                    });
+                }
+                Event::Folded(folded) => self.folded(folded.calls, &folded.hot),
+                Event::WaitBegin(_) => {
+                    if let Some(id) = stack.innermost_method() {
+                        self.of(id).waits = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        // What a hung thread is in never ends.
+        self.close(&mut stack, 0, now);
+        self.last = self.last.max(now);
+        Ok(())
+    }
+
+    fn close(&mut self, stack: &mut OpenStack, depth: usize, now: u64) {
+        while stack.depth() > depth {
+            let Some(ended) = stack.pop() else { break };
+            self.of(ended.key).add(now.saturating_sub(ended.begun));
+        }
+    }
+
+    /// Calls that left nothing, and what part of them each of these methods was, in 1,000,000.
+    fn folded(&mut self, calls: u64, hot: &[(u32, u32)]) {
+        let mut left = calls;
+        for &(id, share) in hot.iter().take_while(|(id, _)| ids::is_method(*id)) {
+            let part = (u128::from(calls) * u128::from(share) / 1_000_000) as u64;
+            let part = part.min(left);
+            left -= part;
+            self.of(id).estimate(part);
+        }
+        self.others = self.others.saturating_add(left);
+    }
+
+    /// Lines of what the recorder switched off: it goes on to be called until it is on again. How often is known from the time
+    /// before, which was a busy one, so that it counts for [`OFF`] at most.
+    fn switched_off(&mut self, text: &str) {
+        let mut off: HashMap<u32, (u64, u64)> = HashMap::new();
+        let mut ended = Vec::new();
+        for line in text.lines() {
+            let mut words = line.split_ascii_whitespace();
+            let (time, word) = (words.next().and_then(|time| time.parse::<u64>().ok()), words.next());
+            let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());
+            let id = number().and_then(|id| u32::try_from(id).ok()).filter(|id| ids::is_method(*id));
+            match (time, word, id) {
+                (Some(time), Some("off"), Some(id)) => {
+                    if let Some(rate) = number() {
+                        off.entry(id).or_insert((time, rate));
+                    }
+                }
+                (Some(time), Some("on"), Some(id)) => {
+                    ended.extend(off.remove(&id).map(|(since, rate)| (id, rate, since, time)));
+                }
+                _ => {}
+            }
+        }
+        let last = self.last;
+        ended.extend(off.into_iter().map(|(id, (since, rate))| (id, rate, since, last)));
+        for (id, rate, since, until) in ended {
+            let off = until.saturating_sub(since).min(OFF);
+            let calls = u128::from(rate) * u128::from(off) / 1_000_000_000;
+            // More than a call a nanosecond is no count.
+            self.of(id).estimate(calls.min(u128::from(off)) as u64);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Where the time went: per thread the heaviest path of calls, the methods with most time of their own, and the waits.
+//!
+//! Everything comes from the recorded calls. Between two events the time is that of the innermost open call, so the profile has
+//! the resolution of the recording's clock, and a call that was too short to be recorded counts for its caller. Times are wall-clock
+//! times: of a thread that sleeps as of one that computes.
+
+mod text;
+mod tree;
+mod walk;
+
+use std::collections::HashMap;
+
+use trace_format::event::{WaitKind, types};
+use trace_format::{ReadError, Recording, Source, ids};
+
+use crate::method_map::{Fit, MethodMap};
+use crate::model::{Names, OpenStack, typed, wait_name};
+use tree::{CallTree, ROOT};
+use walk::{Walked, walk};
+
+pub use text::{share, time};
+
+/// How many methods are listed by their own time.
+const HOTTEST: usize = 3;
+
+/// The path ends where the next call has less than one in so many parts of the thread's time.
+const PATH_ENDS: u64 = 4;
+
+/// What a recording says about where the time went.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    /// Threads with recorded calls; those that did most besides waiting come first.
+    pub threads: Vec<ThreadProfile>,
+    /// When recording began, BOOTTIME ns.
+    pub begin: u64,
+    /// The last moment recorded, BOOTTIME ns.
+    pub end: u64,
+    /// Events that are in the recording.
+    pub events: u64,
+    /// Words that were overwritten by newer ones, lost, or found no room.
+    pub missing: u64,
+}
+
+/// Where the time of one thread went. Times are in ns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ThreadProfile {
+    /// Its name, empty if it is not known.
+    pub name: String,
+    /// The kernel's number of it.
+    pub tid: u32,
+    /// From its first event, whether that is left or not, to its end.
+    pub lifetime: u64,
+    /// The part of [`ThreadProfile::lifetime`] that the events which are left tell of.
+    pub covered: u64,
+    /// Time in recorded calls, waits included.
+    pub in_calls: u64,
+    /// Time in recorded waits.
+    pub waited: u64,
+    /// Calls that were too short to be recorded, about.
+    pub too_short: u64,
+    /// The heaviest path, outermost call first. A method that calls itself stands there once.
+    pub path: Vec<Step>,
+    /// The methods with most time of their own, and that time.
+    pub hottest: Vec<(String, u64)>,
+}
+
+/// One call of a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The method, or what was waited for.
+    pub name: String,
+    /// Time in it and in what it called, ns.
+    pub total: u64,
+    /// Time in it alone, ns.
+    pub own: u64,
+}
+
+impl Profile {
+    /// Reads a recording once. `map` gives the names if it belongs to the recording.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn build<S: Source>(recording: &Recording<S>, map: &MethodMap) -> Result<Self, ReadError> {
+        let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
+        let names = Names::new(fits.then_some(map));
+        let mut stack = OpenStack::new();
+        let mut walked = Vec::new();
+        for thread in recording.threads() {
+            let found = walk(recording, thread, &mut stack)?;
+            if found.events > 0 {
+                walked.push((thread, found));
+            }
+        }
+        let end = crate::model::last_moment(recording, walked.iter().map(|(_, found)| found.now));
+        let mut missing = recording.header().dropped;
+        let mut events = 0_u64;
+        let mut threads: Vec<ThreadProfile> = Vec::new();
+        for (thread, mut found) in walked {
+            let ended = if thread.ended > 0 { thread.ended } else { end };
+            found.finish(ended);
+            events += found.events;
+            missing = missing.saturating_add(thread.overwritten()).saturating_add(found.lost);
+            // A thread starts a little before its first event is written; that is no event that is missing.
+            let all = thread.overwritten() == 0 || thread.started == 0;
+            let began = if all { found.first } else { thread.started.min(found.first) };
+            let lifetime = found.now.saturating_sub(began);
+            let name = crate::model::clean(thread.name.as_deref().unwrap_or_default()).into_owned();
+            threads.push(of_thread(&found, &names, name, thread.tid, lifetime));
+        }
+        threads.sort_by_key(|t| std::cmp::Reverse((t.in_calls - t.waited, t.in_calls)));
+        Ok(Self { threads, begin: recording.header().start.boottime, end, events, missing })
+    }
+
+    /// The part of all threads' lifetimes that the events which are left tell of, 0 to 1; 1 if there is no thread.
+    #[must_use]
+    pub fn coverage(&self) -> f64 {
+        let sum = |of: fn(&ThreadProfile) -> u64| self.threads.iter().map(|t| of(t) as f64).sum::<f64>();
+        let lifetime = sum(|t| t.lifetime);
+        if lifetime > 0.0 { (sum(|t| t.covered) / lifetime).min(1.0) } else { 1.0 }
+    }
+}
+
+fn of_thread(walked: &Walked, names: &Names<'_>, name: String, tid: u32, lifetime: u64) -> ThreadProfile {
+    let tree = &walked.tree;
+    let totals = tree.totals();
+    let in_calls = totals[ROOT as usize] - tree.own(ROOT);
+    let mut waited = 0;
+    let mut own: HashMap<u32, u64> = HashMap::new();
+    for node in tree.nodes().filter(|node| *node != ROOT) {
+        let key = tree.key(node);
+        if wait_kind(key).is_some() {
+            waited += tree.own(node);
+        } else {
+            *own.entry(key).or_default() += tree.own(node);
+        }
+    }
+    let mut hottest: Vec<(u32, u64)> = own.into_iter().filter(|(_, own)| *own > 0).collect();
+    // By number where times are equal: the order of a hash table is another one each time.
+    hottest.sort_unstable_by_key(|(key, own)| (std::cmp::Reverse(*own), *key));
+    hottest.truncate(HOTTEST);
+    let step = |node: u32| Step {
+        name: name_of(names, tree.key(node)),
+        total: totals[node as usize],
+        own: tree.own(node),
+    };
+    ThreadProfile {
+        name,
+        tid,
+        lifetime,
+        covered: walked.covered,
+        in_calls,
+        waited,
+        too_short: walked.too_short,
+        path: heaviest_path(tree, &totals).into_iter().map(step).collect(),
+        hottest: hottest.into_iter().map(|(key, own)| (name_of(names, key), own)).collect(),
+    }
+}
+
+/// From the outermost call inwards, always the child with most time, until that is little, or less than the call's own time.
+fn heaviest_path(tree: &CallTree, totals: &[u64]) -> Vec<u32> {
+    let mut heaviest: Vec<Option<u32>> = vec![None; totals.len()];
+    for node in tree.nodes().filter(|node| *node != ROOT) {
+        let best = &mut heaviest[tree.parent(node) as usize];
+        if best.is_none_or(|best| totals[node as usize] > totals[best as usize]) {
+            *best = Some(node);
+        }
+    }
+    let whole = totals[ROOT as usize] - tree.own(ROOT);
+    let mut path = Vec::new();
+    let mut at = ROOT;
+    while let Some(next) = heaviest[at as usize] {
+        let total = totals[next as usize];
+        let own = if at == ROOT { 0 } else { tree.own(at) };
+        if total == 0 || total < whole / PATH_ENDS || total < own {
+            break;
+        }
+        path.push(next);
+        at = next;
+    }
+    path
+}
+
+/// The key of a wait in the tree: its kind, above the bits of an id.
+fn wait_key(kind: WaitKind) -> u32 {
+    (kind as u32) << 20 | typed(types::WAIT)
+}
+
+fn wait_kind(key: u32) -> Option<WaitKind> {
+    (key & 0xF_FFFF == typed(types::WAIT)).then(|| WaitKind::of_number(key >> 20)).flatten()
+}
+
+fn name_of(names: &Names<'_>, key: u32) -> String {
+    if let Some(kind) = wait_kind(key) {
+        return wait_name(kind, None).to_owned();
+    }
+    match key {
+        walk::UNKNOWN => "(unknown)".to_owned(),
+        key if key == typed(types::MESSAGE) => "message".to_owned(),
+        key if key == typed(types::FRAME) => "Choreographer#doFrame".to_owned(),
+        key if key == typed(types::SPAN) => "span".to_owned(),
+        key if key == typed(types::IDLE) => "IdleHandler".to_owned(),
+        key if ids::is_method(key) || key == ids::DISPATCH => names.method(key).into_owned(),
+        _ => "frame stage".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

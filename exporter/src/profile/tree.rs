@@ -1,0 +1,129 @@
+//! The calls of a thread, put together by who called whom.
+
+use std::collections::HashMap;
+
+/// The node of what lies in no call.
+pub(super) const ROOT: u32 = 0;
+
+/// Nodes of one thread. A program has tens of thousands of different paths; a hostile recording may have as many as events.
+const MAX_NODES: usize = 1 << 18;
+/// Pairs of caller and callee that are remembered.
+const MAX_PAIRS: usize = 1 << 20;
+/// The longest path. Since a method stands once in a path, this is many different methods.
+const MAX_DEPTH: u32 = 1024;
+
+/// A tree in which each node stands for all calls of one method by the same callers. Recursion leads back to the node of the outer
+/// call, so that a path has each method once, and so that the times of all nodes add up to the whole.
+#[derive(Debug)]
+pub(super) struct CallTree {
+    nodes: Vec<Node>,
+    /// Where a call of a method leads from a node.
+    next: HashMap<(u32, u32), u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    key: u32,
+    parent: u32,
+    depth: u32,
+    own: u64,
+}
+
+impl CallTree {
+    pub(super) fn new() -> Self {
+        // No call has this key.
+        let root = Node { key: u32::MAX, parent: ROOT, depth: 0, own: 0 };
+        Self { nodes: vec![root], next: HashMap::new() }
+    }
+
+    /// The node of a call of `key` by `from`: a new one only if there is none on the way from the root. Where there is no room
+    /// for one more it is `from` itself.
+    pub(super) fn call(&mut self, from: u32, key: u32) -> u32 {
+        if let Some(known) = self.next.get(&(from, key)) {
+            return *known;
+        }
+        let mut at = from;
+        while at != ROOT && self.nodes[at as usize].key != key {
+            at = self.nodes[at as usize].parent;
+        }
+        let depth = self.nodes[from as usize].depth + 1;
+        let node = if at != ROOT {
+            at
+        } else if self.nodes.len() < MAX_NODES && depth <= MAX_DEPTH {
+            self.nodes.push(Node { key, parent: from, depth, own: 0 });
+            self.nodes.len() as u32 - 1
+        } else {
+            from
+        };
+        if self.next.len() < MAX_PAIRS {
+            self.next.insert((from, key), node);
+        }
+        node
+    }
+
+    /// Adds time to a node of its own.
+    pub(super) fn add(&mut self, node: u32, time: u64) {
+        let own = &mut self.nodes[node as usize].own;
+        *own = own.saturating_add(time);
+    }
+
+    pub(super) fn key(&self, node: u32) -> u32 {
+        self.nodes[node as usize].key
+    }
+
+    pub(super) fn parent(&self, node: u32) -> u32 {
+        self.nodes[node as usize].parent
+    }
+
+    pub(super) fn own(&self, node: u32) -> u64 {
+        self.nodes[node as usize].own
+    }
+
+    /// All nodes, callers before what they called.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.nodes.len() as u32
+    }
+
+    /// By node: its own time and that of all below it.
+    pub(super) fn totals(&self) -> Vec<u64> {
+        let mut totals: Vec<u64> = self.nodes.iter().map(|node| node.own).collect();
+        for (at, node) in self.nodes.iter().enumerate().skip(1).rev() {
+            let total = totals[at];
+            let parent = &mut totals[node.parent as usize];
+            *parent = parent.saturating_add(total);
+        }
+        totals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recursion_leads_back_to_the_outer_call() {
+        let mut tree = CallTree::new();
+        let a = tree.call(ROOT, 1);
+        let b = tree.call(a, 2);
+        assert_eq!((tree.call(b, 1), tree.call(b, 2), tree.call(a, 2)), (a, b, b));
+        let c = tree.call(a, 3);
+        assert_eq!((tree.parent(c), tree.key(c), tree.nodes().count()), (a, 3, 4));
+        tree.add(b, 5);
+        tree.add(c, 7);
+        tree.add(a, 1);
+        assert_eq!(tree.totals(), [13, 13, 5, 7]);
+    }
+
+    #[test]
+    fn a_path_without_end_and_a_tree_without_bound_are_cut() {
+        let mut tree = CallTree::new();
+        let deepest = (1..5_000).fold(ROOT, |at, key| tree.call(at, key));
+        assert_eq!(tree.nodes().count(), 1 + MAX_DEPTH as usize);
+        tree.add(deepest, 3);
+        assert_eq!(tree.totals()[0], 3);
+        for key in 0..MAX_NODES as u32 + 10 {
+            tree.call(ROOT, key);
+        }
+        assert_eq!(tree.nodes().count(), MAX_NODES);
+    }
+}

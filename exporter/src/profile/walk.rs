@@ -1,0 +1,168 @@
+//! One thread's events, turned into time.
+
+use trace_format::event::{OpenCalls, types};
+use trace_format::{Event, Item, ReadError, Recording, Source, Thread};
+
+use super::tree::{CallTree, ROOT};
+use super::wait_key;
+use crate::model::{OpenStack, typed};
+
+/// The key of a call of which only its depth is known. No method has this id.
+pub(super) const UNKNOWN: u32 = 0;
+
+/// Open calls that are taken from a block's list. A damaged one may promise any number.
+const MAX_LISTED: u32 = 1 << 16;
+
+/// What a thread's events say.
+#[derive(Debug)]
+pub(super) struct Walked {
+    pub(super) tree: CallTree,
+    pub(super) events: u64,
+    /// Words that are missing in the middle.
+    pub(super) lost: u64,
+    /// Time of the first event that is left.
+    pub(super) first: u64,
+    /// Time up to which the tree tells.
+    pub(super) now: u64,
+    /// Time of which the events tell.
+    pub(super) covered: u64,
+    pub(super) too_short: u64,
+    /// The node of the innermost open call.
+    at: u32,
+}
+
+impl Walked {
+    /// Nothing more came up to `end`: what is open goes on until then.
+    pub(super) fn finish(&mut self, end: u64) {
+        let rest = end.saturating_sub(self.now);
+        self.tree.add(self.at, rest);
+        self.covered += rest;
+        self.now += rest;
+    }
+}
+
+/// Reads a thread once. `stack` is room to work in.
+pub(super) fn walk<S: Source>(
+    recording: &Recording<S>,
+    thread: &Thread,
+    stack: &mut OpenStack,
+) -> Result<Walked, ReadError> {
+    stack.clear();
+    let tree = CallTree::new();
+    let mut found = Walked { tree, events: 0, lost: 0, first: 0, now: 0, covered: 0, too_short: 0, at: ROOT };
+    // The nodes of what is open, one for each entry of the stack.
+    let mut nodes: Vec<u32> = Vec::new();
+    // Whether the calls at a block's begin say more than is known: at the first block, and behind a gap.
+    let mut wanted = true;
+    // Whether one of them has been read.
+    let mut listed = false;
+    // Whether the next event ends a stretch of which nothing is known.
+    let mut gap = true;
+    for item in recording.events(thread) {
+        let (time, event) = match item? {
+            Item::Event { time, event } => (time, event),
+            Item::Lost { words } => {
+                found.lost = found.lost.saturating_add(words);
+                (gap, wanted, listed) = (true, true, false);
+                continue;
+            }
+            Item::Fault(_) => {
+                (gap, wanted, listed) = (true, true, false);
+                continue;
+            }
+        };
+        if found.events == 0 {
+            found.first = time;
+        }
+        found.events += 1;
+        if !gap {
+            let since = time.saturating_sub(found.now);
+            found.tree.add(found.at, since);
+            found.covered += since;
+        }
+        gap = false;
+        found.now = time;
+        match event {
+            Event::OpenCalls(open) => {
+                if wanted {
+                    if !std::mem::replace(&mut listed, true) {
+                        stack.clear();
+                    }
+                    list(&open, stack, &mut nodes, &mut found.tree);
+                    found.at = nodes.last().copied().unwrap_or(ROOT);
+                }
+                continue;
+            }
+            Event::Folded(folded) => found.too_short = found.too_short.saturating_add(folded.calls),
+            _ => {}
+        }
+        wanted = false;
+        match change(&event) {
+            Change::Open(stack_key, tree_key) => {
+                if stack.push(stack_key, time) {
+                    nodes.push(found.tree.call(found.at, tree_key));
+                }
+            }
+            Change::Close(key) => {
+                // Its begin may be gone. Of calls whose names are gone it may have been any.
+                let depth = stack.find(key).or_else(|| {
+                    stack.frames().last().filter(|open| open.key == UNKNOWN).map(|_| stack.depth() - 1)
+                });
+                if let Some(depth) = depth {
+                    stack.truncate(depth);
+                    nodes.truncate(depth);
+                }
+            }
+            Change::None => continue,
+        }
+        found.at = nodes.last().copied().unwrap_or(ROOT);
+    }
+    Ok(found)
+}
+
+/// Takes the calls that were open when a block began, beside those that an earlier list of the same block has named.
+fn list(open: &OpenCalls, stack: &mut OpenStack, nodes: &mut Vec<u32>, tree: &mut CallTree) {
+    let depth = open.depth.min(MAX_LISTED) as usize;
+    let mut keys: Vec<u32> = stack.frames().iter().map(|open| open.key).collect();
+    keys.resize(depth, UNKNOWN);
+    for (key, id) in keys.iter_mut().skip(open.first as usize).zip(open.ids()) {
+        *key = id;
+    }
+    stack.clear();
+    nodes.clear();
+    let mut at = ROOT;
+    for key in keys {
+        if stack.push(key, 0) {
+            at = tree.call(at, key);
+            nodes.push(at);
+        }
+    }
+}
+
+enum Change {
+    None,
+    /// The key by which the end finds it, and that of the tree.
+    Open(u32, u32),
+    Close(u32),
+}
+
+fn change(event: &Event) -> Change {
+    let open = |ty| Change::Open(typed(ty), typed(ty));
+    match *event {
+        Event::Enter(id) => Change::Open(id, id),
+        Event::Exit(id) => Change::Close(id),
+        Event::WaitBegin(wait) => Change::Open(typed(types::WAIT), wait_key(wait.kind)),
+        Event::WaitEnd => Change::Close(typed(types::WAIT)),
+        Event::MessageBegin(_) => open(types::MESSAGE),
+        Event::MessageEnd => Change::Close(typed(types::MESSAGE)),
+        Event::FrameBegin(_) => open(types::FRAME),
+        Event::FrameEnd | Event::FrameSkipped => Change::Close(typed(types::FRAME)),
+        Event::StageBegin(stage) => open(stage as u8),
+        Event::StageEnd(stage) => Change::Close(typed(stage as u8)),
+        Event::SpanBegin(_) => open(types::SPAN),
+        Event::SpanEnd => Change::Close(typed(types::SPAN)),
+        Event::IdleBegin(_) => open(types::IDLE),
+        Event::IdleEnd => Change::Close(typed(types::IDLE)),
+        _ => Change::None,
+    }
+}

@@ -1,0 +1,288 @@
+//! Where main spent a hang: the method that was open for nearly all of it, and what that called again and again.
+
+use std::collections::HashMap;
+
+use trace_format::{Event, ReadError, Recording, Source, Thread, ids};
+
+use super::frame::{Frame, FrameKind};
+use crate::model::{Names, OpenStack, ShortCalls, Step, restored};
+
+/// Calls around the method that are told.
+const MAX_CHAIN: usize = 512;
+/// Methods below it that are told apart, and that are told.
+const MAX_CALLEES: usize = 4096;
+const LISTED: usize = 4;
+/// What is counted of short calls is written this long after them at most, ns.
+const COUNTED_AFTER: u64 = 2_000_000_000;
+
+/// Where main spent a hang.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Busy {
+    /// The part of the hang that is recorded: begin and end, BOOTTIME ns.
+    pub span: (u64, u64),
+    /// The methods that were open for more than half of that, outermost first: the last one is where the loop is.
+    pub chain: Vec<Frame>,
+    /// How long the last of them was open in it, ns.
+    pub open: u64,
+    /// What that called, by what was recorded: the methods with the most time, at most four.
+    pub callees: Vec<Callee>,
+    /// About how many calls of main were too short to be recorded meanwhile.
+    pub short_calls: u64,
+    /// Whose these were mostly, and their share in percent; at most four.
+    pub hot: Vec<(String, u64)>,
+    /// When the last of them was counted; 0 if none was.
+    pub counted: u64,
+}
+
+/// A method that the loop called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Callee {
+    /// Its name.
+    pub name: String,
+    /// How many calls of it are recorded.
+    pub calls: u64,
+    /// How long they took, ns.
+    pub total: u64,
+}
+
+impl Busy {
+    /// The method whose loop main was in.
+    #[must_use]
+    pub fn method(&self) -> Option<&Frame> {
+        self.chain.last()
+    }
+}
+
+/// A call that was open for long.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Long {
+    depth: usize,
+    id: u32,
+    begun: u64,
+    before: bool,
+    spent: u64,
+}
+
+fn overlap((a, b): (u64, u64), (from, to): (u64, u64)) -> u64 {
+    b.min(to).saturating_sub(a.max(from))
+}
+
+/// Where `main` spent the time from `since` to `until`; `None` if nothing recorded says so.
+pub(super) fn busy<S: Source>(
+    recording: &Recording<S>,
+    names: &Names<'_>,
+    main: &Thread,
+    since: u64,
+    until: u64,
+) -> Result<Option<Busy>, ReadError> {
+    let Some((span, chain)) = long_calls(recording, main, since, until)? else { return Ok(None) };
+    let (callees, short, counted) = called(recording, main, span, chain.last())?;
+    if chain.is_empty() && short.calls == 0 {
+        return Ok(None);
+    }
+    let mut callees: Vec<Callee> = callees
+        .into_iter()
+        .map(|(id, (calls, total))| Callee { name: names.method(id).into_owned(), calls, total })
+        .collect();
+    callees
+        .sort_by(|a, b| b.total.cmp(&a.total).then(b.calls.cmp(&a.calls)).then_with(|| a.name.cmp(&b.name)));
+    callees.truncate(LISTED);
+    let frame = |call: &Long| Frame {
+        kind: FrameKind::Method,
+        name: names.method(call.id).into_owned(),
+        since: call.begun,
+        began_before: call.before,
+    };
+    Ok(Some(Busy {
+        span,
+        open: chain.last().map_or(0, |call| call.spent),
+        chain: chain.iter().map(frame).collect(),
+        callees,
+        short_calls: short.calls,
+        hot: short.hot().take(LISTED).map(|(id, percent)| (names.method(id).into_owned(), percent)).collect(),
+        counted,
+    }))
+}
+
+/// A part of a hang, and calls in it.
+type Found = ((u64, u64), Vec<Long>);
+
+/// The part of the time that is recorded, and the calls of methods that were open for more than half of it, outermost first: of two phases one at most is.
+fn long_calls<S: Source>(
+    recording: &Recording<S>,
+    main: &Thread,
+    since: u64,
+    until: u64,
+) -> Result<Option<Found>, ReadError> {
+    let mut stack = OpenStack::new();
+    let mut span = None;
+    let mut long: Vec<Long> = Vec::new();
+    let close = |stack: &mut OpenStack, depth: usize, at: u64, span: (u64, u64), long: &mut Vec<Long>| {
+        let least = (span.1 - span.0) / 2 + 1;
+        while stack.depth() > depth {
+            let Some(open) = stack.pop() else { break };
+            let spent = overlap((open.begun, at), span);
+            if ids::is_method(open.key) && spent >= least && long.len() < MAX_CHAIN {
+                let depth = stack.depth();
+                long.push(Long { depth, id: open.key, begun: open.begun, before: open.before, spent });
+            }
+        }
+    };
+    for step in restored(recording, main) {
+        let step = step?;
+        let Some((time, begun, ended)) = step.change() else { continue };
+        if time >= until {
+            break;
+        }
+        let span = *span.get_or_insert((since.max(time), until));
+        if let Some(key) = begun {
+            match step {
+                Step::Before { .. } => stack.push_before(key, time),
+                _ => stack.push(key, time),
+            };
+        } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
+            close(&mut stack, depth, time, span, &mut long);
+        }
+    }
+    let Some(span) = span.filter(|(from, to)| from < to) else { return Ok(None) };
+    close(&mut stack, 0, until, span, &mut long);
+    long.sort_by_key(|call| (call.depth, call.begun));
+    Ok(Some((span, long)))
+}
+
+/// By method: how many calls and how long they took, ns.
+type Callees = HashMap<u32, (u64, u64)>;
+
+/// What `caller` called in `span`, by what was recorded, the calls of main that left nothing, and when they were counted last.
+fn called<S: Source>(
+    recording: &Recording<S>,
+    main: &Thread,
+    span: (u64, u64),
+    caller: Option<&Long>,
+) -> Result<(Callees, ShortCalls, u64), ReadError> {
+    let mut stack = OpenStack::new();
+    let (mut callees, mut short, mut counted) = (Callees::new(), ShortCalls::default(), 0);
+    let close = |stack: &mut OpenStack, depth: usize, at: u64, callees: &mut Callees| {
+        while stack.depth() > depth {
+            let Some(call) = stack.pop() else { break };
+            let around = stack.frames().iter().enumerate().rev().find(|(_, open)| ids::is_method(open.key));
+            let is_caller = caller.zip(around).is_some_and(|(caller, (depth, around))| {
+                depth == caller.depth && around.begun == caller.begun
+            });
+            let took = (call.begun, at);
+            if !is_caller || !ids::is_method(call.key) || call.begun > span.1 || at < span.0 {
+                continue;
+            }
+            if callees.len() < MAX_CALLEES || callees.contains_key(&call.key) {
+                let (calls, total) = callees.entry(call.key).or_default();
+                (*calls, *total) = (*calls + 1, *total + overlap(took, span));
+            }
+        }
+    };
+    for step in restored(recording, main) {
+        let step = step?;
+        let Some((time, begun, ended)) = step.change() else { continue };
+        if let Step::Event { event: Event::Folded(folded), .. } = step
+            && folded.since < time
+        {
+            let part = overlap((folded.since, time), span);
+            if part > 0 {
+                short.add_part(&folded, part, time - folded.since);
+                counted = time.min(span.1);
+            }
+        } else if time > span.1.saturating_add(COUNTED_AFTER) {
+            break;
+        } else if let Some(key) = begun {
+            stack.push(key, time);
+        } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
+            close(&mut stack, depth, time, &mut callees);
+        }
+    }
+    close(&mut stack, 0, u64::MAX, &mut callees);
+    callees.retain(|_, (_, total)| *total > 0);
+    Ok((callees, short, counted))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use trace_format::event::{Folded, Message};
+    use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+
+    use super::*;
+    use crate::MethodMap;
+
+    const MS: u64 = 1_000_000;
+
+    fn of(since: u64, until: u64, fill: impl FnOnce(&mut ThreadBuilder)) -> Option<Busy> {
+        let recording = Recording::open(RecordingBuilder::new(1, "p").main("main", fill).build()).unwrap();
+        let text = (1..9).map(|id| format!("{id},1,a.B m{id} ()V\n")).collect::<String>();
+        let map = MethodMap::parse(Path::new("map"), text.into()).unwrap();
+        let names = Names::new(Some(&map));
+        busy(&recording, &names, &recording.threads()[0], since * MS, until * MS).unwrap()
+    }
+
+    fn names(frames: &[Frame]) -> Vec<&str> {
+        frames.iter().map(|frame| frame.name.as_str()).collect()
+    }
+
+    #[test]
+    fn the_deepest_method_that_was_open_nearly_always_is_the_one_with_the_loop() {
+        let found = of(1_000, 7_000, |t| {
+            t.enter(900 * MS, 8).event(1_000 * MS, Event::MessageBegin(Message::default()));
+            t.enter(1_001 * MS, 1).enter(1_500 * MS, 2);
+            for i in 0..50 {
+                let at = (1_600 + 100 * i) * MS;
+                t.enter(at, 3).enter(at + MS, 4).exit(at + 60 * MS, 4).exit(at + 90 * MS, 3);
+            }
+            t.exit(6_900 * MS, 2).exit(6_999 * MS, 1).event(7_000 * MS, Event::MessageEnd);
+        });
+        let found = found.unwrap();
+        assert_eq!(names(&found.chain), ["a.B.m8", "a.B.m1", "a.B.m2"]);
+        assert_eq!((found.open / MS, found.span), (5_400, (1_000 * MS, 7_000 * MS)));
+        let callee = Callee { name: "a.B.m3".to_owned(), calls: 50, total: 4_500 * MS };
+        assert_eq!((found.callees, found.short_calls, found.hot), (vec![callee], 0, vec![]));
+    }
+
+    #[test]
+    fn of_a_hang_that_began_before_the_record_what_is_left_counts() {
+        let found = of(1_000, 9_000, |t| {
+            // The outer one is known by its end, which comes after the hang.
+            t.overwritten(3).enter(5_000 * MS, 2).exit(8_800 * MS, 2).enter(8_850 * MS, 3);
+            t.exit(8_860 * MS, 3).exit(9_500 * MS, 1);
+        });
+        let found = found.unwrap();
+        assert_eq!(names(&found.chain), ["a.B.m1", "a.B.m2"]);
+        assert!(found.chain[0].began_before && !found.chain[1].began_before);
+        assert_eq!(found.span, (5_000 * MS, 9_000 * MS));
+    }
+
+    #[test]
+    fn short_calls_count_as_far_as_they_lie_in_the_hang() {
+        let folded = |since: u64, calls| {
+            Event::Folded(Folded {
+                calls,
+                since: since * MS,
+                hot: [(5, 900_000), (6, 50_000), (0, 0), (0, 0)],
+            })
+        };
+        let found = of(1_000, 3_000, |t| {
+            t.enter(1_000 * MS, 1)
+                .event(1_500 * MS, folded(500, 1_000))
+                .event(2_500 * MS, folded(1_500, 2_000));
+            t.event(3_500 * MS, folded(2_500, 4_000))
+                .event(4_500 * MS, folded(3_500, 8_000))
+                .exit(4_600 * MS, 1);
+        });
+        let found = found.unwrap();
+        assert_eq!((found.short_calls, found.counted), (500 + 2_000 + 2_000, 3_000 * MS));
+        assert_eq!(found.hot, [("a.B.m5".to_owned(), 90), ("a.B.m6".to_owned(), 5)]);
+        assert_eq!(
+            of(1_000, 3_000, |t| {
+                t.enter(3_100 * MS, 1).exit(3_200 * MS, 1);
+            }),
+            None
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! The code of one method, reduced to what it can cost.
+
+use super::{Body, Call, How, MOST, known};
+use crate::class::class_file::{ClassFile, Method, access};
+use crate::class::code::Code;
+use crate::class::constant_pool::ConstantPool;
+use crate::class::opcodes::{
+    self, GETSTATIC, GOTO_W, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, LDC, LDC_W, LOOKUPSWITCH,
+    MONITORENTER, MONITOREXIT, MULTIANEWARRAY, PUTSTATIC, RET, TABLESWITCH, WIDE,
+};
+use crate::class::text;
+use crate::error::Malformed;
+use crate::waits::Catalogue;
+
+const ICONST_M1: u8 = 2;
+const ICONST_5: u8 = 8;
+const INVOKEINTERFACE: u8 = 185;
+const INVOKEDYNAMIC: u8 = opcodes::INVOKEDYNAMIC;
+const NEW: u8 = 187;
+const NEWARRAY: u8 = 188;
+const ANEWARRAY: u8 = 189;
+const LDC2_W: u8 = 20;
+
+/// Elements of an array that are cleared in the time of an instruction.
+const ELEMENTS: i32 = 16;
+/// What a call in [`known`] counts, in instructions.
+const KNOWN_CALL: u16 = 4;
+
+/// What `code`, the code of `method`, can cost; none if that has no limit, or one above [`MOST`].
+///
+/// Calls of methods that `waits` lists, by name and descriptor, may wait.
+pub(crate) fn of(
+    class: &ClassFile<'_>,
+    method: &Method<'_>,
+    code: &Code<'_>,
+    waits: Option<&Catalogue>,
+) -> Option<Body> {
+    // The JVM does not look at the flag of a static initializer, and no compiler writes it there.
+    if method.access & access::SYNCHRONIZED != 0 {
+        return None;
+    }
+    // A handler in front of the end of what it protects can be come back to.
+    if code.handlers.iter().any(|row| row.handler < row.end) {
+        return None;
+    }
+    let mut walk = Walk { class, code: code.bytes, waits, more: 0, calls: Vec::new(), targets: Vec::new() };
+    let (mut count, mut constant) = (0_u16, None);
+    for instruction in opcodes::instructions(code.bytes) {
+        let opcodes::Instruction { pc, opcode, .. } = instruction.ok()?;
+        count += 1;
+        if count + walk.more > MOST {
+            return None;
+        }
+        let size = constant.take().filter(|_| !walk.targets.contains(&pc));
+        constant = walk.step(pc, opcode, size)?;
+    }
+    Some(Body { instructions: count + walk.more, calls: walk.calls.into() })
+}
+
+struct Walk<'a> {
+    class: &'a ClassFile<'a>,
+    code: &'a [u8],
+    waits: Option<&'a Catalogue>,
+    /// What instructions cost that are more than one: of arrays, and of known methods that are called.
+    more: u16,
+    calls: Vec<Call>,
+    /// Where jumps lead: other ways come in there.
+    targets: Vec<u32>,
+}
+
+impl<'a> Walk<'a> {
+    /// Takes in one instruction. `size` is the constant on top of the stack, if there is one; so is what
+    /// comes out. None if the cost has no limit.
+    fn step(&mut self, pc: u32, opcode: u8, size: Option<i32>) -> Option<Option<i32>> {
+        match opcode {
+            ICONST_M1..=ICONST_5 => return Some(Some(i32::from(opcode) - 3)),
+            opcodes::BIPUSH => {
+                return Some(self.code.get(pc as usize + 1).map(|&byte| i32::from(byte.cast_signed())));
+            }
+            opcodes::SIPUSH => {
+                let value = opcodes::u2_at(self.code, pc + 1).ok()?;
+                return Some(Some(i32::from(value.cast_signed())));
+            }
+            _ if opcodes::is_subroutine(opcode) => return None,
+            WIDE if self.code.get(pc as usize + 1) == Some(&RET) => return None,
+            _ if opcodes::is_short_branch(opcode) => {
+                self.jump(pc, i32::from(opcodes::u2_at(self.code, pc + 1).ok()?.cast_signed()))?;
+            }
+            GOTO_W => self.jump(pc, opcodes::i4_at(self.code, pc + 1).ok()?)?,
+            TABLESWITCH | LOOKUPSWITCH => {
+                let (switch, _) = opcodes::switch_at(self.code, pc).ok()?;
+                self.jump(pc, switch.default)?;
+                switch.offsets().try_for_each(|offset| self.jump(pc, offset))?;
+            }
+            MONITORENTER | MONITOREXIT | INVOKEINTERFACE | INVOKEDYNAMIC | MULTIANEWARRAY => return None,
+            NEWARRAY | ANEWARRAY => {
+                // At most 4,096, before which the walk ends.
+                self.more += u16::try_from(size? / ELEMENTS).ok().filter(|&more| more <= MOST)?;
+            }
+            LDC => {
+                let index = u16::from(*self.code.get(pc as usize + 1)?);
+                self.class.pool.is_plain(index).then_some(())?;
+            }
+            LDC_W | LDC2_W => {
+                self.class.pool.is_plain(opcodes::u2_at(self.code, pc + 1).ok()?).then_some(())?;
+            }
+            GETSTATIC | PUTSTATIC => self.initializes(pc, |pool, index| pool.field_class(index))?,
+            NEW => self.initializes(pc, |pool, index| pool.class_name(index))?,
+            INVOKEVIRTUAL => self.call(pc, How::Virtual)?,
+            INVOKESPECIAL => self.call(pc, How::Special)?,
+            INVOKESTATIC => self.call(pc, How::Static)?,
+            _ => {}
+        }
+        Some(None)
+    }
+
+    fn jump(&mut self, pc: u32, offset: i32) -> Option<()> {
+        let target = opcodes::target(pc, offset, self.code.len()).ok().filter(|&target| target > pc)?;
+        self.targets.push(target);
+        Some(())
+    }
+
+    /// Takes in an instruction that initializes the class that `class_of` finds for its operand.
+    fn initializes(
+        &mut self,
+        pc: u32,
+        class_of: impl FnOnce(&ConstantPool<'a>, u16) -> Result<&'a [u8], Malformed>,
+    ) -> Option<()> {
+        let index = opcodes::u2_at(self.code, pc + 1).ok()?;
+        let class = class_of(&self.class.pool, index).ok()?;
+        self.uses(class);
+        Some(())
+    }
+
+    /// Notes that `class` is initialized, if it is not certain that it already was.
+    fn uses(&mut self, class: &[u8]) {
+        if class == self.class.name || known::is_platform(class) {
+            return;
+        }
+        let class: Box<str> = text::decode(class).into();
+        if !self.calls.iter().any(|call| call.how == How::Initialize && call.class == class) {
+            let (name, descriptor) = ("<clinit>".into(), "()V".into());
+            self.calls.push(Call { how: How::Initialize, class, name, descriptor });
+        }
+    }
+
+    /// Whether this is a constructor's call of its super class's that may call what the class overrides:
+    /// that of a throwable calls `fillInStackTrace`.
+    fn calls_back(&self, class: &[u8], name: &[u8]) -> bool {
+        const QUIET: [&[u8]; 3] = [b"java/lang/Object", b"java/lang/Enum", b"java/lang/Record"];
+        name == b"<init>" && self.class.super_class() == Some(class) && !QUIET.contains(&class)
+    }
+
+    fn call(&mut self, pc: u32, how: How) -> Option<()> {
+        let index = opcodes::u2_at(self.code, pc + 1).ok()?;
+        let [class, name, descriptor] = self.class.pool.method(index).ok()?;
+        if self.waits.is_some_and(|waits| waits.names(name, descriptor)) {
+            return None;
+        }
+        if known::lists(class, name, descriptor) && !self.calls_back(class, name) {
+            self.more += KNOWN_CALL;
+            return Some(());
+        }
+        // Nothing of these is ever looked at, and most calls that end here are theirs.
+        if known::is_platform(class) {
+            return None;
+        }
+        if how == How::Static {
+            self.uses(class);
+        }
+        self.calls.push(Call {
+            how,
+            class: text::decode(class).into(),
+            name: text::decode(name).into(),
+            descriptor: text::decode(descriptor).into(),
+        });
+        Some(())
+    }
+}

@@ -1,0 +1,160 @@
+//! Which methods of the program a call can reach.
+//!
+//! A static, private or final method, a constructor, and what `super` leads to is one method, found as the JVM
+//! finds it. A virtual call can reach the method that its class declares or inherits and whatever a class below
+//! overrides it with. These are known if no class outside the program can extend the ones in question: a class
+//! that is final, or that only its own package sees and whose subclasses are such as well; or if only the package
+//! sees the method. A public class that is open can be extended by what is never an input: classes made at run
+//! time (proxies of persistence layers and test libraries override every method), plug-ins, and the app, if it is
+//! a library that is instrumented. A call of such a method reaches something unknown.
+
+use std::collections::HashMap;
+
+use super::{Call, How, known};
+use crate::class::class_file::access;
+use crate::class_facts::{ClassFacts, MethodFacts};
+
+const PUBLIC: u16 = 0x0001;
+const PROTECTED: u16 = 0x0004;
+const FINAL: u16 = 0x0010;
+const INTERFACE: u16 = 0x0200;
+
+/// A chain of super classes that is longer goes round.
+const MAX_DEPTH: usize = 1000;
+/// Methods that a virtual call can reach; more are not worth following.
+const MAX_TARGETS: usize = 64;
+
+/// A method: the place of its class, and its place there.
+pub(super) type Target = (usize, usize);
+
+pub(super) struct Program<'a> {
+    classes: &'a [ClassFacts],
+    /// None for a name that several classes have: which of them is loaded is not known.
+    by_name: HashMap<&'a str, Option<usize>>,
+    /// For each class, those that extend it.
+    below: Vec<Vec<usize>>,
+    /// Whether all classes of the program are here.
+    is_whole: bool,
+}
+
+impl<'a> Program<'a> {
+    pub(super) fn new(classes: &'a [ClassFacts], is_whole: bool) -> Self {
+        let mut by_name = HashMap::with_capacity(classes.len());
+        for (number, class) in classes.iter().enumerate() {
+            by_name.entry(class.name_in_file()).and_modify(|found| *found = None).or_insert(Some(number));
+        }
+        let mut this = Self { classes, by_name, below: vec![Vec::new(); classes.len()], is_whole };
+        for (number, class) in classes.iter().enumerate() {
+            let above = class.super_class().and_then(|above| this.find(above));
+            if let Some(below) = above.and_then(|above| this.below.get_mut(above)) {
+                below.push(number);
+            }
+        }
+        this
+    }
+
+    /// The class of this name, if there is exactly one.
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied().flatten()
+    }
+
+    pub(super) fn method(&self, (class, method): Target) -> Option<&'a MethodFacts> {
+        self.classes.get(class)?.methods.get(method)
+    }
+
+    /// All methods that `call`, in a method of class `from`, can reach. None if one is not known.
+    pub(super) fn targets(&self, from: usize, call: &Call) -> Option<Vec<Target>> {
+        let named = self.find(&call.class)?;
+        match call.how {
+            How::Static => Some(vec![self.resolve(named, call)?]),
+            How::Special if &*call.name == "<init>" => Some(vec![self.declared(named, call)?]),
+            How::Special if named == from => Some(vec![self.declared(named, call)?]),
+            How::Special => {
+                // The JVM begins with the direct super class, whatever the call names; a default method of an
+                // interface is another matter.
+                let above = self.find(self.classes.get(from)?.super_class()?)?;
+                (above == named).then_some(vec![self.resolve(above, call)?])
+            }
+            How::Initialize => self.initializers(named),
+            How::Virtual => self.virtual_targets(named, call),
+        }
+    }
+
+    /// The static initializers that run when `class` is used for the first time: its own and those above it.
+    fn initializers(&self, class: usize) -> Option<Vec<Target>> {
+        let mut targets = Vec::new();
+        let (mut pending, mut seen) = (vec![class], vec![class]);
+        while let Some(here) = pending.pop() {
+            let facts = self.classes.get(here)?;
+            let own = facts.methods.iter().position(|method| method.key_in_file() == ("<clinit>", "()V"));
+            targets.extend(own.map(|method| (here, method)));
+            for above in facts.supertypes.iter().filter(|above| !known::is_platform(above.as_bytes())) {
+                let above = self.find(above)?;
+                if !seen.contains(&above) {
+                    seen.push(above);
+                    pending.push(above);
+                }
+            }
+            if seen.len() > MAX_TARGETS {
+                return None;
+            }
+        }
+        Some(targets)
+    }
+
+    fn declared(&self, class: usize, call: &Call) -> Option<Target> {
+        let methods = &self.classes.get(class)?.methods;
+        let place =
+            methods.iter().position(|method| method.key_in_file() == (&*call.name, &*call.descriptor));
+        Some((class, place?))
+    }
+
+    /// The method in `class` or the nearest class above it.
+    fn resolve(&self, class: usize, call: &Call) -> Option<Target> {
+        let mut here = class;
+        for _ in 0..MAX_DEPTH {
+            if let Some(found) = self.declared(here, call) {
+                return Some(found);
+            }
+            here = self.find(self.classes.get(here)?.super_class()?)?;
+        }
+        None
+    }
+
+    fn virtual_targets(&self, named: usize, call: &Call) -> Option<Vec<Target>> {
+        if self.classes.get(named)?.access & INTERFACE != 0 {
+            return None;
+        }
+        let resolved = self.resolve(named, call)?;
+        let method = self.method(resolved)?;
+        let is_final = method.access & (access::PRIVATE | FINAL) != 0;
+        if is_final || self.classes.get(named)?.access & FINAL != 0 {
+            return Some(vec![resolved]);
+        }
+        if !self.is_whole {
+            return None;
+        }
+        let mut targets = Vec::new();
+        let mut pending = vec![(named, resolved)];
+        while let Some((class, inherited)) = pending.pop() {
+            let facts = self.classes.get(class)?;
+            let is_open = facts.access & (PUBLIC | FINAL) == PUBLIC;
+            let selected =
+                if class == named { inherited } else { self.declared(class, call).unwrap_or(inherited) };
+            let flags = self.method(selected)?.access;
+            let is_seen = flags & (PUBLIC | PROTECTED) != 0 && flags & FINAL == 0;
+            if is_open && is_seen {
+                return None;
+            }
+            if flags & access::ABSTRACT == 0 && !targets.contains(&selected) {
+                targets.push(selected);
+            }
+            pending.extend(self.below.get(class)?.iter().map(|&below| (below, selected)));
+            if targets.len() + pending.len() > MAX_TARGETS {
+                return None;
+            }
+        }
+        // Nobody implements it here: somebody else does.
+        (!targets.is_empty()).then_some(targets)
+    }
+}

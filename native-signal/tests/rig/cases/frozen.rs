@@ -1,0 +1,138 @@
+//! A process that was stopped for three seconds before its SIGQUIT, as the system's freezer stops one whose ANR timer has ended
+//! (AOSP `services/core/jni/com_android_server_utils_AnrTimer.cpp`, Android 16): main is late by what it was late before.
+
+use super::Row;
+use super::art::{block_as_art, scribe, start_catcher};
+use super::driver::Played;
+use super::page::{Page, nap, wait_until};
+use native_signal::{
+    Config, Evidence, Identity, Judge, Policy, StallEvent, StallTimer, Thresholds, Verdict, boottime_ns,
+};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) const CASES: &[Row] = &[
+    ("frozen_while_main_was_in_time", play_in_time, |played| judge_frozen(played, Order::Thawed, false)),
+    ("frozen_and_asked_before_it_thaws", play_in_time, |played| judge_frozen(played, Order::Frozen, false)),
+    ("frozen_after_main_was_late", play_late, |played| judge_frozen(played, Order::Thawed, true)),
+];
+
+/// When the signal is sent.
+enum Order {
+    /// While the process is stopped.
+    Frozen,
+    /// Right after it goes on.
+    Thawed,
+}
+
+/// What the player answers, by index into [`Page::answers`].
+mod answer {
+    pub(super) const VERDICT: usize = 0;
+    pub(super) const VERDICT_BY_THE_CLOCK: usize = 1;
+    pub(super) const FROZEN_MS: usize = 2;
+    pub(super) const RUNNING_MS: usize = 3;
+    pub(super) const STALLS: usize = 4;
+}
+
+static TIMER: OnceLock<StallTimer> = OnceLock::new();
+static SINCE: AtomicU64 = AtomicU64::new(0);
+
+/// The evidence of a signal from the system while the app is in front, judged as the recorder does; with what the clock alone says
+/// beside it.
+fn judge_signal(page: &Page, at_ns: u64) {
+    let since_ns = SINCE.load(Ordering::SeqCst);
+    let frozen_ns = TIMER.get().unwrap().frozen_ns(since_ns, at_ns);
+    let own = Identity { pid: std::process::id() as i32, uid: 10_123 };
+    let evidence = Evidence {
+        at_ns,
+        si_pid: 1,
+        si_uid: 1000,
+        foreground: Some(true),
+        message: Some(since_ns),
+        running_ms: Some((at_ns - since_ns) / 1_000_000),
+        frozen_ms: frozen_ns / 1_000_000,
+        ..Evidence::default()
+    };
+    let verdict = |evidence: &Evidence| Judge::new(Policy::Anrscope, own).judge(evidence).verdict as i64;
+    page.answer(answer::VERDICT, verdict(&evidence));
+    page.answer(answer::VERDICT_BY_THE_CLOCK, verdict(&Evidence { frozen_ms: 0, ..evidence }));
+    page.answer(answer::FROZEN_MS, evidence.frozen_ms as i64);
+    page.answer(answer::RUNNING_MS, evidence.running_ms.unwrap() as i64);
+}
+
+/// Main begins a message, which does not end.
+fn play(page: &'static Page, ready: impl Fn() -> bool) {
+    block_as_art();
+    // Of a leader and a catcher that thaw together either may take the signal; here only the leader can, until it is sensed.
+    page.catcher_busy.store(1, Ordering::SeqCst);
+    start_catcher(page, "Signal Catcher", u64::MAX);
+    let mut write = scribe(page);
+    let observer = move |sensed: native_signal::Sensed| {
+        judge_signal(page, sensed.time_ns);
+        write(sensed);
+    };
+    let _sensor = native_signal::install(Config::default(), Box::new(observer)).unwrap();
+    let timer = TIMER.get_or_init(|| StallTimer::new(Thresholds::default()));
+    let on_stall = |event| {
+        if let StallEvent::Stalled { .. } = event {
+            page.answers[answer::STALLS].fetch_add(1, Ordering::SeqCst);
+        }
+    };
+    timer.run(boottime_ns, Box::new(on_stall)).unwrap();
+    // The timer's thread is on its way to its first sleep.
+    wait_until("the timer", || timer.wakeups() > 0);
+    let now_ns = boottime_ns();
+    SINCE.store(now_ns, Ordering::SeqCst);
+    timer.message_begin(now_ns);
+    wait_until("the moment to be frozen", ready);
+    page.reach(1);
+    page.wait_allowed(2);
+}
+
+fn play_in_time(page: &'static Page) {
+    play(page, || true);
+}
+
+fn play_late(page: &'static Page) {
+    play(page, || page.answered(answer::STALLS) > 0);
+}
+
+/// How long the process is stopped.
+const STOP_US: u64 = 3_000_000;
+
+fn signal(played: &Played, signal: i32) {
+    // SAFETY: integers; the player is our child.
+    assert_eq!(unsafe { libc::kill(played.pid(), signal) }, 0);
+}
+
+fn judge_frozen(played: &mut Played, order: Order, is_anr: bool) {
+    signal(played, libc::SIGSTOP);
+    nap(STOP_US);
+    if let Order::Frozen = order {
+        played.send();
+    }
+    signal(played, libc::SIGCONT);
+    if let Order::Thawed = order {
+        played.send();
+    }
+    wait_until("the observer", || played.page.observer.count() == 1);
+    played.page.catcher_busy.store(0, Ordering::SeqCst);
+    played.settles_at("the catcher", 1, |page| page.catcher.count());
+    let [verdict, by_the_clock, frozen_ms, running_ms, stalls] = [
+        answer::VERDICT,
+        answer::VERDICT_BY_THE_CLOCK,
+        answer::FROZEN_MS,
+        answer::RUNNING_MS,
+        answer::STALLS,
+    ]
+    .map(|index| played.page.answered(index));
+    println!("  {running_ms} ms in its message, {frozen_ms} ms of it frozen");
+    let wanted = if is_anr { Verdict::Anr } else { Verdict::DumpRequested };
+    assert_eq!(verdict, wanted as i64);
+    assert_eq!(stalls, i64::from(is_anr), "the timer's own ANR");
+    if is_anr {
+        assert!(frozen_ms >= 2_900 && running_ms - frozen_ms >= 5_000, "at each tick it is known to 20 ms");
+    } else {
+        assert_ne!(by_the_clock, verdict, "the clock alone would suspect an ANR");
+    }
+}

@@ -1,0 +1,5 @@
+package android.hardware;
+
+public interface SensorEventListener {
+    void onSensorChanged(long timestamp);
+}
