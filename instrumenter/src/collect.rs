@@ -202,9 +202,10 @@ impl Look<'_> {
         let worth = || {
             let worth = filter::worth_tracing(code.bytes, method.is_constructor());
             let worth = worth.map_err(|broken| broken.behind(code.at))?;
-            // Whoever waits for a lock is to be seen, also in a method that calls nothing.
+            let loops = || self.selection.compat == Compat::None && filter::has_loop(code.bytes);
+            // A wait for a lock is to be seen, also in a method that calls nothing.
             let waits = || first_look::is_locked(self.class, method) || first_look::has_monitors(code.bytes);
-            Ok(worth || self.selection.waits.is_some() && waits())
+            Ok(worth || loops() || self.selection.waits.is_some() && waits())
         };
         let judged = self.selection.judge(self.view, &subject, worth);
         judged.unwrap_or_else(|broken: Malformed| Judged::plain(Verdict::Skip(broken.into())))

@@ -18,7 +18,7 @@ pub enum Decision {
     TracedWithoutWaits(SkipReason),
     /// The rule of the filter.
     #[error(
-        "not worth it: it calls nothing, or is a constructor that only calls its super constructor and sets fields"
+        "not worth it: it calls nothing and has no loop, or is a constructor that only calls its super constructor and sets fields"
     )]
     NotWorthIt,
     /// The rule of the filter: it is over soon, whatever it is called with.

@@ -3,11 +3,11 @@
 //! The rule is Matrix's: a method that calls nothing cannot be what the main thread hangs in for
 //! long, and a constructor that only calls its super constructor and sets fields is noise. Unlike
 //! Matrix's, it also holds for abstract classes, default and static methods of interfaces and enum
-//! bodies, and no class is left out for a part of its name.
+//! bodies, no class is left out for a part of its name, and a method that calls nothing is worth it if it has a loop: then it can.
 
 use std::path::PathBuf;
 
-use crate::class::opcodes::{self, INVOKEDYNAMIC, INVOKESPECIAL, INVOKEVIRTUAL, IRETURN, PUTFIELD, SALOAD};
+use crate::class::opcodes::{self, GOTO_W, INVOKEDYNAMIC, INVOKESPECIAL, INVOKEVIRTUAL, IRETURN, PUTFIELD, SALOAD};
 use crate::error::Malformed;
 
 /// Classes that are never touched, whatever the filter or a base map says: the runtime itself, and
@@ -132,6 +132,21 @@ pub(crate) fn worth_tracing(code: &[u8], is_constructor: bool) -> Result<bool, M
     Ok(calls > 0 && !(is_constructor && only_simple && special_calls == 1))
 }
 
+/// Whether this code can jump back.
+pub(crate) fn has_loop(code: &[u8]) -> bool {
+    let jumps_back = |instruction: opcodes::Instruction| {
+        let operand = instruction.pc + 1;
+        match instruction.opcode {
+            GOTO_W => opcodes::i4_at(code, operand).is_ok_and(|offset| offset <= 0),
+            opcode if opcodes::is_short_branch(opcode) => {
+                opcodes::u2_at(code, operand).is_ok_and(|offset| offset.cast_signed() <= 0)
+            }
+            _ => false,
+        }
+    };
+    opcodes::instructions(code).map_while(Result::ok).any(jumps_back)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,6 +198,24 @@ mod tests {
             assert_eq!(case(&[call]), (true, true), "{call:?}");
         }
         assert!(worth_tracing(&[255], false).is_err());
+    }
+
+    #[test]
+    fn a_loop_is_a_jump_to_itself_or_back_by_any_of_the_jumps() {
+        for (code, looped) in [
+            (&[0, 167, 255, 255][..], true),
+            (&[167, 0, 0], true),
+            (&[4, 153, 255, 255, RETURN], true),
+            (&[0, 200, 255, 255, 255, 255], true),
+            (&[4, 153, 0, 4, 0, RETURN], false),
+            (&[200, 0, 0, 0, 5, RETURN], false),
+            // An operand that looks like a jump, and code that is broken.
+            (&[17, 167, 255, RETURN], false),
+            (&[RETURN, 255], false),
+            (&[167, 255], false),
+        ] {
+            assert_eq!(has_loop(code), looped, "{code:?}");
+        }
     }
 
     /// All 202 opcodes, each alone and beside a call of a super constructor.

@@ -106,9 +106,9 @@ impl Ticker {
         while Recorder::active().is_some() {
             let now = time::now();
             TIME.tick(now);
-            if TIME.pace() == Pace::Coarse
-                && let Some(standstill) = self.standstills.tick(now, TIME.is_open())
-            {
+            if TIME.pace() != Pace::Coarse {
+                self.standstills.begin(now);
+            } else if let Some(standstill) = self.standstills.tick(now, TIME.is_open()) {
                 self.recorder.service(&Event::Standstill(standstill));
             }
             MAIN_DOOR.tick(TIME.high.load(Ordering::SeqCst), word::MAX_GAP);
@@ -161,8 +161,8 @@ impl Ticker {
         }
         self.probing = false;
         self.active = clock::boottime();
-        // Nobody recorded meanwhile.
-        self.standstills.begin(self.active);
+        // Nothing was recorded until the word was opened, at this time; from then on time has stood still until now.
+        self.standstills.begin(TIME.high.load(Ordering::SeqCst));
     }
 
     fn check(&mut self) {

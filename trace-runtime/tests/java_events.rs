@@ -178,7 +178,18 @@ fn what_is_switched_off_is_not_recorded_and_the_recording_says_since_when() {
     }
 }
 
-/// What the program says of a call that lasted: its thread, its method, when it began and how long it took by `System.nanoTime`, ns.
+/// By how much CLOCK_BOOTTIME, a recording's clock, is ahead of CLOCK_MONOTONIC, Java's, on a machine that has slept, ns.
+fn slept() -> i64 {
+    let read = |clock| {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: writes the one structure it is given.
+        assert_eq!(unsafe { libc::clock_gettime(clock, &raw mut time) }, 0);
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
+    };
+    read(libc::CLOCK_BOOTTIME) - read(libc::CLOCK_MONOTONIC)
+}
+
+/// What the program says of a call that lasted: its thread, its method, when it began by CLOCK_BOOTTIME, and how long it took, ns.
 struct Long {
     thread: String,
     id: u32,
@@ -198,7 +209,7 @@ fn of_a_busy_program_every_call_is_left_that_lasts_and_short_ones_are_counted() 
             [thread, id, begun, took] => long.push(Long {
                 thread: thread.to_owned(),
                 id: id.parse().unwrap(),
-                begun: begun.parse().unwrap(),
+                begun: begun.parse::<u64>().unwrap().saturating_add_signed(slept()),
                 took: took.parse().unwrap(),
             }),
             _ => panic!("{line}"),

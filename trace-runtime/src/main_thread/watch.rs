@@ -84,13 +84,14 @@ pub(crate) fn nobody_tells() {
     }
 }
 
-/// LAG and ANR from these ages of a message on, ms; 0 for never.
-pub(crate) fn set_limits(lag_ms: u64, anr_ms: u64) {
+/// LAG, ANR and samples of main's stack from these ages of a message on, ms; 0 for never.
+pub(crate) fn set_limits(lag_ms: u64, anr_ms: u64, sample_from_ms: u64) {
     let Some(timer) = TIMER.get() else { return };
     let defaults = Thresholds::default();
     let limit_ns = |ms: u64| Some(ms.saturating_mul(1_000_000)).filter(|ns| *ns > 0);
     let stall_ns = limit_ns(anr_ms).unwrap_or(defaults.stall_ns);
-    let suspect_ns = defaults.suspect_ns.min(stall_ns).min(limit_ns(lag_ms).unwrap_or(u64::MAX));
+    let earliest_ns = [lag_ms, sample_from_ms].into_iter().filter_map(limit_ns).min();
+    let suspect_ns = defaults.suspect_ns.min(stall_ns).min(earliest_ns.unwrap_or(u64::MAX));
     timer.set_thresholds(Thresholds { suspect_ns, stall_ns, ..defaults });
 }
 

@@ -52,7 +52,9 @@ pub(crate) fn options_changed() {
         slow.set_threshold_ms(number(Number::SlowMs) as u32);
     }
     if is_started() {
-        watch::set_limits(number(Number::LagMs), number(Number::AnrMs));
+        let sampled = is_on(Number::Anr) && number(Number::SampleMs) > 0;
+        let sample_from_ms = if sampled { number(Number::SampleFromMs) } else { 0 };
+        watch::set_limits(number(Number::LagMs), number(Number::AnrMs), sample_from_ms);
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Number {
     AnrTooLateMs,
     /// `sample_ms`
     SampleMs,
+    /// `sample_from_ms`
+    SampleFromMs,
     /// `stacks`
     Stacks,
     /// `stack_lines`
@@ -208,6 +210,7 @@ numbers! {
     AnrMs "anr_ms" 5_000 0..=60_000 "DEFAULT_ANR" "A message is an ANR from here on, ms; 0 never"
     AnrTooLateMs "anr_too_late_ms" 0 0..=60_000 "DEFAULT_ANR_INVALID" "No ANR is told from here on, ms; 0 always"
     SampleMs "sample_ms" 66 0..=10_000 "" "Distance of main's stack samples while it is stuck, ms; 0 none"
+    SampleFromMs "sample_from_ms" 300 50..=60_000 "" "Main's stack is sampled in a message from this age on, ms"
     Stacks "stacks" 1 0..=1 "" "Main's Java stack is taken while it is stuck; off: never, since main is stopped for it (docs/monitors.md says what that can cost)"
     StackLines "stack_lines" 30 1..=1_000 "TARGET_EVIL_METHOD_STACK" "Lines of a stack in a report"
     StackStyle "stack_style" 1 0..=2 "looperPrinterStackStyle" "Java stacks in reports: 0 simple, 1 whole, 2 raw"

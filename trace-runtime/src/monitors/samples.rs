@@ -1,4 +1,5 @@
-//! Samples of main's stack while it is stuck, so that a flame graph of the stall exists. Nothing is sampled otherwise.
+//! Samples of main's stack in a message that is older than `sample_from_ms`, so that a flame graph of it exists, of code that is not instrumented, too.
+//! Nothing is sampled otherwise.
 //!
 //! They go into the recording about once a second, as [`SectionKind::StackSamples`] has them, and once more when the message
 //! ends: a stall that ends in a kill has its samples up to the last second. The newest of a message is kept, for a report whose
@@ -18,6 +19,10 @@ const FULL_RATE: u32 = 300;
 /// And that many altogether: a main that is stuck for hours fills no disk.
 const MOST: u32 = 900;
 const SECOND_NS: u64 = 1_000_000_000;
+/// Samples of messages younger than a second come out of an allowance of so many, and one more each [`REFILL_NS`]: an app whose every message lasts
+/// 400 ms fills no disk either, and takes nothing from a message that hangs.
+const ALLOWED_EARLY: u64 = 300;
+const REFILL_NS: u64 = 10 * SECOND_NS;
 /// A section is written when it is as long as this, bytes, or as old as a second.
 const SECTION_BYTES: usize = 64 << 10;
 
@@ -49,20 +54,49 @@ pub(super) struct Rate {
     since_ns: u64,
     last_ns: u64,
     asked: u32,
+    early: Early,
+}
+
+/// What messages younger than a second have left of their allowance.
+#[derive(Debug)]
+struct Early {
+    left: u64,
+    refilled_ns: u64,
+}
+
+impl Default for Early {
+    fn default() -> Self {
+        Self { left: ALLOWED_EARLY, refilled_ns: 0 }
+    }
+}
+
+impl Early {
+    fn take(&mut self, now_ns: u64) -> bool {
+        let more = now_ns.saturating_sub(self.refilled_ns) / REFILL_NS;
+        self.left = self.left.saturating_add(more).min(ALLOWED_EARLY);
+        self.refilled_ns += more * REFILL_NS;
+        let allowed = self.left > 0;
+        self.left -= u64::from(allowed);
+        allowed
+    }
 }
 
 impl Rate {
-    /// Main is stuck at `now_ns` in the message that began at `since_ns`: whether it is time for a sample.
+    /// Main is at `now_ns` in the message that began at `since_ns`: whether it is time for a sample.
     pub(super) fn stuck(&mut self, since_ns: u64, now_ns: u64) -> bool {
-        self.is_due(since_ns, now_ns, number(Number::SampleMs))
+        now_ns.saturating_sub(since_ns) >= number(Number::SampleFromMs) * 1_000_000
+            && self.is_due(since_ns, now_ns, number(Number::SampleMs))
     }
 
     fn is_due(&mut self, since_ns: u64, now_ns: u64, every_ms: u64) -> bool {
         if self.since_ns != since_ns {
-            *self = Rate { since_ns, last_ns: 0, asked: 0 };
+            (self.since_ns, self.last_ns, self.asked) = (since_ns, 0, 0);
         }
         let every_ns = (every_ms * 1_000_000).max(if self.asked < FULL_RATE { 0 } else { SECOND_NS });
         if every_ms == 0 || self.asked >= MOST || now_ns.saturating_sub(self.last_ns) < every_ns {
+            return false;
+        }
+        if now_ns.saturating_sub(since_ns) < SECOND_NS && !self.early.take(now_ns) {
             return false;
         }
         self.last_ns = now_ns;
@@ -175,5 +209,19 @@ mod tests {
         };
         assert_eq!(in_time(&mut rate, 3), 300);
         assert_eq!(in_time(&mut Rate::default(), 13), 300 + 10);
+    }
+
+    #[test]
+    fn messages_that_are_merely_long_share_an_allowance_that_one_which_hangs_does_not_need() {
+        const MS: u64 = 1_000_000;
+        let mut rate = Rate::default();
+        // Ten minutes of messages of half a second, 4 samples each.
+        let messages = (0..1_200u64).map(|n| (1 + n * 500) * MS);
+        let taken = messages.flat_map(|begun| [300, 366, 432, 498].map(|age| (begun, begun + age * MS)));
+        let taken = taken.filter(|(begun, now)| rate.is_due(*begun, *now, 66)).count();
+        assert!((360..=361).contains(&taken), "{taken}");
+        let begun = 700_000 * MS;
+        let hung = (300..3_000).filter(|age| rate.is_due(begun, begun + age * MS, 66)).count();
+        assert!(hung >= 30, "{hung}");
     }
 }

@@ -2,7 +2,7 @@
 //! descriptor or of a view that is a window by itself.
 //!
 //! The kernel says whether main is in its Looper's poll ([`poll`]). If it is not, while no message is open, that is a suspicion, and the timer, which
-//! watches it as a message, looks again at each of its ticks, from 1 s on every 20 ms: one look that finds main in the poll ends it. If none does, one sample of
+//! watches it as a message, looks again at each of its ticks, from the age at which messages are sampled on, every 20 ms: one look that finds main in the poll ends it. If none does, one sample of
 //! main's stack decides: unless it waits in `nativePollOnce`, this is a unit, timed from when it was first seen.
 //!
 //! # What a check costs, and when none is made

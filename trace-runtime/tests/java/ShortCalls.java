@@ -58,7 +58,6 @@ public final class ShortCalls {
     /** A call that takes so long that it must be there, with short ones inside. */
     private void last() {
         int id = next++;
-        long begun = boottime();
         long begin = System.nanoTime();
         MethodBeat.i(id);
         calls++;
@@ -68,14 +67,9 @@ public final class ShortCalls {
         MethodBeat.o(id);
         long took = System.nanoTime() - begin;
         synchronized (said) {
-            said.append(Thread.currentThread().getName()).append(' ').append(id).append(' ').append(begun).append(' ');
+            said.append(Thread.currentThread().getName()).append(' ').append(id).append(' ').append(begin).append(' ');
             said.append(took).append('\n');
         }
-    }
-
-    /** CLOCK_MONOTONIC, which System.nanoTime is on Linux: the same as CLOCK_BOOTTIME on a machine that has not slept. */
-    private static long boottime() {
-        return System.nanoTime();
     }
 
     private long draw() {

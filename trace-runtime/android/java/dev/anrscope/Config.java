@@ -171,6 +171,11 @@ public final class Config {
             return number("sample_ms", value);
         }
 
+        /** Main's stack is sampled in a message from this age on, ms. By default 300. */
+        public Builder sampleFromMs(long value) {
+            return number("sample_from_ms", value);
+        }
+
         /** Whether main's Java stack is taken while it is stuck, for which main is stopped. By default on. */
         public Builder stacks(boolean on) {
             return flag("stacks", on);
