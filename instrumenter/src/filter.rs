@@ -7,7 +7,9 @@
 
 use std::path::PathBuf;
 
-use crate::class::opcodes::{self, GOTO_W, INVOKEDYNAMIC, INVOKESPECIAL, INVOKEVIRTUAL, IRETURN, PUTFIELD, SALOAD};
+use crate::class::opcodes::{
+    self, GOTO_W, INVOKEDYNAMIC, INVOKESPECIAL, INVOKEVIRTUAL, IRETURN, PUTFIELD, SALOAD,
+};
 use crate::error::Malformed;
 
 /// Classes that are never touched, whatever the filter or a base map says: the runtime itself, and

@@ -7,7 +7,7 @@ use trace_format::event::{Event, Message, types};
 use trace_format::{Recording, Source, TextId, ids};
 
 use crate::export::names_of;
-use crate::model::{Names, OpenStack, Step, message_name, restored, typed};
+use crate::model::{Names, OpenStack, RecorderFacts, Step, message_name, restored, typed};
 use crate::{ExportError, MethodMap, Warning};
 
 /// Durations of one name that are kept.
@@ -122,8 +122,10 @@ impl Tallies {
         let mut found: HashMap<Key, Samples> = HashMap::new();
         let mut stack = OpenStack::new();
         let mut messages: Vec<Message> = Vec::new();
-        for step in restored(recording, main) {
-            let step = step.map_err(|source| ExportError::Recording { file: file.to_owned(), source })?;
+        let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+        let switches = RecorderFacts::of(recording).map_err(placed)?.switches();
+        for step in restored(recording, main, &switches) {
+            let step = step.map_err(placed)?;
             let (time, event) = match step {
                 Step::Event { time, event } => (time, event),
                 Step::Before { time, key } => {

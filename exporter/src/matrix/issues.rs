@@ -35,7 +35,8 @@ use super::starts::start_of;
 use super::thread_stack::stack_at;
 use crate::export::names_of;
 use crate::model::{
-    self, Anr, Detector, Incidents, Names, OpenStack, Step, clean, last_moment, restored, typed,
+    self, Anr, Detector, Incidents, Names, OpenStack, RecorderFacts, Step, clean, last_moment, restored,
+    typed,
 };
 use crate::report::{Sections, Snapshot};
 use crate::{ExportError, MethodMap};
@@ -184,7 +185,8 @@ impl<'a, S: Source> Teller<'a, S> {
     }
 
     fn main(&mut self, main: &'a Thread) -> Result<(), ReadError> {
-        for step in restored(self.recording, main) {
+        let switches = RecorderFacts::of(self.recording)?.switches();
+        for step in restored(self.recording, main, &switches) {
             match step? {
                 Step::Event { time, event } => {
                     self.until(time);

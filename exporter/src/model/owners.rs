@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use trace_format::{ReadError, Recording, Source};
 
 use super::flows::Flows;
+use super::recorder::Switch;
 use super::restored::restored;
 use super::stack::OpenStack;
 use super::survey::{LockWait, MAX_TIME};
@@ -45,6 +46,7 @@ impl Owners {
         recording: &Recording<S>,
         waits: &[LockWait],
         flows: &Flows,
+        switches: &[Switch],
     ) -> Result<Self, ReadError> {
         let mut by_owner: BTreeMap<u32, Vec<&LockWait>> = BTreeMap::new();
         for wait in waits {
@@ -70,7 +72,7 @@ impl Owners {
                 owners.owners.insert((wait.thread, wait.ordinal), Owner { method, flow });
             };
             stack.clear();
-            for step in restored(recording, thread) {
+            for step in restored(recording, thread, switches) {
                 let Some((time, begun, ended)) = step?.change() else { continue };
                 while let Some(wait) = next.next_if(|wait| wait.begun < time) {
                     note(wait, &stack);

@@ -171,7 +171,7 @@ fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Cost
     let changes = shared.facts.changes.iter();
     let clocks = changes.filter(|(_, c)| matches!(c.change, Change::Precise | Change::Coarse));
     marks.extend(clocks.map(|(at, control)| (*at, Mark::Change(control.change))));
-    marks.extend(shared.facts.switches().into_iter().map(|switch| (switch.at, Mark::Switch(switch))));
+    marks.extend(shared.switches.iter().map(|switch| (switch.at, Mark::Switch(*switch))));
     marks.extend(shared.facts.overhead.costs.iter().map(|cost| (cost.at, Mark::Measured(*cost))));
     let threads = shared.recording.threads();
     let mut by_events: Vec<usize> = (0..threads.len()).collect();

@@ -5,6 +5,8 @@
 //! was open before. Both are gathered by reading ahead, up to the next place where words are missing, before the first event is
 //! handed on. So every reader has the same stack, and knows it before it writes its first slice.
 //!
+//! What was open when its method was switched off is ended in [`switched_off`].
+//!
 //! Nothing is put back where no words are missing: an exit without an enter is then a method that was switched on, or the end of a
 //! pause, and what blocks say of open calls only confirms what was read.
 
@@ -13,6 +15,10 @@ use std::collections::VecDeque;
 use trace_format::event::{OpenCalls, types};
 use trace_format::{Event, Events, Fault, Item, ReadError, Recording, Source, Thread, ids};
 
+mod switched_off;
+
+use self::switched_off::SwitchedOff;
+use super::recorder::Switch;
 use super::stack::{OpenStack, typed};
 use super::unit::{begins, ends};
 
@@ -26,7 +32,8 @@ pub(crate) enum Step {
     Event { time: u64, event: Event },
     /// What has this key, a method's id or [`typed`]'s, was open when the words before `time` were lost: it began earlier.
     Before { time: u64, key: u32 },
-    /// What has this key, and all inside, was open when words were lost and is not any more: it ended after `time`.
+    /// What has this key, and all inside, was open when words were lost and is not any more, or its method was switched off while it was open: it ended
+    /// after `time`.
     Ended { time: u64, key: u32 },
     /// So many words are missing.
     Lost { words: u64 },
@@ -62,10 +69,15 @@ pub(crate) struct Restored<'a, S: ?Sized> {
     now: u64,
     /// For reading a stretch twice; made where that is needed.
     stack: Option<OpenStack>,
+    switched: Option<SwitchedOff<'a>>,
 }
 
-/// Reads `thread` so.
-pub(crate) fn restored<'a, S: Source>(recording: &'a Recording<S>, thread: &'a Thread) -> Restored<'a, S> {
+/// Reads `thread` so. `switches` are the recording's, by time.
+pub(crate) fn restored<'a, S: Source>(
+    recording: &'a Recording<S>,
+    thread: &'a Thread,
+    switches: &'a [Switch],
+) -> Restored<'a, S> {
     let missing = thread.overwritten() > 0;
     Restored {
         events: recording.events(thread),
@@ -76,6 +88,7 @@ pub(crate) fn restored<'a, S: Source>(recording: &'a Recording<S>, thread: &'a T
         open: Vec::new(),
         now: 0,
         stack: None,
+        switched: SwitchedOff::new(switches),
     }
 }
 
@@ -84,6 +97,31 @@ impl<S: Source> Iterator for Restored<'_, S> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        if self.switched.is_some() { self.next_switched() } else { self.read() }
+    }
+}
+
+impl<S: Source> Restored<'_, S> {
+    /// The next step, with the ends of what was switched off.
+    fn next_switched(&mut self) -> Option<Result<Step, ReadError>> {
+        loop {
+            if let Some(step) = self.switched.as_mut()?.next() {
+                return Some(Ok(step));
+            }
+            match self.read() {
+                Some(Ok(step)) => self.switched.as_mut()?.step(step),
+                Some(Err(error)) => return Some(Err(error)),
+                None => {
+                    let switched = self.switched.as_mut()?;
+                    switched.end();
+                    return switched.next().map(Ok);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn read(&mut self) -> Option<Result<Step, ReadError>> {
         if self.interrupted
             && let Some(step) = self.put_back()
         {
@@ -96,9 +134,7 @@ impl<S: Source> Iterator for Restored<'_, S> {
             Err(error) => Some(Err(error)),
         }
     }
-}
 
-impl<S: Source> Restored<'_, S> {
     /// The next step of those that lie between two events; `None` if there is none any more.
     #[cold]
     #[inline(never)]

@@ -125,9 +125,10 @@ fn one<S: Source, K: Sink>(
         ..Tally::default()
     };
     let mut survey = placed(input, Survey::of(recording))?;
-    let owners = placed(input, Owners::of(recording, &survey.waits, flows))?;
-    let incidents = placed(input, Incidents::of(recording))?;
     let facts = placed(input, RecorderFacts::of(recording))?;
+    let switches = facts.switches();
+    let owners = placed(input, Owners::of(recording, &survey.waits, flows, &switches))?;
+    let incidents = placed(input, Incidents::of(recording))?;
     let (starts, starts_skipped) = placed(input, starts(recording))?;
     let (snapshots, snapshots_skipped) = placed(input, Snapshot::all(recording))?;
     let frames = std::mem::take(&mut survey.frames);
@@ -139,7 +140,8 @@ fn one<S: Source, K: Sink>(
 
     let pauses = facts.pauses();
     let names = input.names;
-    let shared = Shared { recording, names, process: &process, owners, flows, frames, facts, pauses, start };
+    let shared =
+        Shared { recording, names, process: &process, owners, flows, frames, facts, switches, pauses, start };
     let mut found = Found {
         asked: incidents.anrs.iter().map(|anr| (anr.since, None)).collect(),
         history: History::before(&incidents.anrs),

@@ -15,7 +15,7 @@ use super::log_form;
 use super::measured_stages::MeasuredStages;
 use super::names::Names;
 use super::owners::{Awaited, Owners};
-use super::recorder::{Pause, Processor, RecorderFacts};
+use super::recorder::{Pause, Processor, RecorderFacts, Switch};
 use super::restored::{Step, name_before, restored};
 use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Unit, Value};
 use super::stack::{Open, OpenStack, typed};
@@ -39,6 +39,8 @@ pub(crate) struct Shared<'a, S> {
     pub(crate) flows: &'a Flows,
     pub(crate) frames: FrameFacts,
     pub(crate) facts: RecorderFacts,
+    /// Of methods, by time.
+    pub(crate) switches: Vec<Switch>,
     pub(crate) pauses: Vec<Pause>,
     /// The trace's first moment: nothing is shown earlier.
     pub(crate) start: u64,
@@ -175,7 +177,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
     /// Streams the thread; what is still open is closed at `end`.
     pub(crate) fn run(mut self, end: u64) -> Result<(), ExportError> {
         let recording = self.shared.recording;
-        for step in restored(recording, &recording.threads()[self.thread]) {
+        for step in restored(recording, &recording.threads()[self.thread], &self.shared.switches) {
             match step.map_err(unplaced)? {
                 Step::Event { time, event } => {
                     let at = self.reach(time)?;

@@ -12,6 +12,7 @@ use trace_format::event::types;
 use trace_format::section::SectionKind;
 use trace_format::{Event, ReadError, Recording, Source, ids};
 
+use super::recorder::RecorderFacts;
 use super::restored::restored;
 use super::samples::Samples;
 use super::stack::{Open, OpenStack, typed};
@@ -169,7 +170,8 @@ pub(super) fn begun_at<S: Source>(
         Some(depth) => drop(found.insert(at, stack.frames()[depth].begun)),
         None => idle.push((at, last)),
     };
-    for step in restored(recording, main) {
+    let switches = RecorderFacts::of(recording)?.switches();
+    for step in restored(recording, main, &switches) {
         let Some((time, begun, ended)) = step?.change() else { continue };
         while let Some(at) = next.next_if(|at| *at < time) {
             passed(at, &stack, loops, last);

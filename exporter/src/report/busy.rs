@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use trace_format::{Event, ReadError, Recording, Source, Thread, ids};
 
 use super::frame::{Frame, FrameKind};
-use crate::model::{Names, OpenStack, ShortCalls, Step, restored};
+use crate::model::{Names, OpenStack, Restored, ShortCalls, Step, Switch, restored};
 
 /// Calls around the method that are told.
 const MAX_CHAIN: usize = 512;
@@ -72,11 +72,13 @@ pub(super) fn busy<S: Source>(
     recording: &Recording<S>,
     names: &Names<'_>,
     main: &Thread,
+    switches: &[Switch],
     since: u64,
     until: u64,
 ) -> Result<Option<Busy>, ReadError> {
-    let Some((span, chain)) = long_calls(recording, main, since, until)? else { return Ok(None) };
-    let (callees, short, counted) = called(recording, main, span, chain.last())?;
+    let steps = || restored(recording, main, switches);
+    let Some((span, chain)) = long_calls(steps(), since, until)? else { return Ok(None) };
+    let (callees, short, counted) = called(steps(), span, chain.last())?;
     if chain.is_empty() && short.calls == 0 {
         return Ok(None);
     }
@@ -108,12 +110,7 @@ pub(super) fn busy<S: Source>(
 type Found = ((u64, u64), Vec<Long>);
 
 /// The part of the time that is recorded, and the calls of methods that were open for more than half of it, outermost first: of two phases one at most is.
-fn long_calls<S: Source>(
-    recording: &Recording<S>,
-    main: &Thread,
-    since: u64,
-    until: u64,
-) -> Result<Option<Found>, ReadError> {
+fn long_calls<S: Source>(steps: Restored<'_, S>, since: u64, until: u64) -> Result<Option<Found>, ReadError> {
     let mut stack = OpenStack::new();
     let mut span = None;
     let mut long: Vec<Long> = Vec::new();
@@ -128,7 +125,7 @@ fn long_calls<S: Source>(
             }
         }
     };
-    for step in restored(recording, main) {
+    for step in steps {
         let step = step?;
         let Some((time, begun, ended)) = step.change() else { continue };
         if time >= until {
@@ -155,8 +152,7 @@ type Callees = HashMap<u32, (u64, u64)>;
 
 /// What `caller` called in `span`, by what was recorded, the calls of main that left nothing, and when they were counted last.
 fn called<S: Source>(
-    recording: &Recording<S>,
-    main: &Thread,
+    steps: Restored<'_, S>,
     span: (u64, u64),
     caller: Option<&Long>,
 ) -> Result<(Callees, ShortCalls, u64), ReadError> {
@@ -179,7 +175,7 @@ fn called<S: Source>(
             }
         }
     };
-    for step in restored(recording, main) {
+    for step in steps {
         let step = step?;
         let Some((time, begun, ended)) = step.change() else { continue };
         if let Step::Event { event: Event::Folded(folded), .. } = step
@@ -220,7 +216,7 @@ mod tests {
         let text = (1..9).map(|id| format!("{id},1,a.B m{id} ()V\n")).collect::<String>();
         let map = MethodMap::parse(Path::new("map"), text.into()).unwrap();
         let names = Names::new(Some(&map));
-        busy(&recording, &names, &recording.threads()[0], since * MS, until * MS).unwrap()
+        busy(&recording, &names, &recording.threads()[0], &[], since * MS, until * MS).unwrap()
     }
 
     fn names(frames: &[Frame]) -> Vec<&str> {

@@ -64,7 +64,8 @@ pub(super) fn build<S: Source>(
         // The last look is taken right after main went on.
         let until = if hang.ended { hang.until.saturating_add(LOOK_AFTER) } else { hang.until };
         hang.processor = facts.processor(main.tid, hang.since, until);
-        hang.busy = busy(recording, &names, main, hang.since, hang.until).map_err(placed)?;
+        hang.busy =
+            busy(recording, &names, main, &facts.switches(), hang.since, hang.until).map_err(placed)?;
         hang.standstill = facts.standstills.within(hang.since, hang.until);
     }
     let cause =

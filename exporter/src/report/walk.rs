@@ -15,8 +15,8 @@ use super::messages::{message_kind_name, told_name};
 use super::unit::Unit;
 use super::words::thread_name;
 use crate::model::{
-    Covering, Loops, Names, OpenStack, Step, UnitKind, begins, clean, is_message, name_before, restored,
-    stage_names, typed, wait_name,
+    Covering, Loops, Names, OpenStack, RecorderFacts, Step, UnitKind, begins, clean, is_message, name_before,
+    restored, stage_names, typed, wait_name,
 };
 
 /// How many slow things are listed.
@@ -160,7 +160,8 @@ impl<'a, S: Source> Walk<'a, S> {
     }
 
     pub(super) fn run(&mut self, thread: &Thread, asked: Option<u64>) -> Result<(), ReadError> {
-        for step in restored(self.recording, thread) {
+        let switches = RecorderFacts::of(self.recording)?.switches();
+        for step in restored(self.recording, thread, &switches) {
             let step = step?;
             let (time, begun) = match step {
                 Step::Event { time, event } => (time, begins(&event)),

@@ -74,7 +74,7 @@ fn read(bytes: &[u8]) -> Vec<Slice> {
     let recording = Recording::open(bytes).unwrap();
     let Some(main) = recording.threads().first() else { return Vec::new() };
     let (mut slices, mut open): (Vec<Slice>, Vec<usize>) = (Vec::new(), Vec::new());
-    for step in restored(&recording, main) {
+    for step in restored(&recording, main, &[]) {
         let step = step.unwrap();
         let Some((time, begun, ended)) = step.change() else { continue };
         if let Some(key) = begun {
