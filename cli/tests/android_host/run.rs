@@ -25,7 +25,7 @@ pub(crate) struct Options {
     pub rounds: u32,
     pub races: u32,
     names: Vec<String>,
-    /// Cases that are known to fail count as failed.
+    /// A case that fails beside others has no second run by itself.
     strict: bool,
     /// The library that the program carries.
     pub library: PathBuf,
@@ -38,18 +38,16 @@ pub(crate) struct Line {
 }
 
 /// A case at a level.
+#[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub level: u32,
     pub name: &'static str,
     pub run: fn(&Options, u32, &'static str) -> Line,
 }
 
-/// Cases that fail until the library is cured: `cargo test` shows them, and only `--strict` fails.
-const KNOWN: &[&str] = &[];
-
 const USAGE: &str =
     "android_host [--full] [--strict] [--levels 21,34] [--seconds S] [--still S] [--rounds N] [--races N] [NAME...]
-    --strict     a case that is known to fail fails
+    --strict     a case that fails beside others fails, though it may hold by itself
     --full       --strict; main hangs for 7 s with the default limits, at 21, 23, 28, 30, 34, 35 and 37
     --seconds    how long main hangs, with the default limits
     --still      how long main has nothing to do after a vsync that it did not ask for, s
@@ -100,6 +98,11 @@ fn options(library: PathBuf) -> Result<Options, String> {
     Ok(options)
 }
 
+fn judged(work: &Work, options: &Options) -> Line {
+    let judged = std::panic::catch_unwind(|| (work.run)(options, work.level, work.name));
+    judged.unwrap_or_else(|_| Line { good: false, text: "the case itself failed".to_owned() })
+}
+
 pub(crate) fn main() -> ExitCode {
     if std::env::args().any(|word| word == "--list") {
         println!("0 tests, 0 benchmarks");
@@ -124,31 +127,41 @@ pub(crate) fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let options = Options { library: library(&folder), ..options };
-    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let shown = Mutex::new(());
+    let (next, red) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(work) = works.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let judged = std::panic::catch_unwind(|| (work.run)(&options, work.level, work.name));
-                    let line = judged
-                        .unwrap_or_else(|_| Line { good: false, text: "the case itself failed".to_owned() });
-                    let known = !options.strict && KNOWN.contains(&work.name);
-                    failed.fetch_add(usize::from(!line.good && !known), Ordering::Relaxed);
-                    let _shown = shown.lock().unwrap();
-                    let mark = if line.good {
-                        "ok"
-                    } else if known {
-                        "RED (known)"
-                    } else {
-                        "RED"
-                    };
-                    println!("{} {}: {} {mark}", work.level, work.name, line.text);
+                    let line = judged(work, &options);
+                    let mut red = red.lock().unwrap();
+                    println!(
+                        "{} {}: {} {}",
+                        work.level,
+                        work.name,
+                        line.text,
+                        if line.good { "ok" } else { "RED" }
+                    );
+                    if !line.good {
+                        red.push(**work);
+                    }
                 }
             });
         }
     });
-    let failed = failed.into_inner();
+    let mut red = red.into_inner().unwrap();
+    if !options.strict {
+        // Main hangs for 1.6 s here, beside three others: what is red for want of a processor is not red by itself.
+        red.retain(|work| {
+            let line = judged(work, &options);
+            let word = if line.good { "ok" } else { "FAILED" };
+            println!(
+                "test android_host {} {} (once more, by itself): {} ... {word}",
+                work.level, work.name, line.text
+            );
+            !line.good
+        });
+    }
+    let failed = red.len();
     let word = if failed == 0 { "ok" } else { "FAILED" };
     println!("test result: {word}. {} passed; {failed} failed", works.len() - failed);
     println!(

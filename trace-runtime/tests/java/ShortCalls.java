@@ -21,13 +21,16 @@ public final class ShortCalls {
     public static void main(String[] words) throws InterruptedException {
         int threads = Integer.parseInt(words[0]);
         long until = System.nanoTime() + Long.parseLong(words[1]) * 1_000_000;
+        ShortCalls own = new ShortCalls(0);
+        // The thread of the first call is main to the recorder.
+        own.call(1, 0);
         Thread[] others = new Thread[threads - 1];
         for (int i = 0; i < others.length; i++) {
             ShortCalls of = new ShortCalls(i + 1);
             others[i] = new Thread(() -> of.run(until), "short-" + i);
             others[i].start();
         }
-        new ShortCalls(0).run(until);
+        own.run(until);
         for (Thread other : others) {
             other.join();
         }
