@@ -78,6 +78,13 @@ impl Java {
         let mut boot = OsString::from("-Xbootclasspath/a:");
         boot.push(boot_classes);
         let mut options = vec![boot];
+        if self.hotspot {
+            // What an event does is called and not inlined: compiled into each traced method it makes the compilers' work half as much again.
+            options.push("-XX:CompileCommand=quiet".into());
+            options.extend(["begin", "end"].map(|method| {
+                OsString::from(format!("-XX:CompileCommand=dontinline,dev/anrscope/MethodBeat.{method}"))
+            }));
+        }
         // From 24 on System.load outside of named modules warns on stderr unless it is allowed here.
         // Before 17 the option is unknown and stops the JVM.
         if self.version >= 24 {

@@ -78,12 +78,10 @@ pub(crate) fn set_max(max: u32) {
     control.get_or_insert_with(|| Control::new(max, clock::boottime())).max = max;
 }
 
-/// The ticker's, every now and then.
+/// The ticker's, at the end of each [`WINDOW`].
 pub(crate) fn check(now: u64) {
     let mut control = CONTROL.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(control) = control.as_mut().filter(|control| now.saturating_sub(control.at) >= WINDOW) else {
-        return;
-    };
+    let Some(control) = control.as_mut() else { return };
     let count = COUNT.swap(0, Relaxed);
     let mut ids: Vec<u32> = IDS[..SAMPLES.min(count as usize)].iter().map(|id| id.load(Relaxed)).collect();
     ids.sort_unstable();
@@ -170,8 +168,8 @@ impl Control {
         }
         if let Some(cost) = (window.took.max(0) as u64 * 100).checked_div(window.timed) {
             let cost = cost.max(1);
-            // A few samples say little.
-            let weight = window.timed.min(64);
+            // A few samples say little; with many the past says nothing, for a program that starts is faster from window to window.
+            let weight = (window.timed * 2).min(128);
             self.cost =
                 if self.cost == 0 { cost } else { (self.cost * (128 - weight) + cost * weight) / 128 };
         }

@@ -134,21 +134,7 @@ public final class MethodBeat {
             if (U != null && (id >>> 20 != 0 || U.getByte(OFF + id) != 0)) {
                 return;
             }
-            if (Thread.currentThread() == MAIN) {
-                long at = behind;
-                if (U != null && (at & IN_BLOCK) != 0) {
-                    long since = U.getLong(DOOR);
-                    if (since >= 0) {
-                        U.putLong(at, 0);
-                        U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
-                        behind = at + 8;
-                        return;
-                    }
-                }
-                behind = floor = enter(MAIN_WRITER, id, at);
-            } else {
-                enterOther(id);
-            }
+            begin(id);
         }
     }
 
@@ -164,37 +150,61 @@ public final class MethodBeat {
                     return;
                 }
             }
-            if (Thread.currentThread() == MAIN) {
-                if (--left < 0) {
-                    timed(id);
-                    return;
-                }
-                long at = behind;
-                if (U != null) {
-                    long since = U.getLong(DOOR);
-                    if (since >= 0) {
-                        if (at > floor) {
-                            // Of the very call that ends: nothing else is less than any limit.
-                            long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
-                            if (length >= 0 && length <= U.getLong(TIME + FOLD_MAIN)) {
-                                U.putLong(at - 16, 0);
-                                behind = at - 8;
-                                return;
-                            }
-                        }
-                        if ((at & IN_BLOCK) != 0) {
-                            U.putLong(at, 0);
-                            U.putLong(at - 8, (long) id << 43 | since);
-                            behind = at + 8;
-                            return;
-                        }
-                    }
-                }
-                behind = floor = exit(MAIN_WRITER, id, at);
-            } else {
-                exitOther(id);
+            end(id);
+        }
+    }
+
+    /** Not for inlining ({@code anrscope jvm} says so to HotSpot): compiling it into every traced method takes the processor longer than the calls do. */
+    private static void begin(int id) {
+        if (Thread.currentThread() != MAIN) {
+            enterOther(id);
+            return;
+        }
+        long at = behind;
+        if (U != null && (at & IN_BLOCK) != 0) {
+            long since = U.getLong(DOOR);
+            if (since >= 0) {
+                U.putLong(at, 0);
+                U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
+                behind = at + 8;
+                return;
             }
         }
+        behind = floor = enter(MAIN_WRITER, id, at);
+    }
+
+    /** As {@link #begin}. */
+    private static void end(int id) {
+        if (Thread.currentThread() != MAIN) {
+            exitOther(id);
+            return;
+        }
+        if (--left < 0) {
+            timed(id);
+            return;
+        }
+        long at = behind;
+        if (U != null) {
+            long since = U.getLong(DOOR);
+            if (since >= 0) {
+                if (at > floor) {
+                    // Of the very call that ends: nothing else is less than any limit.
+                    long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
+                    if (length >= 0 && length <= U.getLong(TIME + FOLD_MAIN)) {
+                        U.putLong(at - 16, 0);
+                        behind = at - 8;
+                        return;
+                    }
+                }
+                if ((at & IN_BLOCK) != 0) {
+                    U.putLong(at, 0);
+                    U.putLong(at - 8, (long) id << 43 | since);
+                    behind = at + 8;
+                    return;
+                }
+            }
+        }
+        behind = floor = exit(MAIN_WRITER, id, at);
     }
 
     /** A method begins on another thread than main. */
