@@ -242,15 +242,18 @@ fn main_is_sampled_while_it_is_stuck_and_only_then() {
 
 #[test]
 fn a_message_that_is_merely_long_is_sampled_too_without_a_report() {
-    let run = stuck("lock", "long", (0, 1_200, 0), &["slow_ms=60000"]);
-    let recording = run.recording();
-    let (begun, _) = hung(&recording);
-    let sections = sections(&recording, SectionKind::StackSamples);
-    let text: String = sections.into_iter().map(|section| String::from_utf8(section).unwrap()).collect();
-    assert!(text.contains("dev.anrscope.StuckLife.priceOf(StuckLife.java:"), "{text}");
-    let first = text.lines().find_map(|line| line.strip_prefix('@')?.split(' ').next()?.parse::<u64>().ok());
-    assert!(first.unwrap() - begun >= 300_000_000, "{text}");
-    assert_eq!(recorded_issues(&recording), [Value::Null; 0]);
+    for (from_ms, option) in [(300, "sample_ms=66"), (700, "sample_from_ms=700")] {
+        let run = stuck("lock", "long", (0, 1_500, 0), &["slow_ms=60000", option]);
+        let recording = run.recording();
+        let (begun, _) = hung(&recording);
+        let sections = sections(&recording, SectionKind::StackSamples);
+        let text: String = sections.into_iter().map(|section| String::from_utf8(section).unwrap()).collect();
+        assert!(text.contains("dev.anrscope.StuckLife.priceOf(StuckLife.java:"), "{text}");
+        let at = |line: &str| line.strip_prefix('@')?.split(' ').next()?.parse::<u64>().ok();
+        let first = text.lines().find_map(at).unwrap();
+        assert!(first - begun >= from_ms * 1_000_000, "{text}");
+        assert_eq!(recorded_issues(&recording), [Value::Null; 0]);
+    }
 }
 
 #[test]
