@@ -26,15 +26,23 @@ pub(crate) fn is_on(id: u32) -> bool {
     ids::is_method(id) && byte(id).load(Ordering::Relaxed) == 0
 }
 
-/// Switches a method; gives whether that changed anything. Ids that are no methods stay off.
+/// The bit of a method that the app has switched off, beside those of [`Switch`]: each of the two comes back by its own switch alone.
+const BY_THE_APP: u8 = 4;
+
+/// Switches a method for the app; gives whether that changed anything. Ids that are no methods stay off.
 pub(crate) fn set(id: u32, on: bool) -> bool {
     if !ids::is_method(id) {
         return false;
     }
-    byte(id).swap(u8::from(!on), Ordering::Relaxed) != u8::from(!on)
+    let before = if on {
+        byte(id).fetch_and(!BY_THE_APP, Ordering::Relaxed)
+    } else {
+        byte(id).fetch_or(BY_THE_APP, Ordering::Relaxed)
+    };
+    (before & BY_THE_APP == 0) != on
 }
 
-/// What becomes of a method.
+/// What becomes of a method because of what recording it costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Switch {
     On = 0,
@@ -43,10 +51,12 @@ pub(crate) enum Switch {
     Closing = 2,
 }
 
-/// Turns the switch of a method, and of nothing else.
+/// Switches a method because of its cost, and nothing that is no method.
 pub(crate) fn turn(id: u32, to: Switch) {
     if ids::is_method(id) {
-        byte(id).store(to as u8, Ordering::Relaxed);
+        let turned = |before| Some(before & BY_THE_APP | to as u8);
+        // It never fails: there is always a next value.
+        let _ = byte(id).fetch_update(Ordering::Relaxed, Ordering::Relaxed, turned);
     }
 }
 
@@ -75,5 +85,19 @@ mod tests {
         assert!(set(9, false) && !set(9, false));
         assert!(!is_on(9) && is_on(8) && is_on(10));
         assert!(set(9, true) && is_on(9));
+    }
+
+    #[test]
+    fn what_the_app_and_the_cost_switch_off_each_switches_on_for_itself() {
+        prepare();
+        turn(11, Switch::Closing);
+        assert!(!is_on(11) && set(11, false));
+        turn(11, Switch::Off);
+        turn(11, Switch::On);
+        assert!(!is_on(11), "the app has it off");
+        turn(11, Switch::Off);
+        assert!(set(11, true) && !is_on(11), "it costs too much");
+        turn(11, Switch::On);
+        assert!(is_on(11));
     }
 }
