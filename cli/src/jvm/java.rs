@@ -165,7 +165,7 @@ mod tests {
     fn options_fit_the_version() {
         let options =
             |version| Java { path: "java".into(), version, hotspot: true }.options(Path::new("/r")).len();
-        assert_eq!([8, 11, 17, 23, 24, 25].map(options), [1, 1, 1, 1, 4, 4]);
+        assert_eq!([8, 11, 17, 23, 24, 25].map(options), [4, 4, 4, 4, 7, 7]);
     }
 
     #[test]

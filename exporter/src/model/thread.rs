@@ -187,11 +187,12 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                     let at = self.reach(time)?;
                     self.before(at, key)?;
                 }
-                Step::Ended { key, .. } => {
+                Step::Ended { time, key } => {
+                    let at = self.reach(time)?;
                     if let Some(depth) = self.stack.find(key) {
                         self.tally.incomplete +=
                             (self.stack.depth().min(MAX_DEPTH)).saturating_sub(depth) as u64;
-                        self.close_to(depth, self.now, true)?;
+                        self.close_to(depth, at, true)?;
                     }
                 }
                 Step::Lost { words } => {

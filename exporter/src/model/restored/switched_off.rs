@@ -45,7 +45,8 @@ impl<'a> SwitchedOff<'a> {
         if let Some((time, begun, ended)) = step.change() {
             self.switch_until(time);
             // The thread may have seen the switch too late for its call to be cut off.
-            if ended.is_none() || ended != self.stack.frames().last().map(|open| open.key) {
+            let innermost = self.stack.frames().last().map(|open| open.key);
+            if begun.is_some() || ended.is_some() && ended != innermost {
                 self.end_what_is_off();
             }
             self.last = self.last.max(time);
