@@ -243,7 +243,8 @@ fn main_is_sampled_while_it_is_stuck_and_only_then() {
 #[test]
 fn a_message_that_is_merely_long_is_sampled_too_without_a_report() {
     for (from_ms, option) in [(300, "sample_ms=66"), (700, "sample_from_ms=700")] {
-        let run = stuck("lock", "long", (0, 1_500, 0), &["slow_ms=60000", option]);
+        let options = ["slow_ms=60000", "lag_ms=0", "anr_ms=0", option];
+        let run = stuck("lock", "long", (0, 2_500, 0), &options);
         let recording = run.recording();
         let (begun, _) = hung(&recording);
         let sections = sections(&recording, SectionKind::StackSamples);
