@@ -207,7 +207,8 @@ pub(crate) fn publish(block: &impl BlockMemory, head: usize, first: u64, payload
 }
 
 /// Copies what there is of `from`, beside its writer or by it, to `to`, which nobody else writes to. What is
-/// already there of the same life stays there all the time. Gives whether something is. For `horizon` see [`copy`].
+/// already there of the same life stays there all the time, but for its last word, which may have been taken back since. Gives whether something is. For
+/// `horizon` see [`copy`].
 pub(crate) fn transfer(from: &RawBlock, to: &RawBlock, horizon: u64) -> bool {
     let sequence = from.load_u64(at::SEQUENCE);
     fence(Ordering::Acquire);
@@ -234,7 +235,7 @@ pub(crate) fn transfer(from: &RawBlock, to: &RawBlock, horizon: u64) -> bool {
     // The fields are those of this life if it is still `sequence` afterwards: they are stored behind it, before
     // the first word is published.
     let seen = read(from, sequence, horizon, |index, word| {
-        if index < there {
+        if index + 1 < there {
             return;
         }
         if index + 1 < BLOCK_WORDS {
@@ -247,6 +248,10 @@ pub(crate) fn transfer(from: &RawBlock, to: &RawBlock, horizon: u64) -> bool {
     let Seen::There(extent) = seen else { return false };
     fence(Ordering::Release);
     to.store_u32(at::HEAD, extent.head as u32);
+    if extent.head < there {
+        // Taken back, and nothing in its place: else it would be found behind the head.
+        to.store_word(extent.head, 0);
+    }
     to.store_u32(at::FLOOR, extent.head as u32);
     true
 }

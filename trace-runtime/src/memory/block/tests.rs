@@ -241,3 +241,34 @@ fn a_precise_block_gives_its_last_word_back_and_a_copy_stops_there() {
     settle(&block, head);
     assert_eq!(words(0), 2);
 }
+
+/// The words of a block that readers find.
+fn found(block: &RawBlock) -> Vec<u64> {
+    let mut words = Vec::new();
+    copy(block, 0, ALL_FINAL, &mut words);
+    words
+}
+
+#[test]
+fn a_last_word_that_was_taken_back_behind_a_copy_is_gone_from_the_next_one() {
+    // Aligned to 8, and never freed.
+    let place = || NonNull::from(Vec::leak(vec![0_u64; BLOCK_LEN / 8])).cast::<u8>();
+    // SAFETY: a block's length that lives for ever, and nothing but these reaches it.
+    let (from, to) = unsafe { (RawBlock::new(place()), RawBlock::new(place())) };
+    open(&from, &Life { uid: 1, tid: 1, sequence: 0, t0: 1_000, base: 0, mode: ClockMode::Coarse });
+    let mut head = 0;
+    for id in [7, 8, 9] {
+        head = publish_before_java(&from, head, word::pack(true, id, 5), &[]);
+    }
+    // Beside a writer that was stopped in the middle of a short call's end: its begin looks old enough to stay.
+    assert!(transfer(&from, &to, 2_000));
+    assert_eq!(found(&to).len(), 3);
+    head = take_back_word(&from, head, ClockMode::Coarse);
+    assert!(transfer(&from, &to, ALL_FINAL));
+    assert_eq!(found(&to), found(&from), "nothing has come in its place");
+    let event = Event::Time(1_234_567).encode();
+    head = publish_before_java(&from, head, event.word(900), event.payload());
+    settle(&from, head);
+    assert!(transfer(&from, &to, 0));
+    assert_eq!((found(&to), head), (found(&from), 4), "an event of two words has");
+}
