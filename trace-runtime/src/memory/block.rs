@@ -39,7 +39,7 @@
 //! # Words that are taken back
 //! A call that was so short that it is left out takes its enter back: that was the last word, and the writer, in Java or native, stores
 //! a 0 there, or a smaller head, and goes on in its place. So the last words of a block are not final. Three things bound which:
-//! * `floor`: no word below it is ever taken back. The native writer raises it behind each of its own events and when it leaves the block,
+//! * `floor`: no word below it is ever taken back. The native writer raises it for each of its own events before it publishes that, and when it leaves the block,
 //!   and Java takes back only what it wrote since it was lent the pen, which is behind the head. From the floor on there are methods' words
 //!   alone.
 //! * An enter is taken back only by an exit that comes within the length of a short call, by the clock that words are written with. So
@@ -55,7 +55,8 @@
 //! The last word of a copy may be taken back later by such a thread. Whoever goes on behind a copy looks whether it is still
 //! there.
 //!
-//! A kill needs no argument: taking back is one store, and before and after it the block is whole.
+//! After a kill the block is whole: Java takes a word back with one store; the native writer lowers the head first, and a word that is still found behind it is
+//! a call that has not ended.
 //!
 //! # 32-bit machines
 //! A 64-bit word is stored and loaded as two halves there, so every 64-bit field can be seen torn. Words, `t0`
@@ -146,12 +147,13 @@ pub(crate) fn settle(block: &impl BlockMemory, head: usize) {
 #[inline]
 pub(crate) fn take_back_word(block: &impl BlockMemory, head: usize, mode: ClockMode) -> usize {
     let head = head - 1;
-    if mode == ClockMode::Coarse {
-        // Else it would be found behind the head.
-        block.store_word(head, 0);
-        fence(Ordering::Release);
-    }
     block.store_u32(at::HEAD, head as u32);
+    if mode == ClockMode::Coarse {
+        // Else it would be found behind the head; and it is, as if the call went on, by the reader of a file whose writer was killed here. A 0 below
+        // the head would be damage.
+        fence(Ordering::Release);
+        block.store_word(head, 0);
+    }
     head
 }
 
@@ -344,7 +346,8 @@ fn read<B: BlockMemory>(
         let word = block.load_word(head);
         // Where the processor keeps the order, so must the compiler.
         compiler_fence(Ordering::Acquire);
-        let is_there = head < published || coarse && ids::is_method(word::id(word));
+        // A word that is taken back just now may be 0 already, though it was published.
+        let is_there = ids::is_method(word::id(word)) && (head < published || coarse);
         if !is_there || !is_final(word) {
             break;
         }

@@ -355,13 +355,14 @@ impl Writer {
     #[inline]
     fn store(&mut self, event: &Encoded, head: usize, now: u64) {
         let first = event.word(now.wrapping_sub(self.t0));
-        let head = if self.mode == ClockMode::Coarse {
-            block::publish_before_java(&self.block, head, first, event.payload())
-        } else {
-            block::publish(&self.block, head, first, event.payload())
-        };
         if !event.is_method() {
-            self.settle(head);
+            // Before it is published: a copy takes what is above the floor for methods' words.
+            self.settle(head + 1 + event.payload().len());
+        }
+        if self.mode == ClockMode::Coarse {
+            block::publish_before_java(&self.block, head, first, event.payload());
+        } else {
+            block::publish(&self.block, head, first, event.payload());
         }
     }
 

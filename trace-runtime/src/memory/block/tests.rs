@@ -97,6 +97,9 @@ fn live(memory: &Dying) -> Vec<Did> {
         let mut head = 0;
         for _ in 0..3 {
             let event = event(number).encode();
+            if !event.is_method() {
+                settle(&block, head + 1 + event.payload().len());
+            }
             head = publish(&block, head, event.word(number), event.payload());
             did.push(Did::Published(number, sequence, memory.stores.get()));
             number += 1;

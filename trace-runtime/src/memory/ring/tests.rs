@@ -205,6 +205,7 @@ fn a_slice_that_begins_in_a_block_open_for_hours_has_true_times() {
         other => panic!("{other:?}"),
     };
     let time = Event::Time(t0 + day).encode();
+    block::settle(&block, 3);
     block::publish(&block, 1, time.word(day), time.payload());
     let mark = ring.mark().unwrap();
     block::publish(&block, 3, Event::Exit(1).encode().word(day + 5), &[]);
