@@ -92,19 +92,22 @@ impl Random {
 /// The calls of one thread.
 struct Calls {
     random: Random,
+    /// How many began. Ids follow from it, so that two calls near each other never have the same.
+    begun: u32,
     open: Vec<u32>,
 }
 
 impl Calls {
     fn new(thread: usize) -> Self {
-        Self { random: Random(thread as u64 * 0x1234_5678_9ABC_DEF1), open: Vec::with_capacity(64) }
+        Self { random: Random(thread as u64 * 0x1234_5678_9ABC_DEF1), begun: 0, open: Vec::with_capacity(64) }
     }
 
     fn next(&mut self) -> Event {
         let random = self.random.next();
         // Mostly between a few and some thirty deep.
         if self.open.len() < 2 || self.open.len() < 60 && !random.is_multiple_of(2) {
-            let id = (random >> 8) as u32 % 0xFE000 + 1;
+            self.begun += 1;
+            let id = self.begun % 0xFE000 + 1;
             self.open.push(id);
             Event::Enter(id)
         } else {
