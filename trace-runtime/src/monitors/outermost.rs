@@ -22,6 +22,9 @@ use crate::main_thread::watch;
 use crate::memory::mark::Mark;
 use crate::memory::slice::Slice;
 use crate::recorder::Recorder;
+use crate::time::clock::boottime;
+use crate::writing::events::record;
+use crate::writing::thread::gettid;
 
 const MS: u64 = 1_000_000;
 
@@ -76,10 +79,15 @@ pub(super) fn end() {
     }
 }
 
-/// Nobody tells of main's messages: from now on its outermost calls are taken for them. What is open now is not one of them.
+/// Main's messages are not reported: from now on its outermost calls stand for them, but for those that are open now.
 pub(super) fn start() {
     let mut state = state();
     if !open::is_by_calls() {
+        // A call that began in the last two ticks may still be taken back, and a mark is placed in front of it. A typed event makes it final. On another
+        // thread than main this changes nothing, and such a call counts as one that begins later.
+        if Recorder::active().is_some_and(|recorder| gettid() == recorder.main_tid) {
+            record(&Event::Time(boottime()).encode());
+        }
         *state = Some(State::new());
         open::set_by_calls(true);
         watch::outermost(None);

@@ -119,6 +119,8 @@ public final class StuckLife {
                 });
         Anrscope.setAnrListener(new Told());
         Debug.hostDebugger = how.equals("debugger");
+        // Open already, and so young that it could be taken back: nothing that begins later.
+        MethodBeat.i(2);
         LooperMonitor.start();
         if (!how.equals("without")) {
             StackSampler.start();
@@ -141,6 +143,7 @@ public final class StuckLife {
         for (String line : Log.hostLines()) {
             System.out.println("log " + line);
         }
+        MethodBeat.o(2);
         MethodBeat.o(1);
     }
 
