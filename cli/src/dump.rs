@@ -9,6 +9,8 @@ use anyhow::{Context, bail};
 use exporter::dump::{Dump, PageOptions, write_json};
 use exporter::retrace::Mapping;
 
+use crate::file_kind::FileKind;
+
 /// Read a thread dump: what main does, who holds what it waits for, dead-locks
 ///
 /// What ART writes on SIGQUIT (/data/anr), ApplicationExitInfo's trace text, native dumps of debuggerd, and
@@ -54,6 +56,12 @@ pub(crate) struct Options {
     all: bool,
 }
 
+/// What to do with a file that is no dump but of a kind that another command takes.
+fn instead(file: &Path) -> Option<anyhow::Error> {
+    let kind = FileKind::of(file).ok()?;
+    kind.instead_of("dump", file).map(anyhow::Error::msg)
+}
+
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
@@ -71,7 +79,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     // All of them before the first line, so that an error leaves no half page.
     let mut dumps = Vec::new();
     for file in &options.files {
-        let mut dump = read(file)?;
+        let mut dump = read(file).map_err(|error| instead(file).unwrap_or(error))?;
         for warning in &dump.warnings {
             writeln!(stderr, "warning: {}: {}", file.display(), crate::terminal::plain(warning))?;
         }

@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 use serde_json::json;
 
 use crate::cleanup;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::progress::{Estimate, Progress};
 use crate::recordings::Recordings;
 use crate::terminal::counted;
@@ -139,6 +139,11 @@ impl Default for Settings {
 
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+    if let (Some(from), Some(to)) = (options.from, options.to)
+        && from > to
+    {
+        crate::usage_error("--from is after --to: nothing lies between them");
+    }
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let recordings =
         Recordings::open(&options.recordings, options.method_map.as_deref(), options.mapping.as_deref())?;
@@ -156,6 +161,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         min_perfetto: options.min_perfetto,
         selection,
     };
+    let place = output::new_directory_of(&options.out);
     let progress = Progress::new(!options.quiet);
     let summary = write_watched(&recordings, settings, &options.out, &progress)?;
     drop(progress);
@@ -168,7 +174,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         writeln!(stdout, "{:#}", to_json(&summary))?;
         stdout.flush()?;
     } else if !options.quiet {
-        writeln!(stderr, "{} -> {}", in_words(&summary), options.out.display())?;
+        writeln!(stderr, "{} -> {}{place}", in_words(&summary), options.out.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -188,9 +188,13 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         let told = |line: &&str| !options.quiet || line.starts_with("warning: ");
         let lines: String = text.split_inclusive('\n').filter(told).collect();
         crate::terminal::stderr().write_all(lines.as_bytes())?;
-        if let Some(class) = &options.explain {
-            crate::terminal::stdout().write_all(explained::to_text(class, &summary.explained).as_bytes())?;
+        if options.explain.is_some() {
+            crate::terminal::stdout().write_all(explained::to_text(&summary.explained).as_bytes())?;
         }
+    }
+    // Of an update, which did not look at every class.
+    if let Some(class) = options.explain.as_ref().filter(|_| summary.explained.is_empty()) {
+        bail!("no class {class} in the inputs, or it cannot be read: give the name that its class file has");
     }
     if options.fail_on_skip && !summary.skipped.is_empty() {
         bail!(

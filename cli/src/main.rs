@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ mod dump;
 mod embedded;
 mod export;
 mod fault;
+mod file_kind;
+mod given_file;
 mod instrument;
 mod jvm;
 mod man;
@@ -42,6 +45,10 @@ mod terminal;
     version,
     after_help = "\
 Examples:
+    # The command that takes a file: a report of a recording or of the newest one in a directory, the answer to a thread dump, a
+    # trace in ui.perfetto.dev.
+    anrscope app.anrscope
+
     # A hang of five seconds, recorded and exported: the quickest look at it all.
     anrscope demo
 
@@ -101,7 +108,29 @@ fn public_command() -> clap::Command {
 
 fn main() -> ExitCode {
     fault::tell_panics();
-    let result = match Command::parse().subcommand {
+    let result = given_file::with_command(std::env::args_os().collect(), is_subcommand).and_then(run);
+    result.unwrap_or_else(|error| {
+        // Whoever read our output has seen enough of it.
+        if error.chain().any(is_broken_pipe) {
+            return ExitCode::SUCCESS;
+        }
+        // The same holds for stderr, and nobody is left to tell.
+        let _ = tell(&error);
+        ExitCode::from(1)
+    })
+}
+
+fn is_subcommand(name: &str) -> bool {
+    <Command as clap::CommandFactory>::command().find_subcommand(name).is_some() || name == "help"
+}
+
+/// Ends the program as clap does where the command line is wrong in a way that clap does not know.
+fn usage_error(what: &str) -> ! {
+    <Command as clap::CommandFactory>::command().error(clap::error::ErrorKind::ValueValidation, what).exit()
+}
+
+fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
+    match Command::parse_from(arguments).subcommand {
         Sub::Demo(options) => demo::run(options),
         #[cfg(target_os = "linux")]
         Sub::DemoChild(options) => demo::child::run(&options).map(|()| ExitCode::SUCCESS),
@@ -118,16 +147,7 @@ fn main() -> ExitCode {
         Sub::Retrace(options) => retrace::run(options),
         Sub::Completions(options) => completions::run(&options, public_command()),
         Sub::Man(options) => man::run(&options, public_command()),
-    };
-    result.unwrap_or_else(|error| {
-        // Whoever read our output has seen enough of it.
-        if error.chain().any(is_broken_pipe) {
-            return ExitCode::SUCCESS;
-        }
-        // The same holds for stderr, and nobody is left to tell.
-        let _ = tell(&error);
-        ExitCode::from(1)
-    })
+    }
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {

@@ -14,7 +14,7 @@ use exporter::{ExportOptions, export};
 use serde_json::json;
 
 use crate::cleanup;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::recordings::Recordings;
 use crate::terminal::counted;
 
@@ -67,6 +67,9 @@ pub(crate) struct Options {
     /// Say nothing but errors and warnings
     #[arg(long, short)]
     quiet: bool,
+    /// Print what was written as JSON to stdout
+    #[arg(long)]
+    json: bool,
 }
 
 fn is_tar(path: &Path) -> bool {
@@ -114,13 +117,20 @@ impl Kind {
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
+    let place = output::new_directory_of(&options.out);
     let warnings = write(&options)?;
     let mut stderr = crate::terminal::stderr();
-    for warning in warnings {
+    for warning in &warnings {
         crate::terminal::warn(warning)?;
     }
-    if !options.quiet {
-        writeln!(stderr, "{} -> {}", counted(options.inputs.len(), "file"), options.out.display())?;
+    if options.json {
+        let bytes = options.out.metadata().map(|metadata| metadata.len()).ok();
+        let document = json!({"files": options.inputs.len(), "bytes": bytes, "warnings": warnings});
+        let mut stdout = crate::terminal::stdout_of(true);
+        writeln!(stdout, "{document:#}")?;
+        stdout.flush()?;
+    } else if !options.quiet {
+        writeln!(stderr, "{} -> {}{place}", counted(options.inputs.len(), "file"), options.out.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -136,10 +146,23 @@ pub(crate) fn join(
     method_map: Option<&Path>,
 ) -> anyhow::Result<Vec<String>> {
     let method_map = method_map.map(Path::to_owned);
-    write(&Options { inputs, out: out.to_owned(), method_map, mapping: None, quiet: true })
+    write(&Options { inputs, out: out.to_owned(), method_map, mapping: None, quiet: true, json: false })
+}
+
+/// That no file is given twice, under whatever names.
+fn check_distinct(inputs: &[PathBuf]) -> anyhow::Result<()> {
+    let mut seen = HashSet::new();
+    for path in inputs {
+        let file = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if !seen.insert(file) {
+            bail!("{} is given twice: name each file once", path.display());
+        }
+    }
+    Ok(())
 }
 
 fn write(options: &Options) -> anyhow::Result<Vec<String>> {
+    check_distinct(&options.inputs)?;
     let kinds = options.inputs.iter().map(|path| Kind::of(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let output = Output::create(&options.out)?;
     let mut warnings = if is_tar(&options.out) {

@@ -18,6 +18,7 @@ use exporter::Report;
 
 use crate::cleanup;
 use crate::export::{self, Settings};
+use crate::file_kind::FileKind;
 use crate::recordings::Recordings;
 use crate::scratch::Scratch;
 
@@ -79,9 +80,14 @@ pub(crate) struct Options {
 /// Runs the subcommand.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
-    // The port first: exporting for a minute and failing then is no service.
+    let kind = FileKind::of(&options.file)
+        .with_context(|| format!("cannot read {}: name a trace that is there", options.file.display()))?;
+    if let Some(instead) = kind.instead_of("open", &options.file).filter(|_| kind != FileKind::Recording) {
+        bail!(instead);
+    }
+    let is_recording = kind == FileKind::Recording;
+    // Before the export: to fail after a minute of it is no service.
     let listener = listen(options.port)?;
-    let is_recording = options.file.extension().is_some_and(|end| end == "anrscope");
     let mut scratch = None;
     let (path, anr) = if is_recording {
         let recordings =

@@ -76,6 +76,12 @@ impl Output {
     }
 }
 
+/// ` (in a new directory)` if writing `target` makes the directory it is in: a name that is spelled wrongly makes one, too.
+pub(crate) fn new_directory_of(target: &Path) -> &'static str {
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if parent.is_some_and(|parent| !parent.exists()) { " (in a new directory)" } else { "" }
+}
+
 /// Writes `bytes` to `target`, whole or not at all.
 ///
 /// # Errors

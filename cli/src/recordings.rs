@@ -7,6 +7,8 @@ use exporter::retrace::Mapping;
 use exporter::{ExportInput, FileSource, MethodMap, open_recording};
 use trace_format::{Recording, Source as _};
 
+use crate::file_kind::FileKind;
+
 /// Name of the map that is looked for beside a recording: by itself, or behind the recording's own name.
 pub(crate) const MAP_NAME: &str = "methodMapping.txt";
 
@@ -55,6 +57,29 @@ pub(crate) fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// The recording that `path` names: itself, or the newest one in that directory; and how many there are to choose from.
+///
+/// # Errors
+/// If the directory cannot be read, or has no recording in it.
+pub(crate) fn newest_of(path: &Path) -> anyhow::Result<(PathBuf, usize)> {
+    let files = files_of(path)?;
+    let count = files.len();
+    let changed = |file: &PathBuf| file.metadata().and_then(|metadata| metadata.modified()).ok();
+    // By name among those of one moment.
+    let newest = files.into_iter().max_by_key(|file| (changed(file), file.clone()));
+    Ok((newest.with_context(|| format!("{}: there is no recording", path.display()))?, count))
+}
+
+/// Opens a recording. A file of another kind is refused with the command that takes it.
+fn open(file: &Path) -> anyhow::Result<Recording<FileSource>> {
+    open_recording(file).map_err(|error| {
+        match FileKind::of(file).ok().and_then(|kind| kind.instead_of("report", file)) {
+            Some(instead) => anyhow::anyhow!(instead),
+            None => error.into(),
+        }
+    })
+}
+
 /// Opened recordings.
 #[derive(Debug)]
 pub(crate) struct Recordings {
@@ -86,7 +111,7 @@ impl Recordings {
         let mut paths: Vec<Option<PathBuf>> = Vec::new();
         let mut opened = Vec::new();
         for file in files {
-            let recording = open_recording(file)?;
+            let recording = open(file)?;
             let path = map.map(Path::to_owned).or_else(|| map_beside(file));
             let map = match paths.iter().position(|known| *known == path) {
                 Some(known) => known,

@@ -3,7 +3,8 @@
 mod fleet;
 mod options;
 
-use std::io::{self, Write};
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -13,7 +14,9 @@ use exporter::{ExportOptions, Report, export};
 use serde_json::{Value, json};
 use trace_rules::Rules;
 
-use crate::recordings::Recordings;
+use crate::output;
+use crate::recordings::{Recordings, newest_of};
+use crate::terminal::counted;
 use options::{ReportFormat, RulesOf};
 
 pub(crate) use options::Options;
@@ -23,18 +26,59 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     if options.group || options.parquet.is_some() {
         return fleet::run(&options);
     }
-    let recordings =
-        Recordings::open(&options.recordings, options.method_map.as_deref(), options.mapping.as_deref())?;
-    if let ReportFormat::Matrix = options.format {
-        return write_issues(&recordings, &options);
+    let files = files(&options)?;
+    let recordings = Recordings::open(&files, options.method_map.as_deref(), options.mapping.as_deref())?;
+    let format = options.format();
+    let page = match format {
+        ReportFormat::Matrix => issues_of(&recordings, &options)?,
+        _ => page(&recordings, &files, format, options.out.is_none())?,
+    };
+    match &options.out {
+        Some(out) => output::write(out, &crate::terminal::page_of(&page, format.is_json()))?,
+        None => {
+            let mut stdout = crate::terminal::stdout_of(format.is_json());
+            stdout.write_all(page.as_bytes())?;
+            stdout.flush()?;
+        }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The recordings that are named, and of each directory the newest one.
+fn files(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::with_capacity(options.recordings.len());
+    for path in &options.recordings {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let (newest, count) = newest_of(path)?;
+        if count > 1 && !options.quiet {
+            writeln!(
+                crate::terminal::stderr(),
+                "{}: the newest of {} (--group is of all)",
+                newest.display(),
+                counted(count, "recording")
+            )?;
+        }
+        files.push(newest);
+    }
+    Ok(files)
+}
+
+/// The report in every form but Matrix's. Warnings go to stderr too, unless the page itself is what is seen.
+fn page(
+    recordings: &Recordings,
+    files: &[PathBuf],
+    format: ReportFormat,
+    to_stdout: bool,
+) -> anyhow::Result<String> {
     // All of them before the first line, so that an error leaves no half report.
     let mut reports = Vec::new();
     for input in recordings.inputs() {
         reports.push(Report::build(input.file, input.recording, input.map)?);
     }
-    let mut stdout = crate::terminal::stdout_of(matches!(options.format, ReportFormat::Json));
-    if let ReportFormat::Html = options.format {
+    if let ReportFormat::Html = format {
         let [report] = &reports[..] else {
             bail!("one page is of one recording: name one, or choose another format")
         };
@@ -42,37 +86,28 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         let chart = report.chart(input.file, input.recording, input.map)?;
         let mut trace = Vec::new();
         export(&[input], &ExportOptions::default(), &mut trace)?;
-        let name = options.recordings[0].with_extension("pftrace");
+        let name = files[0].with_extension("pftrace");
         let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        stdout.write_all(report.to_html(&name, &chart, Some(&trace)).as_bytes())?;
-        stdout.flush()?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(report.to_html(&name, &chart, Some(&trace)));
     }
-    if let ReportFormat::Json = options.format {
-        let files = options.recordings.iter().map(|file| file.display().to_string());
+    if let ReportFormat::Json = format {
+        let files = files.iter().map(|file| file.display().to_string());
         let documents: Vec<Value> =
             reports.iter().zip(files).map(|(report, file)| report.to_json(&file)).collect();
-        writeln!(stdout, "{:#}", json!({"schema": SCHEMA_VERSION, "reports": documents}))?;
-        stdout.flush()?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(format!("{:#}\n", json!({"schema": SCHEMA_VERSION, "reports": documents})));
     }
     // The page tells them too; who reads it on a terminal need not see them twice.
-    if !stdout.is_terminal() {
+    if !(to_stdout && crate::terminal::stdout().is_terminal()) {
         for warning in reports.iter().flat_map(|report| &report.warnings) {
             crate::terminal::warn(warning)?;
         }
     }
-    for (number, report) in reports.iter().enumerate() {
-        if number > 0 {
-            writeln!(stdout)?;
-        }
-        write!(stdout, "{report}")?;
-    }
-    stdout.flush()?;
-    Ok(ExitCode::SUCCESS)
+    let pages: Vec<String> = reports.iter().map(ToString::to_string).collect();
+    Ok(pages.join("\n"))
 }
 
-fn write_issues(recordings: &Recordings, options: &Options) -> anyhow::Result<ExitCode> {
+/// What Matrix would have reported, one JSON object a line.
+fn issues_of(recordings: &Recordings, options: &Options) -> anyhow::Result<String> {
     let rules = options.rules.map(|rules| match rules {
         RulesOf::Matrix => Rules::Matrix,
         RulesOf::Anrscope => Rules::Anrscope,
@@ -85,10 +120,5 @@ fn write_issues(recordings: &Recordings, options: &Options) -> anyhow::Result<Ex
         }
         found.extend(issues(input.file, input.recording, input.map, &how)?);
     }
-    let mut stdout = io::BufWriter::new(crate::terminal::stdout_of(true));
-    for issue in found {
-        writeln!(stdout, "{issue}")?;
-    }
-    stdout.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(found.iter().map(|issue| format!("{issue}\n")).collect())
 }

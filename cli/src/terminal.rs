@@ -38,6 +38,27 @@ pub(crate) struct Shown<W> {
     begun: Vec<u8>,
 }
 
+/// `page` as [`stdout_of`] would show it: for a file that is looked at on a terminal later.
+pub(crate) fn page_of(page: &str, json: bool) -> Vec<u8> {
+    let mut shown = Shown { out: Vec::new(), json, begun: Vec::new() };
+    // Into memory: no write fails.
+    let _ = shown.write_all(page.as_bytes());
+    shown.out
+}
+
+/// An error with its causes in one line. Errors of the libraries often say what their source says: that is left out.
+pub(crate) fn causes(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 /// Standard output, for text.
 pub(crate) fn stdout() -> Shown<io::StdoutLock<'static>> {
     stdout_of(false)

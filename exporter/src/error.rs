@@ -58,7 +58,29 @@ pub enum ExportError {
         /// What is wrong there.
         what: &'static str,
     },
+    /// A thread that was selected is in none of the recordings.
+    #[error("no thread is called {wanted} or has that tid; there are {}", known.join(", "))]
+    NoSuchThread {
+        /// What was asked for.
+        wanted: String,
+        /// Some of the threads that there are.
+        known: Vec<String>,
+    },
+    /// Nothing happened in the stretch of time that was selected.
+    #[error("nothing is left to export: of the trace's {:.3} s the part from {:.3} s to {:.3} s was selected", seconds(*length), seconds(*from), seconds(*to))]
+    EmptyPart {
+        /// First moment of the part, ns since the begin of the trace.
+        from: u64,
+        /// Last moment of the part, ns since the begin of the trace.
+        to: u64,
+        /// How long the trace is, ns.
+        length: u64,
+    },
     /// The output cannot be written.
     #[error("writing the output failed: {0}")]
     Write(#[from] io::Error),
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
 }

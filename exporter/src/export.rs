@@ -10,7 +10,7 @@ use crate::json_sort::SortedLines;
 use crate::method_map::{Fit, MethodMap};
 use crate::model::{
     Filter, Incidents, Input, Level, LogLine, Names, Selection, Sink, SystemInfo, Tally, clean, first_moment,
-    last_moment, stream,
+    is_called, last_moment, stream,
 };
 use crate::perfetto::PerfettoWriter;
 use crate::{ExportError, Warning};
@@ -21,6 +21,8 @@ const MANY_SLICES: u64 = 3_000_000;
 const BEFORE_ANR: u64 = 10_000_000_000;
 /// And what follows its detection.
 const AROUND: u64 = 1_000_000_000;
+/// Threads that are named where another one was asked for.
+const THREADS_NAMED: usize = 10;
 /// Without an ANR, the end, ns.
 const LAST: u64 = 10_000_000_000;
 
@@ -215,10 +217,43 @@ fn selected<S: Source, K: Sink>(
         let counts = stream(inputs, sink)?;
         return finish(inputs, counts, sink, warnings);
     }
+    check_threads(inputs, &selection.threads)?;
     let mut filter = Filter::new(sink, selection.clone());
     let mut counts = stream(inputs, &mut filter)?;
     counts.leave_out(filter.left_out());
+    if counts.slices == 0 && (selection.from.is_some() || selection.to.is_some()) {
+        return Err(empty_part(inputs, selection));
+    }
     finish(inputs, counts, sink, warnings)
+}
+
+/// That each of `wanted` is a thread of one of the recordings.
+fn check_threads<S: Source>(inputs: &[Input<'_, S>], wanted: &[String]) -> Result<(), ExportError> {
+    let threads = || inputs.iter().flat_map(|input| input.recording.threads());
+    let Some(missing) =
+        wanted.iter().find(|wanted| !threads().any(|t| is_called(wanted, t.main, t.name.as_deref(), t.tid)))
+    else {
+        return Ok(());
+    };
+    let mut known: Vec<String> = threads()
+        .take(THREADS_NAMED + 1)
+        .map(|thread| match &thread.name {
+            Some(name) => format!("{} (tid {})", clean(name), thread.tid),
+            None => format!("tid {}", thread.tid),
+        })
+        .collect();
+    if known.len() > THREADS_NAMED {
+        known[THREADS_NAMED] = format!("{} more", threads().count() - THREADS_NAMED);
+    }
+    Err(ExportError::NoSuchThread { wanted: missing.clone(), known })
+}
+
+fn empty_part<S: Source>(inputs: &[Input<'_, S>], selection: &Selection) -> ExportError {
+    let start = first_moment(inputs);
+    let last = inputs.iter().map(|input| last_moment(input.recording, std::iter::empty())).max();
+    let length = last.unwrap_or(start).saturating_sub(start);
+    let from = selection.from.unwrap_or(0);
+    ExportError::EmptyPart { from, to: selection.to.unwrap_or(length.max(from)), length }
 }
 
 fn finish<S: Source, K: Sink>(

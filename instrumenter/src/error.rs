@@ -178,6 +178,12 @@ pub enum Error {
         /// How many ids there are behind those of the base map.
         available: usize,
     },
+    /// No class of the inputs has the name of the one that is to be explained.
+    #[error("no class {class} in the inputs, or it cannot be read: give the name that its class file has")]
+    NoSuchClass {
+        /// The name.
+        class: String,
+    },
     /// A line of the base map is not `id,access,class method (descriptor)`, or contradicts another.
     #[error("{}:{line}: {what}: {cure}", path.display())]
     BaseMap {

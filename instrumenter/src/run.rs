@@ -142,6 +142,13 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
         times.collect += clock.lap();
     }
     session.end_inputs();
+    // Before anything is written. An update has not opened all of them.
+    if let Some(class) = &options.explain
+        && !updates
+        && session.classes.iter().all(|facts| facts.kept.is_none())
+    {
+        return Err(Error::NoSuchClass { class: class.clone() });
+    }
     let map_stamps =
         |paths: &[String]| paths.iter().map(|path| stamp_of(Path::new(path))).collect::<Vec<_>>();
     let old_maps = saved.map(|saved| saved.maps).filter(|maps| {

@@ -7,10 +7,7 @@ use trace_format::event::WaitKind;
 use crate::terminal::one_line;
 
 /// The classes found by the name that was asked for, as text.
-pub(crate) fn to_text(asked: &str, classes: &[ExplainedClass]) -> String {
-    if classes.is_empty() {
-        return format!("no class {asked} in the inputs, or it could not be read\n");
-    }
+pub(crate) fn to_text(classes: &[ExplainedClass]) -> String {
     let mut text = String::new();
     for class in classes {
         let source =

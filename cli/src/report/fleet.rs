@@ -20,7 +20,7 @@ const NAMED: usize = 10;
 
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
-    if !matches!(options.format, ReportFormat::Text | ReportFormat::Json) {
+    if !matches!(options.format(), ReportFormat::Text | ReportFormat::Json) {
         bail!("groups are told as text or as JSON: choose --format text or json");
     }
     let mut files = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             Err(error) => {
                 unread += 1;
                 if unread <= NAMED {
-                    crate::terminal::warn(format_args!("{error:#}"))?;
+                    crate::terminal::warn(crate::terminal::causes(&error))?;
                 }
             }
         }
@@ -64,8 +64,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if options.group {
         let found = groups(&rows);
         let mut stdout =
-            io::BufWriter::new(crate::terminal::stdout_of(matches!(options.format, ReportFormat::Json)));
-        if let ReportFormat::Json = options.format {
+            io::BufWriter::new(crate::terminal::stdout_of(matches!(options.format(), ReportFormat::Json)));
+        if let ReportFormat::Json = options.format() {
             let found: Vec<_> = found.iter().map(Group::to_json).collect();
             let document =
                 json!({"schema": "1.0", "recordings": rows.len(), "unread": unread, "groups": found});

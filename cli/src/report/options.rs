@@ -17,7 +17,7 @@ Examples:
     anrscope report app.anrscope --method-map build/methodMapping.txt
 
     # A page to send along, that a phone can read.
-    anrscope report app.anrscope --format html > hang.html
+    anrscope report app.anrscope --format html -o hang.html
 
     # What hangs most in the field, of thousands of recordings; and a row each for DuckDB or Spark.
     anrscope report --group recordings/ --parquet fleet.parquet
@@ -32,12 +32,18 @@ Exit status:
 "
 )]
 pub(crate) struct Options {
-    /// Recordings (*.anrscope), or Matrix's reports and rings; with --group and --parquet also folders
+    /// Recordings (*.anrscope), or Matrix's reports and rings; of a directory the newest recording, with --group and --parquet all
     #[arg(required = true, value_name = "RECORDING")]
     pub(super) recordings: Vec<PathBuf>,
     /// The form of the report
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub(super) format: ReportFormat,
+    format: ReportFormat,
+    /// The report as JSON
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write the report to this file instead of stdout
+    #[arg(long, short, value_name = "FILE", conflicts_with = "group")]
+    pub(super) out: Option<PathBuf>,
     /// The method map of the build [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
     #[arg(long, value_name = "FILE")]
     pub(super) method_map: Option<PathBuf>,
@@ -59,6 +65,20 @@ pub(crate) struct Options {
     /// Say nothing but errors, warnings and the report
     #[arg(long, short)]
     pub(super) quiet: bool,
+}
+
+impl Options {
+    /// The form of the report.
+    pub(super) fn format(&self) -> ReportFormat {
+        if self.json { ReportFormat::Json } else { self.format }
+    }
+}
+
+impl ReportFormat {
+    /// Whether it is JSON, in which a character can be written as an escape.
+    pub(super) fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::Matrix)
+    }
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]

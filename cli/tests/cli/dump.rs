@@ -95,7 +95,7 @@ fn what_is_no_dump_and_what_is_no_mapping_is_refused() {
     let (empty, missing, itself) =
         (folder.file("empty.txt", ""), folder.name("missing.txt"), folder.name("."));
     for (input, place) in
-        [(&text, "offset 1"), (&empty, "offset 0"), (&missing, "No such file"), (&itself, "folder")]
+        [(&text, "offset 1"), (&empty, "is empty"), (&missing, "No such file"), (&itself, "directory")]
     {
         run(["dump", input]).failed(1, &[input, place]);
         // Nothing of the others is shown either.

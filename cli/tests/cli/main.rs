@@ -31,3 +31,4 @@ mod status;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod wrong_input;
+mod wrong_inputs;

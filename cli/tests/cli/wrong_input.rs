@@ -40,8 +40,7 @@ fn recordings_that_are_none_are_refused() {
     let missing = folder.name("missing.anrscope");
     let cases = [
         (missing.as_str(), "No such file"),
-        (&folder.name("."), "folder"),
-        (&folder.file("empty.anrscope", b""), "offset 0"),
+        (&folder.file("empty.anrscope", b""), "is empty"),
         (&folder.file("cut.anrscope", &whole[..100]), "offset 100"),
         (&folder.file("text.anrscope", "no recording ".repeat(1000)), "offset 0"),
         (&folder.file("newer.anrscope", &newer), "offset 8"),

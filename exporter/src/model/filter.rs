@@ -29,6 +29,11 @@ impl Selection {
     }
 }
 
+/// Whether `wanted` of [`Selection::threads`] means the thread with this name and tid.
+pub(crate) fn is_called(wanted: &str, main: bool, name: Option<&str>, tid: u32) -> bool {
+    (main && wanted == "main") || name == Some(wanted) || wanted.parse() == Ok(tid)
+}
+
 /// An argument that outlives the event that it came with.
 #[derive(Debug)]
 enum Kept {
@@ -129,11 +134,8 @@ fn kept(value: Value<'_>) -> Kept {
 
 impl<K: Sink> Sink for Filter<'_, K> {
     fn wants(&self, thread: &ThreadInfo) -> bool {
-        let wanted = |wanted: &String| {
-            (thread.main && wanted == "main")
-                || thread.name.as_deref() == Some(wanted)
-                || wanted.parse() == Ok(thread.recorded_tid)
-        };
+        let wanted =
+            |wanted: &String| is_called(wanted, thread.main, thread.name.as_deref(), thread.recorded_tid);
         self.selection.threads.is_empty() || self.selection.threads.iter().any(wanted)
     }
 

@@ -43,6 +43,7 @@ mod verdicts;
 
 pub use anr::{Anr, Capture, Detector, Incidents};
 pub use coverage::Coverage;
+pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
 pub use names::Names;
 pub use overhead::{Cost, Overhead};

@@ -1,0 +1,113 @@
+//! Wrong inputs, each with the exit status and the sentence that names the cure: a row each in `wrong_inputs.txt`.
+
+use std::fs;
+use std::io::Write as _;
+
+use trace_format::synth::RecordingBuilder;
+
+use super::folder::Folder;
+use super::program::{Shown, command};
+
+const DUMP: &str = "\n----- pid 42 at 2026-01-01 00:00:00.000 -----\nCmd line: com.example\n\n\"main\" prio=5 tid=1 Sleeping\n  at \
+                    java.lang.Thread.sleep(Native method)\n  at com.example.Main.run(Main.java:7)\n";
+
+/// A file of each kind.
+fn files(folder: &Folder) {
+    let recording = |pid| {
+        let builder = RecordingBuilder::new(pid, "com.example");
+        let builder = builder.main("main", |t| {
+            t.enter(2_000, 1).enter(3_000, 2).exit(4_000, 2).exit(5_000, 1);
+        });
+        builder.build()
+    };
+    folder.file("app.anrscope", recording(42));
+    folder.file("other.anrscope", recording(43));
+    folder.file("many/a.anrscope", recording(44));
+    folder.file("many/b.anrscope", recording(45));
+    fs::create_dir(folder.name("none")).unwrap();
+    folder.file("dump.txt", DUMP);
+    folder.file("map.txt", "1,1,com.example.Main run ()V\n");
+    folder.file("mapping.txt", "com.example.Main -> a.b:\n    void run() -> a\n");
+    folder.file("text.txt", "nothing of interest\n".repeat(100));
+    folder.file("nothing", b"");
+    folder.file("trace.json", "{\"traceEvents\":[]}");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(b"{\"traceEvents\":[]}").unwrap();
+    folder.file("trace.json.gz", packed.finish().unwrap());
+    super::instrument::jar(folder, "app.jar", 52);
+    let made = run(folder, "export app.anrscope -o trace.pftrace --quiet");
+    assert_eq!(made.code, Some(0), "{made:?}");
+}
+
+fn run(folder: &Folder, arguments: &str) -> Shown {
+    command().current_dir(folder.name(".")).args(arguments.split(' ')).output().unwrap().into()
+}
+
+#[test]
+fn each_has_its_exit_status_names_the_cure_and_leaves_nothing() {
+    let folder = Folder::new();
+    files(&folder);
+    let rows: Vec<Vec<&str>> = include_str!("wrong_inputs.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.splitn(3, " | ").collect())
+        .collect();
+    assert!(rows.len() >= 60, "{}", rows.len());
+    let mut wrong = Vec::new();
+    for row in rows {
+        let [status, arguments, sentence] = row[..] else { panic!("{row:?}") };
+        let before = folder.listing();
+        let Shown { code, stdout, stderr } = run(&folder, arguments);
+        let is_right = code == status.parse().ok()
+            && stdout.is_empty()
+            && stderr.contains("error: ")
+            && stderr.contains(sentence)
+            && !stderr.contains("panicked");
+        if !is_right || before != folder.listing() {
+            wrong.push(format!("anrscope {arguments}\n  status {code:?}, not {status}: {stderr}{stdout}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_file_by_itself_is_answered_by_the_command_that_takes_it() {
+    let folder = Folder::new();
+    files(&folder);
+    for (file, command) in
+        [("app.anrscope", "report app.anrscope"), ("dump.txt", "dump dump.txt"), ("many", "report many")]
+    {
+        let given = run(&folder, file);
+        assert_eq!(given.code, Some(0), "{given:?}");
+        assert_eq!(given, run(&folder, command));
+    }
+    // Options follow the file, and the newest of a directory is named.
+    assert_eq!(run(&folder, "app.anrscope --json"), run(&folder, "report app.anrscope --format json"));
+    assert!(run(&folder, "many").stderr.contains("the newest of 2 recordings"));
+}
+
+#[test]
+fn a_directory_that_is_made_for_an_output_is_named() {
+    let folder = Folder::new();
+    files(&folder);
+    let export = "export app.anrscope -o new/t.pftrace";
+    assert!(run(&folder, export).stderr.contains("-> new/t.pftrace (in a new directory)\n"));
+    assert!(run(&folder, export).stderr.contains("-> new/t.pftrace\n"));
+    let merge = run(&folder, "merge app.anrscope other.anrscope -o newer/m.tar");
+    assert!(merge.stderr.contains("-> newer/m.tar (in a new directory)\n"), "{merge:?}");
+}
+
+#[test]
+fn a_report_goes_into_a_file_whole_or_not_at_all() {
+    let folder = Folder::new();
+    files(&folder);
+    for format in ["text", "json", "html", "matrix"] {
+        let shown = run(&folder, &format!("report app.anrscope --format {format} --out page --quiet"));
+        assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
+        let page = fs::read_to_string(folder.name("page")).unwrap();
+        assert_eq!(page, run(&folder, &format!("report app.anrscope --format {format}")).stdout);
+    }
+    let before = folder.listing();
+    assert_eq!(run(&folder, "report dump.txt -o page").code, Some(1));
+    assert!(before == folder.listing());
+}
