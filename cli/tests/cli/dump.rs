@@ -20,7 +20,7 @@ fn the_page_answers_first() {
     let page = run(["dump", &sample("art14-deadlock.txt")]).ok(&[]);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text:?} is not in\n{page}"));
     let places =
-        ["Subject: ", "MAIN \"main\"", "is held by", "DEAD-LOCK of 2 threads", "OTHER THREADS", "HEAD"]
+        ["Subject: ", "MAIN \"main\"", "is held by", "DEADLOCK of 2 threads", "OTHER THREADS", "HEAD"]
             .map(place);
     assert!(places.is_sorted(), "{page}");
     assert!(!page.contains("SyncService.java"));
@@ -71,6 +71,36 @@ fn stdin_is_read_too() {
         page.contains("\"main\" (tid 1) is Blocked") && page.contains("is held by\n\"SyncWorker\""),
         "{page}"
     );
+}
+
+#[test]
+fn directories_and_bug_reports_are_read_and_grouped() {
+    let folder = Folder::new();
+    let main = |method: &str, line: u32| {
+        format!(
+            "----- pid 7 at 2026-01-0{line} 00:00:00 -----\nCmd line: com.acme\n\n\"main\" prio=5 tid=1 Native\n  at a.B.{method}(B.java:{line})\n\n----- end 7 -----\n"
+        )
+    };
+    folder.file("one.txt", main("often", 1));
+    folder.file("two.txt", main("often", 2));
+    folder.file("three.txt", main("once", 3));
+    folder.file("notes.md", "what a day\n");
+    let directory = folder.name("");
+    let page = run(["dump", &directory]).ok(&["1 file left out"]);
+    assert_eq!(page.matches("MAIN \"main\"").count(), 3, "{page}");
+    let page = run(["dump", "--group", &directory]).ok(&["1 file left out"]);
+    assert!(page.starts_with("3 texts, 2 groups of equal main stacks\n\n     2  66.7 %  com.acme: main is in native code\n        at a.B.often\n"), "{page}");
+    assert!(page.contains("newest: ") && page.contains("two.txt (2026-01-02 00:00:00)"), "{page}");
+    let shown = run(["dump", "--group", "--json", &directory]);
+    let json: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!((json["texts"].as_u64(), json["others"].as_u64()), (Some(3), Some(1)));
+    assert_eq!(json["groups"][0]["count"], 2);
+    assert_eq!(json["groups"][1]["stack"][0], "a.B.once");
+    let report = sample("../bugreport.zip");
+    let page = run(["dump", &report]).ok(&["warning: "]);
+    let newest = page.find("FS/data/anr/anr_2026-01-01").unwrap();
+    assert!(newest < page.find("FS/data/anr/anr_2025-12-31").unwrap(), "{page}");
+    run(["dump", "--group", "--all", &report]).failed(2, &["--all"]);
 }
 
 #[test]

@@ -55,6 +55,11 @@ impl EventLog {
         self.depth.is_some_and(|depth| depth > 0)
     }
 
+    /// Ends the log: a process follows.
+    pub(crate) fn end(&mut self) {
+        self.depth = None;
+    }
+
     /// Takes in a line; says whether it was one of the log.
     pub(crate) fn take(&mut self, line: &str) -> bool {
         let text = line.trim();

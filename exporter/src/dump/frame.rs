@@ -63,10 +63,13 @@ pub(crate) fn java(text: &str) -> Option<JavaFrame> {
         Some((name, place)) => (name.trim_end(), place.strip_suffix(')').unwrap_or(place)),
         None => (text, ""),
     };
-    let (class, method) = name.rsplit_once('.')?;
+    let (class, method) = without_module(name).rsplit_once('.')?;
     if class.is_empty() || method.is_empty() || name.contains(char::is_whitespace) {
         return None;
     }
+    // HotSpot puts the module before the file: `(java.base@25.0.3/Object.java:389)`.
+    let place =
+        place.split_once('/').filter(|(module, _)| module.contains('@')).map_or(place, |(_, file)| file);
     Some(JavaFrame {
         class: class.to_owned(),
         method: method.to_owned(),
@@ -76,6 +79,19 @@ pub(crate) fn java(text: &str) -> Option<JavaFrame> {
         inlined: false,
         synthesized: false,
     })
+}
+
+/// `java.lang.Object.wait` of `java.base@25/java.lang.Object.wait` or `app//a.B.c` (`StackTraceElement.toString`,
+/// JDK 9 and later). A hidden class has a slash of its own: `a.B$$Lambda/0x000000000c040210.run`, JDK 8 to 20 with a number.
+fn without_module(name: &str) -> &str {
+    let Some(slash) = name.rfind('/') else { return name };
+    let behind = &name[slash + 1..];
+    let id = behind.split('.').next().unwrap_or_default();
+    let hidden = id.starts_with("0x") || (!id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()));
+    if !hidden {
+        return behind;
+    }
+    name[..slash].rfind('/').map_or(name, |module| &name[module + 1..])
 }
 
 fn parse_place(text: &str) -> Place {
@@ -168,6 +184,22 @@ mod tests {
             ),
             ("at a.-$$Lambda$C$x.accept (lambda)", "a.-$$Lambda$C$x", "accept", source("lambda", None)),
             ("at a.C.d", "a.C", "d", Place::Unknown),
+            ("at java.base@25.0.3/a.C.d(C.java:3)", "a.C", "d", source("C.java", Some(3))),
+            ("at app//a.C.d(C.java:3)", "a.C", "d", source("C.java", Some(3))),
+            ("at a.C.d(java.base@17.0.15/Native Method)", "a.C", "d", Place::Native),
+            ("at a.C.d(java.base@25.0.3/C.java:389)", "a.C", "d", source("C.java", Some(389))),
+            (
+                "at a.C$$Lambda/0x0c04.run(java.base@25/Unknown Source)",
+                "a.C$$Lambda/0x0c04",
+                "run",
+                Place::Unknown,
+            ),
+            (
+                "at a.b@1/a.C$$Lambda$1/791452441.run(Unknown Source)",
+                "a.C$$Lambda$1/791452441",
+                "run",
+                Place::Unknown,
+            ),
         ] {
             let frame = java(text).unwrap();
             assert_eq!(

@@ -1,4 +1,4 @@
-//! Who waits for whom: the lock graph of a process, its dead-locks, and the chain from a thread to its end.
+//! Who waits for whom: the lock graph of a process, its deadlocks, and the chain from a thread to its end.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,7 +26,7 @@ pub struct Edge {
 pub struct LockGraph {
     /// One edge for each thread that waits for a holder who is known, in the dump's order.
     pub edges: Vec<Edge>,
-    /// Cycles of edges that the dump states: dead-locks. Each begins with its smallest tid.
+    /// Cycles of edges that the dump states: deadlocks. Each begins with its smallest tid.
     pub deadlocks: Vec<Vec<u32>>,
     /// Cycles in which a holder was inferred. ART stops threads one after the other, so that such a cycle
     /// may never have been there at one moment.
@@ -42,13 +42,10 @@ impl LockGraph {
         let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
         for thread in &section.threads {
             let Some(tid) = thread.tid else { continue };
-            let waits: HashSet<u64> = thread
-                .locks
-                .iter()
-                .filter(|l| l.kind != LockKind::Locked)
-                .filter_map(|l| l.address)
-                .collect();
-            let held = thread.locks.iter().filter(|l| l.kind == LockKind::Locked).filter_map(|l| l.address);
+            let owns = |kind| matches!(kind, LockKind::Locked | LockKind::Owned);
+            let waits: HashSet<u64> =
+                thread.locks.iter().filter(|l| !owns(l.kind)).filter_map(|l| l.address).collect();
+            let held = thread.locks.iter().filter(|l| owns(l.kind)).filter_map(|l| l.address);
             for address in held.filter(|address| !waits.contains(address)) {
                 let tids = holders.entry(address).or_default();
                 if !tids.contains(&tid) && tids.len() < 2 {
@@ -58,7 +55,8 @@ impl LockGraph {
         }
         let mut edges = Vec::new();
         for thread in &section.threads {
-            for lock in thread.locks.iter().filter(|lock| lock.kind == LockKind::WaitingToLock) {
+            let wants = |kind| matches!(kind, LockKind::WaitingToLock | LockKind::ParkingFor);
+            for lock in thread.locks.iter().filter(|lock| wants(lock.kind)) {
                 let Some(from) = thread.tid else { continue };
                 let by_line = lock.address.and_then(|address| match holders.get(&address)?.as_slice() {
                     [only] => Some(*only),

@@ -5,6 +5,7 @@ use std::io;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
+use super::anr_report::{AnrReport, CpuRow};
 use super::facts::{Fact, FactValue};
 use super::frame::{Frame, Place};
 use super::graph::{Edge, LockGraph};
@@ -40,6 +41,12 @@ impl Dump {
                 "kind": subject.kind.name(),
                 "waited_ms": subject.waited_ms,
             })),
+            "process": self.blamed().map(|blamed| json!({
+                "pid": blamed.pid,
+                "name": blamed.name,
+                "has_stacks": self.answer().is_some(),
+            })),
+            "anr_reports": self.anr_reports.iter().map(report).collect::<Vec<_>>(),
             "facts": facts(&self.facts),
             "events": events.collect::<Vec<_>>(),
             "warnings": self.warnings,
@@ -119,7 +126,7 @@ impl Serialize for SectionJson<'_> {
                 "lock_edges" => map.serialize_entry(key, &Each(|| edges(false)))?,
                 "inferred_lock_edges" => map.serialize_entry(key, &Each(|| edges(true)))?,
                 "wait_channels" => {
-                    let channel = |c: &WaitChannel| json!({"sys_tid": c.sys_tid, "channel": c.channel});
+                    let channel = |c: &WaitChannel| json!({"sys_tid": c.sys_tid, "state": c.state.map(String::from), "channel": c.channel});
                     map.serialize_entry(key, &Each(|| section.channels.iter().map(channel)))?;
                 }
                 "long_methods" => {
@@ -162,6 +169,27 @@ fn section_head(section: &Section, graph: &LockGraph) -> serde_json::Map<String,
     }
 }
 
+fn report(report: &AnrReport) -> Value {
+    let cpu = report.cpu.iter().map(|cpu| {
+        let row = |r: &CpuRow| json!({"percent": r.percent, "id": r.id, "name": r.name, "parts": r.parts});
+        let rows: Vec<Value> = cpu.rows.iter().map(row).collect();
+        json!({"interval": cpu.interval, "rows": rows, "total": cpu.total})
+    });
+    json!({
+        "process": report.process,
+        "component": report.component,
+        "pid": report.pid,
+        "reason": report.reason.as_ref().map(|reason| &reason.text),
+        "parent": report.parent,
+        "error_id": report.error_id,
+        "frozen": report.frozen,
+        "load": report.load,
+        "pressure": facts(&report.pressure),
+        "cpu": cpu.collect::<Vec<_>>(),
+        "line": report.line,
+    })
+}
+
 fn edge(edge: &Edge) -> Value {
     json!({
         "from": edge.from,
@@ -191,7 +219,12 @@ fn thread(thread: &Thread) -> Value {
             ThreadForm::Tombstone => "tombstone",
             ThreadForm::PlayConsole => "play_console",
             ThreadForm::Crashlytics => "crashlytics",
+            ThreadForm::HotSpot => "hotspot",
+            ThreadForm::HotSpotFile => "hotspot_file",
+            ThreadForm::AndroidStudio => "android_studio",
+            ThreadForm::Coroutine => "coroutine",
             ThreadForm::Headless => "headless",
+            ThreadForm::Stack => "stack",
         },
         "tid": thread.tid,
         "sys_tid": thread.sys_tid,
@@ -212,6 +245,9 @@ fn thread(thread: &Thread) -> Value {
         "stm": thread.stm,
         "hz": thread.hz,
         "core": thread.core,
+        "cpu_ns": thread.cpu_ns,
+        "elapsed_ns": thread.elapsed_ns,
+        "virtual": thread.is_virtual,
         "stack_bytes": thread.stack_size,
         "held_mutexes": thread.held_mutexes,
         "frames": thread.frames.iter().map(frame).collect::<Vec<_>>(),
@@ -263,6 +299,8 @@ fn lock(lock: &LockLine) -> Value {
             LockKind::SleepingOn => "sleeping_on",
             LockKind::WaitingToLock => "waiting_to_lock",
             LockKind::Locked => "locked",
+            LockKind::ParkingFor => "parking_for",
+            LockKind::Owned => "owned",
         },
         "lock": address(lock.address),
         "class": lock.class,

@@ -1,4 +1,7 @@
 //! Lock lines: `- waiting to lock <0x0b7a434d> (a java.lang.String) held by thread 3`.
+//!
+//! A JVM's are those of HotSpot's `javaVFrame::print_lock_info_on` (`runtime/vframe.cpp`, JDK 8 to 25), and of
+//! `jdk.internal.vm.ThreadDumper` (JDK 25), which writes `<java.lang.Object@799c5f73>, owner #12` instead of an address.
 
 /// What a thread does with a monitor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +14,10 @@ pub enum LockKind {
     WaitingToLock,
     /// It entered the monitor in this frame.
     Locked,
+    /// It is parked for this lock, condition or future of `java.util.concurrent` (a JVM's dump).
+    ParkingFor,
+    /// It owns this lock of `java.util.concurrent` (a JVM's dump with `-l`).
+    Owned,
 }
 
 /// One line.
@@ -35,6 +42,8 @@ impl std::fmt::Display for LockLine {
             LockKind::SleepingOn => "- sleeping on",
             LockKind::WaitingToLock => "- waiting to lock",
             LockKind::Locked => "- locked",
+            LockKind::ParkingFor => "- parking to wait for",
+            LockKind::Owned => "- owns",
         })?;
         match self.address {
             Some(address) => write!(f, " <0x{address:08x}>")?,
@@ -47,21 +56,43 @@ impl std::fmt::Display for LockLine {
     }
 }
 
+/// Reads `- <0x00000000ffd185f8> (a x.Sync)`, below `Locked ownable synchronizers:`.
+pub(crate) fn owned(text: &str) -> Option<LockLine> {
+    let object = text.strip_prefix("- ").filter(|object| object.starts_with('<'))?;
+    let line = parse(&format!("- locked {object}"))?;
+    Some(LockLine { kind: LockKind::Owned, ..line })
+}
+
+/// Reads `waiting for Worker@501 to release lock on <0x1f6> (a java.lang.Object)`, which Android Studio writes above
+/// the frames: the owner's name, and the lock.
+pub(crate) fn of_debugger(text: &str) -> Option<(&str, LockLine)> {
+    let (owner, object) = text.strip_prefix("waiting for ")?.split_once(" to release lock on ")?;
+    Some((owner, parse(&format!("- waiting to lock {object}"))?))
+}
+
 /// Reads one, behind its blanks.
 pub(crate) fn parse(text: &str) -> Option<LockLine> {
     let rest = text.strip_prefix("- ")?;
     let kinds = [
         ("waiting to lock ", LockKind::WaitingToLock),
+        ("waiting to re-lock in wait() ", LockKind::WaitingToLock),
+        ("parking to wait for ", LockKind::ParkingFor),
         ("waiting on ", LockKind::WaitingOn),
         ("sleeping on ", LockKind::SleepingOn),
         ("locked ", LockKind::Locked),
     ];
     let (kind, mut rest) = kinds.iter().find_map(|(word, kind)| Some((*kind, rest.strip_prefix(word)?)))?;
     let mut line = LockLine { kind, address: None, class: None, holder: None, frame: None };
-    if let Some(after) = rest.strip_prefix('<') {
-        let (address, after) = after.split_once('>')?;
-        line.address =
-            u64::from_str_radix(address.trim().strip_prefix("0x").unwrap_or(address.trim()), 16).ok();
+    if let Some(after) = rest.trim_start().strip_prefix('<') {
+        let (object, after) = after.split_once('>')?;
+        let (class, address) =
+            object.trim().split_once('@').map_or((None, object.trim()), |(c, a)| (Some(c), a));
+        line.address = u64::from_str_radix(address.strip_prefix("0x").unwrap_or(address), 16).ok();
+        if let Some(class) = class {
+            line.class = Some(class.to_owned());
+            line.holder = after.trim().strip_prefix(", owner #").and_then(|owner| owner.parse().ok());
+            return Some(line);
+        }
         rest = after;
     }
     let (object, holder) = rest.split_once(" held by ").map_or((rest, None), |(object, h)| (object, Some(h)));

@@ -20,15 +20,20 @@
 //! # Ok::<(), exporter::dump::DumpError>(())
 //! ```
 
+mod anr_report;
+mod archive;
 mod attributes;
 mod channels;
+mod coroutine;
 mod error;
 mod event_log;
 mod facts;
 mod fold;
 mod frame;
 mod graph;
+mod group;
 mod json;
+mod jvm;
 pub mod limits;
 mod lines;
 mod lock_line;
@@ -37,25 +42,33 @@ mod long_methods;
 mod model;
 mod native_frame;
 mod page;
+mod paste;
 mod prefix;
+mod pressure;
+mod process;
 mod reader;
 mod retraced;
 mod section;
+mod source;
 mod state;
 mod subject;
 mod thread_line;
 
+pub use anr_report::{AnrReport, CpuRow, CpuUsage};
+pub use archive::Opened;
 pub use error::DumpError;
 pub use event_log::CriticalEvent;
 pub use facts::{Fact, FactValue};
 pub use frame::{Frame, JavaFrame, KernelFrame, Place};
 pub use graph::{Edge, LockGraph};
+pub use group::{Group, Groups};
 pub use json::write_json;
 pub use lock_line::{LockKind, LockLine};
 pub use long_methods::{LongMethods, LongRun};
 pub use model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 pub use native_frame::NativeFrame;
 pub use page::PageOptions;
+pub use process::Blamed;
 pub use subject::{AnrKind, Subject};
 
 pub(crate) use state::{doing, name as state_name};

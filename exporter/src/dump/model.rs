@@ -1,5 +1,6 @@
 //! What is in a dump.
 
+use super::anr_report::AnrReport;
 use super::event_log::CriticalEvent;
 use super::facts::Fact;
 use super::frame::Frame;
@@ -16,6 +17,10 @@ pub struct Dump {
     pub facts: Vec<Fact>,
     /// The system's event log, oldest first.
     pub events: Vec<CriticalEvent>,
+    /// What the system reported of ANRs in its log, in the text's order.
+    pub anr_reports: Vec<AnrReport>,
+    /// The process that the system asked first for a dump.
+    pub first_asked: Option<u32>,
     /// The processes.
     pub sections: Vec<Section>,
     /// What the reader should know, in words.
@@ -64,6 +69,8 @@ pub struct Section {
 pub struct WaitChannel {
     /// The thread's id in the kernel.
     pub sys_tid: u32,
+    /// Its state in the kernel, if the text has it: R, S, D, ...
+    pub state: Option<char>,
     /// The kernel's function.
     pub channel: String,
 }
@@ -81,8 +88,18 @@ pub enum ThreadForm {
     PlayConsole,
     /// Crashlytics' export.
     Crashlytics,
+    /// HotSpot's: `kill -3`, `jstack`, `jcmd PID Thread.print`.
+    HotSpot,
+    /// `jcmd PID Thread.dump_to_file`'s.
+    HotSpotFile,
+    /// Android Studio's and IntelliJ's export.
+    AndroidStudio,
+    /// A coroutine, as kotlinx-coroutines-debug prints it.
+    Coroutine,
     /// Without its first line.
     Headless,
+    /// A stack without a thread: an exception's, or what Sentry and Bugsnag show of an ANR.
+    Stack,
 }
 
 /// One thread.
@@ -128,6 +145,12 @@ pub struct Thread {
     pub stm: Option<u64>,
     /// Units of utm and stm in a second.
     pub hz: Option<u32>,
+    /// The CPU time that it used, in ns (HotSpot, JDK 11 and later).
+    pub cpu_ns: Option<u64>,
+    /// How long it has existed, in ns (HotSpot, JDK 11 and later).
+    pub elapsed_ns: Option<u64>,
+    /// Whether it is a virtual thread (JDK 21 and later).
+    pub is_virtual: bool,
     /// The CPU that it ran on last.
     pub core: Option<u32>,
     /// Size of its stack in bytes.
@@ -169,6 +192,9 @@ impl Thread {
             utm: None,
             stm: None,
             hz: None,
+            cpu_ns: None,
+            elapsed_ns: None,
+            is_virtual: false,
             core: None,
             stack_size: None,
             held_mutexes: Vec::new(),
@@ -180,17 +206,19 @@ impl Thread {
         }
     }
 
-    /// The lock that it waits to get, if it does.
+    /// The lock that it waits to get, if it does; one of `java.util.concurrent` where its owner is known.
     #[must_use]
     pub fn wanted(&self) -> Option<&LockLine> {
-        self.locks.iter().find(|lock| lock.kind == LockKind::WaitingToLock)
+        let parked = |lock: &LockLine| lock.kind == LockKind::ParkingFor && lock.holder.is_some();
+        self.locks.iter().find(|lock| lock.kind == LockKind::WaitingToLock || parked(lock))
     }
 
     /// Name and ids for people.
     #[must_use]
     pub fn title(&self) -> String {
-        let name =
-            self.name.as_deref().map_or("a thread without name".to_owned(), |name| format!("\"{name}\""));
+        let unnamed =
+            if self.form == ThreadForm::Stack { "a stack without a thread" } else { "a thread without name" };
+        let name = self.name.as_deref().map_or(unnamed.to_owned(), |name| format!("\"{name}\""));
         match (self.tid, self.sys_tid) {
             (Some(tid), Some(sys)) => format!("{name} (tid {tid}, sysTid {sys})"),
             (Some(tid), None) => format!("{name} (tid {tid})"),
@@ -202,10 +230,20 @@ impl Thread {
 
 impl Section {
     /// The main thread: the one with tid 1, or the one whose sysTid is the pid (in a native dump, main bears
-    /// the process's name), or the one that is called main.
+    /// the process's name), or the one that is called main. In a JVM the name alone says it: main's number differs
+    /// between versions (1 in JDK 17, 3 in JDK 25).
     #[must_use]
     pub fn main(&self) -> Option<&Thread> {
         let by = |test: &dyn Fn(&Thread) -> bool| self.threads.iter().find(|thread| test(thread));
+        let of_jvm = |t: &Thread| {
+            matches!(t.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile | ThreadForm::AndroidStudio)
+        };
+        if self.threads.first().is_some_and(of_jvm) {
+            return by(&|t| t.name.as_deref() == Some("main"));
+        }
+        if let Some(first) = self.threads.first().filter(|first| first.form == ThreadForm::Stack) {
+            return by(&|t| t.name.as_deref() == Some("main")).or(Some(first));
+        }
         by(&|t| t.tid == Some(1))
             .or_else(|| by(&|t| t.sys_tid.is_some() && t.sys_tid == self.pid))
             .or_else(|| by(&|t| t.name.as_deref() == Some("main")))
@@ -220,7 +258,8 @@ impl Section {
     /// Its name for people.
     #[must_use]
     pub fn title(&self) -> String {
-        let name = self.cmdline.as_deref().unwrap_or("a process without name");
+        let vm = super::facts::text(&self.facts, "vm");
+        let name = self.cmdline.as_deref().or(vm).unwrap_or("a process without name");
         self.pid.map_or(name.to_owned(), |pid| format!("{name} (pid {pid})"))
     }
 }

@@ -33,25 +33,83 @@ fn behind_source_line(text: &str) -> Option<&str> {
     Some(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// Behind `03-26 11:23:23.613  2158  2168 I art     : ` or the same in one of logcat's other forms.
+/// Behind `03-26 11:23:23.613  2158  2168 I art     : ` or the same in one of logcat's other forms (AOSP
+/// `system/logging/liblog/logprint.cpp`, `android_log_formatLogLine`; Android Studio has two of its own).
 fn behind_log_columns(text: &str) -> Option<&str> {
-    if let Some(rest) = behind_brief(text) {
+    if let Some(rest) = behind_brief(text).or_else(|| behind_tag(text)) {
         return Some(rest);
     }
-    let mut rest = text.trim_start();
-    let (date, after) = rest.split_once(' ')?;
+    let text = without_number(text.trim_start());
+    let (date, after) = text.split_once(' ')?;
+    if is_seconds(date) {
+        return behind_colon(after);
+    }
     if !is_date(date) {
         return None;
     }
-    rest = after.trim_start();
-    let (time, after) = rest.split_once(' ')?;
-    if !is_time(time) {
-        return None;
+    let (time, after) = after.trim_start().split_once(' ')?;
+    if is_time(time) { behind_colon(after) } else { None }
+}
+
+/// Behind the columns: pid, tid, app and priority come in several orders; the tag's colon ends them in all but one.
+fn behind_colon(after: &str) -> Option<&str> {
+    if let Some(rest) = behind_priority(after) {
+        return Some(rest);
     }
-    // pid, tid, app and priority come in several orders; the tag's colon ends them in all but one.
     let colon = memchr::memmem::find(after.as_bytes(), b": ").map(|at| at + 2);
     let colon = colon.or_else(|| after.ends_with(':').then_some(after.len()))?;
     after.get(colon..)
+}
+
+/// Behind `1600-7001  ActivityManager  system_server  E  `, which Android Studio writes since 2022.
+fn behind_priority(after: &str) -> Option<&str> {
+    let (ids, mut rest) = after.trim_start().split_once("  ")?;
+    let (pid, tid) = ids.split_once('-')?;
+    if !is_number(pid.trim()) || !is_number(tid.trim()) {
+        return None;
+    }
+    let tag = rest.trim_start().split("  ").next()?;
+    for _ in 0..4 {
+        let (column, behind) = rest.trim_start().split_once("  ")?;
+        if matches!(column.trim(), "V" | "D" | "I" | "W" | "E" | "F" | "A") {
+            // The columns of some versions end with the tag once more.
+            return Some(behind.strip_prefix(tag).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(behind));
+        }
+        rest = behind;
+    }
+    None
+}
+
+/// Without the number that grep puts before a line.
+fn without_number(text: &str) -> &str {
+    match text.split_once(':') {
+        Some((number, rest))
+            if is_number(number) && rest.contains(' ') && rest.starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            rest
+        }
+        _ => text,
+    }
+}
+
+/// Behind `E/ActivityManager: `.
+fn behind_tag(text: &str) -> Option<&str> {
+    let (head, rest) = text.split_once(": ").or_else(|| Some((text.strip_suffix(':')?, "")))?;
+    let (priority, tag) = head.split_once('/')?;
+    let is_tag = matches!(priority, "V" | "D" | "I" | "W" | "E" | "F" | "A")
+        && !tag.is_empty()
+        && !tag.trim_end().contains(char::is_whitespace);
+    is_tag.then_some(rest)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// `1767261605.600`, the time in logcat's epoch and monotonic forms.
+fn is_seconds(text: &str) -> bool {
+    text.split_once('.')
+        .is_some_and(|(seconds, part)| is_number(seconds) && part.len() >= 3 && is_number(part))
 }
 
 /// Behind `I/art     ( 2158): `.

@@ -41,10 +41,22 @@ pub(crate) fn thread_list(line: &str) -> Option<Option<u32>> {
     }
 }
 
-/// Reads `sysTid=20232     futex_wait` of the waiting channels.
-pub(crate) fn channel(line: &str) -> Option<(u32, &str)> {
-    let (tid, channel) = line.trim().strip_prefix("sysTid=")?.split_once(char::is_whitespace)?;
-    Some((tid.parse().ok()?, channel.trim()))
+/// Reads `sysTid=20232     futex_wait` of the waiting channels, or `sysTid=20232 state=S futex_wait` of newer builds
+/// (AOSP `debuggerd/client/debuggerd_client.cpp`, `get_wchan_data`): the thread, its state, and the kernel's function.
+pub(crate) fn channel(line: &str) -> Option<(u32, Option<char>, &str)> {
+    let (tid, rest) = line.trim().strip_prefix("sysTid=")?.split_once(char::is_whitespace)?;
+    let (mut rest, mut state) = (rest.trim(), None);
+    while let Some((column, after)) = rest.split_once(char::is_whitespace)
+        && let Some((key, value)) = column.split_once('=')
+    {
+        if key == "state" {
+            state = value.chars().next();
+        }
+        rest = after.trim_start();
+    }
+    // A column without a function behind it.
+    let channel = if rest.contains('=') { "" } else { rest };
+    Some((tid.parse().ok()?, state, channel))
 }
 
 #[cfg(test)]
@@ -73,7 +85,13 @@ mod tests {
         assert_eq!(thread_list("DALVIK THREADS (38):"), Some(Some(38)));
         assert_eq!(thread_list("DALVIK THREADS:"), Some(None));
         assert_eq!(thread_list("DALVIK THREADS x"), None);
-        assert_eq!(channel("sysTid=20232     futex_wait"), Some((20232, "futex_wait")));
+        assert_eq!(channel("sysTid=20232     futex_wait"), Some((20232, None, "futex_wait")));
+        assert_eq!(
+            channel("sysTid=7 state=S    binder_ioctl_write_read"),
+            Some((7, Some('S'), "binder_ioctl_write_read"))
+        );
+        assert_eq!(channel("sysTid=7 state=D prio=1 0"), Some((7, Some('D'), "0")));
+        assert_eq!(channel("sysTid=7 state=R"), Some((7, None, "")));
         assert_eq!(channel("sysTid=1"), None);
     }
 }

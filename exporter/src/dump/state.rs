@@ -1,11 +1,11 @@
 //! What a thread is doing, in a few words: its state, read together with its innermost frames.
 
-use super::frame::Frame;
+use super::frame::{Frame, Place};
 use super::lock_line::LockKind;
-use super::model::Thread;
+use super::model::{Thread, ThreadForm};
 
 /// A frame that says more than the state: the first of these that is among the innermost ones.
-const TELLING: [(&str, &str); 12] = [
+const TELLING: [(&str, &str); 16] = [
     ("android.os.MessageQueue.nativePollOnce", "is idle: it waits for the next message"),
     ("android.os.BinderProxy.transactNative", "waits for another process to answer a binder call"),
     ("android.os.BinderProxy.transact", "waits for another process to answer a binder call"),
@@ -15,7 +15,11 @@ const TELLING: [(&str, &str); 12] = [
     ("LockSupport.park", "is parked: it waits for a lock, condition or future of java.util.concurrent"),
     ("Unsafe.park", "is parked: it waits for a lock, condition or future of java.util.concurrent"),
     ("android.database.sqlite.SQLiteConnection.native", "is in SQLite"),
+    ("java.lang.Thread.sleep", "sleeps"),
     ("java.net.SocketInputStream.", "reads from a socket"),
+    ("sun.nio.ch.Net.poll", "waits for a socket"),
+    ("sun.nio.ch.EPoll.wait", "waits for a socket of a selector"),
+    ("jdk.internal.vm.Continuation.run", "carries a virtual thread"),
     ("libcore.io.Linux.", "is in a system call"),
     ("art::ConditionVariable::", "waits within ART"),
 ];
@@ -36,6 +40,9 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
     if let Some(lock) = thread.wanted() {
         return format!("waits for the lock of {}", object(lock.class.as_deref(), lock.address));
     }
+    if thread.form == ThreadForm::HotSpot && !thread.attached {
+        return "is a thread of the virtual machine".to_owned();
+    }
     let has = |name: &str| TELLING.iter().find(|(part, _)| name.contains(part)).map(|(_, words)| *words);
     let in_java = thread.frames.iter().filter_map(|frame| match frame {
         Frame::Java(java) => Some(has(&format!("{}.{}", java.class, java.method))),
@@ -47,7 +54,11 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
     });
     let telling =
         in_java.take(INNERMOST).flatten().next().or_else(|| in_native.take(INNERMOST).flatten().next());
-    let sleeps = thread.locks.iter().any(|lock| lock.kind == LockKind::SleepingOn);
+    let state = thread.state.as_deref().map(str::to_ascii_lowercase);
+    let state = state.as_deref();
+    // A JVM's state has its detail in parentheses: `TIMED_WAITING (sleeping)`.
+    let detail = |text: &str| state.is_some_and(|state| state.contains(text));
+    let sleeps = thread.locks.iter().any(|lock| lock.kind == LockKind::SleepingOn) || detail("(sleeping)");
     let waits = thread.locks.iter().find(|lock| lock.kind == LockKind::WaitingOn);
     let mut words = if sleeps {
         "sleeps".to_owned()
@@ -56,15 +67,31 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
     } else if let Some(telling) = telling {
         telling.to_owned()
     } else {
-        match thread.state.as_deref().map(str::to_ascii_lowercase).as_deref() {
+        match state {
+            // HotSpot calls a thread in a system call runnable too.
+            Some("runnable") if in_native_method(thread) => "is in native code".to_owned(),
+            Some("runnable") if thread.form == ThreadForm::HotSpot && thread.frames.is_empty() => {
+                "has no Java frames".to_owned()
+            }
             Some("runnable") => "runs".to_owned(),
             Some("native") => "is in native code".to_owned(),
             Some("sleeping") => "sleeps".to_owned(),
+            Some("suspended") if thread.form == ThreadForm::Coroutine => "is suspended".to_owned(),
             Some("suspended") => "was stopped while it ran".to_owned(),
-            Some("waiting" | "timedwaiting" | "timed_wait" | "wait") => "waits".to_owned(),
+            Some("waiting" | "timedwaiting" | "timed_waiting" | "timed_wait" | "wait") => "waits".to_owned(),
+            Some("in object.wait()" | "waiting on condition") => "waits".to_owned(),
+            Some(state) if state.starts_with("waiting (") || state.starts_with("timed_waiting (") => {
+                "waits".to_owned()
+            }
             Some(state) if state.starts_with("waiting") => "waits within ART".to_owned(),
             Some("vmwait") => "waits within Dalvik".to_owned(),
             Some("blocked" | "monitor") => "waits for a lock that ART does not name".to_owned(),
+            Some(state) if state.starts_with("blocked (") => {
+                "waits for a lock that the dump does not name".to_owned()
+            }
+            Some("new" | "created") => "was not started".to_owned(),
+            Some("running") => "runs".to_owned(),
+            Some("terminated") => "has ended".to_owned(),
             Some(_) => "is in a state of its own".to_owned(),
             None if thread.frames.iter().any(|frame| !matches!(frame, Frame::Java(_))) => {
                 "is in native code".to_owned()
@@ -76,6 +103,12 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
         words.push_str(", in the kernel where nothing interrupts it");
     }
     words
+}
+
+/// Whether its innermost frame is a native method.
+fn in_native_method(thread: &Thread) -> bool {
+    matches!(thread.frames.first(), Some(Frame::Java(java)) if java.place == Place::Native)
+        && matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile)
 }
 
 /// State as the dump has it.
@@ -90,7 +123,6 @@ pub(crate) fn name(thread: &Thread) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dump::model::ThreadForm;
     use crate::dump::{frame, lock_line};
 
     fn thread(state: &str, lines: &[&str]) -> Thread {
@@ -126,6 +158,14 @@ mod tests {
             ("TIMED_WAIT", &[], "waits"),
             ("WaitingForTaskProcessor", &[], "waits within ART"),
             ("Runnable", &[], "runs"),
+            ("TIMED_WAITING (sleeping)", &[], "sleeps"),
+            ("TIMED_WAITING (on object monitor)", &[], "waits"),
+            (
+                "BLOCKED (on object monitor)",
+                &["- waiting to lock <0x1a> (a a.B)"],
+                "waits for the lock of a.B (0x0000001a)",
+            ),
+            ("RUNNABLE", &[], "runs"),
         ] {
             assert_eq!(doing(&thread(state, lines), None), expected, "{state} {lines:?}");
         }

@@ -1,12 +1,13 @@
 //! The first line of a thread, in each form.
 
+use super::jvm::first_line;
 use super::model::{Thread, ThreadForm};
 
 /// Reads `"main" daemon prio=5 tid=1 Native`, `"x" prio=10 (not attached)`, `"x" sysTid=12`, or Crashlytics'
 /// `main (native): tid=1 systid=12`.
 pub(crate) fn parse(line: &str) -> Option<Thread> {
     let text = line.trim_start();
-    if text.starts_with('"') { quoted(text) } else { crashlytics(line) }
+    if text.starts_with('"') { first_line::quoted(text).or_else(|| quoted(text)) } else { crashlytics(line) }
 }
 
 fn quoted(text: &str) -> Option<Thread> {

@@ -1,4 +1,4 @@
-//! The dead-lock finder of Matrix (SignalAnrTracer's trace file), whose answers on seven dumps are vectors
+//! The deadlock finder of Matrix (SignalAnrTracer's trace file), whose answers on seven dumps are vectors
 //! made for this project by running it: `tests/data/deadlock`.
 
 use std::fs;

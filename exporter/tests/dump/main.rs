@@ -1,11 +1,15 @@
 //! Dumps in every form, and mappings: what is read is what is there; whatever else is in a text is survived.
 
+mod archive;
 mod corpus;
 mod deadlock;
 mod forms;
 mod fuzz_body;
 mod hostile;
+mod jvm;
 mod mapping;
+mod paste;
+mod process;
 mod retraced;
 
 use std::path::{Path, PathBuf};

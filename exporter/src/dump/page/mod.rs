@@ -1,15 +1,18 @@
-//! A dump as a page that answers first: what main does, who keeps it waiting, dead-locks; then the rest.
+//! A dump as a page that answers first: what main does, who keeps it waiting, deadlocks; then the rest.
+
+mod system;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
 use super::channels::Channels;
-use super::facts::{self, Fact, FactValue};
+use super::facts;
 use super::fold::fold;
 use super::frame::Frame;
 use super::graph::{Edge, LockGraph};
 use super::model::{Dump, Section, SectionKind, Thread};
 use super::state;
+use super::subject::Subject;
 
 /// Frames of main and of a holder, and of the others, unless all are asked for.
 const FRAMES_OF_MAIN: usize = 24;
@@ -87,23 +90,23 @@ impl Page<'_> {
 
     fn whole(&mut self) -> fmt::Result {
         let dump = self.dump;
-        if let Some(subject) = &dump.subject {
+        let of_report = |subject: &&Subject| {
+            dump.anr_reports.iter().all(|report| report.reason.as_ref() != Some(*subject))
+        };
+        if let Some(subject) = dump.subject.as_ref().filter(of_report) {
             self.line(&format!("Subject: {}", subject.text))?;
             self.out.write_char('\n')?;
         }
-        let sections: Vec<&Section> =
-            dump.sections.iter().filter(|s| s.kind == SectionKind::Threads).collect();
-        // A bug report begins with the system's native processes.
-        let by = |test: fn(&Section) -> bool| sections.iter().position(|section| test(section));
-        let first = by(|s| s.main().is_some_and(|main| main.attached)).or_else(|| by(|s| s.main().is_some()));
-        let first = first.unwrap_or(0);
-        if let Some(section) = sections.get(first) {
+        self.reports()?;
+        let answer = dump.answer();
+        if let Some(section) = answer {
             self.section(section)?;
         } else {
-            self.channels_only()?;
+            self.no_stacks()?;
         }
-        let others: Vec<&Section> =
-            sections.iter().enumerate().filter(|(i, _)| *i != first).map(|(_, s)| *s).collect();
+        let is_answer = |section: &Section| answer.is_some_and(|answer| std::ptr::eq(answer, section));
+        let others = dump.sections.iter().filter(|s| s.kind == SectionKind::Threads && !is_answer(s));
+        let others: Vec<&Section> = others.collect();
         if self.options.all {
             for section in others {
                 self.out.write_char('\n')?;
@@ -219,6 +222,9 @@ impl Page<'_> {
                 seconds(stm)
             ));
         }
+        if let (Some(cpu), Some(elapsed)) = (thread.cpu_ns, thread.elapsed_ns) {
+            times.push(format!("CPU {:.2} s in {:.2} s", cpu as f64 / 1e9, elapsed as f64 / 1e9));
+        }
         if let Some([_, ready, _]) = thread.schedstat.filter(|stat| stat[1] > 0) {
             times.push(format!("{:.2} s ready without a CPU", ready as f64 / 1e9));
         }
@@ -295,7 +301,7 @@ impl Page<'_> {
             };
             self.line(&format!("\nThe lock of {lock} is held{how} by"))?;
             if !passed.insert(edge.to) {
-                return self.line(&format!("{}: a dead-lock", holder.title()));
+                return self.line(&format!("{}: a deadlock", holder.title()));
             }
             self.thread(view.section, holder, FRAMES_OF_MAIN)?;
         }
@@ -306,9 +312,9 @@ impl Page<'_> {
     }
 
     fn deadlocks(&mut self, view: &View<'_>) -> fmt::Result {
-        let sure = view.graph.deadlocks.iter().map(|cycle| ("DEAD-LOCK", cycle));
+        let sure = view.graph.deadlocks.iter().map(|cycle| ("DEADLOCK", cycle));
         let possible = view.graph.possible_deadlocks.iter();
-        let possible = possible.map(|cycle| ("POSSIBLE DEAD-LOCK (a holder is inferred)", cycle));
+        let possible = possible.map(|cycle| ("POSSIBLE DEADLOCK (an owner is inferred)", cycle));
         for (title, cycle) in sure.chain(possible) {
             self.line(&format!("\n{title} of {} threads", cycle.len()))?;
             for edge in cycle.iter().take(LINKS).filter_map(|&tid| view.graph.edge_from(tid)) {
@@ -368,72 +374,11 @@ impl Page<'_> {
         self.line(&format!("  {}: {} threads; {main}", section.title(), section.threads.len()))?;
         self.deadlocks(&view)
     }
-
-    fn channels_only(&mut self) -> fmt::Result {
-        for section in &self.dump.sections {
-            let time = section.time.as_deref().unwrap_or_default();
-            self.line(&format!(
-                "{}, {time}: no stacks, only where {} threads wait in the kernel",
-                section.title(),
-                section.channels.len()
-            ))?;
-            let mut counts: Vec<(&str, usize)> = Vec::new();
-            for channel in &section.channels {
-                match counts.iter_mut().find(|(name, _)| *name == channel.channel) {
-                    Some((_, count)) => *count += 1,
-                    None => counts.push((&channel.channel, 1)),
-                }
-            }
-            counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-            for (name, count) in counts {
-                let frozen = if name.contains("freezer") { ": frozen by the system" } else { "" };
-                self.line(&format!("  {count:>4} {name}{frozen}"))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn facts(&mut self, facts: &[Fact], title: &str) -> fmt::Result {
-        if facts.is_empty() {
-            return Ok(());
-        }
-        self.line(&format!("\n{title}"))?;
-        for fact in facts {
-            self.line(&format!("  {:<28} {}", fact.key, in_words(fact)))?;
-        }
-        Ok(())
-    }
-
-    fn events(&mut self) -> fmt::Result {
-        if self.dump.events.is_empty() {
-            return Ok(());
-        }
-        self.line("\nTHE SYSTEM'S CRITICAL EVENTS before this one")?;
-        for event in &self.dump.events {
-            let at = event.timestamp_ms.unwrap_or_default();
-            let process = event.value("process").unwrap_or("?");
-            let subject = event.value("subject").map(|s| format!(": {s}")).unwrap_or_default();
-            self.line(&format!("  {}.{:03} {} of {process}{subject}", at / 1000, at % 1000, event.kind))?;
-        }
-        Ok(())
-    }
 }
 
 fn lock_name(edge: &Edge) -> String {
     let class = edge.class.as_deref().unwrap_or("an object");
     edge.address.map_or(class.to_owned(), |address| format!("{class} (0x{address:08x})"))
-}
-
-fn in_words(fact: &Fact) -> String {
-    match &fact.value {
-        FactValue::Text(text) => text.clone(),
-        FactValue::Number(n) if fact.key.ends_with("_ns") => format!("{:.3} ms", *n as f64 / 1e6),
-        FactValue::Number(n) if fact.key.ends_with("_bytes") && *n >= 1 << 20 => {
-            format!("{:.1} MB", *n as f64 / f64::from(1 << 20))
-        }
-        FactValue::Number(n) if fact.key.ends_with("_bytes") => format!("{:.1} KB", *n as f64 / 1024.0),
-        FactValue::Number(n) => n.to_string(),
-    }
 }
 
 impl Section {

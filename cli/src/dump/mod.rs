@@ -1,20 +1,24 @@
-//! `anrscope dump`: a thread dump of Android, answered.
+//! `anrscope dump`: thread dumps, answered.
+
+mod groups;
+mod inputs;
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
-use exporter::dump::{Dump, PageOptions, write_json};
+use anyhow::bail;
+use exporter::dump::{Dump, Groups, PageOptions, write_json};
 use exporter::retrace::Mapping;
 
-use crate::file_kind::FileKind;
+use crate::terminal::warn;
 
-/// Read a thread dump: what main does, who holds what it waits for, dead-locks
+/// Read a thread dump: what main does, who holds what it waits for, deadlocks
 ///
-/// What ART writes on SIGQUIT (/data/anr), ApplicationExitInfo's trace text, native dumps of debuggerd, and
-/// what the Play Console, Crashlytics, logcat and mail make of them; packed with gzip or not.
+/// What ART writes on SIGQUIT (/data/anr), ApplicationExitInfo's trace text, bug reports (.zip), native dumps of
+/// debuggerd, logcat, what the Play Console, Crashlytics, Sentry, web pages and mail make of them; dumps of a JVM
+/// (jstack, kill -3, jcmd) and of Android Studio. The form is recognised by the text, packed with gzip or not.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -29,17 +33,23 @@ Examples:
     # The whole stacks of some threads.
     anrscope dump traces.txt --thread OkHttp
 
-    # For a script: threads, frames, locks, dead-locks (docs/dump.md).
+    # Everything that a bug report has, the newest ANR first.
+    adb bugreport && anrscope dump bugreport-*.zip
+
+    # What hangs most often: the texts of a directory by main's stack.
+    anrscope dump --group anrs/
+
+    # For a script: threads, frames, locks, deadlocks (docs/dump.md).
     anrscope dump traces.txt --json
 
 Exit status:
-    0  done, dead-lock or not; what is missing in a dump is told on stderr
+    0  done, deadlock or not; what a dump lacks is a warning on stderr
     1  a file cannot be read, or is no dump; or no thread has the name that was asked for
     2  the command line is wrong
 "
 )]
 pub(crate) struct Options {
-    /// Dumps; - is stdin
+    /// Dumps, bug reports, directories of them; - is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print everything as JSON to stdout
@@ -54,48 +64,49 @@ pub(crate) struct Options {
     /// All processes, threads and frames
     #[arg(long)]
     all: bool,
+    /// Group the texts by main's stack, the largest group first
+    #[arg(long, conflicts_with_all = ["all", "thread"])]
+    group: bool,
 }
 
-/// What to do with a file that is no dump but of a kind that another command takes.
-fn instead(file: &Path) -> Option<anyhow::Error> {
-    let kind = FileKind::of(file).ok()?;
-    kind.instead_of("dump", file).map(anyhow::Error::msg)
-}
+/// Dumps that are read at once; more are for `--group`.
+const DUMPS: usize = 1000;
 
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
-    let mut stderr = crate::terminal::stderr();
     if let (Some(mapping), Some(file)) = (&mapping, &options.mapping)
         && let (unread, Some(line)) = mapping.unread()
     {
-        writeln!(
-            stderr,
-            "warning: {}:{line}: this and {} other lines are none of a mapping",
+        warn(format_args!(
+            "{}:{line}: this and {} other lines are none of a mapping",
             file.display(),
             unread - 1
-        )?;
+        ))?;
+    }
+    if options.group {
+        let mut groups = Groups::default();
+        let passed = inputs::each(&options.files, &mut |name, mut dump| {
+            retrace(&name, &mut dump, mapping.as_ref())?;
+            groups.add(&name, &dump);
+            Ok(())
+        })?;
+        groups::print(groups, &passed, options.json)?;
+        return Ok(ExitCode::SUCCESS);
     }
     // All of them before the first line, so that an error leaves no half page.
-    let mut dumps = Vec::new();
-    for file in &options.files {
-        let mut dump = read(file).map_err(|error| instead(file).unwrap_or(error))?;
+    let mut dumps: Vec<(String, Dump)> = Vec::new();
+    inputs::each(&options.files, &mut |name, mut dump| {
         for warning in &dump.warnings {
-            writeln!(stderr, "warning: {}: {}", file.display(), crate::terminal::plain(warning))?;
+            warn(format_args!("{name}: {}", crate::terminal::plain(warning)))?;
         }
-        if let Some(mapping) = &mapping {
-            match dump.r8_map_id().filter(|id| mapping.is_of(id) == Some(false)).map(str::to_owned) {
-                Some(id) => writeln!(
-                    stderr,
-                    "warning: {}: its frames are of the build with R8's map id {id}, and the mapping is of another \
-                     one: it was not used, its names would be wrong",
-                    file.display()
-                )?,
-                None => dump.retrace(mapping),
-            }
+        retrace(&name, &mut dump, mapping.as_ref())?;
+        if dumps.len() == DUMPS {
+            bail!("there are more than {DUMPS} dumps: --group shows them by main's stack");
         }
-        dumps.push((file, dump));
-    }
+        dumps.push((name, dump));
+        Ok(())
+    })?;
     if let Some(name) = &options.thread {
         let threads = dumps.iter().flat_map(|(_, dump)| &dump.sections).flat_map(|section| &section.threads);
         let mut names = threads.filter_map(|thread| thread.name.as_deref());
@@ -103,19 +114,38 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
             bail!("no thread has {name:?} in its name: see the names without --thread");
         }
     }
+    print(&dumps, options)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Gives a dump its names from before R8, if the mapping is of its build.
+fn retrace(name: &str, dump: &mut Dump, mapping: Option<&Mapping>) -> io::Result<()> {
+    let Some(mapping) = mapping else { return Ok(()) };
+    match dump.r8_map_id().filter(|id| mapping.is_of(id) == Some(false)).map(str::to_owned) {
+        Some(id) => warn(format_args!(
+            "{name}: its frames are of the build with R8's map id {id}, and the mapping is of another one: it was not \
+             used, its names would be wrong"
+        )),
+        None => {
+            dump.retrace(mapping);
+            Ok(())
+        }
+    }
+}
+
+fn print(dumps: &[(String, Dump)], options: Options) -> anyhow::Result<()> {
     let mut stdout = crate::terminal::stdout_of(options.json);
     if options.json {
-        let named: Vec<(String, &Dump)> =
-            dumps.iter().map(|(file, dump)| (file.display().to_string(), dump)).collect();
+        let named: Vec<(String, &Dump)> = dumps.iter().map(|(name, dump)| (name.clone(), dump)).collect();
         let mut out = io::BufWriter::new(&mut stdout);
         write_json(&named, options.thread.as_deref(), &mut out)?;
         writeln!(out)?;
         out.flush()?;
     } else {
         let page = PageOptions { all: options.all, thread: options.thread };
-        for (number, (file, dump)) in dumps.iter().enumerate() {
+        for (number, (name, dump)) in dumps.iter().enumerate() {
             if dumps.len() > 1 {
-                writeln!(stdout, "{}== {}", if number > 0 { "\n" } else { "" }, file.display())?;
+                writeln!(stdout, "{}== {name}", if number > 0 { "\n" } else { "" })?;
             }
             let mut out = Out { out: &mut stdout, failed: None };
             if dump.write_page(&mut out, &page).is_err() {
@@ -127,19 +157,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         }
     }
     stdout.flush()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn read(file: &Path) -> anyhow::Result<Dump> {
-    if file == Path::new("-") {
-        return Ok(Dump::read(Path::new("stdin"), io::stdin().lock())?);
-    }
-    let meta = std::fs::metadata(file)
-        .with_context(|| format!("cannot read {}: name a dump that is there", file.display()))?;
-    if meta.is_dir() {
-        bail!("{} is a folder: name the dumps in it", file.display());
-    }
-    Ok(Dump::open(file)?)
+    Ok(())
 }
 
 /// A page goes to a stream; what fails there is told by its own error.

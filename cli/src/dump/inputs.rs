@@ -1,0 +1,135 @@
+//! The dumps of the command line: files, archives, directories, stdin.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use exporter::dump::{Dump, DumpError};
+
+use crate::file_kind::FileKind;
+use crate::terminal::{counted, warn};
+
+/// Depth of directories below a named one.
+const MAX_DEPTH: usize = 16;
+/// Files of a directory that could not be read and are named.
+const NAMED: usize = 10;
+
+/// What was read of a directory beside its dumps.
+#[derive(Debug, Default)]
+pub(super) struct Passed {
+    /// Files that are no dump.
+    pub(super) others: u64,
+    /// Files that could not be read.
+    pub(super) unread: u64,
+}
+
+/// Hands each dump of `inputs` to `each`, with its name.
+pub(super) fn each(
+    inputs: &[PathBuf],
+    each: &mut dyn FnMut(String, Dump) -> anyhow::Result<()>,
+) -> anyhow::Result<Passed> {
+    let mut passed = Passed::default();
+    for input in inputs {
+        if input == Path::new("-") {
+            each("-".to_owned(), Dump::read(Path::new("stdin"), io::stdin().lock())?)?;
+            continue;
+        }
+        let meta = std::fs::metadata(input)
+            .with_context(|| format!("cannot read {}: name a dump that is there", input.display()))?;
+        if meta.is_dir() {
+            directory(input, &mut passed, each)?;
+        } else {
+            file(input, each).map_err(|error| instead(input).unwrap_or_else(|| error.into()))??;
+        }
+    }
+    Ok(passed)
+}
+
+/// What to do with a file that is no dump but of a kind that another command takes.
+fn instead(file: &Path) -> Option<anyhow::Error> {
+    let kind = FileKind::of(file).ok()?;
+    kind.instead_of("dump", file).map(anyhow::Error::msg)
+}
+
+/// Reads a file; the inner result is what `each` says.
+fn file(
+    path: &Path,
+    each: &mut dyn FnMut(String, Dump) -> anyhow::Result<()>,
+) -> Result<anyhow::Result<()>, DumpError> {
+    let mut result = Ok(());
+    let opened = Dump::open_each(path, &mut |name, dump| {
+        if result.is_ok() {
+            result = each(name, dump);
+        }
+    })?;
+    for warning in opened.warnings {
+        result = result.and_then(|()| Ok(warn(warning)?));
+    }
+    Ok(result)
+}
+
+fn directory(
+    path: &Path,
+    passed: &mut Passed,
+    each: &mut dyn FnMut(String, Dump) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let files = files_of(path)?;
+    let (mut dumps, mut others, mut unread) = (0_u64, 0_u64, 0_usize);
+    for path in &files {
+        // One that is broken does not spoil the others.
+        match file(path, &mut |name, dump| {
+            dumps += 1;
+            each(name, dump)
+        }) {
+            Ok(result) => result?,
+            Err(DumpError::NoDump { .. }) => others += 1,
+            Err(error) => {
+                unread += 1;
+                if unread <= NAMED {
+                    warn(error)?;
+                }
+            }
+        }
+    }
+    if unread > NAMED {
+        warn(format_args!("{} more of {} could not be read", unread - NAMED, path.display()))?;
+    }
+    if dumps == 0 {
+        bail!(
+            "{}: none of {} in this directory is a thread dump",
+            path.display(),
+            counted(files.len(), "file")
+        );
+    }
+    if others > 0 {
+        warn(format_args!(
+            "{}: {} left out, which are no thread dumps",
+            path.display(),
+            counted(others, "file")
+        ))?;
+    }
+    passed.others += others;
+    passed.unread += unread as u64;
+    Ok(())
+}
+
+/// The files of a directory and those below it, by name.
+fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut directories = vec![(path.to_owned(), 0)];
+    while let Some((directory, depth)) = directories.pop() {
+        let failed = || format!("cannot read {}", directory.display());
+        for entry in std::fs::read_dir(&directory).with_context(failed)? {
+            let entry = entry.with_context(failed)?;
+            // Links are not followed: they may lead in a cycle. Pipes and devices have no end.
+            let kind = entry.file_type().with_context(failed)?;
+            if kind.is_dir() && depth < MAX_DEPTH {
+                directories.push((entry.path(), depth + 1));
+            } else if kind.is_file() {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,205 @@
+//! Groups of texts whose main threads have one stack: what hangs most often, out of thousands of dumps.
+//!
+//! Two stacks are one if their Java methods are the same from the innermost to the outermost, whatever the lines are: those
+//! differ between builds. Stacks without Java frames are compared by their native functions. Numbers that the runtime
+//! makes up in the names of lambdas and hidden classes do not count.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::frame::Frame;
+use super::model::{Dump, Thread};
+use super::state;
+
+/// Files of a group that are named.
+const FILES: usize = 100;
+/// Groups that are kept apart; texts with still other stacks are counted together.
+const GROUPS: usize = 50_000;
+/// Frames of a stack that are kept to be shown.
+const SHOWN: usize = 64;
+
+/// Texts with one stack of main.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// How many there are.
+    pub count: u64,
+    /// What main does, in words; why there is no stack.
+    pub doing: String,
+    /// The stack, innermost first, without lines.
+    pub stack: Vec<String>,
+    /// The process of the first one.
+    pub process: Option<String>,
+    /// The newest one: its time as the text has it, and its file.
+    pub newest: Option<(String, String)>,
+    /// The files, in the order in which they were read; of many the first ones.
+    pub files: Vec<String>,
+}
+
+/// Takes texts in, one after the other; of each only what is in [`Group`] is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    places: HashMap<u128, usize>,
+    groups: Vec<Group>,
+    texts: u64,
+    others: u64,
+}
+
+impl Groups {
+    /// Takes a text in.
+    pub fn add(&mut self, file: &str, dump: &Dump) {
+        self.texts += 1;
+        let section = dump.answer();
+        let main = section.and_then(|section| section.main());
+        let stack = main.map(stack).unwrap_or_default();
+        let doing = match (main, section, dump.blamed()) {
+            (Some(main), ..) => state::doing(main, None),
+            (None, Some(_), _) => "main is not in the text".to_owned(),
+            (None, None, Some(_)) => {
+                "the stacks of the process that did not respond are not in the text".to_owned()
+            }
+            (None, None, None) => "no stacks are in the text".to_owned(),
+        };
+        // Which object it waits for differs from run to run.
+        let doing = doing.split(" (0x").next().unwrap_or_default().to_owned();
+        let key = key(&doing, &stack);
+        let known = self.places.get(&key).copied();
+        let place = match known {
+            Some(place) => place,
+            None if self.groups.len() == GROUPS => {
+                self.others += 1;
+                return;
+            }
+            None => {
+                let process = section.and_then(|section| section.cmdline.clone());
+                let process = process.or_else(|| dump.blamed().and_then(|blamed| blamed.name));
+                let stack = stack.into_iter().take(SHOWN).collect();
+                self.groups.push(Group { count: 0, doing, stack, process, newest: None, files: Vec::new() });
+                self.places.insert(key, self.groups.len() - 1);
+                self.groups.len() - 1
+            }
+        };
+        let group = &mut self.groups[place];
+        group.count += 1;
+        if group.files.len() < FILES {
+            group.files.push(file.to_owned());
+        }
+        let time =
+            section.or(dump.sections.first()).and_then(|section| section.time.clone()).unwrap_or_default();
+        // Times of one form compare as texts.
+        if group.newest.as_ref().is_none_or(|(newest, _)| time > *newest) {
+            group.newest = Some((time, file.to_owned()));
+        }
+    }
+
+    /// How many texts were taken in.
+    #[must_use]
+    pub fn texts(&self) -> u64 {
+        self.texts
+    }
+
+    /// Texts that were not grouped, since there are too many stacks.
+    #[must_use]
+    pub fn ungrouped(&self) -> u64 {
+        self.others
+    }
+
+    /// The groups, the largest first.
+    #[must_use]
+    pub fn finish(self) -> Vec<Group> {
+        let mut groups = self.groups;
+        groups.sort_by_key(|group| std::cmp::Reverse(group.count));
+        groups
+    }
+}
+
+impl Group {
+    /// The group for JSON.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "count": self.count,
+            "doing": self.doing,
+            "process": self.process,
+            "stack": self.stack,
+            "newest": self.newest.as_ref().map(|(time, file)| json!({"time": time, "file": file})),
+            "files": self.files,
+        })
+    }
+}
+
+fn stack(thread: &Thread) -> Vec<String> {
+    let java = |frame: &Frame| match frame {
+        Frame::Java(java) => Some(format!("{}.{}", without_numbers(&java.class), java.method)),
+        Frame::Native(_) | Frame::Kernel(_) => None,
+    };
+    let stack: Vec<String> = thread.frames.iter().filter_map(java).collect();
+    if !stack.is_empty() {
+        return stack;
+    }
+    let native = thread.frames.iter().map(|frame| match frame {
+        Frame::Native(native) => {
+            native.symbol.clone().unwrap_or_else(|| format!("{}+{:#x}", native.library(), native.pc))
+        }
+        Frame::Kernel(kernel) => kernel.symbol.split('+').next().unwrap_or_default().to_owned(),
+        Frame::Java(java) => java.method.clone(),
+    });
+    native.collect()
+}
+
+/// `a.B$$Lambda` of `a.B$$Lambda$14/0x000000000c040210`.
+fn without_numbers(class: &str) -> &str {
+    let class = class.split_once('/').map_or(class, |(class, _)| class);
+    class.find("$$Lambda").map_or(class, |at| &class[..at + "$$Lambda".len()])
+}
+
+/// The key of a stack: 128 bits of FNV-1a, so that only the hash is kept and thousands of equal ones do not meet.
+fn key(doing: &str, stack: &[String]) -> u128 {
+    let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
+    // The stack says it all; without one, why it is missing does.
+    let reason = if stack.is_empty() { Some(doing) } else { None };
+    let lines = stack.iter().map(String::as_str).chain(reason).map(str::as_bytes);
+    for line in lines {
+        for byte in line.iter().chain(b"\n") {
+            hash = (hash ^ u128::from(*byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+        }
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn text(time: &str, frames: &[&str]) -> Dump {
+        let frames: String = frames.iter().map(|frame| format!("  at {frame}\n")).collect();
+        let text = format!(
+            "----- pid 7 at {time} -----\nCmd line: com.acme\n\n\"main\" prio=5 tid=1 Native\n{frames}\n----- end 7 -----\n"
+        );
+        Dump::read(Path::new("x"), text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn equal_stacks_are_one_group_and_the_largest_comes_first() {
+        let mut groups = Groups::default();
+        groups.add("a", &text("2026-01-01 00:00:00", &["a.B.c(B.java:1)"]));
+        groups
+            .add("b", &text("2026-01-03 00:00:00", &["x.Y$$Lambda$1/0x01.run(Y.java:1)", "x.Z.d(Z.java:2)"]));
+        groups.add(
+            "c",
+            &text("2026-01-02 00:00:00", &["x.Y$$Lambda/0x02.run(Unknown Source)", "x.Z.d(Z.java:9)"]),
+        );
+        assert_eq!(groups.texts(), 3);
+        let groups = groups.finish();
+        let counts: Vec<_> = groups.iter().map(|group| group.count).collect();
+        assert_eq!(counts, [2, 1]);
+        assert_eq!(groups[0].stack, ["x.Y$$Lambda.run", "x.Z.d"]);
+        assert_eq!(groups[0].files, ["b", "c"]);
+        assert_eq!(groups[0].newest, Some(("2026-01-03 00:00:00".to_owned(), "b".to_owned())));
+        assert_eq!(
+            (groups[0].process.as_deref(), groups[0].doing.as_str()),
+            (Some("com.acme"), "is in native code")
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! Thread dumps of a JVM on a desktop or server: HotSpot's own (`kill -3`, `jstack`, `jcmd PID Thread.print`),
+//! `jcmd PID Thread.dump_to_file` as text and as JSON, and the one that Android Studio and IntelliJ export.
+
+pub(super) mod deadlock;
+pub(super) mod first_line;
+pub(super) mod owners;
+pub(super) mod to_file;
+
+/// Reads `java.lang.Thread.State: BLOCKED (on object monitor)`, the second line of a thread (HotSpot's
+/// `vmClasses`/`javaThread.cpp`, `java_lang_Thread::thread_status_name`, JDK 6 to 25).
+pub(super) fn state(text: &str) -> Option<&str> {
+    text.strip_prefix("java.lang.Thread.State: ").map(str::trim).filter(|state| !state.is_empty())
+}
+
+/// Reads `Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):`, the first line of a dump
+/// (HotSpot `runtime/vmOperations.cpp`, `VM_PrintThreads`, and `threads.cpp`, `Threads::print_on`): the name of the VM.
+pub(super) fn title(text: &str) -> Option<&str> {
+    text.strip_prefix("Full thread dump").map(|rest| rest.trim().trim_end_matches(':'))
+}
+
+/// Whether a line is a time alone, which stands before a dump: `2026-01-01 10:00:00`, or as ISO 8601 in UTC.
+pub(super) fn is_time(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let shape = |at: usize, byte: u8| bytes.get(at) == Some(&byte);
+    (19..=40).contains(&bytes.len())
+        && shape(4, b'-')
+        && shape(7, b'-')
+        && (shape(10, b' ') || shape(10, b'T'))
+        && shape(13, b':')
+        && shape(16, b':')
+        && bytes.iter().all(|b| b.is_ascii_digit() || b"-:. T+Z".contains(b))
+}
+
+/// Whether a line is a process id alone: `1234:` of jcmd, `1234` of `Thread.dump_to_file`.
+pub(super) fn pid(text: &str) -> Option<u32> {
+    text.strip_suffix(':').unwrap_or(text).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_around_the_threads() {
+        assert_eq!(state("java.lang.Thread.State: WAITING (parking)"), Some("WAITING (parking)"));
+        assert_eq!(state("java.lang.Thread.State:"), None);
+        assert_eq!(title("Full thread dump OpenJDK Server VM (25+9):"), Some("OpenJDK Server VM (25+9)"));
+        assert_eq!(title("Full thread"), None);
+        for (text, expected) in [
+            ("2026-11-23 09:45:15", true),
+            ("2026-11-23T09:45:13.442602776Z", true),
+            ("2026-11-23 09:45", false),
+            ("2026-11-23 09:45:15 E art", false),
+            ("", false),
+        ] {
+            assert_eq!(is_time(text), expected, "{text}");
+        }
+        assert_eq!((pid("3403:"), pid("3403"), pid("x:"), pid("")), (Some(3403), Some(3403), None, None));
+    }
+}

@@ -1,0 +1,85 @@
+//! Who owns the locks that the threads of a JVM wait for.
+//!
+//! HotSpot stops all threads before it dumps them (`VM_PrintThreads` is a safepoint operation), so that a `locked` line is
+//! the owner at that very moment, and what follows from it is stated, not inferred. `Thread.dump_to_file` takes one thread
+//! after the other: there only an owner that the text names is stated.
+
+use std::collections::{HashMap, HashSet};
+
+use super::deadlock::Wait;
+use crate::dump::lock_line::LockKind;
+use crate::dump::model::{Section, Thread, ThreadForm};
+
+/// Numbers the threads that have no number, and names the owners in the lock lines.
+pub(in crate::dump) fn resolve(section: &mut Section, waits: &[Wait], named: &[Wait]) {
+    number(section);
+    let mut by_name: HashMap<&str, Option<u32>> = HashMap::new();
+    for thread in section.threads.iter().filter(|thread| thread.form != ThreadForm::HotSpotFile) {
+        // Two threads of one name: which of them is meant is not said.
+        if let Some(name) = thread.name.as_deref() {
+            by_name.entry(name).and_modify(|tid| *tid = None).or_insert(thread.tid);
+        }
+    }
+    let mut stated: HashMap<(u32, u64), u32> = HashMap::new();
+    for wait in waits.iter().chain(named) {
+        let tid = |name: &str| by_name.get(name).copied().flatten();
+        if let (Some(waiter), Some(owner)) = (tid(&wait.waiter), tid(&wait.owner)) {
+            stated.insert((waiter, wait.address), owner);
+        }
+    }
+    let owners = owners(section);
+    for thread in section.threads.iter_mut().filter(|thread| is_of_jvm(thread)) {
+        let (Some(tid), form) = (thread.tid, thread.form) else { continue };
+        for lock in thread.locks.iter_mut().filter(|lock| lock.holder.is_none()) {
+            let Some(address) = lock.address else { continue };
+            if !matches!(lock.kind, LockKind::WaitingToLock | LockKind::ParkingFor) {
+                continue;
+            }
+            let by_line = owners.get(&address).copied().flatten().filter(|_| form != ThreadForm::HotSpotFile);
+            lock.holder = stated.get(&(tid, address)).copied().or(by_line.filter(|owner| *owner != tid));
+        }
+        if thread.form == ThreadForm::AndroidStudio
+            && let Some(name) = &mut thread.name
+            && let Some((bare, id)) = name.rsplit_once('@')
+            && !id.is_empty()
+            && id.bytes().all(|b| b.is_ascii_digit())
+        {
+            // The object's id in the debugger, which makes the name unique, is no part of it.
+            *name = bare.to_owned();
+        }
+    }
+}
+
+fn is_of_jvm(thread: &Thread) -> bool {
+    matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile | ThreadForm::AndroidStudio)
+}
+
+/// JDK 7 and Android have no number in the first line, or none that is unique: the graph needs one.
+fn number(section: &mut Section) {
+    let mut next = section.threads.iter().filter_map(|thread| thread.tid).max().unwrap_or(0);
+    for thread in section.threads.iter_mut().filter(|thread| is_of_jvm(thread) && thread.attached) {
+        if thread.tid.is_none() {
+            next = next.saturating_add(1);
+            thread.tid = Some(next);
+        }
+    }
+}
+
+/// The only thread that has entered a monitor and does not wait on it, or owns a synchronizer; `None` where there are two.
+fn owners(section: &Section) -> HashMap<u64, Option<u32>> {
+    let mut owners: HashMap<u64, Option<u32>> = HashMap::new();
+    for thread in &section.threads {
+        let Some(tid) = thread.tid else { continue };
+        let waits = |kind| !matches!(kind, LockKind::Locked | LockKind::Owned);
+        let waited: HashSet<u64> =
+            thread.locks.iter().filter(|lock| waits(lock.kind)).filter_map(|lock| lock.address).collect();
+        let owned = thread.locks.iter().filter(|lock| !waits(lock.kind)).filter_map(|lock| lock.address);
+        for address in owned.filter(|address| !waited.contains(address)) {
+            owners
+                .entry(address)
+                .and_modify(|owner| *owner = owner.filter(|o| *o == tid))
+                .or_insert(Some(tid));
+        }
+    }
+    owners
+}

@@ -1,0 +1,166 @@
+//! HTML: tags and entities, as the Play Console's page, issue trackers and mail have them.
+//!
+//! A dump has `<` of its own: `<0x0b7a434d>`, `<init>`, `java.lang.Class<a.b>`. So only tags of HTML are taken off.
+
+/// Tags behind or before which a line ends.
+const BLOCKS: [&str; 16] = [
+    "br", "p", "div", "pre", "li", "ul", "ol", "tr", "td", "table", "body", "html", "head", "h1", "h2", "h3",
+];
+/// Tags within a line.
+const INLINE: [&str; 18] = [
+    "span",
+    "code",
+    "b",
+    "i",
+    "a",
+    "font",
+    "strong",
+    "em",
+    "u",
+    "tt",
+    "small",
+    "meta",
+    "title",
+    "tbody",
+    "th",
+    "style",
+    "script",
+    "blockquote",
+];
+/// What shows that a text is HTML.
+const SIGNS: [&str; 10] =
+    ["<br", "</p>", "</div>", "</span>", "</pre>", "<!doctype html", "<html", "&lt;", "&quot;", "&nbsp;"];
+
+/// Bytes of a tag or comment.
+const TAG: usize = 1 << 10;
+
+/// Whether a text is HTML, or a part of a page.
+pub(in crate::dump) fn is_in(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    SIGNS.iter().any(|sign| lower.contains(sign))
+}
+
+/// The text that a browser shows.
+pub(in crate::dump) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['<', '&']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let (taken, shown) = if from.starts_with('<') { tag(from, before) } else { entity(from) };
+        rest = &from[taken..];
+        match shown {
+            Some(Shown::Line) if !out.ends_with('\n') || from[..taken].starts_with("<br") => {
+                out.push('\n');
+                // The line end of the source behind it is the same one.
+                let behind = rest.strip_prefix('\r').unwrap_or(rest);
+                rest = behind.strip_prefix('\n').unwrap_or(rest);
+            }
+            Some(Shown::Character(c)) => out.push(c),
+            Some(Shown::Line | Shown::Nothing) => {}
+            None => out.push_str(&from[..taken]),
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What a tag or entity shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shown {
+    Line,
+    Nothing,
+    Character(char),
+}
+
+/// The length of the tag that a text begins with, and what it shows; 1 and nothing if it begins with something else.
+fn tag(from: &str, before: &str) -> (usize, Option<Shown>) {
+    if from.starts_with("<!--") {
+        let near = &from[..from.floor_char_boundary(TAG)];
+        return near.find("-->").map_or((4, Some(Shown::Nothing)), |end| (end + 3, Some(Shown::Nothing)));
+    }
+    let name = from[1..].trim_start_matches(['/', '!']);
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    let name = name[..end].to_ascii_lowercase();
+    // `Class<b>` is the monitor of the class b.
+    if before.ends_with("Class") || from[1..].starts_with(char::is_whitespace) {
+        return (1, None);
+    }
+    let shown = if BLOCKS.contains(&name.as_str()) {
+        Shown::Line
+    } else if INLINE.contains(&name.as_str()) || name == "doctype" {
+        Shown::Nothing
+    } else {
+        return (1, None);
+    };
+    // The end of a tag is on its line, or the `<` is no tag's.
+    match from[..from.floor_char_boundary(TAG)].find(['>', '\n']) {
+        Some(end) if from[end..].starts_with('>') => (end + 1, Some(shown)),
+        _ => (1, None),
+    }
+}
+
+/// The length of the entity that a text begins with, and its character; 1 and nothing if it begins with something else.
+fn entity(from: &str) -> (usize, Option<Shown>) {
+    let end = from.bytes().take(12).position(|byte| byte == b';');
+    let Some(name) = end.and_then(|end| from.get(1..end)) else { return (1, None) };
+    let number = |text: &str, radix| u32::from_str_radix(text, radix).ok().and_then(char::from_u32);
+    let character = match name {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        "nbsp" => Some(' '),
+        _ => match name.strip_prefix('#') {
+            Some(hex) if hex.starts_with(['x', 'X']) => number(&hex[1..], 16),
+            Some(decimal) => number(decimal, 10),
+            None => None,
+        },
+    };
+    let character = character.map(|c| if c == '\u{a0}' { ' ' } else { c });
+    character.map_or((1, None), |c| (name.len() + 2, Some(Shown::Character(c))))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn tags_and_entities_become_text() {
+        for (html, text) in [
+            ("a<br/>b<br>c<BR />d", "a\nb\nc\nd"),
+            ("<div class=\"x\">a</div><p>b</p>", "\na\nb\n"),
+            ("<span>&quot;main&quot;</span> prio=5", "\"main\" prio=5"),
+            ("- waiting to lock &lt;0x0b7a434d&gt; (a a.B)", "- waiting to lock <0x0b7a434d> (a a.B)"),
+            ("- locked <0x1> (a java.lang.Class<b>)<br>", "- locked <0x1> (a java.lang.Class<b>)\n"),
+            (
+                "at a.B.<init>(B.java:1)<br>at a.B.&lt;clinit&gt;()",
+                "at a.B.<init>(B.java:1)\nat a.B.<clinit>()",
+            ),
+            ("&#34;x&#x22;&nbsp;&amp;lt;", "\"x\" &lt;"),
+            ("a & b &unknown; < c &", "a & b &unknown; < c &"),
+            ("a<br>\nb<br>\n<br>\nc", "a\nb\n\nc"),
+            ("<div>a</div>\n<div></div>\n<div>b</div>\n", "\na\n\nb\n"),
+            ("<!-- x --><b>b</b", "b</b"),
+        ] {
+            assert_eq!(plain(html), text, "{html}");
+        }
+        assert!(is_in("x<br/>") && is_in("&lt;0x1&gt;") && !is_in("- locked <0x1> (a java.lang.Class<b>)"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_escaped_comes_back(text in "[ -~\n]{0,80}") {
+            let html = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+            prop_assert_eq!(plain(&html), text);
+        }
+
+        #[test]
+        fn any_text_is_taken(text: String) {
+            prop_assert!(plain(&text).len() <= text.len() + 1);
+        }
+    }
+}

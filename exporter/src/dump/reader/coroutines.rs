@@ -1,0 +1,46 @@
+//! The lines of a dump of coroutines.
+
+use super::Reader;
+use crate::dump::facts::{self, FactValue};
+use crate::dump::model::{Section, ThreadForm};
+use crate::dump::{coroutine, frame};
+
+impl Reader {
+    /// Takes a line of a dump of coroutines; says whether it was one.
+    pub(super) fn of_coroutine(&mut self, text: &str) -> bool {
+        if let Some(time) = coroutine::title(text) {
+            self.end_section(false);
+            if self.keep(size_of::<Section>() + time.len()) {
+                let mut section =
+                    Section { time: Some(time.to_owned()), line: self.number, ..Section::default() };
+                facts::push(&mut section.facts, "vm", FactValue::Text("coroutines".to_owned()));
+                self.dump.sections.push(section);
+                self.in_section = true;
+                // Nothing ends such a dump.
+                self.jvm.complete = true;
+            }
+            return true;
+        }
+        if let Some(coroutine) = coroutine::first_line(text) {
+            self.begin_thread(coroutine);
+            self.in_creation = false;
+            return true;
+        }
+        if self.thread.as_ref().is_none_or(|thread| thread.form != ThreadForm::Coroutine) {
+            return false;
+        }
+        let java = frame::java(text);
+        if coroutine::is_creation(text, java.as_ref()) {
+            self.in_creation = true;
+            return true;
+        }
+        if !self.in_creation || java.is_none() {
+            return false;
+        }
+        let kept = self.thread.as_ref().map_or(0, |thread| thread.remarks.len());
+        if kept < coroutine::CREATION {
+            self.add_remark(format!("created {text}"));
+        }
+        true
+    }
+}

@@ -1,0 +1,182 @@
+//! The lines that only a JVM's dumps have.
+
+use super::Reader;
+use crate::dump::facts::{self, FactValue};
+use crate::dump::frame::{self, Frame};
+use crate::dump::jvm::deadlock::{self, Deadlocks, Wait};
+use crate::dump::jvm::{self, first_line, owners};
+use crate::dump::model::{Section, Thread, ThreadForm};
+use crate::dump::{limits, lock_line, section};
+
+/// What was read of a JVM's dump beside its threads.
+#[derive(Debug, Default)]
+pub(super) struct Jvm {
+    /// A process id, a time and a version that stood before the dump.
+    pid: Option<u32>,
+    time: Option<(String, u32)>,
+    version: Option<String>,
+    /// HotSpot's own deadlocks, while their lines come and until the section ends.
+    deadlocks: Option<Deadlocks>,
+    /// Owners that Android Studio names.
+    named: Vec<Wait>,
+    /// Whether the synchronizers are listed that the last thread owns.
+    owned: bool,
+    /// Whether the last line of the dump was read, or its form has none.
+    pub(super) complete: bool,
+}
+
+impl Reader {
+    /// Takes a line of a JVM's dump; says whether it was one.
+    pub(super) fn of_jvm(&mut self, text: &str) -> bool {
+        if let Some(block) = &mut self.jvm.deadlocks {
+            let ends = jvm::title(text).is_some()
+                || section::border(text).is_some()
+                || first_line::quoted(text).is_some()
+                || first_line::numbered(text).is_some();
+            if !ends {
+                if jvm::is_time(text) {
+                    self.jvm.time = Some((text.to_owned(), self.number));
+                } else if let Some(pid) = jvm::pid(text) {
+                    self.jvm.pid = Some(pid);
+                } else if self.kept < limits::KEPT {
+                    let before = block.waits.len();
+                    block.take(text);
+                    self.kept += (block.waits.len() - before) * (size_of::<Wait>() + 2 * text.len());
+                }
+                return true;
+            }
+        }
+        if let Some(vm) = jvm::title(text) {
+            self.begin_jvm(vm);
+            true
+        } else if let Some(thread) = first_line::numbered(text) {
+            if !self.in_section {
+                let version =
+                    self.jvm.version.take().map_or("a JVM".to_owned(), |version| format!("JVM {version}"));
+                self.begin_jvm(&version);
+                self.jvm.complete = true;
+            }
+            self.begin_thread(thread);
+            true
+        } else if deadlock::begins(text) {
+            self.end_thread();
+            self.jvm.deadlocks = Some(Deadlocks::default());
+            true
+        } else if text.starts_with("JNI global ref") {
+            self.end_thread();
+            self.jvm.complete = self.in_section;
+            true
+        } else if text == "Locked ownable synchronizers:" {
+            self.jvm.owned = true;
+            true
+        } else if self.jvm.owned && text.starts_with("- ") {
+            self.owned(text);
+            true
+        } else if self.thread.is_some() {
+            self.of_jvm_thread(text)
+        } else {
+            self.before_jvm(text)
+        }
+    }
+
+    fn begin_jvm(&mut self, vm: &str) {
+        self.end_section(false);
+        if self.keep(size_of::<Section>() + vm.len()) {
+            let mut section = Section {
+                pid: self.jvm.pid.take(),
+                time: self.jvm.time.take().map(|(time, _)| time),
+                line: self.number,
+                ..Section::default()
+            };
+            facts::push(&mut section.facts, "vm", FactValue::Text(vm.to_owned()));
+            self.dump.sections.push(section);
+            self.in_section = true;
+        }
+    }
+
+    /// Lines before a dump: a process id, a time, a version.
+    fn before_jvm(&mut self, text: &str) -> bool {
+        if jvm::is_time(text) {
+            self.jvm.time = Some((text.to_owned(), self.number));
+        } else if let Some(pid) = jvm::pid(text) {
+            self.jvm.pid = Some(pid);
+        } else if self.jvm.time.as_ref().is_some_and(|(_, line)| line + 1 == self.number)
+            && text.starts_with(|c: char| c.is_ascii_digit())
+            && !text.contains(char::is_whitespace)
+        {
+            self.jvm.version = Some(text.to_owned());
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn of_jvm_thread(&mut self, text: &str) -> bool {
+        let Some(thread) = self.thread.as_mut().filter(|thread| is_of_jvm(thread)) else { return false };
+        if let Some(state) = jvm::state(text) {
+            thread.state = Some(state.to_owned());
+            thread.lines.1 = self.number;
+            true
+        } else if let Some(mounted) = first_line::mounted(text) {
+            self.begin_thread(mounted);
+            true
+        } else if text.starts_with("Carrying virtual thread #") {
+            self.add_remark(text.to_owned())
+        } else if thread.form == ThreadForm::AndroidStudio {
+            let waiter = thread.name.clone().unwrap_or_default();
+            let Some((owner, lock)) = lock_line::of_debugger(text) else {
+                return text.starts_with("blocks ");
+            };
+            if self.keep(size_of::<Wait>() + size_of_val(&lock) + waiter.len() + text.len()) {
+                if let Some(address) = lock.address {
+                    self.jvm.named.push(Wait { waiter, address, owner: owner.to_owned() });
+                }
+                self.thread.iter_mut().for_each(|thread| thread.locks.push(lock.clone()));
+            }
+            true
+        } else if thread.form == ThreadForm::HotSpotFile && !text.starts_with("at ") {
+            // JDK 21 to 24 write the frames without `at`.
+            let Some(frame) = frame::java(&format!("at {text}")).filter(|_| text.ends_with(')')) else {
+                return false;
+            };
+            self.add_frame(Frame::Java(frame), text.len());
+            true
+        } else {
+            false
+        }
+    }
+
+    /// A synchronizer that the thread owns; an empty line stands between the two.
+    fn owned(&mut self, text: &str) {
+        let Some(lock) = lock_line::owned(text) else { return };
+        if self.keep(size_of_val(&lock) + text.len()) {
+            let last = self.dump.sections.last_mut().and_then(|section| section.threads.last_mut());
+            if let Some(thread) = self.thread.as_mut().or(last).filter(|t| t.locks.len() < limits::FRAMES) {
+                thread.locks.push(lock);
+            }
+        }
+    }
+
+    /// Ends the list of synchronizers.
+    pub(super) fn end_owned(&mut self) {
+        self.jvm.owned = false;
+    }
+
+    /// Names the owners in a section of a JVM that ends; says whether its end was there.
+    pub(super) fn end_jvm(&mut self) -> bool {
+        let jvm = &mut self.jvm;
+        let waits = jvm.deadlocks.take().unwrap_or_default().waits;
+        let named = std::mem::take(&mut jvm.named);
+        jvm.owned = false;
+        if let Some(section) =
+            self.dump.sections.last_mut().filter(|s| s.threads.first().is_some_and(is_of_jvm))
+        {
+            owners::resolve(section, &waits, &named);
+        }
+        std::mem::take(&mut self.jvm.complete)
+    }
+}
+
+fn is_of_jvm(thread: &Thread) -> bool {
+    matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile | ThreadForm::AndroidStudio)
+}
