@@ -54,11 +54,9 @@ impl Groups {
         let stack = main.map(stack).unwrap_or_default();
         let doing = match (main, section, dump.blamed()) {
             (Some(main), ..) => state::doing(main, None),
-            (None, Some(_), _) => "main is not in the text".to_owned(),
-            (None, None, Some(_)) => {
-                "the stacks of the process that did not respond are not in the text".to_owned()
-            }
-            (None, None, None) => "no stacks are in the text".to_owned(),
+            (None, Some(_), _) => "is not in the text".to_owned(),
+            (None, None, Some(_)) => "did not respond, and its stack is not in the text".to_owned(),
+            (None, None, None) => "has no stack in the text".to_owned(),
         };
         // Which object it waits for differs from run to run.
         let doing = doing.split(" (0x").next().unwrap_or_default().to_owned();
