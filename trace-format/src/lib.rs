@@ -3,7 +3,7 @@
 //! A recording is one file a process, `*.anrscope`: a mapped part that the process writes with plain
 //! stores, so that it outlives a SIGKILL at any instruction, and sections appended behind it. This crate
 //! owns those bytes. It says where everything lies ([`layout`], which also draws it), what a word says
-//! ([`word`], [`event`]) and what a section holds ([`section`]); it reads recordings back in whatever
+//! ([`word`], [`event`]) and what a section holds ([`section`], [`sections`]); it reads recordings back in whatever
 //! state they are ([`Recording`]), and builds small ones for tests ([`synth`]). It opens no file, maps
 //! nothing and depends on nothing: the recorder in the app brings the mapping, the desk brings a
 //! [`Source`].
@@ -31,9 +31,9 @@ pub mod layout;
 mod map_id;
 mod reader;
 pub mod section;
+pub mod sections;
 mod source;
 pub mod synth;
-pub mod verdict;
 pub mod word;
 
 pub use cursor::{BadEvent, Cursor};
@@ -41,4 +41,6 @@ pub use error::{Fault, ReadError};
 pub use event::{Event, TextId};
 pub use map_id::{BadMapId, MapHash, MapId};
 pub use reader::{CompactError, Events, Header, Item, Recording, Section, Texts, Thread, compact};
+#[doc(no_inline)]
+pub use sections::verdict;
 pub use source::Source;

@@ -24,44 +24,30 @@ pub const MAX_PAYLOAD: u64 = 64 << 20;
 pub enum SectionKind {
     /// More strings, in the string region's entry form.
     Strings = 1,
-    /// `key=value` lines of the process and its system: `name`, `abi`, `os`, `version` (the recorder's), and where they are
-    /// known `kernel`, `kernel_release`, `kernel_version`, `machine` (as `uname` has them), `page_size` (bytes),
-    /// `parent_pid`, `sdk` and `fingerprint` (Android's).
+    /// The process and its system: [`crate::sections::process`].
     Process = 2,
-    /// Time (8 bytes, BOOTTIME ns: of the signal that asked for it, where that is known) and the text of a thread
-    /// dump, byte for byte as it was written (UTF-8 as a rule).
+    /// The text of a thread dump, byte for byte as it was written (UTF-8 as a rule), and the time of the signal that asked
+    /// for it, where that is known: [`crate::sections::timed`].
     DumpText = 3,
-    /// Stack samples of main, taken while it was stuck. UTF-8 lines: `@TIME KEEP` begins a sample (BOOTTIME ns; how many of
-    /// the outermost frames are those of the sample before), and the other frames follow, innermost first, each as
-    /// `class.method(File.java:line)` as Java's `StackTraceElement` writes it. The first sample keeps 0.
+    /// Samples of main's stack, taken while it was stuck: [`crate::sections::stack_samples`].
     StackSamples = 4,
-    /// `key=value` lines: what a SIGQUIT was and why, see [`crate::verdict`].
+    /// What a SIGQUIT was and why: [`crate::sections::verdict`].
     Verdict = 5,
-    /// `key=value` lines, a blank line, then the text of an ApplicationExitInfo.
+    /// What the system says of a process that is gone: [`crate::sections::exit_info`].
     ExitInformation = 6,
-    /// `key=value` lines: the configuration in force.
+    /// The configuration in force: [`crate::sections::configuration`].
     Configuration = 7,
-    /// `key=value` lines: what recording costs on this device, measured when it started. `clock` (what is read: `cycle
-    /// counter` or `vDSO`), `ns_per_event_coarse` and `ns_per_event_precise` (decimal numbers).
+    /// What an event costs on this device, measured when the recorder started: [`crate::sections::self_measurement`].
     SelfMeasurement = 8,
-    /// Time (8 bytes, BOOTTIME ns) and a report as the app got it: one JSON object with Matrix's keys.
+    /// A report as the app got it, one JSON object with Matrix's keys, and its time: [`crate::sections::timed`].
     Issue = 9,
-    /// `key=value` lines, a blank line, main's Java stack (a frame a line, innermost first), and after another blank line
-    /// the messages that were waiting, in the form of `Looper.dump`: what was known at the instant at which an ANR was
-    /// found. `docs/monitors.md` lists the keys; every time is BOOTTIME ns.
+    /// What was known at the instant at which an ANR was found: [`crate::sections::anr_snapshot`].
     AnrSnapshot = 10,
-    /// `key=value` lines of a start or a page that is complete. `docs/monitors.md` lists the keys.
+    /// A start or a page that is complete: [`crate::sections::startup`].
     Startup = 11,
-    /// `key=value` lines: where the platform left a profile of an ANR (ProfilingManager, API 36): `path` on the device, `bytes`, and
-    /// `time_ms`, when it was complete, ms since 1970.
+    /// Where the platform left a profile of an ANR (ProfilingManager, API 36): [`crate::sections::profile`].
     AnrProfile = 12,
-    /// Lines of what recording costs, as it was measured while it ran, and of methods that were switched off for it. Each begins with
-    /// a time (BOOTTIME ns) and a word:
-    /// ```text
-    /// TIME cost NS EVENTS PERCENT     an event takes NS (decimal), so many EVENTS a second, together PERCENT (decimal) of the threads' time
-    /// TIME off ID CALLS               the method is not recorded from here on; it was called CALLS times a second
-    /// TIME on ID                      it is recorded again
-    /// ```
+    /// What recording costs while it runs, and methods that were switched off for it: [`crate::sections::overhead`].
     Overhead = 13,
 }
 

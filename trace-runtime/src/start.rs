@@ -9,6 +9,7 @@ use native_signal::{InstallError, Policy, Thresholds};
 use trace_format::MapId;
 use trace_format::layout::{Sizes, State};
 use trace_format::section::SectionKind;
+use trace_format::sections::configuration;
 
 use crate::control::{self, Clock};
 use crate::files::file::Destination;
@@ -178,7 +179,7 @@ fn start_others(
     recorder: &'static Recorder,
     config: &Config,
     installed: Option<Result<(), InstallError>>,
-) -> [(SectionKind, String); 2] {
+) -> [(SectionKind, Vec<u8>); 2] {
     overhead::set_max(config.max_overhead);
     if let Err(error) = ticker::start(recorder, config.heartbeat) {
         notice(&format!("no ticker: times are read from the kernel: {error}"));
@@ -191,12 +192,12 @@ fn start_others(
     if let Err(error) = late::start_timer() {
         notice(&format!("no looper timer: {error}"));
     }
-    let process = process_facts::lines(&config.process_name);
-    [(SectionKind::Process, process), (SectionKind::Configuration, configuration(config))]
+    let process = process_facts::section(&config.process_name);
+    [(SectionKind::Process, process), (SectionKind::Configuration, settings(config))]
 }
 
-/// What is in force, a `key=value` a line. Numbers alone: formatting whole structures is 4 KB of code on a device.
-fn configuration(config: &Config) -> String {
+/// What is in force. Numbers alone: formatting whole structures is 4 KB of code on a device.
+fn settings(config: &Config) -> Vec<u8> {
     let sizes = &config.sizes;
     let heartbeat = config.heartbeat.map_or(0, |interval| interval.as_millis() as u64);
     let all = [
@@ -218,14 +219,7 @@ fn configuration(config: &Config) -> String {
         ("shortest_ns", config.shortest.map_or(0, |shortest| shortest.as_nanos() as u64)),
         ("max_overhead_hundredths", config.max_overhead.into()),
     ];
-    let mut text = String::new();
-    for (key, value) in all {
-        text.push_str(key);
-        text.push('=');
-        text.push_str(&value.to_string());
-        text.push('\n');
-    }
-    text
+    configuration::encode(&all)
 }
 
 /// An exit waits for the worker this long at most.

@@ -3,53 +3,46 @@
 #[cfg(target_os = "android")]
 use std::ffi::CStr;
 
-/// The lines of the section: `key=value` each.
-pub(crate) fn lines(process_name: &str) -> String {
-    let mut text = format!(
-        "name={}\nabi={}\nos={}\nversion={}\n",
-        one_line(process_name),
-        std::env::consts::ARCH,
-        std::env::consts::OS,
-        env!("CARGO_PKG_VERSION"),
-    );
-    let mut line = |key: &str, value: &str| {
-        if !value.is_empty() {
-            text.push_str(&format!("{key}={}\n", one_line(value)));
-        }
-    };
-    for (key, value) in uname() {
-        line(key, &value);
-    }
-    line("page_size", &page_size().to_string());
-    line("parent_pid", &nix::unistd::getppid().to_string());
+use trace_format::sections::process::Process;
+
+/// The section's payload.
+pub(crate) fn section(process_name: &str) -> Vec<u8> {
+    let known = |text: &str| Some(text.to_owned());
     #[cfg(target_os = "android")]
-    for (key, property) in [("sdk", c"ro.build.version.sdk"), ("fingerprint", c"ro.build.fingerprint")] {
-        line(key, &property_of(property));
-    }
-    text
+    let (sdk, fingerprint) =
+        (property_of(c"ro.build.version.sdk").parse().ok(), Some(property_of(c"ro.build.fingerprint")));
+    #[cfg(not(target_os = "android"))]
+    let (sdk, fingerprint) = (None, None);
+    let [kernel, kernel_release, kernel_version, machine] = uname();
+    let process = Process {
+        name: known(process_name),
+        abi: known(std::env::consts::ARCH),
+        os: known(std::env::consts::OS),
+        version: known(env!("CARGO_PKG_VERSION")),
+        kernel,
+        kernel_release,
+        kernel_version,
+        machine,
+        page_size: Some(page_size()),
+        parent_pid: u32::try_from(nix::unistd::getppid().as_raw()).ok(),
+        sdk,
+        fingerprint,
+    };
+    process.encode()
 }
 
-fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
-}
-
-/// The kernel's own words for itself; nothing if it has none.
-fn uname() -> Vec<(&'static str, String)> {
+/// The kernel's name, release and version, and the machine, as the kernel has them.
+fn uname() -> [Option<String>; 4] {
     let mut name = std::mem::MaybeUninit::<libc::utsname>::zeroed();
     // SAFETY: the call writes into the structure that it is given, and all zeros are a value of it (arrays of bytes).
     let name = unsafe {
         if libc::uname(name.as_mut_ptr()) != 0 {
-            return Vec::new();
+            return [const { None }; 4];
         }
         name.assume_init()
     };
-    let fields = [
-        ("kernel", &name.sysname[..]),
-        ("kernel_release", &name.release[..]),
-        ("kernel_version", &name.version[..]),
-        ("machine", &name.machine[..]),
-    ];
-    fields.map(|(key, field)| (key, text(field))).into()
+    [&name.sysname[..], &name.release[..], &name.version[..], &name.machine[..]]
+        .map(|field| Some(text(field)))
 }
 
 /// A text that ends with the first zero, or with its field.
@@ -59,10 +52,10 @@ fn text(field: &[libc::c_char]) -> String {
 }
 
 /// Bytes of a page; it comes with the program's start and reads no file.
-fn page_size() -> u64 {
+fn page_size() -> u32 {
     // SAFETY: a question without arguments in memory.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    u64::try_from(size).unwrap_or(0)
+    u32::try_from(size).unwrap_or(0)
 }
 
 /// A property of the system, which is read out of shared memory; empty if there is none.
@@ -79,19 +72,17 @@ fn property_of(name: &CStr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_format::section::key_values;
 
     #[test]
-    fn the_system_is_told_in_its_own_words() {
-        let lines = lines("com.example\nx");
-        let value = |key| key_values(&lines).find(|(k, _)| *k == key).map(|(_, value)| value.to_owned());
-        assert_eq!(value("name").as_deref(), Some("com.example x"));
-        let told = |file: &str| std::fs::read_to_string(file).unwrap().trim().to_owned();
-        assert_eq!(value("kernel"), Some(told("/proc/sys/kernel/ostype")));
-        assert_eq!(value("kernel_release"), Some(told("/proc/sys/kernel/osrelease")));
-        assert_eq!(value("kernel_version"), Some(told("/proc/sys/kernel/version")));
-        assert_eq!(value("parent_pid"), Some(std::os::unix::process::parent_id().to_string()));
-        let page: u64 = value("page_size").unwrap().parse().unwrap();
+    fn the_system_is_named_in_its_own_words() {
+        let read = Process::parse(&section("com.example\nx")).unwrap();
+        assert_eq!(read.name.as_deref(), Some("com.example x"));
+        let own = |file: &str| Some(std::fs::read_to_string(file).unwrap().trim().to_owned());
+        assert_eq!(read.kernel, own("/proc/sys/kernel/ostype"));
+        assert_eq!(read.kernel_release, own("/proc/sys/kernel/osrelease"));
+        assert_eq!(read.kernel_version, own("/proc/sys/kernel/version"));
+        assert_eq!(read.parent_pid, Some(std::os::unix::process::parent_id()));
+        let page = read.page_size.unwrap();
         assert!(page.is_power_of_two() && page >= 4096, "{page}");
     }
 }

@@ -172,7 +172,7 @@ pub(crate) fn start(
     destination: Destination,
     process_name: &str,
     sizes: Sizes,
-    first: impl FnOnce() -> [(SectionKind, String); 2] + Send + 'static,
+    first: impl FnOnce() -> [(SectionKind, Vec<u8>); 2] + Send + 'static,
 ) -> io::Result<()> {
     RUNNING.store(true, Ordering::Release);
     // Before the thread is there: nobody has to be woken.
@@ -194,7 +194,7 @@ pub(crate) fn start(
         };
         crate::guard::disarm_on_panic(|| {
             for (kind, text) in first() {
-                worker.append(kind, text.into_bytes());
+                worker.append(kind, text);
             }
             worker.run();
         });

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use trace_format::section::{SectionKind, key_values};
+use trace_format::sections::exit_info::{ExitInformation, Trace};
 
 use super::options::{self, Number};
 use super::{crash_loop, old_file, redact, told};
@@ -48,17 +49,6 @@ const REASONS: [&str; 17] = [
 /// Those for which a start may be to blame.
 const FAULTS: [&str; 5] = ["unknown", "crash", "crash_native", "anr", "initialization_failure"];
 
-/// Whose threads a trace shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Trace {
-    None,
-    Ours,
-    /// Another process's: the system's own, or of another that had the pid.
-    Foreign,
-    /// A tombstone: it has the app's memory around its registers and lines of its log, which nothing here can redact.
-    Redacted,
-}
-
 /// The system tells of an exit; whether there was a recording for it that did not know yet. Reads and writes files: on a thread of ours.
 pub(crate) fn exited(folder: &Path, own_process: &str, exit: &Exit<'_>) -> bool {
     let _alone = old_file::alone();
@@ -85,37 +75,23 @@ fn reason(number: i32) -> &'static str {
 
 fn section(exit: &Exit<'_>) -> Vec<u8> {
     let trace = trace_of(exit);
-    let mut lines = String::new();
-    let mut line = |key: &str, value: &str| {
-        for part in [key, "=", value, "\n"] {
-            lines.push_str(part);
-        }
-    };
-    line("pid", &exit.pid.to_string());
-    line("process", &exit.process.replace('\n', " "));
-    line("time_ms", &exit.time_ms.to_string());
-    line("reason", reason(exit.reason));
-    line("reason_number", &exit.reason.to_string());
-    line(
-        "trace",
-        match trace {
-            Trace::None => "none",
-            Trace::Ours => "ours",
-            Trace::Foreign => "foreign",
-            Trace::Redacted => "redacted",
+    // The system's words may quote the app's.
+    let more =
+        key_values(exit.lines).map(|(key, value)| (key.to_owned(), redact::subject(value).to_string()));
+    let section = ExitInformation {
+        pid: exit.pid,
+        process: exit.process.to_owned(),
+        time_ms: exit.time_ms,
+        reason: reason(exit.reason).to_owned(),
+        reason_number: exit.reason,
+        trace,
+        more: more.collect(),
+        text: match trace {
+            Trace::Ours => redact::dump(exit.trace.unwrap_or_default()).to_vec(),
+            _ => Vec::new(),
         },
-    );
-    // Nothing that is told may end the keys.
-    for (key, value) in key_values(exit.lines) {
-        // The system's words may quote the app's.
-        line(key, &redact::subject(value));
-    }
-    lines.push('\n');
-    let mut section = lines.into_bytes();
-    if trace == Trace::Ours {
-        section.extend_from_slice(&redact::dump(exit.trace.unwrap_or_default()));
-    }
-    section
+    };
+    section.encode()
 }
 
 fn trace_of(exit: &Exit<'_>) -> Trace {

@@ -10,6 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::layout::{self, header};
 use trace_format::section::{self, HEADER_LEN, MAX_PAYLOAD, SectionHeader, SectionKind};
+use trace_format::sections::exit_info::ExitInformation;
+use trace_format::sections::profile::AnrProfile;
+use trace_format::sections::verdict::Outcome;
 
 /// More sections than any recording has: a file from outside must not keep us.
 const MOST_SECTIONS: usize = 100_000;
@@ -111,41 +114,35 @@ impl OldFile {
     }
 
     fn note(&mut self, section: SectionHeader, payload: u64) {
-        let anr = |text: &str, lines: &[&str]| {
-            text.lines().take_while(|line| !line.is_empty()).any(|line| lines.contains(&line))
-        };
         match SectionKind::of_number(section.kind) {
             Some(SectionKind::AnrSnapshot) => self.has_anr = true,
             Some(SectionKind::ExitInformation) => {
                 self.has_exit = true;
-                let text = self.text(section, payload);
-                self.has_anr |= anr(&text, &["reason=anr"]);
-                let mut keys = section::key_values(&text);
-                if let Some((_, reason)) = keys.find(|(key, _)| *key == "reason") {
-                    self.reason = reason.to_owned();
+                if let Some(exit) = ExitInformation::parse(&self.payload(section, payload)) {
+                    self.has_anr |= exit.reason == "anr";
+                    self.reason = exit.reason;
                 }
             }
             Some(SectionKind::AnrProfile) => {
                 self.has_anr = true;
-                let text = self.text(section, payload);
-                let path = section::key_values(&text).find(|(key, _)| *key == "path");
-                let name = path.and_then(|(_, path)| Path::new(path).file_name());
+                let profile = AnrProfile::parse(&self.payload(section, payload));
+                let name = profile.as_ref().and_then(|profile| Path::new(&profile.path).file_name());
                 self.profiles.extend(name.map(OsString::from));
             }
             Some(SectionKind::Verdict) => {
-                let lines = ["verdict=anr", "verdict=suspected-anr"];
-                self.has_anr |= anr(&self.text(section, payload), &lines);
+                let outcome = Outcome::of_payload(&self.payload(section, payload));
+                self.has_anr |= matches!(outcome, Some(Outcome::Anr | Outcome::SuspectedAnr));
             }
             _ => {}
         }
     }
 
-    fn text(&self, section: SectionHeader, payload: u64) -> String {
+    fn payload(&self, section: SectionHeader, payload: u64) -> Vec<u8> {
         let mut bytes = vec![0; section.length.min(LOOKED_INTO) as usize];
         if self.file.read_exact_at(&mut bytes, payload).is_err() {
             bytes.clear();
         }
-        String::from_utf8_lossy(&bytes).into_owned()
+        bytes
     }
 
     /// Appends a section. What a process that was killed in the middle of one has left of it gives way.

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use trace_format::section::SectionKind;
+use trace_format::sections::profile::AnrProfile;
 
 use super::{old_file, snapshot};
 use crate::files::worker;
@@ -66,18 +67,8 @@ fn place(
     }
 }
 
-fn section(profile: Profile<'_>) -> Vec<u8> {
-    let mut lines = String::new();
-    for (key, value) in [
-        ("path", profile.path.replace('\n', " ")),
-        ("bytes", profile.bytes.to_string()),
-        ("time_ms", profile.time_ms.to_string()),
-    ] {
-        for part in [key, "=", &value, "\n"] {
-            lines.push_str(part);
-        }
-    }
-    lines.into_bytes()
+fn section(Profile { path, bytes, time_ms }: Profile<'_>) -> Vec<u8> {
+    AnrProfile { path: path.to_owned(), bytes, time_ms }.encode()
 }
 
 impl crate::memory::mapping::Mapping {

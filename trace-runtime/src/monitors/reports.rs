@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use trace_format::section::SectionKind;
+use trace_format::sections::timed;
 use trace_rules::report::Issue;
 
 use super::device;
@@ -52,9 +53,7 @@ pub(crate) fn notify(word: &str) {
 /// A report is finished: `json` is one object in Matrix's form ([`trace_rules::report::Issue::to_json`]). Not on main: it
 /// locks and allocates.
 pub(crate) fn finished(json: String) {
-    let mut section = clock::boottime().to_le_bytes().to_vec();
-    section.extend_from_slice(json.as_bytes());
-    worker::append(SectionKind::Issue, section);
+    worker::append(SectionKind::Issue, timed::encode(clock::boottime(), json.as_bytes()));
     hand_over(json);
 }
 

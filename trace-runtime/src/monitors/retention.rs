@@ -170,9 +170,9 @@ mod tests {
         std::fs::create_dir(profiling.join("folder")).unwrap();
         let mut planted = RecordingBuilder::new(1 << 30, "p");
         let claims = ["..", "../../databases/precious.db", "link", "folder", "mine", "../mine", "/", ""];
-        let claims = claims.map(|claim| format!("path={}/{claim}\n", profiling.display()));
+        let claims = claims.map(|claim| format!("path={}/{claim}\nbytes=1\n", profiling.display()));
         let absolute = kept.iter().filter(|path| !path.ends_with("unnamed"));
-        let absolute = absolute.chain([&profile]).map(|path| format!("path={}\n", path.display()));
+        let absolute = absolute.chain([&profile]).map(|path| format!("path={}\nbytes=1\n", path.display()));
         for claim in claims.into_iter().chain(absolute) {
             planted = planted.section(SectionKind::AnrProfile, claim.as_bytes());
         }
@@ -187,7 +187,7 @@ mod tests {
         std::fs::remove_dir_all(&profiling).unwrap();
         symlink(data.join("databases"), &profiling).unwrap();
         let planted = RecordingBuilder::new(1 << 30, "p");
-        let planted = planted.section(SectionKind::AnrProfile, b"path=/x/precious.db\n");
+        let planted = planted.section(SectionKind::AnrProfile, b"path=/x/precious.db\nbytes=1\n");
         std::fs::write(folder.join("planted.anrscope"), planted.build()).unwrap();
         retain_within(&folder, all);
         assert!(!folder.join("planted.anrscope").exists() && precious.exists());

@@ -1,7 +1,7 @@
 //! Samples of main's stack in a message that is older than `sample_from_ms`, so that a flame graph of it exists, of code that is not instrumented, too.
 //! Nothing is sampled otherwise.
 //!
-//! They go into the recording about once a second, as [`SectionKind::StackSamples`] has them, and once more when the message
+//! They go into the recording about once a second, as [`trace_format::sections::stack_samples`] has them, and once more when the message
 //! ends: a stall that ends in a kill has its samples up to the last second. The newest of a message is kept, for a report whose
 //! own stack came too late or not at all.
 
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::section::SectionKind;
+use trace_format::sections::stack_samples::Writer;
 
 use super::options::{Number, number};
 use super::sampler::Answer;
@@ -29,19 +30,15 @@ const SECTION_BYTES: usize = 64 << 10;
 /// A debugger was attached when main was looked at last.
 static DEBUGGER: AtomicBool = AtomicBool::new(false);
 
-static COLLECTED: Mutex<Collected> =
-    Mutex::new(Collected { since_ns: 0, count: 0, first_ns: 0, section: String::new(), last: String::new() });
+static COLLECTED: Mutex<Collected> = Mutex::new(Collected::new(0));
 
 struct Collected {
     /// The message.
     since_ns: u64,
-    count: u32,
     /// Time of the first sample of the section, ns.
     first_ns: u64,
-    /// What waits to be written.
-    section: String,
-    /// The newest sample.
-    last: String,
+    /// What waits to be written, and the newest sample.
+    samples: Writer,
 }
 
 fn collected() -> MutexGuard<'static, Collected> {
@@ -119,11 +116,10 @@ pub(super) fn taken(since_ns: u64, answer: Answer, still: bool) {
     let mut collected = collected();
     if collected.since_ns != since_ns {
         collected.flush();
-        *collected =
-            Collected { since_ns, count: 0, first_ns: 0, section: String::new(), last: String::new() };
+        *collected = Collected::new(since_ns);
     }
     collected.add(answer.at_ns, answer.stack);
-    if collected.section.len() >= SECTION_BYTES || answer.at_ns - collected.first_ns >= SECOND_NS {
+    if collected.samples.text().len() >= SECTION_BYTES || answer.at_ns - collected.first_ns >= SECOND_NS {
         collected.flush();
     }
 }
@@ -136,61 +132,33 @@ pub(super) fn flush() {
 /// The newest sample of the message that began at `since_ns`.
 pub(crate) fn newest(since_ns: u64) -> Option<String> {
     let collected = collected();
-    (collected.since_ns == since_ns && !collected.last.is_empty()).then(|| collected.last.clone())
+    Some(collected.samples.last())
+        .filter(|last| collected.since_ns == since_ns && !last.is_empty())
+        .map(str::to_owned)
 }
 
 impl Collected {
+    const fn new(since_ns: u64) -> Self {
+        Self { since_ns, first_ns: 0, samples: Writer::new() }
+    }
+
     fn add(&mut self, at_ns: u64, stack: String) {
-        let keep = if self.section.is_empty() {
+        if self.samples.text().is_empty() {
             self.first_ns = at_ns;
-            0
-        } else {
-            outermost_in_common(&self.last, &stack)
-        };
-        for part in ["@", &at_ns.to_string(), " ", &keep.to_string(), "\n"] {
-            self.section.push_str(part);
         }
-        let frames = stack.lines().count();
-        for frame in stack.lines().take(frames - keep) {
-            self.section.push_str(frame);
-            self.section.push('\n');
-        }
-        self.count += 1;
-        self.last = stack;
+        self.samples.sample(at_ns, stack);
     }
 
     fn flush(&mut self) {
-        if !self.section.is_empty() {
-            worker::append(SectionKind::StackSamples, std::mem::take(&mut self.section).into_bytes());
+        if !self.samples.text().is_empty() {
+            worker::append(SectionKind::StackSamples, self.samples.take());
         }
     }
-}
-
-/// How many of the last lines two texts share.
-fn outermost_in_common(one: &str, other: &str) -> usize {
-    one.lines().rev().zip(other.lines().rev()).take_while(|(a, b)| a == b).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_sample_says_only_what_changed_and_every_section_begins_anew() {
-        let mut collected =
-            Collected { since_ns: 1, count: 0, first_ns: 0, section: String::new(), last: String::new() };
-        collected.add(10, "a.B.c(B.java:1)\na.B.run(B.java:9)\n".into());
-        collected.add(20, "a.B.d(B.java:2)\na.B.c(B.java:1)\na.B.run(B.java:9)\n".into());
-        collected.add(30, "a.B.d(B.java:2)\na.B.c(B.java:1)\na.B.run(B.java:9)\n".into());
-        collected.add(40, "x.Y.z(Native Method)\n".into());
-        assert_eq!(
-            collected.section,
-            "@10 0\na.B.c(B.java:1)\na.B.run(B.java:9)\n@20 2\na.B.d(B.java:2)\n@30 3\n@40 0\nx.Y.z(Native Method)\n"
-        );
-        collected.flush();
-        collected.add(50, "x.Y.z(Native Method)\n".into());
-        assert_eq!(collected.section, "@50 0\nx.Y.z(Native Method)\n");
-    }
 
     #[test]
     fn samples_come_at_their_distance_and_thin_out_and_end() {

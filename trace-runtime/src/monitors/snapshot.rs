@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use trace_format::section::SectionKind;
+use trace_format::sections::anr_snapshot::{self, AnrSnapshot};
 use trace_rules::frame::{FrameCosts, OpenStage, Stage};
 use trace_rules::looper::Due;
 use trace_rules::report::{AnrLog, Issue, LagKind, Memory, Priority, StackStyle, anr_log};
@@ -306,65 +307,47 @@ fn tell_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
     }
 }
 
-/// The section, complete at `now_ns`; `docs/monitors.md` lists the keys.
+/// The section's text, complete at `now_ns`.
 fn section(facts: &Facts, answer: &Answer, stack: &str, dying: bool, now_ns: u64) -> String {
-    let mut out = String::new();
-    let mut line = |key: &str, value: &str| {
-        for part in [key, "=", value, "\n"] {
-            out.push_str(part);
+    let (looper, detector, verdict) = match facts.detector {
+        Detector::Looper(due) => (Some(due), "looper", None),
+        Detector::Sigquit { certain } => {
+            (None, "sigquit", Some(if certain { "anr" } else { "suspected-anr" }))
         }
     };
-    let number = |value: u64| value.to_string();
-    let flag = |value: bool| if value { "1" } else { "0" };
-    match facts.detector {
-        Detector::Looper(due) => {
-            line("detector", "looper");
-            line("age_ns", &number(due.age_ns));
-            line("frozen_ns", &number(due.frozen_ns));
-            line("timer_late", flag(due.timer_late));
-        }
-        Detector::Sigquit { certain } => {
-            line("detector", "sigquit");
-            line("verdict", if certain { "anr" } else { "suspected-anr" });
-        }
-    }
-    line("at", &number(facts.at_ns));
-    line("took_ns", &number(now_ns.saturating_sub(facts.at_ns)));
-    line("message_since", &number(facts.since_ns));
-    line("message", &facts.message.replace('\n', " "));
-    if let Some((head, when_ms)) = told::head(&answer.pending) {
-        line("head", head);
-        line("head_when_ms", &when_ms.to_string());
-    }
-    if let Some(open) = facts.stage {
-        line("stage", stage_name(open.stage));
-        line("stage_since", &number(open.since_ns));
-        line("stage_estimated", flag(open.estimated));
-    }
-    if let Some(costs) = facts.costs {
-        for (key, stage) in [
-            ("input_ns", Stage::Input),
-            ("animation_ns", Stage::Animation),
-            ("traversal_ns", Stage::Traversal),
-        ] {
-            line(key, &number(costs.stages[stage as usize]));
-        }
-    }
-    line("foreground", flag(facts.foreground));
-    line("scene", &facts.scene.replace('\n', " "));
-    line("state", &answer.state);
-    line("priority", &facts.priority.priority.to_string());
-    line("nice", &facts.priority.nice.to_string());
-    line("dalvik_kib", &number(answer.dalvik_kib));
-    line("native_kib", &number(answer.native_kib));
-    line("vm_kib", &number(facts.vm_kib));
-    line("cgroup", &facts.cgroup);
-    line("debugger", flag(answer.debugger));
-    line("dying", flag(dying));
-    for part in ["\n", stack.trim_end(), "\n\n", &answer.pending] {
-        out.push_str(part);
-    }
-    out
+    let ns_of = |stage| facts.costs.map(|costs| costs.stages[stage as usize]);
+    let snapshot = AnrSnapshot {
+        detector: Some(detector.into()),
+        age_ns: looper.map(|due| due.age_ns),
+        frozen_ns: looper.map(|due| due.frozen_ns),
+        timer_late: looper.map(|due| due.timer_late),
+        verdict: verdict.map(str::to_owned),
+        at: facts.at_ns,
+        took_ns: Some(now_ns.saturating_sub(facts.at_ns)),
+        message_since: facts.since_ns,
+        message: Some(facts.message.clone()),
+        head: told::head(&answer.pending).map(|(head, when_ms)| (head.to_owned(), Some(when_ms))),
+        stage: facts.stage.map(|open| anr_snapshot::OpenStage {
+            name: stage_name(open.stage).to_owned(),
+            since: Some(open.since_ns),
+            estimated: Some(open.estimated),
+        }),
+        stage_ns: [Stage::Input, Stage::Animation, Stage::Traversal].map(ns_of),
+        foreground: Some(facts.foreground),
+        scene: Some(facts.scene.clone()),
+        state: Some(answer.state.clone()),
+        priority: Some(facts.priority.priority),
+        nice: Some(facts.priority.nice),
+        dalvik_kib: Some(answer.dalvik_kib),
+        native_kib: Some(answer.native_kib),
+        vm_kib: Some(facts.vm_kib),
+        cgroup: Some(facts.cgroup.clone()),
+        debugger: Some(answer.debugger),
+        dying: Some(dying),
+        stack: stack.to_owned(),
+        pending: answer.pending.clone(),
+    };
+    snapshot.encode()
 }
 
 fn stage_name(stage: Stage) -> &'static str {

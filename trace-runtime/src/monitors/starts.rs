@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trace_format::event::{Event, TextId};
 use trace_format::layout::header;
 use trace_format::section::SectionKind;
+use trace_format::sections::startup::{Grade, StartKind as SectionStart, Startup};
 use trace_rules::older::{OldStart, OldStartTimes};
 use trace_rules::report::Issue;
 use trace_rules::startup::{CreatedBy, Grades, Page, Start, StartConfig, StartKind, Starts};
@@ -133,7 +134,7 @@ pub(crate) fn message(what: i32, at_ns: u64) -> bool {
             state.told(&start, "", at_ns, 0);
         } else if first && !created_by.launches() {
             // Nothing is shown, perhaps ever: what there is to say of this start is known.
-            state.section(kind_of(created_by), "", state.begun_ns, at_ns, 0, "unknown");
+            state.section(kind_of(created_by), "", state.begun_ns, at_ns, 0, Grade::Unknown);
         }
         first
     })
@@ -292,15 +293,16 @@ impl State {
         // From the message that launched it, where that was seen.
         let begin_ns = page.launch_ms.map_or(created_ns, |ms| created_ns.min(at_ns.saturating_sub(ms * MS)));
         mark(&["page shown: ", class]);
-        self.section("page", class, begin_ns, at_ns, drawn_ns, "unknown");
+        self.section(SectionStart::Page, class, begin_ns, at_ns, drawn_ns, Grade::Unknown);
     }
 
     /// A start is complete.
     fn told(&self, start: &Start, class: &str, at_ns: u64, drawn_ns: u64) {
+        let grade = if start.bad { Grade::Bad } else { Grade::Good };
         let (kind, grade) = match start.kind {
-            StartKind::Cold => (kind_of(start.created_by), if start.bad { "bad" } else { "good" }),
-            StartKind::Hot => ("hot", if start.bad { "bad" } else { "good" }),
-            StartKind::Warm => ("warm", "unknown"),
+            StartKind::Cold => (kind_of(start.created_by), grade),
+            StartKind::Hot => (SectionStart::Hot, grade),
+            StartKind::Warm => (SectionStart::Warm, Grade::Unknown),
         };
         // A service's or a receiver's start was told when it was over.
         if start.created_by.launches() || class.is_empty() {
@@ -313,36 +315,39 @@ impl State {
         worker::then(Box::new(move || report(&start, begin, at_ns)));
     }
 
-    fn section(&self, kind: &str, class: &str, begin_ns: u64, end_ns: u64, drawn_ns: u64, grade: &str) {
-        let first = matches!(kind, "cold" | "service" | "receiver" | "relaunch");
-        let (application_end, splash_end) =
-            if first { (self.application_end_ns, self.splash_end_ns) } else { (0, 0) };
-        // A page that comes back was drawn for the first time long before.
-        let drawn_ns = if drawn_ns >= begin_ns { drawn_ns } else { 0 };
-        let mut lines = String::new();
-        let mut line = |key: &str, value: &str| {
-            for part in [key, "=", value, "\n"] {
-                lines.push_str(part);
-            }
+    fn section(
+        &self,
+        kind: SectionStart,
+        class: &str,
+        begin_ns: u64,
+        end_ns: u64,
+        drawn_ns: u64,
+        grade: Grade,
+    ) {
+        use SectionStart::{Cold, Receiver, Relaunch, Service};
+        let first = matches!(kind, Cold | Service | Receiver | Relaunch);
+        let known = |ns: u64| Some(ns).filter(|ns| *ns > 0);
+        let start = Startup {
+            kind,
+            activity: class.to_owned(),
+            begin: begin_ns,
+            application_end: known(self.application_end_ns).filter(|_| first),
+            end: end_ns,
+            // A page that comes back was drawn for the first time long before.
+            first_draw: known(drawn_ns).filter(|drawn| *drawn >= begin_ns),
+            splash_end: known(self.splash_end_ns).filter(|_| first),
+            grade,
         };
-        line("kind", kind);
-        line("activity", &class.replace('\n', " "));
-        line("begin", &begin_ns.to_string());
-        line("application_end", &application_end.to_string());
-        line("end", &end_ns.to_string());
-        line("first_draw", &drawn_ns.to_string());
-        line("splash_end", &splash_end.to_string());
-        line("grade", grade);
-        worker::append(SectionKind::Startup, lines.into_bytes());
+        worker::append(SectionKind::Startup, start.encode());
     }
 }
 
-fn kind_of(created_by: CreatedBy) -> &'static str {
+fn kind_of(created_by: CreatedBy) -> SectionStart {
     match created_by {
-        CreatedBy::SERVICE => "service",
-        CreatedBy::RECEIVER => "receiver",
-        CreatedBy(126 | 160) => "relaunch",
-        _ => "cold",
+        CreatedBy::SERVICE => SectionStart::Service,
+        CreatedBy::RECEIVER => SectionStart::Receiver,
+        CreatedBy(126 | 160) => SectionStart::Relaunch,
+        _ => SectionStart::Cold,
     }
 }
 

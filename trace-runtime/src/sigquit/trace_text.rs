@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use native_signal::{Limits, Target, TraceCapture, TraceText, Writer};
 use trace_format::section::SectionKind;
+use trace_format::sections::timed;
 
 use crate::files::worker;
 use crate::guard;
@@ -132,7 +133,7 @@ fn on_text(text: TraceText, again: Option<TraceTextSource>) {
     if !text.bytes.is_empty() {
         let at = sensing::last_signal().unwrap_or_else(clock::boottime);
         let dump = redact::dump(&text.bytes);
-        worker::append(SectionKind::DumpText, [&at.to_le_bytes()[..], &dump].concat());
+        worker::append(SectionKind::DumpText, timed::encode(at, &dump));
         told::locks(&dump, std::process::id(), false);
     }
     if text.lost > 0 {

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use trace_format::Event;
 use trace_format::layout::{BLOCK_LEN, ClockMode};
 use trace_format::section::SectionKind;
+use trace_format::sections::self_measurement;
 
 use crate::files::worker;
 use crate::time::{self, clock, cycles, fold};
@@ -57,17 +58,8 @@ fn measure() -> (u64, u64) {
 /// Measures, and puts the figures into the recording.
 pub(crate) fn measure_and_tell() {
     let (store, precise) = measure();
-    let decimal = |hundredths: u64| format!("{}.{:02}", hundredths / 100, hundredths % 100);
     let clock = if cycles::now().is_some() { "cycle counter" } else { "vDSO" };
-    worker::append(
-        SectionKind::SelfMeasurement,
-        format!(
-            "clock={clock}\nns_per_event_coarse={}\nns_per_event_precise={}\n",
-            decimal(store),
-            decimal(precise),
-        )
-        .into_bytes(),
-    );
+    worker::append(SectionKind::SelfMeasurement, self_measurement::encode(clock, store, precise));
 }
 
 #[cfg(test)]

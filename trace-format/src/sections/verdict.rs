@@ -24,6 +24,7 @@ use std::fmt::Write as _;
 
 use crate::event::{Forward, Sigquit};
 use crate::section::key_values;
+use crate::sections::Keys;
 
 /// Version of the section's payload.
 pub const VERSION: u16 = 1;
@@ -35,32 +36,6 @@ pub const MAX_REASONS: usize = 16;
 pub const MAX_REASON_LEN: usize = 256;
 /// The longest code of a reason, in bytes.
 pub const MAX_CODE_LEN: usize = 64;
-
-/// Words of an enumeration, in both directions.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum $name { $($(#[$variant_doc])* $variant,)* }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// The word for it in a section.
-            #[must_use]
-            pub fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word,)* }
-            }
-
-            /// The one with this word.
-            #[must_use]
-            pub fn of_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$variant),)* _ => None }
-            }
-        }
-    };
-}
 
 words! {
     /// What a signal was.
@@ -175,6 +150,15 @@ fn forward_word(forward: Forward) -> &'static str {
         Forward::OlderHandler => "older-handler",
         Forward::Failed => "failed",
         Forward::Passive => "passive",
+    }
+}
+
+impl Outcome {
+    /// What a payload says that the signal was, where its other keys may be missing or those of a later version.
+    #[must_use]
+    pub fn of_payload(payload: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(payload.get(..MAX_LEN).unwrap_or(payload));
+        Keys::new(&text).text("verdict").and_then(Self::of_word)
     }
 }
 

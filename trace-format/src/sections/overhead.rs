@@ -1,0 +1,146 @@
+//! What recording costs while it runs, and which methods are switched off for that: lines of [`SectionKind::Overhead`].
+//!
+//! ```text
+//! TIME cost NS EVENTS PERCENT     an event takes NS (decimal), so many EVENTS a second, together PERCENT (decimal) of the threads' time
+//! TIME off ID CALLS               the method is not recorded from here on; it was called CALLS times a second
+//! TIME on ID                      it is recorded again
+//! ```
+//! TIME is CLOCK_BOOTTIME ns.
+//!
+//! [`SectionKind::Overhead`]: crate::section::SectionKind::Overhead
+
+use super::MAX_TIME;
+use super::lines::decimal;
+
+/// An event takes no longer than this, ns: a damaged or forged figure is no measurement.
+pub const MAX_NS: f64 = 1e6;
+/// Nothing costs more than this, percent of the threads' time: a thousand CPUs have this much.
+pub const MAX_PERCENT: f64 = 1e5;
+
+/// One line.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Line {
+    /// What recording cost until then.
+    Cost(Cost),
+    /// A method was switched off, or on again.
+    Switched(Switched),
+}
+
+/// What recording cost in a window.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cost {
+    /// End of the window, BOOTTIME ns.
+    pub at: u64,
+    /// What an event took, ns.
+    pub ns: f64,
+    /// Events a second, of all threads.
+    pub events: u64,
+    /// What they took together, in percent of the threads' time.
+    pub percent: f64,
+}
+
+/// A method was switched off, or on again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Switched {
+    /// When, BOOTTIME ns.
+    pub at: u64,
+    /// The method.
+    pub method: u32,
+    /// Its calls a second, if it was switched off.
+    pub off: Option<u64>,
+}
+
+impl Line {
+    /// Reads a line; `None` if it is none, or has a figure that cannot be.
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split_ascii_whitespace();
+        let at = words.next()?.parse::<u64>().ok()?.min(MAX_TIME);
+        let kind = words.next()?;
+        let mut number = || words.next()?.parse::<f64>().ok().filter(|n| *n >= 0.0);
+        Some(match kind {
+            "cost" => Self::Cost(Cost {
+                at,
+                ns: number().filter(|ns| *ns <= MAX_NS)?,
+                // From a number with a fraction, too; it saturates.
+                events: number()? as u64,
+                percent: number().filter(|percent| *percent <= MAX_PERCENT)?,
+            }),
+            "off" | "on" => {
+                let method = words.next()?.parse().ok()?;
+                let calls = words.next().and_then(|calls| calls.parse().ok()).unwrap_or(0);
+                Self::Switched(Switched { at, method, off: (kind == "off").then_some(calls) })
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Lines that are being written.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Writer(String);
+
+impl Writer {
+    /// What recording cost until `at`: `ns` of an event and `percent` are in hundredths.
+    pub fn cost(&mut self, at: u64, ns: u64, events: u64, percent: u64) {
+        self.line(at, "cost", &[&decimal(ns), &events.to_string(), &decimal(percent)]);
+    }
+
+    /// A method that was called so many times a second is switched off.
+    pub fn off(&mut self, at: u64, method: u32, calls: u64) {
+        self.line(at, "off", &[&method.to_string(), &calls.to_string()]);
+    }
+
+    /// A method is switched on again.
+    pub fn on(&mut self, at: u64, method: u32) {
+        self.line(at, "on", &[&method.to_string()]);
+    }
+
+    fn line(&mut self, at: u64, word: &str, values: &[&str]) {
+        self.0.push_str(&at.to_string());
+        for value in [word].iter().chain(values) {
+            self.0.push(' ');
+            self.0.push_str(value);
+        }
+        self.0.push('\n');
+    }
+
+    /// The lines so far.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// The section's payload.
+    #[must_use]
+    pub fn into_payload(self) -> Vec<u8> {
+        self.0.into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lines_round_trip(at in 0..MAX_TIME, method: u32, calls: u64, ns in 0u64..100_000_000, events in 0u64..1 << 50) {
+            let mut written = Writer::default();
+            written.cost(at, ns, events, ns / 11);
+            written.off(at, method, calls);
+            written.on(at, method);
+            let read: Vec<_> = written.text().lines().map(|line| Line::parse(line).unwrap()).collect();
+            let cost = Cost { at, ns: ns as f64 / 100.0, events, percent: (ns / 11) as f64 / 100.0 };
+            let switched = |off| Line::Switched(Switched { at, method, off });
+            prop_assert_eq!(read, [Line::Cost(cost), switched(Some(calls)), switched(None)]);
+        }
+
+        #[test]
+        fn any_line_is_bounded_or_none(line in "[0-9]{0,22} (cost|off|on|of)( [0-9.eE+-]{0,9}){0,4}") {
+            if let Some(Line::Cost(cost)) = Line::parse(&line) {
+                prop_assert!(cost.at <= MAX_TIME && cost.ns <= MAX_NS && cost.percent <= MAX_PERCENT);
+            }
+        }
+    }
+}

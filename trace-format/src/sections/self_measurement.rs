@@ -1,0 +1,86 @@
+//! What an event costs on the device, measured when the recorder starts: the payload of [`SectionKind::SelfMeasurement`].
+//!
+//! ```text
+//! clock=cycle counter | vDSO                              what is read where an event has its exact time
+//! ns_per_event_coarse= ns_per_event_precise=              decimal numbers
+//! ```
+
+use super::is_bounded;
+use super::lines::{Keys, Lines, decimal};
+use super::overhead::MAX_NS;
+use crate::layout::ClockMode;
+use crate::section::SectionKind;
+
+/// What one event costs on the device.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SelfMeasurement {
+    /// What is read where an event has its exact time: `cycle counter` or `vDSO`.
+    pub clock: String,
+    /// Of an event whose time is copied, ns.
+    pub coarse: f64,
+    /// Of an event that reads the clock, ns.
+    pub precise: f64,
+}
+
+/// The section's payload; both costs are in hundredths of a ns.
+#[must_use]
+pub fn encode(clock: &str, coarse: u64, precise: u64) -> Vec<u8> {
+    let mut lines = Lines::default();
+    lines.text("clock", clock);
+    lines.text("ns_per_event_coarse", &decimal(coarse));
+    lines.text("ns_per_event_precise", &decimal(precise));
+    lines.into_bytes()
+}
+
+impl SelfMeasurement {
+    /// Reads a payload; `None` if it is too long, or one of the figures is missing or cannot be.
+    #[must_use]
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        if !is_bounded(SectionKind::SelfMeasurement, payload) {
+            return None;
+        }
+        let text = String::from_utf8_lossy(payload);
+        let keys = Keys::new(&text);
+        let ns = |key| keys.number(key).filter(|ns: &f64| (0.0..=MAX_NS).contains(ns));
+        Some(Self {
+            clock: keys.owned("clock")?,
+            coarse: ns("ns_per_event_coarse")?,
+            precise: ns("ns_per_event_precise")?,
+        })
+    }
+
+    /// What an event of this clock costs, ns.
+    #[must_use]
+    pub fn of_clock(&self, clock: ClockMode) -> f64 {
+        match clock {
+            ClockMode::Precise => self.precise,
+            ClockMode::Coarse => self.coarse,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn measurements_round_trip(coarse in 0u64..100_000_000, precise in 0u64..100_000_000) {
+            let payload = encode("vDSO", coarse, precise);
+            let read = SelfMeasurement::parse(&payload).unwrap();
+            let wanted = (coarse as f64 / 100.0, precise as f64 / 100.0);
+            prop_assert_eq!((read.clock.as_str(), (read.coarse, read.precise)), ("vDSO", wanted));
+            (0..payload.len()).for_each(|cut| drop(SelfMeasurement::parse(&payload[..cut])));
+        }
+
+        #[test]
+        fn any_section_is_figures_or_nothing(
+            text in "(clock=(vDSO)?\n|ns_per_event_(coarse|precise)=(-?[0-9.]{0,6}|NaN|inf|1e99)\n|.{0,9}\n){0,6}",
+        ) {
+            if let Some(m) = SelfMeasurement::parse(text.as_bytes()) {
+                prop_assert!(m.coarse.is_finite() && m.precise >= 0.0 && m.precise <= MAX_NS);
+            }
+        }
+    }
+}
