@@ -260,7 +260,7 @@ impl Event {
             Self::StageBegin(s) => typed(true, s as u8, &[]),
             Self::StageEnd(s) => typed(false, s as u8, &[]),
             Self::WaitBegin(w) => {
-                typed(true, types::WAIT, &[halves(w.kind as u32, w.owner), w.lock, halves(w.class.0, 0)])
+                typed(true, types::WAIT, &[halves(w.kind.number(), w.owner), w.lock, halves(w.class.0, 0)])
             }
             Self::WaitEnd => typed(false, types::WAIT, &[]),
             Self::Mark(text) => typed(false, types::MARK, &[halves(text.0, 0)]),
@@ -307,16 +307,14 @@ impl Event {
                 &[
                     s.sensed,
                     halves(s.si_code as u32, s.si_pid),
-                    halves(s.si_uid, s.forward as u32),
+                    halves(s.si_uid, s.forward.number()),
                     s.stuck_since,
                 ],
             ),
             Self::Stall(s) => typed(false, types::STALL, &[s.stuck_since]),
             Self::Recovered(s) => typed(false, types::RECOVERED, &[s.stuck_since]),
             Self::Notice(text) => typed(false, types::NOTICE, &[halves(text.0, 0)]),
-            Self::Control(c) => {
-                typed(false, types::CONTROL, &[halves(u32::from(c.change as u8), c.method), c.rate])
-            }
+            Self::Control(c) => typed(false, types::CONTROL, &[halves(c.change.number(), c.method), c.rate]),
             Self::Usage(u) => typed(
                 false,
                 types::USAGE,
@@ -360,7 +358,7 @@ impl Event {
             (types::STAGE_FIRST..=types::STAGE_LAST, true) => Self::StageBegin(Stage::of_type(ty)?),
             (types::STAGE_FIRST..=types::STAGE_LAST, false) => Self::StageEnd(Stage::of_type(ty)?),
             (types::WAIT, true) => Self::WaitBegin(Wait {
-                kind: WaitKind::of_number(upper(p(0)?))?,
+                kind: WaitKind::decode(upper(p(0)?)),
                 owner: lower(p(0)?),
                 lock: p(1)?,
                 class: TextId(upper(p(2)?)),
@@ -404,14 +402,14 @@ impl Event {
                 si_code: upper(p(1)?) as i32,
                 si_pid: lower(p(1)?),
                 si_uid: upper(p(2)?),
-                forward: Forward::ALL.into_iter().find(|f| *f as u32 == lower(p(2).unwrap_or(0)))?,
+                forward: Forward::decode(lower(p(2)?)),
                 stuck_since: p(3)?,
             }),
             (types::STALL, false) => Self::Stall(Stall { stuck_since: p(0)? }),
             (types::RECOVERED, false) => Self::Recovered(Stall { stuck_since: p(0)? }),
             (types::NOTICE, false) => Self::Notice(text()?),
             (types::CONTROL, false) => Self::Control(Control {
-                change: Change::ALL.into_iter().find(|c| *c as u32 == upper(p(0).unwrap_or(0)))?,
+                change: Change::decode(upper(p(0)?)),
                 method: lower(p(0)?),
                 rate: p(1)?,
             }),

@@ -67,6 +67,7 @@ fn kind_in_words(kind: WaitKind) -> &'static str {
         WaitKind::Sleep => "sleep",
         WaitKind::Join => "join",
         WaitKind::Blocking => "blocking call",
+        WaitKind::Unknown(_) => "wait",
     }
 }
 
@@ -87,7 +88,7 @@ pub(crate) fn to_json(class: &ExplainedClass) -> serde_json::Value {
                 _ => "more",
             },
             "wait": match inserted.purpose {
-                Purpose::Wait(kind) | Purpose::WaitThrown(kind) => Some(kind as u8),
+                Purpose::Wait(kind) | Purpose::WaitThrown(kind) => Some(kind.number()),
                 _ => None,
             },
             "old": inserted.old,

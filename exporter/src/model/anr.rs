@@ -334,6 +334,16 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_that_a_later_version_forwards_by_other_means_is_still_a_signal() {
+        let found = incidents(|t| {
+            let Event::Sigquit(signal) = sigquit(16 * S, 10 * S) else { panic!() };
+            t.event(16 * S, Event::Sigquit(Sigquit { forward: Forward::Unknown(9), ..signal }));
+        });
+        let [anr] = &found.anrs[..] else { panic!("{found:?}") };
+        assert!(matches!(anr.detector, Detector::Sigquit(s) if s.forward == Forward::Unknown(9)));
+    }
+
+    #[test]
     fn a_stall_alone_is_suspected_and_says_so() {
         let found = incidents(|t| {
             t.event(15 * S, Event::Stall(Stall { stuck_since: 10 * S }));

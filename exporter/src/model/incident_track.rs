@@ -1,5 +1,7 @@
 //! ANRs and requests for a thread dump on a track of their own, in the log, and for Perfetto's `android.anrs`.
 
+use std::borrow::Cow;
+
 use trace_format::Source;
 use trace_format::event::Sigquit;
 use trace_format::verdict::Verdict;
@@ -118,13 +120,17 @@ fn begin_anr<S: Source, K: Sink>(
     tally.slices += 1;
     let subject = anr.subject();
     let reasons = anr.verdict.as_ref().map(reasons_text);
+    let forwarded = match &anr.detector {
+        Detector::Sigquit(signal) => forward_name(signal.forward),
+        Detector::Watchdog => Cow::Borrowed(""),
+    };
     let mut args = Vec::with_capacity(16);
     let detector = if matches!(anr.detector, Detector::Sigquit(_)) { "sigquit" } else { "watchdog" };
     args.push(Arg::new("detector", Value::Text(detector)));
     args.push(Arg::new("blocked_ms", Value::Millis(anr.blocked())));
     args.extend(message.map(|m| Arg::new("message", Value::Text(m))));
     if let Detector::Sigquit(signal) = &anr.detector {
-        args.extend(signal_args(signal));
+        args.extend(signal_args(signal, &forwarded));
         args.extend(verdict_args(anr.verdict.as_ref(), reasons.as_deref()));
     }
     if let Some(watchdog) = anr.watchdog {
@@ -158,7 +164,8 @@ fn capture<K: Sink>(capture: &Capture, at: u64, tally: &mut Tally, sink: &mut K)
     tally.instants += 1;
     let (signal, verdict) = (&capture.sigquit, capture.verdict.as_ref());
     let reasons = verdict.map(reasons_text);
-    let mut args = signal_args(signal).to_vec();
+    let forwarded = forward_name(signal.forward);
+    let mut args = signal_args(signal, &forwarded).to_vec();
     args.extend(verdict_args(verdict, reasons.as_deref()));
     sink.instant(at, Name::Text("SIGQUIT"), &args)?;
     let message = match verdict {
@@ -194,11 +201,11 @@ fn verdict_args<'a>(verdict: Option<&'a Verdict>, reasons: Option<&'a str>) -> i
     judged_by.into_iter().chain(verdict).chain(reasons)
 }
 
-fn signal_args(signal: &Sigquit) -> [Arg<'static>; 4] {
+fn signal_args<'a>(signal: &Sigquit, forwarded: &'a str) -> [Arg<'a>; 4] {
     [
         Arg::new("si_pid", Value::Uint(signal.si_pid.into())),
         Arg::new("si_uid", Value::Uint(signal.si_uid.into())),
         Arg::new("si_code", Value::Int(signal.si_code.into())),
-        Arg::new("forwarded", Value::Text(forward_name(signal.forward))),
+        Arg::new("forwarded", Value::Text(forwarded)),
     ]
 }

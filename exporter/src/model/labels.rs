@@ -53,18 +53,17 @@ pub(crate) fn stage_names(stage: Stage) -> (&'static str, &'static str) {
 }
 
 /// A wait. A blocking call is named by what is called; the others have their lock as an argument.
-pub(crate) fn wait_name(kind: WaitKind, class: Option<&str>) -> &str {
-    if let (WaitKind::Blocking, Some(call)) = (kind, class) {
-        return call;
-    }
-    match kind {
+pub(crate) fn wait_name(kind: WaitKind, class: Option<&str>) -> Cow<'_, str> {
+    Cow::Borrowed(match kind {
+        WaitKind::Blocking if class.is_some() => class.unwrap_or_default(),
         WaitKind::Monitor => "monitor wait",
         WaitKind::ObjectWait => "Object.wait",
         WaitKind::Park => "park",
         WaitKind::Sleep => "sleep",
         WaitKind::Join => "join",
         WaitKind::Blocking => "blocking call",
-    }
+        WaitKind::Unknown(number) => return Cow::Owned(format!("wait of unknown kind {number}")),
+    })
 }
 
 /// ART's words for a contended monitor, which Perfetto's `android.monitor_contention` takes apart again.
@@ -89,13 +88,14 @@ pub(crate) fn lock_text(lock: u64) -> String {
 }
 
 /// Where a SIGQUIT went.
-pub(crate) fn forward_name(forward: Forward) -> &'static str {
-    match forward {
+pub(crate) fn forward_name(forward: Forward) -> Cow<'static, str> {
+    Cow::Borrowed(match forward {
         Forward::Catcher => "catcher",
         Forward::OlderHandler => "older handler",
         Forward::Failed => "failed",
         Forward::Passive => "passive",
-    }
+        Forward::Unknown(number) => return Cow::Owned(format!("unknown ({number})")),
+    })
 }
 
 /// What a thread used of the processor between two looks.

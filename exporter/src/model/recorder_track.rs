@@ -169,7 +169,8 @@ fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Cost
         marks.extend([(*since, Mark::StillBegin), (*until, Mark::StillEnd)]);
     }
     let changes = shared.facts.changes.iter();
-    let clocks = changes.filter(|(_, c)| matches!(c.change, Change::Precise | Change::Coarse));
+    let clocks =
+        changes.filter(|(_, c)| matches!(c.change, Change::Precise | Change::Coarse | Change::Unknown(_)));
     marks.extend(clocks.map(|(at, control)| (*at, Mark::Change(control.change))));
     marks.extend(shared.switches.iter().map(|switch| (switch.at, Mark::Switch(*switch))));
     marks.extend(shared.facts.overhead.costs.iter().map(|cost| (cost.at, Mark::Measured(*cost))));
@@ -276,9 +277,15 @@ fn thread_args<'a, S: Source>(
     args
 }
 
-/// Another clock from here on.
+/// Another clock from here on, or a change that only a later version knows.
 fn changed<K: Sink>(at: u64, change: Change, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
     let (name, text) = match change {
+        Change::Unknown(number) => {
+            let name = format!("recording changed: unknown ({number})");
+            tally.instants += 1;
+            sink.instant(at, Name::Text(&name), &[])?;
+            return log(sink, at, &name);
+        }
         Change::Precise => ("clock: precise", "every event reads the clock from here on"),
         _ => ("clock: coarse", "methods have coarse time from here on"),
     };

@@ -97,7 +97,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
                     (&names.pretty(blocked_in), &names.place(blocked_in)),
                 ))
             }
-            _ => Cow::Borrowed(labels::wait_name(wait.kind, class.as_deref())),
+            _ => labels::wait_name(wait.kind, class.as_deref()),
         };
         let mut args = Vec::with_capacity(6);
         args.extend(self.shared.owners.flow(self.thread, ordinal).map(Arg::flow));

@@ -182,16 +182,18 @@ fn heaviest_path(tree: &CallTree, totals: &[u64]) -> Vec<u32> {
 
 /// The key of a wait in the tree: its kind, above the bits of an id.
 fn wait_key(kind: WaitKind) -> u32 {
-    (kind as u32) << 20 | typed(types::WAIT)
+    kind.number().min(0xFFF) << 20 | typed(types::WAIT)
 }
 
 fn wait_kind(key: u32) -> Option<WaitKind> {
-    (key & 0xF_FFFF == typed(types::WAIT)).then(|| WaitKind::of_number(key >> 20)).flatten()
+    let number = key >> 20;
+    let kind = WaitKind::of_number(number).unwrap_or(WaitKind::Unknown(number));
+    (key & 0xF_FFFF == typed(types::WAIT)).then_some(kind)
 }
 
 fn name_of(names: &Names<'_>, key: u32) -> String {
     if let Some(kind) = wait_kind(key) {
-        return wait_name(kind, None).to_owned();
+        return wait_name(kind, None).into_owned();
     }
     match key {
         walk::UNKNOWN => "(unknown)".to_owned(),

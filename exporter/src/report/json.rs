@@ -43,6 +43,7 @@ pub(crate) fn wait_word(kind: WaitKind) -> &'static str {
         WaitKind::Sleep => "sleep",
         WaitKind::Join => "join",
         WaitKind::Blocking => "blocking",
+        WaitKind::Unknown(_) => "unknown",
     }
 }
 

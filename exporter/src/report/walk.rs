@@ -426,7 +426,7 @@ impl<'a, S: Source> Walk<'a, S> {
         let name = match detail {
             Some(Detail::Message(m)) => told_name(texts, &m),
             Some(Detail::Frame(vsync)) => format!("Choreographer#doFrame {vsync}"),
-            Some(Detail::Wait(w)) => wait_name(w.kind, text(self.recording, w.class).as_deref()).to_owned(),
+            Some(Detail::Wait(w)) => wait_name(w.kind, text(self.recording, w.class).as_deref()).into_owned(),
             Some(Detail::Text(id)) => text(self.recording, id).unwrap_or_else(|| "span".to_owned()),
             None => match stage_of(open.key) {
                 Some(stage) => stage.to_owned(),

@@ -51,6 +51,7 @@ pub(super) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> Stri
         WaitKind::Sleep => "in Thread.sleep",
         WaitKind::Join => "in Thread.join on",
         WaitKind::Blocking => "in a blocking call,",
+        WaitKind::Unknown(_) => "in a wait of unknown kind on",
     };
     let class = match kind {
         WaitKind::Sleep => String::new(),

@@ -56,7 +56,7 @@ pub(crate) fn needed(code: &Code<'_>, found: &Found) -> Result<Vec<Stub>, SkipRe
     }
     let mut stubs = Vec::new();
     for (mark, kind) in found.marks.iter().zip(&found.kinds) {
-        let Some(kind) = kind.map(|kind| kind as u8) else { continue };
+        let Some(kind) = kind.map(|kind| kind.number() as u8) else { continue };
         for row in code.handlers.iter().filter(|row| covers(row, mark.pc)) {
             stubs.push(Stub { target: Target::Handler(row.handler), kind });
         }

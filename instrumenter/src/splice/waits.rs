@@ -56,7 +56,7 @@ impl WaitCalls {
 }
 
 fn push_kind(kind: WaitKind, out: &mut Vec<u8>) {
-    match kind as u8 {
+    match kind.number() as u8 {
         kind @ 0..=5 => out.push(ICONST_0 + kind),
         kind => out.extend_from_slice(&[BIPUSH, kind]),
     }

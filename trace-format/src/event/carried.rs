@@ -1,5 +1,45 @@
 //! What the events carry.
 
+/// An enumeration whose values events have as numbers, with a value for the numbers of later minor versions: an event that
+/// has one is not lost, and stays visible.
+macro_rules! numbered {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $number:literal,)* }) => {
+        $(#[$doc])*
+        ///
+        /// | number | value |
+        /// | --- | --- |
+        $(#[doc = concat!("| ", $number, " | [`", stringify!($name), "::", stringify!($variant), "`] |")])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+            /// The number of a later minor version, or 0 where there is no number.
+            Unknown(u32),
+        }
+
+        impl $name {
+            /// All that this version knows.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Its number in an event.
+            #[must_use]
+            pub const fn number(self) -> u32 {
+                match self { $(Self::$variant => $number,)* Self::Unknown(number) => number }
+            }
+
+            /// The value with this number, if this version knows it.
+            #[must_use]
+            pub const fn of_number(number: u32) -> Option<Self> {
+                match number { $($number => Some(Self::$variant),)* _ => None }
+            }
+
+            /// The value with this number, of whatever version.
+            pub(super) fn decode(number: u32) -> Self {
+                Self::of_number(number).unwrap_or(Self::Unknown(number))
+            }
+        }
+    };
+}
+
 /// The stages of a frame, in the order in which Choreographer runs them
 /// (AOSP `Choreographer.java`, CALLBACK_INPUT to CALLBACK_COMMIT).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -27,33 +67,21 @@ impl Stage {
     }
 }
 
-/// Why a thread waits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum WaitKind {
-    /// Entering a monitor that another thread holds.
-    Monitor = 1,
-    /// `Object.wait`.
-    ObjectWait = 2,
-    /// `LockSupport.park` and what is built on it.
-    Park = 3,
-    /// `Thread.sleep`.
-    Sleep = 4,
-    /// `Thread.join`.
-    Join = 5,
-    /// A blocking call: binder, file, socket.
-    Blocking = 6,
-}
-
-impl WaitKind {
-    /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Monitor, Self::ObjectWait, Self::Park, Self::Sleep, Self::Join, Self::Blocking];
-
-    /// The kind with this number, as `MethodBeat.wb` passes it.
-    #[must_use]
-    pub fn of_number(number: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| *kind as u32 == number)
+numbered! {
+    /// Why a thread waits.
+    WaitKind {
+        /// Entering a monitor that another thread holds.
+        Monitor = 1,
+        /// `Object.wait`.
+        ObjectWait = 2,
+        /// `LockSupport.park` and what is built on it.
+        Park = 3,
+        /// `Thread.sleep`.
+        Sleep = 4,
+        /// `Thread.join`.
+        Join = 5,
+        /// A blocking call: binder, file, socket.
+        Blocking = 6,
     }
 }
 
@@ -255,22 +283,18 @@ pub struct Clocks {
     pub realtime: u64,
 }
 
-/// Where a sensed SIGQUIT went.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Forward {
-    /// By `tgkill` to ART's Signal Catcher.
-    Catcher = 1,
-    /// To the handler that was there before ours.
-    OlderHandler = 2,
-    /// Nowhere: the attempt failed.
-    Failed = 3,
-    /// Nobody: it was seen without being taken (passive mode).
-    Passive = 4,
-}
-
-impl Forward {
-    pub(super) const ALL: [Self; 4] = [Self::Catcher, Self::OlderHandler, Self::Failed, Self::Passive];
+numbered! {
+    /// Where a sensed SIGQUIT went.
+    Forward {
+        /// By `tgkill` to ART's Signal Catcher.
+        Catcher = 1,
+        /// To the handler that was there before ours.
+        OlderHandler = 2,
+        /// Nowhere: the attempt failed.
+        Failed = 3,
+        /// Nobody: it was seen without being taken (passive mode).
+        Passive = 4,
+    }
 }
 
 /// A SIGQUIT and what main was doing.
@@ -297,36 +321,24 @@ pub struct Stall {
     pub stuck_since: u64,
 }
 
-/// What was changed while recording ran.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Change {
-    /// Nothing is recorded from here on, until [`Change::Resumed`].
-    Paused = 1,
-    /// Recording goes on.
-    Resumed = 2,
-    /// Every event reads the clock from here on.
-    Precise = 3,
-    /// Methods have coarse time from here on.
-    Coarse = 4,
-    /// A method is not recorded from here on: it was asked for.
-    MethodOff = 5,
-    /// The method is recorded again.
-    MethodOn = 6,
-    /// A method is not recorded from here on: it was too frequent and too short.
-    OverBudget = 7,
-}
-
-impl Change {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Paused,
-        Self::Resumed,
-        Self::Precise,
-        Self::Coarse,
-        Self::MethodOff,
-        Self::MethodOn,
-        Self::OverBudget,
-    ];
+numbered! {
+    /// What was changed while recording ran.
+    Change {
+        /// Nothing is recorded from here on, until [`Change::Resumed`].
+        Paused = 1,
+        /// Recording goes on.
+        Resumed = 2,
+        /// Every event reads the clock from here on.
+        Precise = 3,
+        /// Methods have coarse time from here on.
+        Coarse = 4,
+        /// A method is not recorded from here on: it was asked for.
+        MethodOff = 5,
+        /// The method is recorded again.
+        MethodOn = 6,
+        /// A method is not recorded from here on: it was too frequent and too short.
+        OverBudget = 7,
+    }
 }
 
 /// Recording was changed while it ran.

@@ -20,7 +20,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Event::FrameSkipped),
         stage().prop_map(Event::StageBegin),
         stage().prop_map(Event::StageEnd),
-        (prop::sample::select(&WaitKind::ALL[..]), any::<u32>(), any::<u64>(), text())
+        (any::<u32>().prop_map(|n| WaitKind::decode(n % 9)), any::<u32>(), any::<u64>(), text())
             .prop_map(|(kind, owner, lock, class)| Event::WaitBegin(Wait { kind, owner, lock, class })),
         Just(Event::WaitEnd),
         text().prop_map(Event::Mark),
@@ -63,7 +63,13 @@ fn any_event() -> impl Strategy<Value = Event> {
         (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(boottime, monotonic, realtime)| {
             Event::Clock(Clocks { boottime, monotonic, realtime })
         }),
-        (any::<u64>(), any::<i32>(), any::<u32>(), any::<u32>(), prop::sample::select(&Forward::ALL[..]))
+        (
+            any::<u64>(),
+            any::<i32>(),
+            any::<u32>(),
+            any::<u32>(),
+            any::<u32>().prop_map(|n| Forward::decode(n % 9))
+        )
             .prop_map(|(sensed, si_code, si_pid, si_uid, forward)| Event::Sigquit(Sigquit {
                 sensed,
                 si_code,
@@ -75,7 +81,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         any::<u64>().prop_map(|stuck_since| Event::Stall(Stall { stuck_since })),
         any::<u64>().prop_map(|stuck_since| Event::Recovered(Stall { stuck_since })),
         text().prop_map(Event::Notice),
-        (prop::sample::select(&Change::ALL[..]), any::<u32>(), any::<u64>())
+        (any::<u32>().prop_map(|n| Change::decode(n % 9)), any::<u32>(), any::<u64>())
             .prop_map(|(change, method, rate)| Event::Control(Control { change, method, rate })),
         (any::<u32>(), any::<u8>(), any::<u64>(), any::<u64>(), any::<u32>(), any::<u32>()).prop_map(
             |(tid, state, ran, waited, voluntary, involuntary)| {
@@ -117,4 +123,26 @@ fn a_stretch_of_main_that_came_out_of_no_queue_is_told_apart_from_every_handler(
     for handler in [i32::MAX as u32, (1 << 28) - 1, 0] {
         assert!(Message { handler, ..Message::default() }.is_queued());
     }
+}
+
+#[test]
+fn numbers_of_a_later_version_stay_visible() {
+    let wait = Event::WaitBegin(Wait { kind: WaitKind::Unknown(77), owner: 2, lock: 3, class: TextId(4) });
+    let sigquit = Event::Sigquit(Sigquit {
+        sensed: 5,
+        si_code: 0,
+        si_pid: 1,
+        si_uid: 1000,
+        forward: Forward::Unknown(u32::MAX),
+        stuck_since: 0,
+    });
+    let control = Event::Control(Control { change: Change::Unknown(0), method: 9, rate: 1 });
+    for event in [wait, sigquit, control] {
+        let e = event.encode();
+        assert_eq!(Event::decode(e.begin, e.id, e.payload()), event);
+    }
+    for known in WaitKind::ALL {
+        assert_eq!(WaitKind::of_number(known.number()), Some(*known));
+    }
+    assert_eq!((WaitKind::of_number(7), Forward::of_number(0), Change::of_number(8)), (None, None, None));
 }

@@ -73,7 +73,9 @@ mod tests {
         let _ = timed::parse(SectionKind::DumpText, payload);
         let _ = verdict::Verdict::parse(payload);
         let text = String::from_utf8_lossy(payload);
-        text.lines().for_each(|line| drop(Line::parse(line)));
+        text.lines().for_each(|line| {
+            let _ = Line::parse(line);
+        });
         let mut samples = Samples::new(&text);
         while samples.next().is_some() {}
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! signal=<BOOTTIME ns>           when it was sensed: the same number as in its event of the service ring
 //! si_code= si_pid= si_uid=       as it came; zeros where it was seen without being taken
-//! forward=catcher | older-handler | failed | passive
+//! forward=catcher | older-handler | failed | passive | unknown-<number>
 //! stuck_since=<BOOTTIME ns>      begin of main's message, 0 if it was in none or none is known
 //! judged=first | reconsidered    the second one has what the system's error state said
 //! policy=anrscope | matrix
@@ -20,6 +20,7 @@
 //!
 //! A section says all that its event in the ring says, since a ring forgets and sections stay.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::event::{Forward, Sigquit};
@@ -144,13 +145,22 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
 }
 
-fn forward_word(forward: Forward) -> &'static str {
-    match forward {
+/// The word for where a signal went, and of a number that is not known `unknown-<number>`.
+fn forward_word(forward: Forward) -> Cow<'static, str> {
+    Cow::Borrowed(match forward {
         Forward::Catcher => "catcher",
         Forward::OlderHandler => "older-handler",
         Forward::Failed => "failed",
         Forward::Passive => "passive",
-    }
+        Forward::Unknown(number) => return Cow::Owned(["unknown-", &number.to_string()].concat()),
+    })
+}
+
+/// The one with this word; a word of a later version stands for no number.
+fn forward_of(word: &str) -> Forward {
+    let known = Forward::ALL.iter().copied().find(|forward| forward_word(*forward) == word);
+    let numbered = || word.strip_prefix("unknown-").and_then(|number| number.parse().ok());
+    known.unwrap_or_else(|| Forward::Unknown(numbered().unwrap_or(0)))
 }
 
 impl Outcome {
@@ -214,8 +224,6 @@ impl Verdict {
         let text = std::str::from_utf8(&payload[..whole]).ok()?;
         let value = |key: &str| key_values(text).find(|(k, _)| *k == key).map(|(_, v)| v);
         let stuck_since = value("stuck_since").and_then(|v| v.parse().ok()).unwrap_or(0);
-        let forwards = [Forward::Catcher, Forward::OlderHandler, Forward::Failed, Forward::Passive];
-        let forward = value("forward").and_then(|v| forwards.into_iter().find(|f| forward_word(*f) == v));
         let mut counters = value("counters").unwrap_or("").split(' ').map(|n| n.parse().unwrap_or(0));
         let mut counter = || counters.next().unwrap_or(0);
         Some(Self {
@@ -224,8 +232,7 @@ impl Verdict {
                 si_code: value("si_code").and_then(|v| v.parse().ok()).unwrap_or(0),
                 si_pid: value("si_pid").and_then(|v| v.parse().ok()).unwrap_or(0),
                 si_uid: value("si_uid").and_then(|v| v.parse().ok()).unwrap_or(0),
-                // Where a later version forwards by other means, nobody here can say more than that it was taken.
-                forward: forward.unwrap_or(Forward::Catcher),
+                forward: value("forward").map_or(Forward::Unknown(0), forward_of),
                 stuck_since,
             },
             reconsidered: value("judged") == Some("reconsidered"),
@@ -265,8 +272,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_verdict() -> impl Strategy<Value = Verdict> {
-        let forwards = [Forward::Catcher, Forward::OlderHandler, Forward::Failed, Forward::Passive];
-        let sigquit = (any::<(u64, i32, u32, u32, u64)>(), prop::sample::select(forwards.to_vec())).prop_map(
+        let forwards = [Forward::ALL, &[Forward::Unknown(0), Forward::Unknown(9)]].concat();
+        let sigquit = (any::<(u64, i32, u32, u32, u64)>(), prop::sample::select(forwards)).prop_map(
             |((sensed, si_code, si_pid, si_uid, stuck_since), forward)| Sigquit {
                 sensed,
                 si_code,
@@ -358,7 +365,9 @@ mod tests {
     fn a_verdict_of_a_later_version_is_none() {
         assert_eq!(Verdict::parse(b"signal=1\nverdict=haunted\nconfidence=low\n"), None);
         let read =
-            Verdict::parse(b"signal=1\nverdict=anr\nconfidence=low\nsender=moon\nmood=blue\n").unwrap();
+            Verdict::parse(b"signal=1\nforward=post\nverdict=anr\nconfidence=low\nsender=moon\nmood=blue\n")
+                .unwrap();
         assert_eq!((read.sender, read.reasons.len()), (Sender::Unknown, 0));
+        assert_eq!(read.sigquit.forward, Forward::Unknown(0));
     }
 }

@@ -225,6 +225,7 @@ fn thread_recorded(f: &Facts) -> Option<Vec<Evidence>> {
         WaitKind::Sleep => "slept in",
         WaitKind::Park => "was parked on",
         WaitKind::Join => "was in Thread.join on",
+        WaitKind::Unknown(_) => "was in a wait of unknown kind on",
         _ => "was in Object.wait on",
     };
     waited(f, sum, verb)
