@@ -9,7 +9,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use exporter::report::Sections;
 use exporter::{ExportOptions, export};
 use serde_json::json;
 
@@ -185,7 +184,12 @@ fn write_recording(options: &Options, path: &Path, out: impl Write) -> anyhow::R
     for input in recordings.inputs() {
         let there =
             |name: &str| options.inputs.iter().any(|path| path.file_name().is_some_and(|own| own == name));
-        for profile in Sections::of(input.recording)?.profiles.iter().filter(|p| !there(p.file_name())) {
+        for profile in exporter::facts::Facts::of(input.recording)?
+            .sections
+            .profiles
+            .iter()
+            .filter(|p| !there(p.file_name()))
+        {
             told.push(format!(
                 "the platform left a profile of this recording's ANR at {}: it is not among the inputs",
                 profile.path.escape_debug()

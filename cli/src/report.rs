@@ -118,7 +118,11 @@ fn issues_of(recordings: &Recordings, options: &Options) -> anyhow::Result<Strin
         if let Some(warning) = exporter::Warning::of_drops(input.recording) {
             crate::terminal::warn(warning)?;
         }
-        found.extend(issues(input.file, input.recording, input.map, &how)?);
+        let reports = issues(input.file, input.recording, input.map, &how)?;
+        for warning in reports.warnings {
+            crate::terminal::warn(warning)?;
+        }
+        found.extend(reports.lines);
     }
     Ok(found.iter().map(|issue| format!("{issue}\n")).collect())
 }

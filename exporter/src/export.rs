@@ -9,10 +9,10 @@ use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
 use crate::method_map::{Fit, MethodMap};
 use crate::model::{
-    Filter, Incidents, Input, Level, LogLine, Names, Selection, Sink, SystemInfo, Tally, clean, first_moment,
-    is_called, last_moment, stream,
+    Filter, Input, Level, LogLine, Names, Selection, Sink, Streamed, Tally, first_moment, is_called, streamed,
 };
 use crate::perfetto::PerfettoWriter;
+use crate::text::clean;
 use crate::{ExportError, Warning};
 
 /// More slices make the viewer slow.
@@ -193,18 +193,15 @@ fn base<S: Source>(inputs: &[ExportInput<'_, S>]) -> u64 {
 }
 
 /// The stretch around the first ANR, or else the end, in ns since the first moment.
-fn worth_seeing<S: Source>(inputs: &[Input<'_, S>]) -> Result<(u64, u64), ExportError> {
+fn worth_seeing<S: Source>(inputs: &[Input<'_, S>], read: &Streamed) -> (u64, u64) {
     let start = first_moment(inputs);
-    let mut last = start;
-    for input in inputs {
-        let placed = |source| ExportError::Recording { file: input.file.to_owned(), source };
-        if let Some(anr) = Incidents::of(input.recording).map_err(placed)?.anrs.first() {
-            let from = anr.since.max(start).saturating_sub(BEFORE_ANR).max(start);
-            return Ok((from - start, anr.detected.saturating_add(AROUND).max(from) - start));
+    match read.anr {
+        Some((since, detected)) => {
+            let from = since.max(start).saturating_sub(BEFORE_ANR).max(start);
+            (from - start, detected.saturating_add(AROUND).max(from) - start)
         }
-        last = last_moment(input.recording, [last].into_iter()).max(last);
+        None => ((read.last - start).saturating_sub(LAST), read.last - start),
     }
-    Ok(((last - start).saturating_sub(LAST), last - start))
 }
 
 fn selected<S: Source, K: Sink>(
@@ -214,17 +211,17 @@ fn selected<S: Source, K: Sink>(
     warnings: &mut Vec<Warning>,
 ) -> Result<Tally, ExportError> {
     if selection.is_all() {
-        let counts = stream(inputs, sink)?;
-        return finish(inputs, counts, sink, warnings);
+        let read = streamed(inputs, sink)?;
+        return finish(inputs, read, sink, warnings);
     }
     check_threads(inputs, &selection.threads)?;
     let mut filter = Filter::new(sink, selection.clone());
-    let mut counts = stream(inputs, &mut filter)?;
-    counts.leave_out(filter.left_out());
-    if counts.slices == 0 && (selection.from.is_some() || selection.to.is_some()) {
-        return Err(empty_part(inputs, selection));
+    let mut read = streamed(inputs, &mut filter)?;
+    read.counts.leave_out(filter.left_out());
+    if read.counts.slices == 0 && (selection.from.is_some() || selection.to.is_some()) {
+        return Err(empty_part(inputs, &read, selection));
     }
-    finish(inputs, counts, sink, warnings)
+    finish(inputs, read, sink, warnings)
 }
 
 /// That each of `wanted` is a thread of one of the recordings.
@@ -248,23 +245,23 @@ fn check_threads<S: Source>(inputs: &[Input<'_, S>], wanted: &[String]) -> Resul
     Err(ExportError::NoSuchThread { wanted: missing.clone(), known })
 }
 
-fn empty_part<S: Source>(inputs: &[Input<'_, S>], selection: &Selection) -> ExportError {
-    let start = first_moment(inputs);
-    let last = inputs.iter().map(|input| last_moment(input.recording, std::iter::empty())).max();
-    let length = last.unwrap_or(start).saturating_sub(start);
+fn empty_part<S: Source>(inputs: &[Input<'_, S>], read: &Streamed, selection: &Selection) -> ExportError {
+    let length = read.last.saturating_sub(first_moment(inputs));
     let from = selection.from.unwrap_or(0);
     ExportError::EmptyPart { from, to: selection.to.unwrap_or(length.max(from)), length }
 }
 
 fn finish<S: Source, K: Sink>(
     inputs: &[Input<'_, S>],
-    counts: Tally,
+    mut read: Streamed,
     sink: &mut K,
     warnings: &mut Vec<Warning>,
 ) -> Result<Tally, ExportError> {
+    let counts = read.counts;
+    warnings.append(&mut read.warnings);
     warnings.extend(Warning::of_counts(&counts));
     if counts.slices > MANY_SLICES {
-        let (from, to) = worth_seeing(inputs)?;
+        let (from, to) = worth_seeing(inputs, &read);
         warnings.push(Warning::ManySlices { slices: counts.slices, from, to });
     }
     // In the trace too: it is passed on without what was printed when it was made.
@@ -289,13 +286,8 @@ fn finish<S: Source, K: Sink>(
         ("methods_off", counts.methods_off.to_string()),
     ];
     let mut facts: Vec<_> = facts.into_iter().map(|(k, v)| (format!("anrscope.{k}"), v)).collect();
-    for input in inputs {
-        let of_input = |source| ExportError::Recording { file: input.file.to_owned(), source };
-        let system = SystemInfo::of(input.recording).map_err(of_input)?;
-        if system.is_known() {
-            facts.extend(system.facts().map(|(key, value)| (format!("anrscope.system.{key}"), value)));
-            break;
-        }
+    if let Some(system) = &read.system {
+        facts.extend(system.facts().map(|(key, value)| (format!("anrscope.system.{key}"), value)));
     }
     let told = warnings.iter().enumerate();
     facts.extend(told.map(|(i, w)| (format!("anrscope.warning.{i}"), w.to_string())));

@@ -1,8 +1,8 @@
 //! Turns a recording into something a person can look at: a Perfetto trace, Chrome JSON, a report.
 //!
 //! ```text
-//! recording -> model (pairs begins with ends, judges signals) -> Perfetto | JSON
-//!                                                             -> report
+//! recording -> facts (sections, signals, what each thread did) -> model (slices) -> Perfetto | JSON
+//!                                                              -> report | Matrix's form | diff | plan | profile
 //! ```
 //!
 //! ```
@@ -29,6 +29,7 @@ pub mod diff;
 pub mod dump;
 mod error;
 mod export;
+pub mod facts;
 mod file_source;
 pub mod fleet;
 mod json;
@@ -43,6 +44,7 @@ mod regular_file;
 pub mod report;
 pub mod retrace;
 mod source_sites;
+mod text;
 mod warning;
 
 pub use error::ExportError;

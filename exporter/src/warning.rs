@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use trace_format::layout::State;
 use trace_format::{MapId, Recording, Source};
 
+use crate::facts::Skipped;
 use crate::model::Tally;
 
 /// Something that the reader of a trace or report should know.
@@ -57,6 +58,13 @@ pub enum Warning {
         /// How many.
         words: u64,
     },
+    /// Sections, or events of later versions, could not be read, or were too many.
+    Skipped {
+        /// The recording.
+        file: PathBuf,
+        /// How many of what.
+        skipped: Skipped,
+    },
     /// The trace is larger than a browser likes.
     ManySlices {
         /// How many slices it has.
@@ -90,6 +98,11 @@ impl Warning {
     pub fn of_drops<S: Source>(recording: &Recording<S>) -> Option<Self> {
         let events = recording.header().dropped;
         (events > 0).then_some(Self::Dropped { events })
+    }
+
+    /// Of what a recording has and could not be read.
+    pub(crate) fn of_skipped(file: &Path, skipped: &Skipped) -> Option<Self> {
+        (skipped.total() > 0).then(|| Self::Skipped { file: file.to_owned(), skipped: skipped.clone() })
     }
 
     pub(crate) fn of_counts(counts: &Tally) -> Vec<Self> {
@@ -138,6 +151,7 @@ impl fmt::Display for Warning {
                 )
             }
             Self::Lost { words } => write!(f, "{words} words are missing in the middle of the recording"),
+            Self::Skipped { file, skipped } => write!(f, "{}: not read: {skipped}", file.display()),
             Self::ManySlices { slices, from, to } => write!(
                 f,
                 "{slices} slices are more than ui.perfetto.dev shows smoothly: take a part with --from {:.3}s --to {:.3}s, \

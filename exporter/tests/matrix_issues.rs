@@ -16,7 +16,7 @@ use trace_rules::Rules;
 
 fn lines(builder: RecordingBuilder, options: &IssueOptions) -> Vec<String> {
     let recording = Recording::open(builder.build()).unwrap();
-    issues(Path::new("a.anrscope"), &recording, &map(), options).unwrap()
+    issues(Path::new("a.anrscope"), &recording, &map(), options).unwrap().lines
 }
 
 fn told(builder: RecordingBuilder, rules: Option<Rules>) -> Vec<Value> {

@@ -397,7 +397,7 @@ fn our_rules_report_a_unit_as_a_message_and_matrixs_do_not_see_it() {
     let details = |case: &Case, rules| -> Vec<String> {
         let (recording, _) = report(recording(case, End::Asked));
         let options = IssueOptions { rules: Some(rules), ..IssueOptions::default() };
-        let found = issues(Path::new("a"), &recording, &map(), &options).unwrap();
+        let found = issues(Path::new("a"), &recording, &map(), &options).unwrap().lines;
         let of_main = found.iter().map(|json| serde_json::from_str::<Value>(json).unwrap());
         of_main.filter_map(|issue| issue["detail"].as_str().map(str::to_owned)).collect()
     };

@@ -118,7 +118,7 @@ pub fn read(bytes: &[u8], done: Done) {
     if done.is(Done::Told) {
         for rules in [None, Some(Rules::Matrix), Some(Rules::Anrscope)] {
             let how = IssueOptions { rules, slow_ms: 10, ..IssueOptions::default() };
-            let told = issues(file, &recording, &MAP, &how).expect("memory can be read");
+            let told = issues(file, &recording, &MAP, &how).expect("memory can be read").lines;
             assert!(told.iter().all(|issue| !issue.contains('\n')), "one line each");
         }
     }

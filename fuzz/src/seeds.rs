@@ -58,7 +58,7 @@ impl Seeds {
             self.put("merge", &[b"Z\xFF", &trace[..]].concat());
         }
         let how = IssueOptions { rules: Some(Rules::Matrix), slow_ms: 10, ..IssueOptions::default() };
-        let told = issues(Path::new("seed"), &recording, map, &how).expect("reports");
+        let told = issues(Path::new("seed"), &recording, map, &how).expect("reports").lines;
         if !told.is_empty() {
             self.put("matrix", told.join("\n").as_bytes());
             self.put("matrix", format!("[{}]", told.join(",")).as_bytes());

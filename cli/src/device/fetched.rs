@@ -9,7 +9,7 @@ use anyhow::Context;
 use device::pull::{MAX_RECORDING, Pulled, Step, pull_at_most};
 use device::{App, Remote};
 use exporter::Report;
-use exporter::model::Incidents;
+use exporter::facts::Facts;
 
 use crate::export::{self, Settings};
 use crate::progress::Progress;
@@ -105,7 +105,8 @@ pub(super) fn in_words(pulled: &Pulled, remote: &Remote) -> String {
 /// When the ANRs of a recording were detected, by the device's clock, ns since 1970.
 pub(super) fn anrs_of(file: &Path) -> anyhow::Result<Vec<u64>> {
     let recording = exporter::open_recording(file)?;
-    let incidents = Incidents::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
+    let facts = Facts::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
+    let incidents = &facts.incidents;
     let start = recording.header().start;
     let wall = |boottime: u64| start.realtime.saturating_add(boottime.saturating_sub(start.boottime));
     Ok(incidents.anrs.iter().map(|anr| wall(anr.detected)).collect())
@@ -114,7 +115,8 @@ pub(super) fn anrs_of(file: &Path) -> anyhow::Result<Vec<u64>> {
 /// How many SIGQUITs a recording tells of that its process has judged.
 pub(super) fn judged_in(file: &Path) -> anyhow::Result<usize> {
     let recording = exporter::open_recording(file)?;
-    let incidents = Incidents::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
+    let facts = Facts::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
+    let incidents = &facts.incidents;
     let anrs = incidents.anrs.iter().filter(|anr| anr.verdict.is_some()).count();
     Ok(anrs + incidents.captures.iter().filter(|capture| capture.verdict.is_some()).count())
 }

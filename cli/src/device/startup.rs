@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use device::launch::{Launch, component, start, stop as end_app};
 use device::{App, Stop};
+use exporter::facts::{Facts, StartKind, Startup};
 use serde_json::{Value, json};
-use trace_format::section::SectionKind;
 
 use super::fetched::fetch;
 use super::target::{Target, seconds};
@@ -128,28 +128,13 @@ fn own_figure(app: &App, folder: &Path) -> anyhow::Result<Option<f64>> {
 
 fn figure_in(path: &Path) -> anyhow::Result<Option<f64>> {
     let recording = exporter::open_recording(path)?;
-    for section in recording.sections().iter().filter(|section| section.kind == Some(SectionKind::Startup)) {
-        let Some(payload) = recording.payload(section)? else { continue };
-        if let Some(figure) = figure_of(&String::from_utf8_lossy(&payload)) {
-            return Ok(Some(figure));
-        }
-    }
-    Ok(None)
+    Ok(Facts::of(&recording)?.sections.starts.iter().find_map(figure_of))
 }
 
-/// From `begin` to `first_draw`, both BOOTTIME ns, or else to `end`, of a cold start.
-fn figure_of(text: &str) -> Option<f64> {
-    let value = |key: &str| {
-        text.lines()
-            .find_map(|line| line.split_once('=').filter(|(of, _)| *of == key))
-            .map(|(_, value)| value)
-    };
-    let time = |key: &str| value(key)?.parse::<u64>().ok().filter(|time| *time > 0);
-    if value("kind")? != "cold" {
-        return None;
-    }
-    let end = time("first_draw").or_else(|| time("end"))?;
-    Some(end.checked_sub(time("begin")?)? as f64 / 1e6)
+/// From the start's begin to the first draw, ms, or else to its end, of a cold start.
+fn figure_of(start: &Startup) -> Option<f64> {
+    let end = start.first_draw.unwrap_or(start.end);
+    (start.kind == StartKind::Cold).then(|| (end - start.begin) as f64 / 1e6)
 }
 
 fn middle(figures: &[f64]) -> Option<f64> {
@@ -180,17 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn only_a_cold_start_that_was_drawn_has_a_figure() {
-        assert_eq!(figure_of("kind=cold\nbegin=1000000\nend=9000000\nfirst_draw=5000000\n"), Some(4.0));
-        assert_eq!(figure_of("kind=cold\nbegin=1000000\nend=9000000\n"), Some(8.0));
-        for none in [
-            "",
-            "kind=page\nbegin=1\nend=2",
-            "kind=cold\nbegin=2\nend=1",
-            "kind=cold\nend=1",
-            "kind=cold\nbegin=x\nend=1",
-        ] {
-            assert_eq!(figure_of(none), None, "{none}");
-        }
+    fn only_a_cold_start_has_a_figure() {
+        let of = |text: &str| figure_of(&Startup::parse(text.as_bytes()).unwrap());
+        assert_eq!(of("kind=cold\nbegin=1000000\nend=9000000\nfirst_draw=5000000\n"), Some(4.0));
+        assert_eq!(of("kind=cold\nbegin=1000000\nend=9000000\n"), Some(8.0));
+        assert_eq!(of("kind=page\nbegin=1\nend=2\n"), None);
     }
 }

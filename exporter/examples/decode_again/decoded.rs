@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use exporter::model::{Jank, ProcessInfo, SystemInfo, ThreadInfo};
+use exporter::facts::SystemInfo;
+use exporter::model::{Jank, ProcessInfo, ThreadInfo};
 use perfetto_protos::counter_descriptor::counter_descriptor::BuiltinCounterType;
 use perfetto_protos::debug_annotation::{DebugAnnotation, debug_annotation};
 use perfetto_protos::frame_timeline_event::FrameTimelineEvent;

@@ -7,7 +7,8 @@ use trace_format::event::{Event, Message, types};
 use trace_format::{Recording, Source, TextId, ids};
 
 use crate::export::names_of;
-use crate::model::{Names, OpenStack, RecorderFacts, Step, message_name, restored, typed};
+use crate::facts::{Facts, OpenStack, Step, typed};
+use crate::model::{Names, message_name};
 use crate::{ExportError, MethodMap, Warning};
 
 /// Durations of one name that are kept.
@@ -118,13 +119,15 @@ impl Tallies {
         let mut warnings: Vec<Warning> = warning.into_iter().collect();
         warnings.extend(Warning::of_recording(file, recording));
         self.recordings += 1;
-        let Some(main) = recording.threads().iter().find(|t| t.main) else { return Ok(warnings) };
+        let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+        let mut facts = Facts::of(recording).map_err(placed)?;
+        facts.survey().map_err(placed)?;
+        warnings.extend(Warning::of_skipped(file, facts.skipped()));
+        let Some(main) = facts.main() else { return Ok(warnings) };
         let mut found: HashMap<Key, Samples> = HashMap::new();
         let mut stack = OpenStack::new();
         let mut messages: Vec<Message> = Vec::new();
-        let placed = |source| ExportError::Recording { file: file.to_owned(), source };
-        let switches = RecorderFacts::of(recording).map_err(placed)?.switches();
-        for step in restored(recording, main, &switches) {
+        for step in facts.steps(main) {
             let step = step.map_err(placed)?;
             let (time, event) = match step {
                 Step::Event { time, event } => (time, event),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use trace_format::{Recording, Source};
 
-use crate::model::StartKind;
+use crate::facts::StartKind;
 use crate::report::Report;
 
 /// What is kept of a recording. `docs/fleet.md` explains the columns.

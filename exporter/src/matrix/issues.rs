@@ -22,7 +22,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use trace_format::event::{Clocks, Event, types};
-use trace_format::{Item, ReadError, Recording, Source, Thread, ids};
+use trace_format::sections::anr_snapshot::AnrSnapshot;
+use trace_format::{ReadError, Recording, Source, Thread, ids};
 use trace_rules::Rules;
 use trace_rules::looper::{Limits, SLOW_MS};
 use trace_rules::report::{Device, Envelope, Issue, LagKind, Memory, Priority, StackStyle};
@@ -34,12 +35,10 @@ use super::slice::{Slice, Stack};
 use super::starts::start_of;
 use super::thread_stack::stack_at;
 use crate::export::names_of;
-use crate::model::{
-    self, Anr, Detector, Incidents, Names, OpenStack, RecorderFacts, Step, clean, last_moment, restored,
-    typed,
-};
-use crate::report::{Sections, Snapshot};
-use crate::{ExportError, MethodMap};
+use crate::facts::{Anr, Detector, Facts, OpenStack, Step, last_moment, typed};
+use crate::model::Names;
+use crate::text::clean;
+use crate::{ExportError, MethodMap, Warning};
 
 /// Reports of one recording that are made.
 const MAX_ISSUES: usize = 16_384;
@@ -65,7 +64,16 @@ impl Default for IssueOptions {
     }
 }
 
-/// The reports of a recording, by time, each one line of JSON. `file` is for errors only.
+/// Reports of a recording.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reports {
+    /// By time, each one line of JSON.
+    pub lines: Vec<String>,
+    /// What of the recording could not be read.
+    pub warnings: Vec<Warning>,
+}
+
+/// The reports of a recording. `file` is for messages only.
 ///
 /// # Errors
 /// If the recording cannot be read any further.
@@ -74,30 +82,32 @@ pub fn issues<S: Source>(
     recording: &Recording<S>,
     map: &MethodMap,
     options: &IssueOptions,
-) -> Result<Vec<String>, ExportError> {
-    read(file, recording, map, options)
-        .map_err(|source| ExportError::Recording { file: file.to_owned(), source })
+) -> Result<Reports, ExportError> {
+    let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+    let mut facts = Facts::of(recording).map_err(placed)?;
+    facts.survey().map_err(placed)?;
+    let (names, _) = names_of(file, recording, map);
+    let lines = read(&facts, &names, options).map_err(placed)?;
+    Ok(Reports { lines, warnings: Warning::of_skipped(file, facts.skipped()).into_iter().collect() })
 }
 
 fn read<S: Source>(
-    file: &Path,
-    recording: &Recording<S>,
-    map: &MethodMap,
+    facts: &Facts<'_, S>,
+    names: &Names<'_>,
     options: &IssueOptions,
 ) -> Result<Vec<String>, ReadError> {
-    let sections = Sections::of(recording)?;
-    if options.rules.is_none() && !sections.issues.is_empty() {
-        let mut issues = sections.issues;
-        issues.sort_by_key(|issue| issue.at);
-        return Ok(issues.into_iter().map(|issue| issue.json).collect());
+    if options.rules.is_none() {
+        let own: Vec<String> = facts.issues().collect::<Result<_, _>>()?;
+        if !own.is_empty() {
+            return Ok(own);
+        }
     }
-    let (names, _) = names_of(file, recording, map);
-    let mut teller = Teller::new(recording, &names, sections, options)?;
-    if let Some(main) = recording.threads().iter().find(|t| t.main) {
+    let mut teller = Teller::new(facts, names, options);
+    if let Some(main) = facts.main() {
         teller.main(main)?;
         teller.other_threads(main.uid)?;
     }
-    teller.finish()
+    Ok(teller.finish())
 }
 
 /// An open message or idle handler, and what it is measured by.
@@ -110,9 +120,8 @@ struct Open {
 }
 
 struct Teller<'a, S> {
-    recording: &'a Recording<S>,
+    facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
-    sections: Sections,
     rules: Rules,
     limits: Limits,
     options: IssueOptions,
@@ -133,42 +142,36 @@ struct Teller<'a, S> {
 }
 
 impl<'a, S: Source> Teller<'a, S> {
-    fn new(
-        recording: &'a Recording<S>,
-        names: &'a Names<'a>,
-        sections: Sections,
-        options: &IssueOptions,
-    ) -> Result<Self, ReadError> {
+    fn new(facts: &'a Facts<'a, S>, names: &'a Names<'a>, options: &IssueOptions) -> Self {
         let rules = options.rules.unwrap_or_default();
-        let incidents = Incidents::of(recording)?;
+        let incidents = &facts.incidents;
         let seen = incidents.anrs.iter().filter_map(|anr| match anr.detector {
             Detector::Watchdog => Some((anr.since, anr.detected)),
             Detector::Sigquit(_) => anr.watchdog.map(|at| (anr.since, at)),
         });
         let mut stalls: HashMap<u64, u64> = seen.collect();
-        for snapshot in sections.snapshots.iter().filter(|s| s.detector == "looper") {
+        for snapshot in facts.sections.snapshots.iter().filter(|s| s.detector.as_deref() == Some("looper")) {
             stalls.insert(snapshot.message_since, snapshot.at);
         }
-        let mut signals = incidents.anrs;
+        let mut signals = incidents.anrs.clone();
         signals.retain(|anr| matches!(anr.detector, Detector::Sigquit(_)) && !anr.suspected());
         signals.sort_by_key(|anr| anr.detected);
-        let mut clocks = recording.clocks()?;
+        let mut clocks = facts.clocks.clone();
         clocks.sort_by_key(|clock| clock.boottime);
         let mut starts = Vec::new();
-        for fact in &model::starts(recording)?.0 {
+        for fact in &facts.sections.starts {
             let Some(start) = start_of(fact) else { continue };
             let slice = (start.with_stack && starts.len() < MAX_STACKS)
                 .then(|| Slice::new(rules, false, options.lines));
             starts.push((start, fact.begin.saturating_add(start.cost_ms.saturating_mul(1_000_000)), slice));
         }
-        Ok(Self {
-            recording,
+        Self {
+            facts,
             names,
-            sections,
             rules,
             limits: if rules == Rules::Matrix { Limits::MATRIX } else { Limits::default() },
             options: *options,
-            process: clean(&recording.header().process_name).into_owned(),
+            process: clean(&facts.recording.header().process_name).into_owned(),
             clocks,
             stalls,
             signals,
@@ -181,12 +184,11 @@ impl<'a, S: Source> Teller<'a, S> {
             frames: FrameCounts::new(rules),
             now: 0,
             told: Vec::new(),
-        })
+        }
     }
 
     fn main(&mut self, main: &'a Thread) -> Result<(), ReadError> {
-        let switches = RecorderFacts::of(self.recording)?.switches();
-        for step in restored(self.recording, main, &switches) {
+        for step in self.facts.steps(main) {
             match step? {
                 Step::Event { time, event } => {
                     self.until(time);
@@ -203,16 +205,16 @@ impl<'a, S: Source> Teller<'a, S> {
                 _ => {}
             }
         }
-        let end = last_moment(self.recording, std::iter::once(self.now));
+        let end = last_moment(self.facts.recording, std::iter::once(self.now));
         self.until(end);
         Ok(())
     }
 
     /// Only the system's figures of frames are of interest there.
     fn other_threads(&mut self, main: u32) -> Result<(), ReadError> {
-        for thread in self.recording.threads().iter().filter(|t| t.uid != main) {
-            for item in self.recording.events(thread) {
-                if let Item::Event { time, event: Event::FrameMetrics(metrics) } = item? {
+        for thread in self.facts.recording.threads().iter().filter(|t| t.uid != main) {
+            for step in self.facts.steps(thread) {
+                if let Step::Event { time, event: Event::FrameMetrics(metrics) } = step? {
                     self.frames.metrics(time, &metrics);
                 }
             }
@@ -220,7 +222,7 @@ impl<'a, S: Source> Teller<'a, S> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Vec<String>, ReadError> {
+    fn finish(mut self) -> Vec<String> {
         for (start, end, slice) in std::mem::take(&mut self.starts) {
             self.tell(end, &Issue::Startup { start: &start });
             if let Some(slice) = slice {
@@ -235,7 +237,7 @@ impl<'a, S: Source> Teller<'a, S> {
             self.tell(report.at, &report.issue(&scene));
         }
         self.told.sort_by_key(|(at, _)| *at);
-        Ok(self.told.into_iter().map(|(_, json)| json).collect())
+        self.told.into_iter().map(|(_, json)| json).collect()
     }
 
     /// All that comes due before the next event, at `time`.
@@ -381,8 +383,8 @@ impl<'a, S: Source> Teller<'a, S> {
         }
         let java = self.java_stack(since, at, StackStyle::Simple);
         let (scene, foreground) = (self.scene_at(at), self.foreground(since, at));
-        let snapshot = self.sections.snapshot(since, at).cloned().unwrap_or_default();
-        let Snapshot { priority, nice, dalvik_kib, native_kib, vm_kib, .. } = snapshot;
+        let snapshot = self.facts.sections.snapshot(since, at).cloned().unwrap_or_default();
+        let AnrSnapshot { priority, nice, dalvik_kib, native_kib, vm_kib, .. } = snapshot;
         let issue = Issue::Anr {
             cost_ms,
             scene: &scene,
@@ -414,21 +416,21 @@ impl<'a, S: Source> Teller<'a, S> {
         let keys = self.stack.frames().iter().map(|open| open.key);
         let mut open: Vec<u32> = keys.filter(|key| ids::is_method(*key)).collect();
         open.drain(..open.len().saturating_sub(MAX_OPEN));
-        stack_at(&self.sections, self.names, (since, at), &open, (style, self.rules))
+        stack_at(&self.facts.sections, self.names, (since, at), &open, (style, self.rules))
     }
 
     fn foreground(&self, since: u64, at: u64) -> bool {
-        let said = self.sections.snapshot(since, at).and_then(|snapshot| snapshot.foreground);
+        let said = self.facts.sections.snapshot(since, at).and_then(|snapshot| snapshot.foreground);
         // A window with the focus is in the foreground.
         said.unwrap_or_else(|| self.frames.scene_at(at).0 != 0)
     }
 
     fn text(&self, id: trace_format::TextId) -> String {
-        self.recording.texts().get(id).map(|text| clean(text).into_owned()).unwrap_or_default()
+        self.facts.recording.texts().get(id).map(|text| clean(text).into_owned()).unwrap_or_default()
     }
 
     fn scene_at(&self, at: u64) -> String {
-        let said = self.sections.snapshots.iter().find(|s| s.at == at).and_then(|s| s.scene.clone());
+        let said = self.facts.sections.snapshots.iter().find(|s| s.at == at).and_then(|s| s.scene.clone());
         said.unwrap_or_else(|| self.text(self.frames.scene_at(at)))
     }
 

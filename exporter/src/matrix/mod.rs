@@ -8,5 +8,5 @@ mod slice;
 mod starts;
 mod thread_stack;
 
-pub use issues::{IssueOptions, issues};
+pub use issues::{IssueOptions, Reports, issues};
 pub use read::{MAX_LENGTH, recording_of};

@@ -2,20 +2,21 @@
 
 use trace_rules::startup::{CreatedBy, Grades, Start, StartConfig, StartKind};
 
-use crate::model;
+use crate::facts;
+use trace_format::sections::startup::Startup;
 
 /// The start that a section tells; `None` for a page, which Matrix does not report.
-pub(super) fn start_of(fact: &model::Start) -> Option<Start> {
+pub(super) fn start_of(fact: &Startup) -> Option<Start> {
     let config = StartConfig::default();
     let ms = |to: u64| to.saturating_sub(fact.begin) / 1_000_000;
     let (kind, created_by) = match fact.kind {
         // Which message it was is not told; from API 28 on it is this one.
-        model::StartKind::Cold => (StartKind::Cold, CreatedBy::TRANSACTION),
-        model::StartKind::Service => (StartKind::Cold, CreatedBy::SERVICE),
-        model::StartKind::Receiver => (StartKind::Cold, CreatedBy::RECEIVER),
-        model::StartKind::Warm => (StartKind::Warm, CreatedBy::UNKNOWN),
-        model::StartKind::Hot => (StartKind::Hot, CreatedBy::UNKNOWN),
-        model::StartKind::Page | model::StartKind::Relaunch => return None,
+        facts::StartKind::Cold => (StartKind::Cold, CreatedBy::TRANSACTION),
+        facts::StartKind::Service => (StartKind::Cold, CreatedBy::SERVICE),
+        facts::StartKind::Receiver => (StartKind::Cold, CreatedBy::RECEIVER),
+        facts::StartKind::Warm => (StartKind::Warm, CreatedBy::UNKNOWN),
+        facts::StartKind::Hot => (StartKind::Hot, CreatedBy::UNKNOWN),
+        facts::StartKind::Page | facts::StartKind::Relaunch => return None,
     };
     let cold = kind == StartKind::Cold;
     let application_ms = fact.application_end.filter(|_| cold).map_or(0, ms);
@@ -43,11 +44,12 @@ pub(super) fn start_of(fact: &model::Start) -> Option<Start> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace_format::sections::startup::Grade;
 
     const MS: u64 = 1_000_000;
 
-    fn fact(kind: model::StartKind) -> model::Start {
-        model::Start {
+    fn fact(kind: facts::StartKind) -> Startup {
+        Startup {
             kind,
             activity: String::new(),
             begin: 1_000 * MS,
@@ -55,14 +57,14 @@ mod tests {
             end: 12_000 * MS,
             first_draw: None,
             splash_end: None,
-            grade: "unknown",
+            grade: Grade::Unknown,
         }
     }
 
     #[test]
     fn a_section_becomes_matrix_s_start() {
-        use model::StartKind::{Cold, Page, Service, Warm};
-        let cold = start_of(&model::Start { splash_end: Some(2_000 * MS), ..fact(Cold) }).unwrap();
+        use facts::StartKind::{Cold, Page, Service, Warm};
+        let cold = start_of(&Startup { splash_end: Some(2_000 * MS), ..fact(Cold) }).unwrap();
         assert_eq!((cold.application_ms, cold.first_screen_ms, cold.cost_ms), (400, 1_000, 11_000));
         assert!(cold.with_stack && cold.bad);
         let warm = start_of(&fact(Warm)).unwrap();

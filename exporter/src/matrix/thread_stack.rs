@@ -3,8 +3,8 @@
 use trace_rules::Rules;
 use trace_rules::report::{StackFrame, StackStyle, thread_stack};
 
+use crate::facts::Sections;
 use crate::model::Names;
-use crate::report::Sections;
 
 /// A look at main this long after the moment still stands for it, ns.
 const LOOK_AFTER: u64 = 500_000_000;
@@ -17,13 +17,11 @@ pub(super) fn stack_at(
     open: &[u32],
     (style, rules): (StackStyle, Rules),
 ) -> String {
-    let taken = sections.snapshot(since, at.saturating_add(LOOK_AFTER)).map(|s| &s.stack);
-    let sample = || {
-        let near = sections.samples_within(since, at.saturating_add(LOOK_AFTER));
-        near.min_by_key(|s| s.at.abs_diff(at)).map(|s| &s.frames)
-    };
-    if let Some(lines) = taken.filter(|lines| !lines.is_empty()).or_else(sample) {
-        let frames: Vec<StackFrame<'_>> = lines.iter().map(|line| frame(line)).collect();
+    let until = at.saturating_add(LOOK_AFTER);
+    let taken = sections.snapshot(since, until).filter(|s| s.has_stack());
+    let sample = || sections.samples.within(since, until).min_by_key(|s| s.at.abs_diff(at));
+    let taken = taken.map(|snapshot| snapshot.frames().map(frame).collect());
+    if let Some(frames) = taken.or_else(|| Some(sample()?.frames().map(frame).collect::<Vec<_>>())) {
         return thread_stack(&frames, style, rules);
     }
     let named: Vec<String> = open.iter().rev().map(|id| names.method(*id).into_owned()).collect();

@@ -1,8 +1,8 @@
 //! What a thread dump says of a thread besides its stack, as arguments of an instant on that thread's track.
 
-use super::clean;
 use super::sink::{Arg, Value};
 use crate::dump::{LockKind, Section, Thread, doing, state_name};
+use crate::text::clean;
 
 /// Locks of a thread that are told one by one.
 const MAX_HELD: usize = 8;

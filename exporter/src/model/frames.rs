@@ -1,108 +1,20 @@
 //! Frames: what each dropped, what the system said of it, and how many came a second.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-
 use trace_format::event::{Frame, FrameMetrics, Stage};
 use trace_rules::frame::{DropLevels, FpsMeter, Level, dropped, interval_ns};
 
 use super::sink::{Arg, FrameRow, Jank, Sink, Unit, Value};
 use crate::ExportError;
+use crate::facts::FrameFacts;
 
-/// Frames whose figures are kept: an hour's late ones, or a quarter of an hour of 60 Hz. Main's own ring holds no more frames.
-const MAX_KEPT: usize = 1 << 16;
 /// How often frames a second are told, ns of a stretch of frames.
 const WINDOW: u64 = 1_000_000_000;
 /// A vsync so long before its frame is a damaged word, ns: ten minutes.
 const FAR: u64 = 600 * WINDOW;
-/// A frame that public calls tell begins with its message: the system's INPUT begins so much before that at most (the clocks are
-/// read apart), or after it, ns.
-const EARLY: u64 = 1_000_000;
-const LATE: u64 = 4_000_000;
 /// The counter of frames a second.
 const FPS: &str = "FPS";
 /// The counter of what each frame dropped.
 const DROPPED: &str = "Dropped frames";
-
-/// What was told of a frame apart from it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-struct Facts {
-    metrics: Option<FrameMetrics>,
-    /// When its oldest input event happened.
-    input: Option<u64>,
-}
-
-/// What was told of the frames, by their intended vsync: the system's figures come after a frame and on another thread.
-#[derive(Debug, Default)]
-pub(crate) struct FrameFacts {
-    by_vsync: HashMap<u64, Facts>,
-    /// Their vsyncs by when main began them.
-    by_begin: BTreeMap<u64, u64>,
-    /// Begins of what began as frames and was none.
-    skipped: HashSet<u64>,
-    /// Frames beyond those that are kept.
-    pub(crate) more: u64,
-}
-
-impl FrameFacts {
-    fn of(&mut self, intended: u64) -> Option<&mut Facts> {
-        if self.by_vsync.len() >= MAX_KEPT && !self.by_vsync.contains_key(&intended) {
-            self.more += 1;
-            return None;
-        }
-        Some(self.by_vsync.entry(intended).or_default())
-    }
-
-    /// The system's figures of a frame. Two windows that draw for one vsync are one frame: the longer one counts.
-    pub(crate) fn metrics(&mut self, metrics: FrameMetrics) {
-        if let Some(facts) = self.of(metrics.intended).filter(|_| metrics.intended > 0)
-            && facts.metrics.is_none_or(|known| known.total < metrics.total)
-        {
-            facts.metrics = Some(metrics);
-            self.by_begin.insert(metrics.intended.saturating_add(metrics.delay), metrics.intended);
-        }
-    }
-
-    /// The frame that began at `at`, with its vsync: public calls (`estimated`) do not tell that, and the system's figures do.
-    pub(crate) fn known(&self, at: u64, frame: &Frame) -> Frame {
-        if frame.intended > 0 || !frame.estimated {
-            return *frame;
-        }
-        let near = self.by_begin.range(at.saturating_sub(EARLY)..=at.saturating_add(LATE)).next();
-        Frame { intended: near.map_or(0, |(_, intended)| *intended), ..*frame }
-    }
-
-    /// When INPUT, ANIMATION and TRAVERSAL of the frame that began at `at` begin, if the system measured it (API 26).
-    pub(crate) fn bounds(&self, at: u64, frame: &Frame) -> Option<[u64; 3]> {
-        let metrics = self.by_vsync.get(&frame.intended)?.metrics.filter(|m| m.intended > 0)?;
-        let input = metrics.intended.saturating_add(metrics.delay);
-        if !(at.saturating_sub(EARLY)..=at.saturating_add(LATE)).contains(&input) {
-            return None;
-        }
-        let input = input.max(at);
-        let animation = input.saturating_add(metrics.input);
-        let traversal = animation.saturating_add(metrics.animation);
-        (traversal - input <= WINDOW * 60).then_some([input, animation, traversal])
-    }
-
-    /// What began as a frame at `begun` was none.
-    pub(crate) fn skip(&mut self, begun: u64) {
-        if self.skipped.len() < MAX_KEPT {
-            self.skipped.insert(begun);
-        }
-    }
-
-    /// Whether what began as a frame at `begun` was none.
-    pub(crate) fn is_skipped(&self, begun: u64) -> bool {
-        self.skipped.contains(&begun)
-    }
-
-    /// A frame handled input, the oldest of it from this time.
-    pub(crate) fn input(&mut self, intended: u64, oldest: u64) {
-        if let Some(facts) = self.of(intended).filter(|_| oldest > 0) {
-            facts.input = Some(facts.input.map_or(oldest, |known| known.min(oldest)));
-        }
-    }
-}
 
 /// The frame that main is in.
 #[derive(Clone, Copy, Debug)]
@@ -167,7 +79,7 @@ impl Frames {
 
     /// What the system measured for a stage of the frame that is open, ns.
     pub(crate) fn measured(&self, facts: &FrameFacts, stage: Stage) -> Option<u64> {
-        let metrics = facts.by_vsync.get(&self.open?.frame.intended)?.metrics?;
+        let metrics = facts.of_vsync(self.open?.frame.intended)?.metrics?;
         match stage {
             Stage::Input => Some(metrics.input),
             Stage::Animation => Some(metrics.animation),
@@ -188,10 +100,10 @@ impl Frames {
         let Some(Open { frame, .. }) = self.open.take_if(|open| open.begun == begun) else { return Ok(None) };
         self.count += 1;
         let all = facts;
-        let facts = all.by_vsync.get(&frame.intended).filter(|_| frame.intended > 0);
+        let facts = all.of_vsync(frame.intended);
         let metrics = facts.and_then(|facts| facts.metrics);
         // Main tells input by the vsync that frame callbacks are told.
-        let told = metrics.and_then(|metrics| all.by_vsync.get(&metrics.vsync).filter(|_| metrics.vsync > 0));
+        let told = metrics.and_then(|metrics| all.of_vsync(metrics.vsync));
         let input = facts.and_then(|facts| facts.input).or(told.and_then(|facts| facts.input));
         let intended = Some(frame.intended).filter(|t| *t > 0 && *t <= begun && begun - t <= FAR);
         let from = intended.unwrap_or(begun);

@@ -1,9 +1,10 @@
 //! Main's messages before an ANR, one after the other, as a list that is read at a glance.
 
-use super::anr::Anr;
+use super::Tally;
 use super::sink::{Arg, Name, Sink, Track, Value};
-use super::{Tally, clean};
 use crate::ExportError;
+use crate::facts::Anr;
+use crate::text::clean;
 
 /// How far back the list goes, ns: what the system's own input timeout looks back on, twice.
 const BEFORE: u64 = 10_000_000_000;
@@ -96,7 +97,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Detector;
+    use crate::facts::Detector;
 
     const MS: u64 = 1_000_000;
 

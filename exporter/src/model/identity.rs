@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use trace_format::{Recording, Source};
 
-use super::SystemInfo;
-use super::names::clean;
 use super::sink::{ProcessInfo, ThreadInfo, Track};
+use crate::facts::SystemInfo;
+use crate::text::clean;
 
 /// Kernel tids end at 2^22, so this is free.
 const SYNTHETIC: u32 = 1 << 24;

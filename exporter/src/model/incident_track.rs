@@ -4,31 +4,32 @@ use std::borrow::Cow;
 
 use trace_format::Source;
 use trace_format::event::Sigquit;
+use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::verdict::Verdict;
 
-use super::anr::{Anr, Capture, Detector, Incidents};
-use super::labels::forward_name;
+use super::Tally;
+use super::labels::{forward_name, known};
 use super::sink::{AnrRow, Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
-use super::snapshot::Snapshot;
-use super::thread::{Found, Shared, notice};
-use super::verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
-use super::{Tally, clean};
+use super::snapshot::{self, Shown};
+use super::thread::{Found, Shared};
 use crate::ExportError;
+use crate::facts::{Anr, Capture, Detector, confidence_name, outcome_name, reasons_text, verdict_name};
+use crate::text::clean;
 
 /// A snapshot that knows of no message is the one of an ANR that was detected so shortly before it, ns.
 const NEAR: u64 = 2_000_000_000;
 
 /// What happens on the ANR track, by time.
 enum Mark<'a> {
-    Anr(&'a Anr, Option<&'a Snapshot>),
+    Anr(&'a Anr, Option<&'a AnrSnapshot>),
     Capture(&'a Capture),
     /// One that belongs to none of the ANRs.
-    Snapshot(&'a Snapshot),
+    Snapshot(&'a AnrSnapshot),
 }
 
 /// Which snapshot was taken of which ANR: the first that was taken in its message, and not before it.
-fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [Snapshot], taken: &mut [bool]) -> Option<&'a Snapshot> {
-    let of = |s: &Snapshot| {
+fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [AnrSnapshot], taken: &mut [bool]) -> Option<&'a AnrSnapshot> {
+    let of = |s: &AnrSnapshot| {
         let same = s.message_since > 0 && s.message_since == anr.since;
         same || (s.message_since == 0 && s.at >= anr.since && s.at <= anr.detected.saturating_add(NEAR))
     };
@@ -43,14 +44,13 @@ fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [Snapshot], taken: &mut [bool]) -> 
 /// Writes it, if anything happened.
 pub(super) fn incident_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
-    incidents: &Incidents,
-    snapshots: &[Snapshot],
     found: &Found,
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
+    let (incidents, snapshots) = (&shared.facts.incidents, &shared.facts.sections.snapshots);
     for (at, id) in &incidents.notices {
-        if let Some(message) = notice(shared.recording, *id) {
+        if let Some(message) = known(shared.recording.texts(), *id) {
             sink.log(&LogLine::ours((*at).max(shared.start), Level::Info, &message))?;
         }
     }
@@ -91,7 +91,7 @@ pub(super) fn incident_track<S: Source, K: Sink>(
             Mark::Capture(mark) => capture(mark, now, tally, sink)?,
             Mark::Snapshot(snapshot) => {
                 tally.instants += 1;
-                sink.instant(now, Name::Text("main looked at"), &snapshot.args())?;
+                sink.instant(now, Name::Text("main looked at"), &Shown::of(snapshot).args())?;
             }
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn incident_track<S: Source, K: Sink>(
         sink.end(end.max(now), &[])?;
     }
     for snapshot in snapshots {
-        for (counter, bytes) in snapshot.memory() {
+        for (counter, bytes) in snapshot::memory(snapshot) {
             tally.counters += 1;
             sink.counter(snapshot.at.max(shared.start), counter, Unit::Bytes, bytes as f64)?;
         }
@@ -112,7 +112,7 @@ fn begin_anr<S: Source, K: Sink>(
     anr: &Anr,
     at: u64,
     message: Option<&str>,
-    snapshot: Option<&Snapshot>,
+    snapshot: Option<&AnrSnapshot>,
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
@@ -141,14 +141,15 @@ fn begin_anr<S: Source, K: Sink>(
         args.push(Arg::new("more_sigquits", Value::Uint(anr.more_signals.into())));
     }
     args.push(Arg::new("subject_by", Value::Text("anrscope")));
-    args.extend(snapshot.into_iter().flat_map(Snapshot::args));
+    let shown = snapshot.map(Shown::of);
+    args.extend(shown.iter().flat_map(Shown::args));
     sink.begin(at, Name::Text(&format!("ANR: {subject}")), &args)?;
 
     let detected = anr.detected.max(at);
     let what = message.map_or_else(String::new, |m| format!(" in {m}"));
     let kind = anr.verdict.as_ref().map_or_else(|| "ANR".to_owned(), verdict_name);
     let why = reasons.map_or_else(String::new, |reasons| format!("; {reasons}"));
-    let stage = snapshot.and_then(Snapshot::stage).map_or_else(String::new, |(stage, age)| {
+    let stage = snapshot.and_then(snapshot::stage).map_or_else(String::new, |(stage, age)| {
         age.map_or_else(
             || format!(", in stage {stage}"),
             |age| format!(", in stage {stage} for {} ms", age / 1_000_000),

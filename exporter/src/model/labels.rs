@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use trace_format::Texts;
 use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
 
-use super::names::clean;
-use super::recorder::Processor;
 use super::sink::{Arg, Unit, Value};
+use crate::facts::Processor;
+use crate::text::clean;
 
 /// What a counter of this name counts. Only names that the app's monitors write are known.
 pub(crate) fn unit_of(counter: &str) -> Unit {

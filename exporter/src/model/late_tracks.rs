@@ -5,7 +5,7 @@ use trace_format::Source;
 use super::Tally;
 use super::flows::Meant;
 use super::sink::{Arg, Name, Sink, Track, Value};
-use super::snapshot::{Pending, Snapshot};
+use super::snapshot::{self, Pending};
 use super::thread::Shared;
 use crate::ExportError;
 
@@ -22,16 +22,18 @@ enum Mark<'a> {
 /// Writes the messages that were due long before main took them, and those that were waiting when an ANR was found.
 pub(super) fn queue_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
-    snapshots: &[Snapshot],
     late: &mut [Meant],
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
     let mut marks: Vec<(u64, Mark<'_>)> = late.iter().map(|meant| (meant.at, Mark::Due(meant))).collect();
-    let waiting =
-        snapshots.iter().flat_map(|s| s.pending.iter().map(|pending| (s.at, Mark::Pending(pending))));
-    marks.extend(waiting.take(MAX_PENDING));
-    marks.extend(snapshots.iter().filter(|s| s.more_pending > 0).map(|s| (s.at, Mark::More(s.more_pending))));
+    let snapshots = &shared.facts.sections.snapshots;
+    let waiting: Vec<_> = snapshots.iter().map(|s| (s.at, snapshot::waiting(s))).collect();
+    let shown = waiting.iter().flat_map(|(at, (shown, _))| shown.iter().map(|p| (*at, Mark::Pending(p))));
+    marks.extend(shown.take(MAX_PENDING));
+    marks.extend(
+        waiting.iter().filter(|(_, (_, more))| *more > 0).map(|(at, (_, more))| (*at, Mark::More(*more))),
+    );
     if marks.is_empty() {
         return Ok(());
     }

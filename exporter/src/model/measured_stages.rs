@@ -10,9 +10,9 @@ use trace_format::Source;
 use trace_format::event::Stage;
 
 use super::sink::Sink;
-use super::stack::typed;
 use super::thread::ThreadPass;
 use crate::ExportError;
+use crate::facts::typed;
 
 /// What is done at a bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,9 +6,7 @@ use std::fmt::Write;
 use trace_format::ids;
 
 use crate::method_map::{Method, MethodMap};
-
-/// Bytes of a name or argument that are kept: what is longer makes the UI sluggish and says no more.
-pub(crate) const MAX_TEXT: usize = 1024;
+use crate::text::clean;
 
 /// The names of one recording's methods.
 #[derive(Clone, Copy, Debug)]
@@ -95,25 +93,10 @@ fn take_type(rest: &mut &str) -> Option<String> {
     Some(name + &"[]".repeat(dimensions.min(255)))
 }
 
-/// `text` without control characters (a NUL would end a name in the engine) and cut to what is useful.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if text.len() <= MAX_TEXT && !text.chars().any(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len().min(MAX_TEXT + 4));
-    for c in text.chars() {
-        if out.len() + c.len_utf8() > MAX_TEXT {
-            out.push('…');
-            break;
-        }
-        out.push(if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
-    }
-    Cow::Owned(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::MAX_TEXT;
     use std::path::Path;
 
     #[test]

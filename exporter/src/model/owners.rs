@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{ReadError, Recording, Source};
+use trace_format::{ReadError, Source};
 
 use super::flows::Flows;
-use super::recorder::Switch;
-use super::restored::restored;
-use super::stack::OpenStack;
-use super::survey::{LockWait, MAX_TIME};
+use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack};
 
 /// What is known of a wait's other side.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +40,9 @@ pub(crate) struct Owners {
 impl Owners {
     /// Reads the threads that own something once more.
     pub(crate) fn of<S: Source>(
-        recording: &Recording<S>,
+        facts: &Facts<'_, S>,
         waits: &[LockWait],
         flows: &Flows,
-        switches: &[Switch],
     ) -> Result<Self, ReadError> {
         let mut by_owner: BTreeMap<u32, Vec<&LockWait>> = BTreeMap::new();
         for wait in waits {
@@ -55,6 +51,7 @@ impl Owners {
         let mut owners = Self::default();
         let mut stack = OpenStack::new();
         for (owner, mut waits) in by_owner {
+            let recording = facts.recording;
             let Some(place) = recording.threads().iter().position(|t| t.uid == owner) else { continue };
             let thread = &recording.threads()[place];
             waits.sort_by_key(|wait| wait.begun);
@@ -72,7 +69,7 @@ impl Owners {
                 owners.owners.insert((wait.thread, wait.ordinal), Owner { method, flow });
             };
             stack.clear();
-            for step in restored(recording, thread, switches) {
+            for step in facts.steps(thread) {
                 let Some((time, begun, ended)) = step?.change() else { continue };
                 while let Some(wait) = next.next_if(|wait| wait.begun < time) {
                     note(wait, &stack);

@@ -8,11 +8,9 @@ use trace_format::layout::State;
 
 use super::Tally;
 use super::labels::processor_args;
-use super::overhead::{Cost, Overhead};
-use super::recorder::{Switch, Why, first_event, percent};
 use super::sink::{Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
-use super::survey::Survey;
 use super::thread::Shared;
+use crate::facts::{Cost, Overhead, Survey, Switch, Why, estimate, first_event, percent};
 use crate::{ExportError, Warning};
 
 /// Threads whose figures are told one by one: those with the most events.
@@ -52,10 +50,10 @@ struct Costs {
 }
 
 fn costs<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Option<Costs> {
-    let measurement = shared.facts.measurement.as_ref()?;
+    let measurement = shared.facts.recorder.measurement.as_ref()?;
     let threads = shared.recording.threads();
     let each: Vec<f64> =
-        threads.iter().zip(&survey.events).map(|(t, events)| measurement.estimate(t, *events)).collect();
+        threads.iter().zip(&survey.events).map(|(t, events)| estimate(measurement, t, *events)).collect();
     let main = threads.iter().position(|t| t.main);
     let main = main.map_or(0.0, |i| percent(each[i], survey.end.saturating_sub(first_event(&threads[i]))));
     let first = threads.iter().map(first_event).filter(|t| *t > 0).min().unwrap_or(survey.end);
@@ -70,7 +68,7 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
-    let facts = &shared.facts;
+    let facts = &shared.facts.recorder;
     let dropped = shared.recording.header().dropped;
     let said =
         facts.measurement.is_some() || !facts.changes.is_empty() || facts.overhead != Overhead::default();
@@ -165,15 +163,15 @@ fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Cost
         marks.push((pause.begin, Mark::PauseBegin));
         marks.extend(pause.end.map(|end| (end, Mark::PauseEnd)));
     }
-    for (since, until) in shared.facts.standstills.all() {
+    for (since, until) in shared.facts.recorder.standstills.all() {
         marks.extend([(*since, Mark::StillBegin), (*until, Mark::StillEnd)]);
     }
-    let changes = shared.facts.changes.iter();
+    let changes = shared.facts.recorder.changes.iter();
     let clocks =
         changes.filter(|(_, c)| matches!(c.change, Change::Precise | Change::Coarse | Change::Unknown(_)));
     marks.extend(clocks.map(|(at, control)| (*at, Mark::Change(control.change))));
-    marks.extend(shared.switches.iter().map(|switch| (switch.at, Mark::Switch(*switch))));
-    marks.extend(shared.facts.overhead.costs.iter().map(|cost| (cost.at, Mark::Measured(*cost))));
+    marks.extend(shared.facts.switches.iter().map(|switch| (switch.at, Mark::Switch(*switch))));
+    marks.extend(shared.facts.recorder.overhead.costs.iter().map(|cost| (cost.at, Mark::Measured(*cost))));
     let threads = shared.recording.threads();
     let mut by_events: Vec<usize> = (0..threads.len()).collect();
     by_events.sort_by_key(|i| Reverse(survey.events[*i]));
@@ -189,7 +187,9 @@ fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Cost
 /// What recording cost main from window to window, where that changes.
 fn cost_marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, Mark)> {
     let main = shared.recording.threads().iter().find(|t| t.main);
-    let (Some(main), Some(measurement)) = (main, &shared.facts.measurement) else { return Vec::new() };
+    let (Some(main), Some(measurement)) = (main, &shared.facts.recorder.measurement) else {
+        return Vec::new();
+    };
     let width = survey.main_rate.width();
     let mut marks = Vec::new();
     let mut last = None;
@@ -231,7 +231,7 @@ fn recording_args<S: Source>(
         Arg::new("threads", Value::Uint(threads.len() as u64)),
         Arg::new("ended", Value::Text(ended)),
     ];
-    if let (Some(measurement), Some(costs)) = (&shared.facts.measurement, costs) {
+    if let (Some(measurement), Some(costs)) = (&shared.facts.recorder.measurement, costs) {
         let cycles = measurement.clock == "cycle counter";
         args.extend([
             Arg::new("clock", Value::Text(if cycles { "cycle counter" } else { "vDSO" })),
@@ -241,15 +241,18 @@ fn recording_args<S: Source>(
             Arg::new("cost_percent_all_threads", Value::Number(costs.all)),
         ]);
     }
-    let overhead = &shared.facts.overhead;
+    let overhead = &shared.facts.recorder.overhead;
     if let (Some(percent), Some(worst)) = (overhead.percent(header.start.boottime), overhead.worst()) {
         args.extend([
             Arg::new("cost_percent_measured", Value::Number(percent)),
             Arg::new("cost_percent_measured_at_most", Value::Number(worst.percent)),
         ]);
     }
-    if !shared.facts.standstills.all().is_empty() {
-        args.push(Arg::new("coarse_time_stood_still_ms", Value::Millis(shared.facts.standstills.total())));
+    if !shared.facts.recorder.standstills.all().is_empty() {
+        args.push(Arg::new(
+            "coarse_time_stood_still_ms",
+            Value::Millis(shared.facts.recorder.standstills.total()),
+        ));
     }
     args
 }
@@ -338,7 +341,7 @@ fn switched<S: Source, K: Sink>(
 }
 
 fn log<K: Sink>(sink: &mut K, at: u64, message: &str) -> Result<(), ExportError> {
-    sink.log(&LogLine::ours(at, Level::Info, &super::clean(&format!("recorder: {message}"))))
+    sink.log(&LogLine::ours(at, Level::Info, &crate::text::clean(&format!("recorder: {message}"))))
 }
 
 /// What main did from one look to the next while its message was late.
@@ -348,7 +351,7 @@ pub(super) fn processor_track<S: Source, K: Sink>(
     sink: &mut K,
 ) -> Result<(), ExportError> {
     let Some(main) = shared.recording.threads().iter().find(|t| t.main) else { return Ok(()) };
-    let mut spans = shared.facts.spans(main.tid).peekable();
+    let mut spans = shared.facts.recorder.spans(main.tid).peekable();
     if spans.peek().is_none() {
         return Ok(());
     }

@@ -1,22 +1,16 @@
 //! Stacks: samples of main while it was stuck, the one of each ANR's snapshot, and the threads of a dump with their states.
 
-use std::path::Path;
-
 use trace_format::Source;
-use trace_format::section::SectionKind;
 
-use super::anr::{Detector, Incidents};
+use super::Tally;
 use super::dumped::Dumped;
 use super::sink::{Sink, StackFrame, StackRow, ThreadState};
-use super::snapshot::Snapshot;
-use super::survey::MAX_TIME;
 use super::thread::{Shared, unplaced};
-use super::{Tally, clean};
 use crate::ExportError;
 use crate::dump::{Dump, Frame, Place, Section, Thread};
+use crate::facts::{Detector, Incidents, MAX_TIME};
+use crate::text::clean;
 
-/// The longest section of samples or of a dump's text that is read.
-const MAX_SECTION: u64 = 32 << 20;
 /// Frames of a stack that are shown, from the inside; behind them one frame says how many are missing.
 const MAX_FRAMES: usize = 1024;
 /// Stacks of a process that are shown.
@@ -27,46 +21,6 @@ const SAMPLES: &str = "Java (samples of main)";
 const SNAPSHOT: &str = "Java (main at an ANR)";
 const DUMP: &str = "Java (thread dump)";
 const KERNEL: &str = "[kernel]";
-
-/// Samples as the recording has them, told one after the other.
-pub(super) struct Samples<'t> {
-    lines: std::iter::Peekable<std::str::Lines<'t>>,
-    /// The stack of the last sample, outermost first.
-    stack: Vec<&'t str>,
-}
-
-impl<'t> Samples<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { lines: text.lines().peekable(), stack: Vec::new() }
-    }
-
-    /// The innermost frame of the last sample.
-    pub(super) fn innermost(&self) -> Option<&'t str> {
-        self.stack.last().copied()
-    }
-
-    /// The time of the next sample, whose stack is then in `self.stack`.
-    pub(super) fn next(&mut self) -> Option<u64> {
-        loop {
-            let Some(head) = self.lines.next()?.strip_prefix('@') else { continue };
-            let mut words = head.split_whitespace();
-            let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());
-            let (Some(at), Some(keep)) = (number(), number()) else { continue };
-            // More than there was cannot be kept: a damaged section.
-            self.stack.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
-            let kept = self.stack.len();
-            while let Some(frame) = self.lines.next_if(|line| !line.starts_with('@')) {
-                if !frame.trim().is_empty() && self.stack.len() < 16 * MAX_FRAMES {
-                    self.stack.push(frame.trim());
-                }
-            }
-            self.stack[kept..].reverse();
-            if (1..MAX_TIME).contains(&at) {
-                return Some(at);
-            }
-        }
-    }
-}
 
 /// A frame as Java's `StackTraceElement` writes it: `a.B.c(B.java:12)`, with or without `at ` in front.
 fn java_frame<'t>(line: &'t str, mapping: &'t str) -> StackFrame<'t> {
@@ -120,56 +74,30 @@ impl<K: Sink> Stacks<'_, K> {
 /// Writes all stacks of a recording. Comes behind all of its tracks.
 pub(crate) fn stacks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
-    snapshots: &[Snapshot],
-    incidents: &Incidents,
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
-    let recording = shared.recording;
+    let facts = shared.facts;
     let mut out = Stacks { sink, tally, start: shared.start, left: MAX_STACKS };
-    let main = shared.process.threads.iter().find(|t| t.main && out.sink.wants(t)).map(|t| t.tid);
-    let of_kind = |kind| recording.sections().iter().filter(move |s| s.kind == Some(kind));
-    let read = |section| -> Result<Option<Vec<u8>>, ExportError> {
-        let payload = recording.payload(section).map_err(unplaced)?;
-        Ok(payload.map(|payload| payload.to_vec()))
-    };
-    for section in of_kind(SectionKind::StackSamples) {
-        if section.length > MAX_SECTION {
-            out.tally.skipped += 1;
-            continue;
-        }
-        let (Some(main), Some(bytes)) = (main, read(section)?) else { continue };
-        let text = String::from_utf8_lossy(&bytes);
-        let mut samples = Samples::new(&text);
+    if let Some(main) = shared.process.threads.iter().find(|t| t.main && out.sink.wants(t)).map(|t| t.tid) {
         let mut frames = Vec::new();
-        while let Some(at) = samples.next() {
+        for sample in facts.sections.samples.iter() {
             frames.clear();
-            frames.extend(samples.stack.iter().map(|line| java_frame(line, SAMPLES)));
-            out.write(at, main, None, &frames, None)?;
+            frames.extend(sample.frames().map(|line| java_frame(line, SAMPLES)));
+            frames.reverse();
+            out.write(sample.at, main, None, &frames, None)?;
+        }
+        for snapshot in &facts.sections.snapshots {
+            frames.clear();
+            frames.extend(snapshot.frames().rev().map(|line| java_frame(line, SNAPSHOT)));
+            let state = snapshot.state.as_deref().map(Dumped::of_snapshot);
+            out.write(snapshot.at, main, None, &frames, state.as_ref())?;
         }
     }
-    for snapshot in snapshots {
-        let Some(main) = main else { break };
-        let frames: Vec<_> = snapshot.stack.iter().rev().map(|line| java_frame(line, SNAPSHOT)).collect();
-        let state = snapshot.main_state().map(Dumped::of_snapshot);
-        out.write(snapshot.at, main, None, &frames, state.as_ref())?;
-    }
-    for section in of_kind(SectionKind::DumpText) {
-        if section.length > MAX_SECTION {
-            out.tally.skipped += 1;
-            continue;
-        }
-        let Some(bytes) = read(section)? else { continue };
-        let Some((time, text)) = bytes.split_first_chunk::<8>() else {
-            out.tally.skipped += 1;
-            continue;
-        };
-        let at = u64::from_le_bytes(*time).clamp(1, MAX_TIME);
-        let Ok(dump) = Dump::read(Path::new("dump"), text) else {
-            out.tally.skipped += 1;
-            continue;
-        };
-        dump_stacks(shared, dumped_for(incidents, at), at, &dump, &mut out)?;
+    for dump in facts.dumps() {
+        let (at, dump) = dump.map_err(unplaced)?;
+        let at = at.clamp(1, MAX_TIME);
+        dump_stacks(shared, dumped_for(&facts.incidents, at), at, &dump, &mut out)?;
     }
     Ok(())
 }
@@ -257,18 +185,6 @@ fn texts(thread: &Thread) -> Vec<FrameText> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_sample_keeps_the_outermost_of_the_one_before() {
-        let text = "@10 0\na.C.c(C.java:3)\na.B.b(B.java:2)\na.A.a(A.java:1)\n@20 1\na.D.d(D.java)\n@30 2\n";
-        let mut samples = Samples::new(text);
-        let mut stack = || samples.next().map(|at| (at, samples.stack.join(" ")));
-        assert_eq!(stack(), Some((10, "a.A.a(A.java:1) a.B.b(B.java:2) a.C.c(C.java:3)".to_owned())));
-        assert_eq!(stack(), Some((20, "a.A.a(A.java:1) a.D.d(D.java)".to_owned())));
-        assert_eq!(stack(), Some((30, "a.A.a(A.java:1) a.D.d(D.java)".to_owned())));
-        assert_eq!(stack(), None);
-    }
 
     #[test]
     fn a_frame_loses_its_place_to_the_source() {
@@ -282,15 +198,5 @@ mod tests {
             ("a.B.c", None)
         );
         assert_eq!(frame("what?").function, "what?");
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_is_too_wild(text in "(@[0-9]{0,20} [0-9]{0,20}\n|a.b\\(c:1\\)\n|.{0,9}\n){0,20}") {
-            let mut samples = Samples::new(&text);
-            while let Some(at) = samples.next() {
-                prop_assert!(at < MAX_TIME && samples.stack.len() <= text.len());
-            }
-        }
     }
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use trace_format::event::Clocks;
 
-use super::{Names, SystemInfo};
+use super::Names;
 use crate::ExportError;
+use crate::facts::SystemInfo;
 
 /// The name of a slice, instant or counter.
 #[derive(Clone, Copy, Debug)]

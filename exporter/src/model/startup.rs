@@ -4,9 +4,9 @@ use trace_format::Source;
 
 use super::Tally;
 use super::sink::{Arg, Name, Sink, Track, Value};
-use super::start::{Start, StartKind};
 use super::thread::Shared;
 use crate::ExportError;
+use crate::facts::{StartKind, Startup};
 
 /// Slices that may overlap, one after the other on one track: what would leave its parent ends with it.
 struct Nest {
@@ -52,7 +52,7 @@ impl Nest {
 /// finds it.
 pub(crate) fn startup_tracks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
-    starts: &[Start],
+    starts: &[Startup],
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
@@ -79,13 +79,13 @@ pub(crate) fn startup_tracks<S: Source, K: Sink>(
         told(start.begin, &mut launched, &mut nest, tally, sink)?;
         let number = i + 1;
         let name = match start.kind {
-            kind if kind.is_launch() => format!("launchingActivity#{number}"),
+            kind if is_launch(kind) => format!("launchingActivity#{number}"),
             StartKind::Page => format!("page: {}", start.activity),
-            kind => format!("start: {}", kind.name()),
+            kind => format!("start: {}", kind.word()),
         };
-        nest.slice((start.begin, start.end), &name, &start.args(), tally, sink)?;
-        if start.kind.is_launch() {
-            let name = format!("launchingActivity#{number}:completed-{}:{package}", start.kind.name());
+        nest.slice((start.begin, start.end), &name, &args(start), tally, sink)?;
+        if is_launch(start.kind) {
+            let name = format!("launchingActivity#{number}:completed-{}:{package}", start.kind.word());
             launched.push((start.end, name));
             launched.sort();
         }
@@ -97,16 +97,16 @@ pub(crate) fn startup_tracks<S: Source, K: Sink>(
 
 fn phases<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
-    starts: &[Start],
+    starts: &[Startup],
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
-    if !starts.iter().any(|start| start.kind.is_launch()) || !shared.process.threads.iter().any(|t| t.main) {
+    if !starts.iter().any(|start| is_launch(start.kind)) || !shared.process.threads.iter().any(|t| t.main) {
         return Ok(());
     }
     let mut nest = Nest::at(shared.start, Track::StartupPhases, sink)?;
     tally.tracks += 1;
-    for start in starts.iter().filter(|start| start.kind.is_launch()) {
+    for start in starts.iter().filter(|start| is_launch(start.kind)) {
         let mut begin = start.begin;
         if let Some(end) = start.application_end {
             nest.slice((begin, end), "bindApplication", &[], tally, sink)?;
@@ -120,4 +120,23 @@ fn phases<S: Source, K: Sink>(
         nest.slice((begin, start.end), "activityResume", &estimated, tally, sink)?;
     }
     nest.close_until(u64::MAX, sink)
+}
+
+/// Whether Perfetto's `android_startups` knows this kind.
+fn is_launch(kind: StartKind) -> bool {
+    matches!(kind, StartKind::Cold | StartKind::Warm | StartKind::Hot)
+}
+
+fn args(start: &Startup) -> Vec<Arg<'_>> {
+    let mut args = vec![Arg::new("kind", Value::Text(start.kind.word()))];
+    if !start.activity.is_empty() {
+        args.push(Arg::new("activity", Value::Text(&start.activity)));
+    }
+    let since = |at: u64| Value::Millis(at.saturating_sub(start.begin));
+    args.extend(start.application_end.map(|at| Arg::new("application_ms", since(at))));
+    args.extend(start.splash_end.map(|at| Arg::new("splash_ms", since(at))));
+    args.extend(start.first_draw.map(|at| Arg::new("first_draw_ms", since(at))));
+    args.push(Arg::new("focus_ms", since(start.end)));
+    args.push(Arg::new("grade", Value::Text(start.grade.word())));
+    args
 }

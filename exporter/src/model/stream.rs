@@ -6,25 +6,20 @@ use std::path::Path;
 use trace_format::event::Clocks;
 use trace_format::{Recording, Source};
 
-use super::anr::Incidents;
 use super::flows::Flows;
 use super::history::History;
 use super::identity::Identities;
 use super::incident_track::incident_track;
 use super::late_tracks::{queue_track, vsync_track};
 use super::owners::Owners;
-use super::recorder::RecorderFacts;
 use super::recorder_track::{processor_track, recorder_track};
 use super::samples::stacks;
 use super::sink::{ProcessInfo, Sink, Track};
-use super::snapshot::Snapshot;
-use super::stack::OpenStack;
-use super::start::starts;
 use super::startup::startup_tracks;
-use super::survey::{MAX_TIME, Survey};
 use super::thread::{Found, Shared, ThreadPass};
-use super::{Names, SystemInfo, Tally};
-use crate::ExportError;
+use super::{Names, Tally};
+use crate::facts::{Facts, MAX_TIME, OpenStack, SystemInfo};
+use crate::{ExportError, Warning};
 
 /// One recording and the names of its methods.
 #[derive(Debug)]
@@ -37,12 +32,34 @@ pub struct Input<'a, S> {
     pub names: Names<'a>,
 }
 
+/// What became of recordings, and what else there is to say of them.
+#[derive(Debug, Default)]
+pub(crate) struct Streamed {
+    pub(crate) counts: Tally,
+    /// The system of the first recording that says something of it.
+    pub(crate) system: Option<SystemInfo>,
+    /// The first ANR of the first recording that has one: since when main was blocked, and when it was detected.
+    pub(crate) anr: Option<(u64, u64)>,
+    /// The last moment of all.
+    pub(crate) last: u64,
+    /// What of each could not be read.
+    pub(crate) warnings: Vec<Warning>,
+}
+
 /// Streams all recordings into `sink` and says what was read; [`Sink::finish`] is left to the caller,
 /// who knows what else to say of the trace.
 ///
 /// # Errors
 /// If a recording cannot be read any further, or the sink fails.
 pub fn stream<S: Source, K: Sink>(inputs: &[Input<'_, S>], sink: &mut K) -> Result<Tally, ExportError> {
+    Ok(streamed(inputs, sink)?.counts)
+}
+
+/// The same, with what else there is to say.
+pub(crate) fn streamed<S: Source, K: Sink>(
+    inputs: &[Input<'_, S>],
+    sink: &mut K,
+) -> Result<Streamed, ExportError> {
     let mut clocks = Vec::new();
     for input in inputs {
         clocks.extend(placed(input, input.recording.clocks())?);
@@ -50,16 +67,16 @@ pub fn stream<S: Source, K: Sink>(inputs: &[Input<'_, S>], sink: &mut K) -> Resu
     let start = first_moment(inputs);
     sink.head(start, &usable_clocks(clocks))?;
 
-    let mut total = Tally::default();
+    let mut found = Streamed { last: start, ..Streamed::default() };
     let mut identities = Identities::new(inputs.iter().map(|i| i.recording.header().pid));
     let mut seen = HashSet::new();
     let mut stack = OpenStack::new();
     let flows = Flows::default();
     for input in inputs {
         let first = seen.insert(input.recording.header().pid);
-        total += one(input, start, first, &flows, &mut identities, &mut stack, sink)?;
+        one(input, start, first, &flows, &mut identities, &mut stack, &mut found, sink)?;
     }
-    Ok(total)
+    Ok(found)
 }
 
 fn placed<S, T>(input: &Input<'_, S>, result: Result<T, trace_format::ReadError>) -> Result<T, ExportError> {
@@ -104,6 +121,7 @@ fn usable_clocks(mut clocks: Vec<Clocks>) -> Vec<Clocks> {
     kept
 }
 
+#[expect(clippy::too_many_arguments, reason = "what all recordings of a trace share")]
 fn one<S: Source, K: Sink>(
     input: &Input<'_, S>,
     start: u64,
@@ -111,8 +129,9 @@ fn one<S: Source, K: Sink>(
     flows: &Flows,
     identities: &mut Identities,
     stack: &mut OpenStack,
+    all: &mut Streamed,
     sink: &mut K,
-) -> Result<Tally, ExportError> {
+) -> Result<(), ExportError> {
     let recording = input.recording;
     let header = recording.header();
     let (faults, more_faults) = recording.faults();
@@ -124,27 +143,28 @@ fn one<S: Source, K: Sink>(
         faults: faults.len() as u64 + more_faults,
         ..Tally::default()
     };
-    let mut survey = placed(input, Survey::of(recording))?;
-    let facts = placed(input, RecorderFacts::of(recording))?;
-    let switches = facts.switches();
-    let owners = placed(input, Owners::of(recording, &survey.waits, flows, &switches))?;
-    let incidents = placed(input, Incidents::of(recording))?;
-    let (starts, starts_skipped) = placed(input, starts(recording))?;
-    let (snapshots, snapshots_skipped) = placed(input, Snapshot::all(recording))?;
-    let frames = std::mem::take(&mut survey.frames);
-    tally.skipped += incidents.verdicts_skipped.saturating_add(facts.more);
-    tally.skipped += starts_skipped + snapshots_skipped + frames.more;
-    let system = placed(input, SystemInfo::of(recording))?;
+    let mut facts = placed(input, Facts::of(recording))?;
+    tally.skipped = facts.skipped().total();
+    let survey = placed(input, facts.survey())?;
+    tally.skipped += survey.frames.more;
+    let facts = facts;
+    let owners = placed(input, Owners::of(&facts, &survey.waits, flows))?;
+    let anrs = &facts.incidents.anrs;
+    let system = facts.system();
+    all.warnings.extend(Warning::of_skipped(input.file, facts.skipped()));
+    all.anr = all.anr.or(anrs.first().map(|anr| (anr.since, anr.detected)));
+    all.last = all.last.max(survey.end);
+    all.system = all.system.take().or_else(|| Some(system.clone()).filter(SystemInfo::is_known));
     let process = ProcessInfo { system, ..identities.process(recording, first) };
     sink.process(&process)?;
 
-    let pauses = facts.pauses();
-    let names = input.names;
+    let pauses = facts.recorder.pauses();
+    let (names, survey) = (input.names, &survey);
     let shared =
-        Shared { recording, names, process: &process, owners, flows, frames, facts, switches, pauses, start };
+        Shared { recording, names, process: &process, owners, flows, facts: &facts, survey, pauses, start };
     let mut found = Found {
-        asked: incidents.anrs.iter().map(|anr| (anr.since, None)).collect(),
-        history: History::before(&incidents.anrs),
+        asked: anrs.iter().map(|anr| (anr.since, None)).collect(),
+        history: History::before(anrs),
         ..Found::default()
     };
     for (i, thread) in recording.threads().iter().enumerate() {
@@ -160,13 +180,14 @@ fn one<S: Source, K: Sink>(
             .run(end)
             .map_err(|error| place(input, error))?;
     }
-    incident_track(&shared, &incidents, &snapshots, &found, &mut tally, sink)?;
+    incident_track(&shared, &found, &mut tally, sink)?;
     found.history.write(&mut tally, sink)?;
-    queue_track(&shared, &snapshots, &mut found.late.messages, &mut tally, sink)?;
+    queue_track(&shared, &mut found.late.messages, &mut tally, sink)?;
     vsync_track(&shared, &mut found.late.vsyncs, &mut tally, sink)?;
-    startup_tracks(&shared, &starts, &mut tally, sink)?;
-    recorder_track(&shared, &survey, &mut tally, sink)?;
+    startup_tracks(&shared, &facts.sections.starts, &mut tally, sink)?;
+    recorder_track(&shared, survey, &mut tally, sink)?;
     processor_track(&shared, &mut tally, sink)?;
-    stacks(&shared, &snapshots, &incidents, &mut tally, sink).map_err(|error| place(input, error))?;
-    Ok(tally)
+    stacks(&shared, &mut tally, sink).map_err(|error| place(input, error))?;
+    all.counts += tally;
+    Ok(())
 }

@@ -1,27 +1,23 @@
 //! One thread: words in, balanced slices out.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use trace_format::event::{Folded, types};
-use trace_format::{Event, Recording, Source, TextId, ids};
+use trace_format::{Event, Recording, Source, ids};
 
 use super::flows::{Flows, Late};
 use super::folded::ShortCalls;
-use super::frames::{FrameFacts, Frames};
+use super::frames::Frames;
 use super::history::History;
-use super::labels::{self, known, text};
+use super::labels::{self, text};
 use super::log_form;
 use super::measured_stages::MeasuredStages;
 use super::names::Names;
 use super::owners::{Awaited, Owners};
-use super::recorder::{Pause, Processor, RecorderFacts, Switch};
-use super::restored::{Step, name_before, restored};
 use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Unit, Value};
-use super::stack::{Open, OpenStack, typed};
-use super::survey::MAX_TIME;
 use super::tally::Tally;
 use crate::ExportError;
+use crate::facts::{Facts, MAX_TIME, Open, OpenStack, Pause, Processor, Step, Survey, name_before, typed};
 
 /// The deepest nesting that is shown. The engine drops deeper slices but not their ends, which would
 /// then close the wrong ones, so both are cut here.
@@ -37,10 +33,8 @@ pub(crate) struct Shared<'a, S> {
     pub(crate) process: &'a ProcessInfo,
     pub(crate) owners: Owners,
     pub(crate) flows: &'a Flows,
-    pub(crate) frames: FrameFacts,
-    pub(crate) facts: RecorderFacts,
-    /// Of methods, by time.
-    pub(crate) switches: Vec<Switch>,
+    pub(crate) facts: &'a Facts<'a, S>,
+    pub(crate) survey: &'a Survey,
     pub(crate) pauses: Vec<Pause>,
     /// The trace's first moment: nothing is shown earlier.
     pub(crate) start: u64,
@@ -177,7 +171,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
     /// Streams the thread; what is still open is closed at `end`.
     pub(crate) fn run(mut self, end: u64) -> Result<(), ExportError> {
         let recording = self.shared.recording;
-        for step in restored(recording, &recording.threads()[self.thread], &self.shared.switches) {
+        for step in self.shared.facts.steps(&recording.threads()[self.thread]) {
             match step.map_err(unplaced)? {
                 Step::Event { time, event } => {
                     let at = self.reach(time)?;
@@ -321,7 +315,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         let texts = self.shared.recording.texts();
         match *event {
             Event::MessageBegin(message) => self.message(at, &message),
-            Event::FrameBegin(_) if self.shared.frames.is_skipped(at) => {
+            Event::FrameBegin(_) if self.shared.survey.frames.is_skipped(at) => {
                 self.skipping = true;
                 Ok(())
             }
@@ -486,19 +480,18 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
     #[inline]
     fn processor(&self, closed: &Open, at: u64) -> Option<Processor> {
         let message = closed.key == ids::DISPATCH || closed.key == typed(types::MESSAGE);
-        if !message || !self.shared.facts.has_usage() {
+        if !message || !self.shared.facts.recorder.has_usage() {
             return None;
         }
-        self.shared.facts.processor(self.shared.recording.threads()[self.thread].tid, closed.begun, at)
+        self.shared.facts.recorder.processor(
+            self.shared.recording.threads()[self.thread].tid,
+            closed.begun,
+            at,
+        )
     }
 }
 
 /// A reader's error before it is known which file it is about.
 pub(crate) fn unplaced(source: trace_format::ReadError) -> ExportError {
     ExportError::Recording { file: std::path::PathBuf::new(), source }
-}
-
-/// The text behind a notice of the recorder.
-pub(crate) fn notice<S: Source>(recording: &Recording<S>, id: TextId) -> Option<Cow<'_, str>> {
-    known(recording.texts(), id)
 }

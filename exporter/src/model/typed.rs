@@ -9,9 +9,9 @@ use super::flows::LATE_MESSAGE;
 use super::labels::{self, known};
 use super::measured_stages::MeasuredStages;
 use super::sink::{Arg, Name, Sink, Value};
-use super::stack::{Open, typed};
 use super::thread::ThreadPass;
 use crate::ExportError;
+use crate::facts::{Open, typed};
 
 impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
     pub(super) fn message(&mut self, at: u64, message: &Message) -> Result<(), ExportError> {
@@ -52,7 +52,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
     }
 
     pub(super) fn frame(&mut self, at: u64, frame: &Frame) -> Result<(), ExportError> {
-        let frame = &self.shared.frames.known(at, frame);
+        let frame = &self.shared.survey.frames.known(at, frame);
         let name = format!("Choreographer#doFrame {}", frame.vsync);
         let mut args = Vec::with_capacity(3);
         if frame.intended > 0 {
@@ -67,7 +67,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         if frame.interval > 0 {
             args.push(Arg::new("interval_ms", Value::Millis(frame.interval)));
         }
-        let bounds = self.shared.frames.bounds(at, frame).filter(|_| frame.estimated);
+        let bounds = self.shared.survey.frames.bounds(at, frame).filter(|_| frame.estimated);
         // Nothing of it is estimated then.
         self.frames.begin(at, Frame { estimated: frame.estimated && bounds.is_none(), ..*frame });
         self.open(at, typed(types::FRAME), Name::Once(&name), &args)?;
@@ -121,7 +121,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         if self.frames.estimated() {
             args.push(Arg::new("estimated", Value::Bool(true)));
         }
-        if let Some(ns) = self.frames.measured(&self.shared.frames, stage) {
+        if let Some(ns) = self.frames.measured(&self.shared.survey.frames, stage) {
             args.push(Arg::new("measured_ms", Value::Millis(ns)));
         }
         self.open(at, typed(stage as u8), Name::Text(name), &args)
@@ -135,7 +135,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         args: &mut Vec<Arg<'static>>,
     ) -> Result<(), ExportError> {
         if closed.key == typed(types::FRAME) {
-            let (begun, facts) = (closed.begun, &self.shared.frames);
+            let (begun, facts) = (closed.begun, &self.shared.survey.frames);
             if let Some(samples) = self.frames.end((begun, at), facts, args, self.sink)? {
                 self.tally.frames += 1;
                 self.tally.counters += samples;

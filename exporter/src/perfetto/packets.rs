@@ -3,7 +3,8 @@
 use trace_format::event::Clocks;
 
 use super::wire::Message;
-use crate::model::{FrameRow, Jank, SystemInfo, Unit};
+use crate::facts::SystemInfo;
+use crate::model::{FrameRow, Jank, Unit};
 
 /// Field numbers of TracePacket.
 pub(crate) mod packet {

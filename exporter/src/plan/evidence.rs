@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use trace_format::event::Event;
-use trace_format::section::SectionKind;
-use trace_format::{Item, Recording, Source, Thread, ids};
+use trace_format::{Events, Item, Recording, Source, ids};
 
 use super::LASTS;
-use crate::model::OpenStack;
+use crate::facts::{Facts, OpenStack, Overhead};
 use crate::{ExportError, Fit, Method, MethodMap, Warning};
 
 /// A method by its name: ids differ from build to build.
@@ -140,16 +139,12 @@ impl Evidence {
         self.recordings += 1;
         let failed = |source| ExportError::Recording { file: file.to_owned(), source };
         let mut found = Found { last: recording.header().last_alive, ..Found::default() };
+        let facts = Facts::of(recording).map_err(failed)?;
+        warnings.extend(Warning::of_skipped(file, facts.skipped()));
         for thread in recording.threads() {
-            found.thread(recording, thread).map_err(failed)?;
+            found.thread(facts.events(thread)).map_err(failed)?;
         }
-        for section in recording.sections() {
-            if section.kind == Some(SectionKind::Overhead)
-                && let Some(payload) = recording.payload(section).map_err(failed)?
-            {
-                found.switched_off(&String::from_utf8_lossy(&payload));
-            }
-        }
+        found.switched_off(&facts.recorder.overhead);
         self.others = self.others.saturating_add(found.others);
         for (id, used) in found.by_id {
             match map.get(id) {
@@ -177,14 +172,10 @@ impl Found {
         self.by_id.entry(id).or_default()
     }
 
-    fn thread<S: Source>(
-        &mut self,
-        recording: &Recording<S>,
-        thread: &Thread,
-    ) -> Result<(), trace_format::ReadError> {
+    fn thread<S: Source>(&mut self, events: Events<'_, S>) -> Result<(), trace_format::ReadError> {
         let mut stack = OpenStack::new();
         let mut now = 0;
-        for item in recording.events(thread) {
+        for item in events {
             let Item::Event { time, event } = item? else { continue };
             now = time;
             match event {
@@ -235,26 +226,18 @@ impl Found {
         self.others = self.others.saturating_add(left);
     }
 
-    /// Lines of what the recorder switched off: it goes on to be called until it is on again. How often is known from the time
+    /// What the recorder switched off: it goes on to be called until it is on again. How often is known from the time
     /// before, which was a busy one, so that it counts for [`OFF`] at most.
-    fn switched_off(&mut self, text: &str) {
+    fn switched_off(&mut self, overhead: &Overhead) {
         let mut off: HashMap<u32, (u64, u64)> = HashMap::new();
         let mut ended = Vec::new();
-        for line in text.lines() {
-            let mut words = line.split_ascii_whitespace();
-            let (time, word) = (words.next().and_then(|time| time.parse::<u64>().ok()), words.next());
-            let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());
-            let id = number().and_then(|id| u32::try_from(id).ok()).filter(|id| ids::is_method(*id));
-            match (time, word, id) {
-                (Some(time), Some("off"), Some(id)) => {
-                    if let Some(rate) = number() {
-                        off.entry(id).or_insert((time, rate));
-                    }
+        for switched in overhead.switched.iter().filter(|switched| ids::is_method(switched.method)) {
+            let (id, at) = (switched.method, switched.at);
+            match switched.off {
+                Some(rate) => {
+                    off.entry(id).or_insert((at, rate));
                 }
-                (Some(time), Some("on"), Some(id)) => {
-                    ended.extend(off.remove(&id).map(|(since, rate)| (id, rate, since, time)));
-                }
-                _ => {}
+                None => ended.extend(off.remove(&id).map(|(since, rate)| (id, rate, since, at))),
             }
         }
         let last = self.last;

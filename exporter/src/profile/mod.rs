@@ -13,8 +13,9 @@ use std::collections::HashMap;
 use trace_format::event::{WaitKind, types};
 use trace_format::{ReadError, Recording, Source, ids};
 
+use crate::facts::{Facts, OpenStack, typed};
 use crate::method_map::{Fit, MethodMap};
-use crate::model::{Names, OpenStack, typed, wait_name};
+use crate::model::{Names, wait_name};
 use tree::{CallTree, ROOT};
 use walk::{Walked, walk};
 
@@ -83,15 +84,16 @@ impl Profile {
     pub fn build<S: Source>(recording: &Recording<S>, map: &MethodMap) -> Result<Self, ReadError> {
         let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
         let names = Names::new(fits.then_some(map));
+        let facts = Facts::of(recording)?;
         let mut stack = OpenStack::new();
         let mut walked = Vec::new();
         for thread in recording.threads() {
-            let found = walk(recording, thread, &mut stack)?;
+            let found = walk(facts.events(thread), &mut stack)?;
             if found.events > 0 {
                 walked.push((thread, found));
             }
         }
-        let end = crate::model::last_moment(recording, walked.iter().map(|(_, found)| found.now));
+        let end = crate::facts::last_moment(recording, walked.iter().map(|(_, found)| found.now));
         let mut missing = recording.header().dropped;
         let mut events = 0_u64;
         let mut threads: Vec<ThreadProfile> = Vec::new();
@@ -104,7 +106,7 @@ impl Profile {
             let all = thread.overwritten() == 0 || thread.started == 0;
             let began = if all { found.first } else { thread.started.min(found.first) };
             let lifetime = found.now.saturating_sub(began);
-            let name = crate::model::clean(thread.name.as_deref().unwrap_or_default()).into_owned();
+            let name = crate::text::clean(thread.name.as_deref().unwrap_or_default()).into_owned();
             threads.push(of_thread(&found, &names, name, thread.tid, lifetime));
         }
         threads.sort_by_key(|t| std::cmp::Reverse((t.in_calls - t.waited, t.in_calls)));

@@ -1,11 +1,11 @@
 //! One thread's events, turned into time.
 
 use trace_format::event::{OpenCalls, types};
-use trace_format::{Event, Item, ReadError, Recording, Source, Thread};
+use trace_format::{Event, Events, Item, ReadError, Source};
 
 use super::tree::{CallTree, ROOT};
 use super::wait_key;
-use crate::model::{OpenStack, typed};
+use crate::facts::{OpenStack, typed};
 
 /// The key of a call of which only its depth is known. No method has this id.
 pub(super) const UNKNOWN: u32 = 0;
@@ -42,11 +42,7 @@ impl Walked {
 }
 
 /// Reads a thread once. `stack` is room to work in.
-pub(super) fn walk<S: Source>(
-    recording: &Recording<S>,
-    thread: &Thread,
-    stack: &mut OpenStack,
-) -> Result<Walked, ReadError> {
+pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> Result<Walked, ReadError> {
     stack.clear();
     let tree = CallTree::new();
     let mut found = Walked { tree, events: 0, lost: 0, first: 0, now: 0, covered: 0, too_short: 0, at: ROOT };
@@ -58,7 +54,7 @@ pub(super) fn walk<S: Source>(
     let mut listed = false;
     // Whether the next event ends a stretch of which nothing is known.
     let mut gap = true;
-    for item in recording.events(thread) {
+    for item in events {
         let (time, event) = match item? {
             Item::Event { time, event } => (time, event),
             Item::Lost { words } => {

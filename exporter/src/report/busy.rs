@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use trace_format::{Event, ReadError, Recording, Source, Thread, ids};
+use trace_format::{Event, ReadError, Source, Thread, ids};
 
 use super::frame::{Frame, FrameKind};
-use crate::model::{Names, OpenStack, Restored, ShortCalls, Step, Switch, restored};
+use crate::facts::{Facts, OpenStack, Restored, Step};
+use crate::model::{Names, ShortCalls};
 
 /// Calls around the method that are told.
 const MAX_CHAIN: usize = 512;
@@ -68,15 +69,14 @@ fn overlap((a, b): (u64, u64), (from, to): (u64, u64)) -> u64 {
 }
 
 /// Where `main` spent the time from `since` to `until`; `None` if nothing recorded says so.
-pub(super) fn busy<S: Source>(
-    recording: &Recording<S>,
+pub(super) fn busy<'a, S: Source>(
+    facts: &Facts<'a, S>,
     names: &Names<'_>,
-    main: &Thread,
-    switches: &[Switch],
+    main: &'a Thread,
     since: u64,
     until: u64,
 ) -> Result<Option<Busy>, ReadError> {
-    let steps = || restored(recording, main, switches);
+    let steps = || facts.steps(main);
     let Some((span, chain)) = long_calls(steps(), since, until)? else { return Ok(None) };
     let (callees, short, counted) = called(steps(), span, chain.last())?;
     if chain.is_empty() && short.calls == 0 {
@@ -203,6 +203,7 @@ fn called<S: Source>(
 mod tests {
     use std::path::Path;
 
+    use trace_format::Recording;
     use trace_format::event::{Folded, Message};
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 
@@ -216,7 +217,8 @@ mod tests {
         let text = (1..9).map(|id| format!("{id},1,a.B m{id} ()V\n")).collect::<String>();
         let map = MethodMap::parse(Path::new("map"), text.into()).unwrap();
         let names = Names::new(Some(&map));
-        busy(&recording, &names, &recording.threads()[0], &[], since * MS, until * MS).unwrap()
+        busy(&Facts::of(&recording).unwrap(), &names, &recording.threads()[0], since * MS, until * MS)
+            .unwrap()
     }
 
     fn names(frames: &[Frame]) -> Vec<&str> {

@@ -10,7 +10,8 @@ use super::history::Before;
 use super::moments::moment;
 use super::waits::doing;
 use super::words::{seconds, times};
-use crate::model::{clean, confidence_name};
+use crate::facts::confidence_name;
+use crate::text::clean;
 
 /// Facts of a cause, kinds of messages and starts that are listed.
 const LISTED: usize = 5;
@@ -190,10 +191,10 @@ pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             "  {:>10}  at {}  {}{activity} ({}{}{})",
             seconds(start.duration()),
             moment(r, start.begin),
-            start.kind.name(),
+            start.kind.word(),
             application.unwrap_or_default(),
             drawn.unwrap_or_default(),
-            start.grade
+            start.grade.word()
         )?;
     }
     if let Some(more) = r.starts.len().checked_sub(LISTED * 2).filter(|n| *n > 0) {

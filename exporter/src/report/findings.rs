@@ -2,6 +2,7 @@
 
 use trace_format::event::Clocks;
 use trace_format::layout::State;
+use trace_format::sections::profile::AnrProfile;
 use trace_format::verdict::Counters;
 
 use super::cause::Cause;
@@ -9,11 +10,10 @@ use super::hang::Hang;
 use super::history::Before;
 use super::long_waits::LongWait;
 use super::recorder::RecorderReport;
-use super::sections::PlatformProfile;
 use super::unit::Unit;
 use super::walk::{Counts, Slow};
 use crate::Warning;
-use crate::model::{Anr, Capture, Coverage, Start};
+use crate::facts::{Anr, Capture, Coverage, Startup};
 
 /// How much of a thread's time is recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,9 +58,9 @@ pub struct Report {
     /// What ran in the 10 s before the hang, or before the end.
     pub before: Before,
     /// Starts and pages, by time.
-    pub starts: Vec<Start>,
+    pub starts: Vec<Startup>,
     /// Profiles of its ANRs that the platform left on the device.
-    pub profiles: Vec<PlatformProfile>,
+    pub profiles: Vec<AnrProfile>,
     /// The slowest messages and frames that ended in the 10 s before the hang, or before the end.
     pub slowest: Vec<Slow>,
     /// The longest waits of main that ended, longest first; at most eight.

@@ -4,12 +4,12 @@ use trace_format::{ReadError, Recording, Source};
 
 use super::busy::Busy;
 use super::frame::{Frame, FrameKind};
-use super::sections::Sections;
 use super::unit::Unit;
 use super::waits::{WaitFact, WaitSum, doing, wait_fact};
 use super::walk::{Ended, Walk, text};
 use super::words::thread_name;
-use crate::model::{Anr, Names, Processor};
+use crate::facts::{Anr, Facts, Processor};
+use crate::model::Names;
 
 /// A message, or a call in no message, that is open at the end of the recording is a hang from this age on, ns.
 const HANG: u64 = 2_000_000_000;
@@ -91,10 +91,9 @@ pub(super) fn worst(anrs: &[Anr]) -> Option<&Anr> {
 /// The hang that `anr` tells of; without one, what main was in at the end, or what it was in for long: `ended`, whose stack the walk
 /// then has.
 pub(super) fn hang<S: Source>(
-    recording: &Recording<S>,
+    facts: &Facts<'_, S>,
     names: &Names<'_>,
     walk: &Walk<'_, S>,
-    sections: &Sections,
     anr: Option<&Anr>,
     ended: Option<Ended>,
     end: u64,
@@ -119,11 +118,11 @@ pub(super) fn hang<S: Source>(
             (None, None) => return Ok(None),
         },
     };
-    let unit = unit.cloned().or_else(|| Unit::sampled(sections.samples_within(since, until)));
+    let unit = unit.cloned().or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
     let wait = match snapshot.last().and_then(|o| o.wait) {
         Some(wait) => {
             let begun = snapshot.last().map_or(since, |o| o.frame.since);
-            Some(wait_fact(recording, names, &wait, begun, at)?)
+            Some(wait_fact(facts, names, &wait, begun, at)?)
         }
         None => None,
     };

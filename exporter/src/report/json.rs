@@ -13,7 +13,7 @@ use super::history::Before;
 use super::recorder::RecorderReport;
 use super::unit::Unit;
 use super::waits::WaitFact;
-use crate::model::{Anr, Detector, Start, Why};
+use crate::facts::{Anr, Detector, Startup, Why};
 
 /// The version of the schema. Its first number changes when a key changes its meaning or goes.
 pub const SCHEMA_VERSION: &str = "1.4";
@@ -164,11 +164,11 @@ fn before(before: &Before) -> Value {
         "kinds": kinds.collect::<Value>()})
 }
 
-fn start(start: &Start) -> Value {
+fn start(start: &Startup) -> Value {
     let activity = Some(start.activity.as_str()).filter(|activity| !activity.is_empty());
-    json!({"kind": start.kind.name(), "activity": activity, "begin_ns": start.begin,
+    json!({"kind": start.kind.word(), "activity": activity, "begin_ns": start.begin,
         "duration_ns": start.duration(), "application_end_ns": start.application_end, "end_ns": start.end,
-        "first_draw_ns": start.first_draw, "splash_end_ns": start.splash_end, "grade": start.grade})
+        "first_draw_ns": start.first_draw, "splash_end_ns": start.splash_end, "grade": start.grade.word()})
 }
 
 impl Report {

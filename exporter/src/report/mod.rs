@@ -16,7 +16,6 @@ mod messages;
 mod moments;
 mod place;
 mod recorder;
-mod sections;
 mod text;
 mod unit;
 mod waits;
@@ -30,7 +29,7 @@ use trace_format::{Recording, Source};
 
 use crate::{ExportError, MethodMap};
 
-pub use crate::model::UnitKind;
+pub use crate::facts::UnitKind;
 pub use busy::{Busy, Callee};
 pub use cause::{Cause, CauseKind, Evidence};
 pub use chart::{Chart, Slice};
@@ -43,7 +42,6 @@ pub use html::MAX_EMBEDDED;
 pub use json::SCHEMA_VERSION;
 pub use long_waits::LongWait;
 pub use recorder::RecorderReport;
-pub use sections::{AppIssue, PlatformProfile, Sections, Snapshot, StackSample};
 pub use unit::Unit;
 pub use waits::{Holder, WaitFact};
 pub use walk::{Counts, Slow};

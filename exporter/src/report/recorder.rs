@@ -2,9 +2,10 @@
 
 use trace_format::{Recording, Source, Thread};
 
-use crate::model::{
-    Cost, Names, Off, Pause, RecorderFacts, SelfMeasurement, Standstills, first_event, percent,
+use crate::facts::{
+    Cost, Off, Pause, RecorderFacts, SelfMeasurement, Standstills, estimate, first_event, percent,
 };
+use crate::model::Names;
 
 /// What recording cost, and what was changed while it ran.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -50,7 +51,7 @@ pub(super) fn recorder_report<S: Source>(
     let lived = |first: u64| end.saturating_sub(first);
     let (mut main, mut all) = (None, None);
     if let Some(measurement) = &facts.measurement {
-        let cost = |(thread, events): (&Thread, &u64)| measurement.estimate(thread, *events);
+        let cost = |(thread, events): (&Thread, &u64)| estimate(measurement, thread, *events);
         let of_main = threads.clone().find(|(thread, _)| thread.main);
         main = of_main.map(|(thread, n)| percent(cost((thread, n)), lived(first_event(thread))));
         let first = recording.threads().iter().map(first_event).filter(|t| *t > 0).min();

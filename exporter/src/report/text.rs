@@ -13,9 +13,9 @@ use super::moments::{moment, time_of_day};
 use super::unit::Unit;
 use super::waits::{WaitFact, doing};
 use super::words::{about, seconds, times, waited_for};
-use crate::model::{
-    Anr, Capture, Coverage, Detector, Processor, Why, clean, forward_name, reasons_text, verdict_name,
-};
+use crate::facts::{Anr, Capture, Coverage, Detector, Processor, Why, reasons_text, verdict_name};
+use crate::model::forward_name;
+use crate::text::clean;
 
 /// Lines of a stack that are shown; the middle of a longer one is left out.
 const STACK_LINES: usize = 24;

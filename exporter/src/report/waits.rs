@@ -7,6 +7,7 @@ use super::frame::Frame;
 use super::place::own_method;
 use super::walk::{Walk, text};
 use super::words::thread_name;
+use crate::facts::Facts;
 use crate::model::Names;
 
 /// A wait, and who keeps it waiting.
@@ -63,16 +64,17 @@ fn lock_name<S: Source>(recording: &Recording<S>, wait: &Wait) -> String {
 
 /// The wait that began at `since`, as it was at the moment `at`.
 pub(super) fn wait_fact<S: Source>(
-    recording: &Recording<S>,
+    facts: &Facts<'_, S>,
     names: &Names<'_>,
     wait: &Wait,
     since: u64,
     at: u64,
 ) -> Result<WaitFact, ReadError> {
+    let recording = facts.recording;
     let find = |uid: u32| recording.threads().iter().find(|t| uid > 0 && t.uid == uid);
     let mut holder = None;
     if let Some(thread) = find(wait.owner) {
-        let mut walk = Walk::new(recording, names);
+        let mut walk = Walk::new(facts, names);
         walk.run(thread, Some(at))?;
         let stack = walk.asked.take().unwrap_or_else(|| walk.snapshot());
         let waits_for = stack.last().and_then(|o| o.wait).filter(|w| w.kind == WaitKind::Monitor);

@@ -14,10 +14,9 @@ use super::long_waits::{LongWaits, Named, SLOW};
 use super::messages::{message_kind_name, told_name};
 use super::unit::Unit;
 use super::words::thread_name;
-use crate::model::{
-    Covering, Loops, Names, OpenStack, RecorderFacts, Step, UnitKind, begins, clean, is_message, name_before,
-    restored, stage_names, typed, wait_name,
-};
+use crate::facts::{Facts, Loops, OpenStack, Step, UnitKind, begins, is_message, name_before, typed};
+use crate::model::{Names, stage_names, wait_name};
+use crate::text::clean;
 
 /// How many slow things are listed.
 const SLOWEST: usize = 8;
@@ -98,19 +97,17 @@ enum Detail {
 
 /// Reads one thread with its stack.
 pub(super) struct Walk<'a, S> {
+    facts: &'a Facts<'a, S>,
     recording: &'a Recording<S>,
     names: &'a Names<'a>,
     stack: OpenStack,
     /// By depth, of those frames that have a payload.
     details: Vec<(usize, Detail)>,
     pub(super) now: u64,
-    pub(super) events: u64,
     pub(super) history: History,
     pub(super) chart: Option<ChartBuilder>,
     pub(super) counts: Counts,
     pub(super) lost: u64,
-    /// How much of the thread's time is recorded.
-    pub(super) covering: Covering,
     /// The stack at the moment that was asked for, if the thread went on after it.
     pub(super) asked: Option<Vec<OpenFrame>>,
     /// The unit that was open at that moment, and its depth.
@@ -132,19 +129,18 @@ pub(super) struct Walk<'a, S> {
 }
 
 impl<'a, S: Source> Walk<'a, S> {
-    pub(super) fn new(recording: &'a Recording<S>, names: &'a Names<'a>) -> Self {
+    pub(super) fn new(facts: &'a Facts<'a, S>, names: &'a Names<'a>) -> Self {
         Self {
-            recording,
+            facts,
+            recording: facts.recording,
             names,
             stack: OpenStack::new(),
             details: Vec::new(),
             now: 0,
-            events: 0,
             history: History::default(),
             chart: None,
             counts: Counts::default(),
             lost: 0,
-            covering: Covering::default(),
             asked: None,
             asked_unit: None,
             asked_depth: 0,
@@ -159,9 +155,8 @@ impl<'a, S: Source> Walk<'a, S> {
         }
     }
 
-    pub(super) fn run(&mut self, thread: &Thread, asked: Option<u64>) -> Result<(), ReadError> {
-        let switches = RecorderFacts::of(self.recording)?.switches();
-        for step in restored(self.recording, thread, &switches) {
+    pub(super) fn run(&mut self, thread: &'a Thread, asked: Option<u64>) -> Result<(), ReadError> {
+        for step in self.facts.steps(thread) {
             let step = step?;
             let (time, begun) = match step {
                 Step::Event { time, event } => (time, begins(&event)),
@@ -172,13 +167,9 @@ impl<'a, S: Source> Walk<'a, S> {
                 }
                 Step::Lost { words } => {
                     self.lost = self.lost.saturating_add(words);
-                    self.covering.lost();
                     continue;
                 }
-                Step::Fault(_) => {
-                    self.covering.lost();
-                    continue;
-                }
+                Step::Fault(_) => continue,
             };
             if asked.is_some_and(|at| at < time) && self.asked.is_none() {
                 self.asked = Some(self.snapshot());
@@ -190,7 +181,6 @@ impl<'a, S: Source> Walk<'a, S> {
                 self.at = None;
             }
             self.now = time;
-            self.covering.event(time);
             if self.asked.is_none() && begun.is_some_and(|key| self.is_new_unit(key)) {
                 self.history.forget_open();
             }
@@ -199,7 +189,6 @@ impl<'a, S: Source> Walk<'a, S> {
             }
             match step {
                 Step::Event { event, .. } => {
-                    self.events += 1;
                     if self.asked.is_none() {
                         self.history.event(time, &event);
                     }

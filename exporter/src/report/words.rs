@@ -3,7 +3,7 @@
 use trace_format::Thread;
 use trace_format::event::WaitKind;
 
-use crate::model::clean;
+use crate::text::clean;
 
 /// A duration with the digits that matter.
 pub(crate) fn seconds(ns: u64) -> String {

@@ -184,7 +184,8 @@ impl AnrSnapshot {
     }
 
     /// The frames of main's Java stack, innermost first.
-    pub fn frames(&self) -> impl DoubleEndedIterator<Item = &str> {
+    #[must_use]
+    pub fn frames(&self) -> std::str::Lines<'_> {
         self.stack.lines()
     }
 

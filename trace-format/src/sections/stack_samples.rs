@@ -87,6 +87,7 @@ impl<'t> Samples<'t> {
     /// Goes to the next sample and gives its time, BOOTTIME ns in `1..MAX_TIME`.
     #[expect(clippy::should_implement_trait, reason = "the sample itself is lent by `stack`")]
     pub fn next(&mut self) -> Option<u64> {
+        self.kept = self.stack.len();
         loop {
             let Some(head) = self.lines.next()?.strip_prefix('@') else { continue };
             let mut words = head.split_whitespace();
@@ -97,13 +98,14 @@ impl<'t> Samples<'t> {
             };
             // More than there was cannot be kept: a damaged section.
             self.stack.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
-            self.kept = self.stack.len();
+            let kept = self.stack.len();
+            self.kept = self.kept.min(kept);
             while let Some(frame) = self.lines.next_if(|line| !line.starts_with('@')) {
                 if !frame.trim().is_empty() {
                     self.stack.push(frame.trim());
                 }
             }
-            self.stack[self.kept..].reverse();
+            self.stack[kept..].reverse();
             self.stack.truncate(MAX_FRAMES);
             if (1..MAX_TIME).contains(&at) {
                 return Some(at);
@@ -118,7 +120,7 @@ impl<'t> Samples<'t> {
         &self.stack
     }
 
-    /// How many of the outermost frames are those of the sample that was written before this one.
+    /// How many of the outermost frames are those of the sample that was given before this one.
     #[must_use]
     pub fn kept(&self) -> usize {
         self.kept

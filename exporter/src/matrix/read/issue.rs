@@ -3,6 +3,7 @@
 use serde_json::Value;
 use trace_format::event::{Clocks, Event, Stall};
 use trace_format::section::SectionKind;
+use trace_format::sections::timed;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::{TextId, ids};
 
@@ -149,7 +150,7 @@ fn build(issues: &[Issue]) -> Vec<u8> {
     });
     for (issue, from) in issues.iter().zip(&places) {
         let time = at(from.saturating_add(issue.cost));
-        b = b.section(SectionKind::Issue, &[&time.to_le_bytes()[..], issue.json.as_bytes()].concat());
+        b = b.section(SectionKind::Issue, &timed::encode(time, issue.json.as_bytes()));
     }
     b.last_alive(end).build()
 }

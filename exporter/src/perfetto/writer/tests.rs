@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::*;
 use crate::MethodMap;
-use crate::model::{Names, SystemInfo, ThreadInfo};
+use crate::facts::SystemInfo;
+use crate::model::{Names, ThreadInfo};
 
 const START: u64 = 1_000_000_000_000;
 

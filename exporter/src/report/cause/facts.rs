@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use trace_format::event::{Clocks, Usage};
+use trace_format::{ReadError, Source};
 
 use super::dumped::Dumped;
 use super::kind::CauseKind;
 use crate::dump::Dump;
+use crate::facts::Sample;
 use crate::report::frame::FrameKind;
 use crate::report::hang::Hang;
 use crate::report::history::Before;
 use crate::report::place::{Doing, doing, is_own, parts};
-use crate::report::sections::{Sections, Snapshot, StackSample};
 use crate::report::unit::Unit;
 use crate::report::waits::WaitSum;
 use crate::report::words::{about, seconds};
@@ -98,7 +99,8 @@ pub struct Facts {
     pub(super) before: Before,
     pub(super) dump: Option<(u64, Dumped)>,
     pub(super) sampled: Sampled,
-    pub(super) snapshot: Option<Snapshot>,
+    /// The scheduler's group of the process.
+    pub(super) cgroup: Option<String>,
     /// What the system said that it had waited for.
     subject: Option<String>,
 }
@@ -144,13 +146,13 @@ fn slept(clocks: &[Clocks], from: u64, to: u64) -> u64 {
     most.unwrap_or(0) - least.unwrap_or(0)
 }
 
-fn sampled<'a>(samples: impl Iterator<Item = &'a StackSample>) -> Sampled {
+fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Sampled {
     let mut found = Sampled::default();
     let mut by_place: HashMap<String, (Doing, u64)> = HashMap::new();
     let mut own: HashMap<&str, (u64, u64)> = HashMap::new();
     for sample in samples {
         found.samples += 1;
-        let frames = || sample.frames.iter().map(|line| line.split_once('(').unwrap_or((line, "")));
+        let frames = || sample.frames().map(|line| line.split_once('(').unwrap_or((line, "")));
         if let Some((name, place)) = frames().next() {
             let (class, method) = parts(name);
             let entry = by_place
@@ -245,26 +247,45 @@ impl Facts {
         self.slept = slept(clocks, self.since, until);
     }
 
-    /// With what the monitors and the system left.
-    pub(in crate::report) fn set_sections(&mut self, sections: &Sections, until: u64, pid: u32) {
-        self.sampled = sampled(sections.samples_within(self.since, until));
-        self.snapshot = sections.snapshot(self.since, until).cloned();
+    /// With what the monitors and the system left until `until`.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(in crate::report) fn set_left<S: Source>(
+        &mut self,
+        facts: &crate::facts::Facts<'_, S>,
+        until: u64,
+    ) -> Result<(), ReadError> {
+        let sections = &facts.sections;
+        self.sampled = sampled(sections.samples.within(self.since, until));
+        self.cgroup = sections.snapshot(self.since, until).and_then(|snapshot| snapshot.cgroup.clone());
         if self.open.is_none() {
-            self.open = sections.seen_at(self.asked);
+            self.open = Unit::seen_at(sections, self.asked);
         }
+        let pid = Some(facts.recording.header().pid).filter(|pid| *pid > 0);
         // A dump is written after it was asked for, and tells of that moment.
-        let texts = sections.dumps.iter().filter(|(at, _)| *at >= self.since && *at <= until);
-        let exits = sections.exits.iter().map(|(_, text)| (0, text)).filter(|_| self.anr);
-        for (at, text) in texts.map(|(at, text)| (*at, text)).chain(exits) {
-            let Ok(dump) = Dump::read(Path::new("dump"), text.as_bytes()) else { continue };
-            if let Some(subject) = &dump.subject {
-                self.subject.get_or_insert_with(|| subject.text.clone());
-            }
-            if let Some(dumped) = Dumped::of(&dump, (pid > 0).then_some(pid)) {
-                self.dump = Some((at, dumped));
-                return;
+        for dump in facts.dumps() {
+            let (at, dump) = dump?;
+            if (self.since..=until).contains(&at) && self.set_dump(at, &dump, pid) {
+                return Ok(());
             }
         }
+        for exit in facts.exits().take(if self.anr { usize::MAX } else { 0 }) {
+            let Ok(dump) = Dump::read(Path::new("exit"), &exit?.text[..]) else { continue };
+            if self.set_dump(0, &dump, pid) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// With a dump, if it tells of main.
+    fn set_dump(&mut self, at: u64, dump: &Dump, pid: Option<u32>) -> bool {
+        if let Some(subject) = &dump.subject {
+            self.subject.get_or_insert_with(|| subject.text.clone());
+        }
+        self.dump = Dumped::of(dump, pid).map(|dumped| (at, dumped));
+        self.dump.is_some()
     }
 
     pub(super) fn duration(&self) -> u64 {

@@ -254,8 +254,7 @@ fn starved(f: &Facts) -> Option<Vec<Evidence>> {
     let looks = &f.looks;
     let starved =
         f.hung && looks.looked > 0 && is_half(looks.waited, looks.looked) && looks.ran <= looks.waited / 2;
-    let group = f.snapshot.as_ref().and_then(|s| s.cgroup.as_ref());
-    let group = group.and_then(|group| one(0, format!("the process is in the group {group}")));
+    let group = f.cgroup.as_ref().and_then(|group| one(0, format!("the process is in the group {group}")));
     starved.then(|| all([f.used(), group, f.was_in()]))?
 }
 

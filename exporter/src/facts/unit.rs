@@ -9,11 +9,9 @@
 use std::collections::HashMap;
 
 use trace_format::event::types;
-use trace_format::section::SectionKind;
-use trace_format::{Event, ReadError, Recording, Source, ids};
+use trace_format::{Event, ReadError, Source, ids};
 
-use super::recorder::RecorderFacts;
-use super::restored::restored;
+use super::restored::Restored;
 use super::samples::Samples;
 use super::stack::{Open, OpenStack, typed};
 
@@ -23,9 +21,6 @@ const POLL: &str = "android.os.MessageQueue.nativePollOnce";
 /// The queue's class: what it calls outside of messages lies above one of its frames.
 const QUEUE: &str = "android.os.MessageQueue.";
 
-/// The longest section of samples that is read, and samples that are looked through.
-const MAX_SECTION: u64 = 32 << 20;
-const MAX_SAMPLES: usize = 4096;
 /// A sample this long after a signal still shows what main did at the signal, ns: the sampler answers it.
 const NEAR: u64 = 1_000_000_000;
 
@@ -134,7 +129,7 @@ pub(crate) fn is_polling(innermost: &str) -> bool {
 
 /// What main's queue called outside of messages, of a stack with the innermost frame first: the frame above the queue's own, or the
 /// outermost one.
-pub(crate) fn called_by_the_queue<'l>(frames: impl DoubleEndedIterator<Item = &'l str>) -> Option<&'l str> {
+pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> Option<&'l str> {
     let mut above = None;
     let mut outermost = None;
     for line in frames {
@@ -154,15 +149,13 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl DoubleEndedIterator<Item = &'
 /// a row until then that are not of the poll. Of a main that has no messages nothing is said: its outermost call may be all of the
 /// program.
 pub(super) fn begun_at<S: Source>(
-    recording: &Recording<S>,
+    main: Restored<'_, S>,
     mut moments: Vec<u64>,
+    samples: &Samples,
 ) -> Result<HashMap<u64, u64>, ReadError> {
     moments.sort_unstable();
     moments.dedup();
     let mut found = HashMap::new();
-    let Some(main) = recording.threads().iter().find(|t| t.main).filter(|_| !moments.is_empty()) else {
-        return Ok(found);
-    };
     let mut idle = Vec::new();
     let mut next = moments.iter().copied().peekable();
     let (mut stack, mut loops, mut last, mut messages) = (OpenStack::new(), Loops::default(), 0, false);
@@ -170,8 +163,7 @@ pub(super) fn begun_at<S: Source>(
         Some(depth) => drop(found.insert(at, stack.frames()[depth].begun)),
         None => idle.push((at, last)),
     };
-    let switches = RecorderFacts::of(recording)?.switches();
-    for step in restored(recording, main, &switches) {
+    for step in main {
         let Some((time, begun, ended)) = step?.change() else { continue };
         while let Some(at) = next.next_if(|at| *at < time) {
             passed(at, &stack, loops, last);
@@ -193,7 +185,11 @@ pub(super) fn begun_at<S: Source>(
         return Ok(HashMap::new());
     }
     if !idle.is_empty() {
-        let samples = samples(recording)?;
+        let mut samples: Vec<(u64, bool)> = samples
+            .iter()
+            .filter_map(|sample| Some((sample.at, is_polling(sample.frames().next()?))))
+            .collect();
+        samples.sort_unstable();
         for (at, last) in idle {
             let until = samples.partition_point(|(taken, _)| *taken <= at.saturating_add(NEAR));
             let row = samples[..until].iter().rev().take_while(|(taken, polls)| *taken > last && !polls);
@@ -202,24 +198,6 @@ pub(super) fn begun_at<S: Source>(
             }
         }
     }
-    Ok(found)
-}
-
-/// The samples of main's stack, by time, and whether each is of the poll.
-fn samples<S: Source>(recording: &Recording<S>) -> Result<Vec<(u64, bool)>, ReadError> {
-    let mut found = Vec::new();
-    let of_kind = |s: &&trace_format::Section| s.kind == Some(SectionKind::StackSamples);
-    for section in recording.sections().iter().filter(of_kind).filter(|s| s.length <= MAX_SECTION) {
-        let Some(payload) = recording.payload(section)? else { continue };
-        let text = String::from_utf8_lossy(&payload);
-        let mut samples = Samples::new(&text);
-        while let Some(at) = samples.next().filter(|_| found.len() < MAX_SAMPLES) {
-            if let Some(innermost) = samples.innermost() {
-                found.push((at, is_polling(innermost)));
-            }
-        }
-    }
-    found.sort_unstable();
     Ok(found)
 }
 

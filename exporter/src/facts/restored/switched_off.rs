@@ -6,8 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::Step;
-use crate::model::recorder::Switch;
-use crate::model::stack::OpenStack;
+use crate::facts::recorder::Switch;
+use crate::facts::stack::OpenStack;
 
 /// Adds the ends of such calls to a thread's steps.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ mod tests {
     use trace_format::Event;
 
     use super::*;
-    use crate::model::recorder::Why;
+    use crate::facts::recorder::Why;
 
     fn off(at: u64, method: u32) -> Switch {
         Switch { at, method, off: Some(Why::Asked) }

@@ -73,7 +73,7 @@ pub(crate) struct Restored<'a, S: ?Sized> {
 }
 
 /// Reads `thread` so. `switches` are the recording's, by time.
-pub(crate) fn restored<'a, S: Source>(
+pub(super) fn restored<'a, S: Source>(
     recording: &'a Recording<S>,
     thread: &'a Thread,
     switches: &'a [Switch],

@@ -1,4 +1,4 @@
-//! The first pass: when the recording ends, and which lock waits are worth an explanation.
+//! The one walk over all threads: when the recording ends, and which lock waits are worth an explanation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,12 +6,10 @@ use std::collections::BinaryHeap;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
+use super::MAX_TIME;
 use super::coverage::Covering;
 use super::frames::FrameFacts;
 use super::rate::Rate;
-
-/// The latest time that is shown; the engine drops what lies beyond 2^63.
-pub(crate) const MAX_TIME: u64 = 1 << 62;
 
 /// Lock waits whose owner is looked up. The longest are kept.
 const MAX_WAITS: usize = 4096;
@@ -35,6 +33,8 @@ pub(crate) struct Survey {
     pub(crate) waits: Vec<LockWait>,
     /// What was told of main's frames apart from them.
     pub(crate) frames: FrameFacts,
+    /// Events of types that this version does not know.
+    pub(crate) unknown: u64,
 }
 
 /// A wait for a monitor whose owner is known.
@@ -59,13 +59,15 @@ pub(crate) fn last_moment<S: Source>(recording: &Recording<S>, last: impl Iterat
 }
 
 impl Survey {
-    pub(crate) fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
+    /// Reads all threads once. `service` is the time of the last event of the service ring.
+    pub(super) fn of<S: Source>(recording: &Recording<S>, service: u64) -> Result<Self, ReadError> {
         let mut waits = Longest::default();
         let mut last = Vec::with_capacity(recording.threads().len());
         let mut events = Vec::with_capacity(recording.threads().len());
         let mut covering = Vec::with_capacity(recording.threads().len());
         let mut main_rate = Rate::new();
         let mut frames = FrameFacts::default();
+        let mut unknown = 0;
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut now = 0;
             let mut ordinal = 0;
@@ -98,6 +100,7 @@ impl Survey {
                             waits.add(LockWait { duration: time - wait.begun, ..wait });
                         }
                     }
+                    Event::Unknown { .. } => unknown += 1,
                     Event::FrameBegin(_) => frame = time,
                     Event::FrameSkipped => frames.skip(frame),
                     Event::FrameMetrics(metrics) => frames.metrics(metrics),
@@ -110,14 +113,6 @@ impl Survey {
             last.push(now.min(MAX_TIME));
             events.push(count);
         }
-        let mut service = 0;
-        if let Some(ring) = recording.service() {
-            for item in recording.events(ring) {
-                if let Item::Event { time, .. } = item? {
-                    service = time;
-                }
-            }
-        }
         let end = last_moment(recording, last.iter().copied().chain([service]));
         Ok(Self {
             last,
@@ -126,6 +121,7 @@ impl Survey {
             main_rate,
             end,
             frames,
+            unknown,
             waits: waits.0.into_iter().map(|Reverse(wait)| wait).collect(),
         })
     }

@@ -3,69 +3,29 @@
 
 use std::collections::BTreeMap;
 
-use trace_format::event::{Change, Control, Standstill, Usage};
+use trace_format::Thread;
+use trace_format::event::{Change, Control, Usage};
 use trace_format::layout::ClockMode;
-use trace_format::section::{SectionKind, key_values};
-use trace_format::{Event, Item, ReadError, Recording, Source, Thread};
+use trace_format::sections::self_measurement::SelfMeasurement;
 
-use super::clean;
 use super::overhead::Overhead;
-use super::survey::MAX_TIME;
+use super::service::Service;
 
-/// Changes, and looks at main, that are kept one by one.
-const MAX_KEPT: usize = 4096;
-/// The longest section of self-measurement that is read; it has three lines.
-const MAX_SECTION: u64 = 4096;
-/// What nobody's event costs, ns: a damaged or forged figure is none.
-pub(super) const MAX_NS: f64 = 1e6;
 /// More events a second than this no thread writes: one a nanosecond. Recorders before 1.3 divided by a tick of coarse time.
 const MAX_RATE: u64 = 1_000_000_000;
 /// Two looks further apart than this say nothing of what was in between: main was on time there. A late message is
 /// looked at every half second.
 const MAX_BETWEEN: u64 = 2_000_000_000;
 
-/// What one event costs on the device, measured by the recorder when it started.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SelfMeasurement {
-    /// What is read where an event has its exact time: `cycle counter` or `vDSO`.
-    pub clock: String,
-    /// ns of an event whose time is copied.
-    pub coarse: f64,
-    /// ns of an event that reads the clock.
-    pub precise: f64,
-}
-
-impl SelfMeasurement {
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(bytes).ok()?;
-        let value = |key| key_values(text).find(|(k, _)| *k == key).map(|(_, value)| value);
-        let ns = |key| value(key)?.parse().ok().filter(|ns: &f64| (0.0..=MAX_NS).contains(ns));
-        Some(Self {
-            clock: clean(value("clock")?).into_owned(),
-            coarse: ns("ns_per_event_coarse")?,
-            precise: ns("ns_per_event_precise")?,
-        })
-    }
-
-    /// ns of an event.
-    #[must_use]
-    pub fn of_clock(&self, clock: ClockMode) -> f64 {
-        match clock {
-            ClockMode::Precise => self.precise,
-            ClockMode::Coarse => self.coarse,
-        }
-    }
-
-    /// What recording has cost a thread since its first event, in ns, if `events` of its events are in the recording: those
-    /// that were overwritten are taken to be of the same kinds. Estimated: the device may have been slower or faster later,
-    /// and an event with a payload costs somewhat more than a method's.
-    #[must_use]
-    pub fn estimate(&self, thread: &Thread, events: u64) -> f64 {
-        let words = (thread.words() as f64).max(1.0);
-        let coarse = thread.words_by(ClockMode::Coarse) as f64 / words;
-        let ever = events as f64 * (thread.written() as f64 / words).max(1.0);
-        ever * (self.coarse * coarse + self.precise * (1.0 - coarse))
-    }
+/// What recording has cost a thread since its first event, in ns, if `events` of its events are in the recording: those
+/// that were overwritten are taken to be of the same kinds. Estimated: the device may have been slower or faster later,
+/// and an event with a payload costs somewhat more than a method's.
+#[must_use]
+pub(crate) fn estimate(measured: &SelfMeasurement, thread: &Thread, events: u64) -> f64 {
+    let words = (thread.words() as f64).max(1.0);
+    let coarse = thread.words_by(ClockMode::Coarse) as f64 / words;
+    let ever = events as f64 * (thread.written() as f64 / words).max(1.0);
+    ever * (measured.coarse * coarse + measured.precise * (1.0 - coarse))
 }
 
 /// When a thread had its first event, overwritten or not; 0 if it has none.
@@ -229,44 +189,17 @@ pub struct RecorderFacts {
     pub overhead: Overhead,
     /// Looks at main, by time.
     usage: Vec<(u64, Usage)>,
-    /// How many of all these were too many to keep.
-    pub more: u64,
 }
 
 impl RecorderFacts {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
-        let mut facts = Self { overhead: Overhead::of(recording)?, ..Self::default() };
-        facts.more = facts.overhead.skipped;
-        for section in recording.sections() {
-            if section.kind == Some(SectionKind::SelfMeasurement) && section.length <= MAX_SECTION {
-                let payload = recording.payload(section)?;
-                facts.measurement = payload.as_deref().and_then(SelfMeasurement::parse).or(facts.measurement);
-            }
+    pub(super) fn new(measurement: Option<SelfMeasurement>, overhead: Overhead, service: &Service) -> Self {
+        Self {
+            measurement,
+            changes: service.changes.clone(),
+            standstills: Standstills::of(service.still.clone()),
+            overhead,
+            usage: service.usage.clone(),
         }
-        let Some(ring) = recording.service() else { return Ok(facts) };
-        let mut still = Vec::new();
-        for item in recording.events(ring) {
-            let Item::Event { time, event } = item? else { continue };
-            let time = time.min(MAX_TIME);
-            match event {
-                Event::Control(_) | Event::Usage(_)
-                    if facts.changes.len() + facts.usage.len() >= MAX_KEPT =>
-                {
-                    facts.more += 1;
-                }
-                Event::Standstill(_) if still.len() >= MAX_KEPT => facts.more += 1,
-                Event::Standstill(Standstill { since, until }) => still.push((since, until.min(MAX_TIME))),
-                Event::Control(control) => facts.changes.push((time, control)),
-                Event::Usage(usage) => facts.usage.push((time, usage)),
-                _ => {}
-            }
-        }
-        facts.standstills = Standstills::of(still);
-        Ok(facts)
     }
 
     /// When nothing was recorded, by time.
@@ -382,8 +315,10 @@ impl RecorderFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use crate::facts::Facts;
+    use trace_format::section::SectionKind;
     use trace_format::synth::RecordingBuilder;
+    use trace_format::{Event, Recording};
 
     const S: u64 = 1_000_000_000;
 
@@ -393,7 +328,7 @@ mod tests {
                 t.event(*at, Event::Control(Control { change: *change, method: *method, rate: 7 }));
             }
         });
-        RecorderFacts::of(&Recording::open(bytes.build()).unwrap()).unwrap()
+        Facts::of(&Recording::open(bytes.build()).unwrap()).unwrap().recorder
     }
 
     #[test]
@@ -425,7 +360,7 @@ mod tests {
                     .event(5 * S, control(Change::OverBudget, 7, 250_000));
             })
             .section(SectionKind::Overhead, b"2000000001 off 5 900000\n4000000001 on 5\n6000000000 on 6\n");
-        let facts = RecorderFacts::of(&Recording::open(bytes.build()).unwrap()).unwrap();
+        let facts = Facts::of(&Recording::open(bytes.build()).unwrap()).unwrap().recorder;
         let off: Vec<_> =
             facts.switched_off().iter().map(|o| (o.method, o.until.map(|at| at / S), o.why)).collect();
         assert_eq!(
@@ -483,21 +418,10 @@ mod tests {
             })
             .build();
         let recording = Recording::open(bytes).unwrap();
-        let of = |i: usize| m.estimate(&recording.threads()[i], 100);
+        let of = |i: usize| estimate(&m, &recording.threads()[i], 100);
         assert_eq!((of(0), of(1)), (4300.0, 300.0));
         // Two words of 2,034 are left.
         assert_eq!(of(2), 4300.0 * 1017.0);
         assert_eq!((percent(5.0, 1000), percent(1.0, 0)), (0.5, 0.0));
-    }
-
-    proptest! {
-        #[test]
-        fn any_section_is_figures_or_nothing(
-            text in "(clock=(vDSO)?\n|ns_per_event_(coarse|precise)=(-?[0-9.]{0,6}|NaN|inf|1e99)\n|.{0,9}\n){0,6}",
-        ) {
-            if let Some(m) = SelfMeasurement::parse(text.as_bytes()) {
-                prop_assert!(m.coarse.is_finite() && m.precise >= 0.0 && m.precise <= MAX_NS);
-            }
-        }
     }
 }

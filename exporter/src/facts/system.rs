@@ -1,12 +1,8 @@
 //! What a recording says of the system that it was made on.
 
-use trace_format::section::{SectionKind, key_values};
-use trace_format::{ReadError, Recording, Source};
+use trace_format::sections::process::Process;
 
-use super::clean;
-
-/// The longest section of the process that is read; it has a dozen short lines.
-const MAX_SECTION: u64 = 64 << 10;
+use crate::text::clean;
 
 /// A system. What the recorder did not write is not known.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -32,36 +28,23 @@ pub struct SystemInfo {
 }
 
 impl SystemInfo {
-    fn parse(text: &str) -> Self {
-        let value = |key| key_values(text).find(|(k, _)| *k == key).map(|(_, value)| value.trim());
-        let words = |key| Some(clean(value(key)?).into_owned()).filter(|text| !text.is_empty());
-        let number = |key| value(key)?.parse().ok().filter(|number| *number > 0);
-        let abi = words("abi");
+    /// What the recorder wrote of it.
+    pub(super) fn new(process: &Process) -> Self {
+        let words = |text: &Option<String>| text.as_deref().map(|text| clean(text).into_owned());
+        let abi = words(&process.abi);
         // Older recorders wrote only what they were built for.
-        let linux = matches!(value("os"), Some("android" | "linux")).then(|| "Linux".to_owned());
+        let linux = matches!(process.os.as_deref(), Some("android" | "linux")).then(|| "Linux".to_owned());
         Self {
-            kernel: words("kernel").or(linux),
-            release: words("kernel_release"),
-            version: words("kernel_version"),
-            machine: words("machine").or_else(|| abi.clone()),
+            kernel: words(&process.kernel).or(linux),
+            release: words(&process.kernel_release),
+            version: words(&process.kernel_version),
+            machine: words(&process.machine).or_else(|| abi.clone()),
             abi,
-            sdk: number("sdk"),
-            fingerprint: words("fingerprint"),
-            page_size: number("page_size"),
-            parent_pid: number("parent_pid"),
+            sdk: process.sdk,
+            fingerprint: words(&process.fingerprint),
+            page_size: process.page_size,
+            parent_pid: process.parent_pid,
         }
-    }
-
-    /// Reads what the recorder wrote when it started.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub(crate) fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
-        let of_process =
-            |s: &&trace_format::Section| s.kind == Some(SectionKind::Process) && s.length <= MAX_SECTION;
-        let Some(section) = recording.sections().iter().find(of_process) else { return Ok(Self::default()) };
-        let payload = recording.payload(section)?;
-        Ok(payload.map(|payload| Self::parse(&String::from_utf8_lossy(&payload))).unwrap_or_default())
     }
 
     /// Whether anything of the system itself is known.
@@ -90,14 +73,17 @@ impl SystemInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+
+    fn parse(text: &str) -> SystemInfo {
+        SystemInfo::new(&Process::parse(text.as_bytes()).unwrap())
+    }
 
     #[test]
     fn what_older_recorders_wrote_is_read_too() {
-        let old = SystemInfo::parse("name=p\nabi=x86_64\nos=linux\nversion=0.1.0\n");
+        let old = parse("name=p\nabi=x86_64\nos=linux\nversion=0.1.0\n");
         assert_eq!((old.kernel.as_deref(), old.machine.as_deref()), (Some("Linux"), Some("x86_64")));
         assert_eq!((old.sdk, old.page_size, old.is_known()), (None, None, true));
-        let new = SystemInfo::parse(
+        let new = parse(
             "abi=arm\nos=android\nkernel=Linux\nkernel_release=6.1\nmachine=aarch64\npage_size=16384\nsdk=35\n\
              fingerprint=a/b/c:15\nparent_pid=812\nkernel_version=\n",
         );
@@ -105,14 +91,6 @@ mod tests {
         assert_eq!((new.page_size, new.sdk, new.parent_pid), (Some(16384), Some(35), Some(812)));
         assert_eq!(new.version, None);
         assert_eq!(new.facts().count(), 7);
-        assert!(!SystemInfo::parse("parent_pid=7\nsdk=0\n").is_known());
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_is_too_wild(text in "((abi|os|sdk|page_size|kernel)=.{0,9}\n?){0,9}") {
-            let info = SystemInfo::parse(&text);
-            prop_assert!(info.facts().all(|(_, value)| !value.is_empty()));
-        }
+        assert!(!parse("parent_pid=7\nsdk=0\n").is_known());
     }
 }

@@ -13,12 +13,12 @@
 
 use std::collections::HashMap;
 
+use trace_format::Event;
 use trace_format::event::{Sigquit, TextId};
 use trace_format::verdict::{Counters, Outcome, Verdict};
-use trace_format::{Event, Item, ReadError, Recording, Source};
 
-use super::survey::MAX_TIME;
-use super::unit::begun_at;
+use super::MAX_TIME;
+use super::service::Service;
 use super::verdicts::Verdicts;
 
 /// How old main's message or other unit must be for a SIGQUIT without a verdict to count as an ANR: Matrix's rule for the
@@ -124,47 +124,26 @@ pub struct Incidents {
     pub more: u64,
     /// What the sensor had done until the last verdict, if there is one.
     pub counters: Option<Counters>,
-    /// Verdicts that could not be read, or were too many.
-    pub verdicts_skipped: u64,
     /// When main began what it was in at the signals that know of no message, by signal.
     begun: HashMap<u64, u64>,
 }
 
 /// When the signals came that know of no message.
-fn unplaced<S: Source>(recording: &Recording<S>, verdicts: &Verdicts) -> Result<Vec<u64>, ReadError> {
-    let mut signals: Vec<u64> = verdicts
-        .by_signal
-        .values()
-        .filter(|v| v.sigquit.stuck_since == 0)
-        .map(|v| v.sigquit.sensed)
-        .collect();
-    let Some(ring) = recording.service() else { return Ok(signals) };
-    for item in recording.events(ring) {
-        if let Item::Event { event: Event::Sigquit(s), .. } = item?
-            && s.stuck_since == 0
-            && signals.len() < 4 * MAX_KEPT
-        {
-            signals.push(s.sensed);
-        }
-    }
-    Ok(signals)
+pub(super) fn unplaced(service: &Service, verdicts: &Verdicts) -> Vec<u64> {
+    let judged = verdicts.by_signal.values().map(|v| v.sigquit);
+    let sensed = service.incidents.iter().filter_map(|(_, event)| match event {
+        Event::Sigquit(s) => Some(*s),
+        _ => None,
+    });
+    judged.chain(sensed).filter(|s| s.stuck_since == 0).map(|s| s.sensed).collect()
 }
 
 impl Incidents {
-    /// Reads the service ring and what was said of its signals, and judges the rest.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
-        let mut verdicts = Verdicts::of(recording)?;
-        let mut found =
-            Self { counters: verdicts.counters, verdicts_skipped: verdicts.skipped, ..Self::default() };
-        found.begun = begun_at(recording, unplaced(recording, &verdicts)?)?;
-        if let Some(ring) = recording.service() {
-            for item in recording.events(ring) {
-                let Item::Event { time, event } = item? else { continue };
-                found.event(time.min(MAX_TIME), event, &mut verdicts);
-            }
+    /// Judges the signals that the process itself has not judged. `begun` says when main began what it was in, by signal.
+    pub(super) fn new(mut verdicts: Verdicts, service: &Service, begun: HashMap<u64, u64>) -> Self {
+        let mut found = Self { counters: verdicts.counters, begun, ..Self::default() };
+        for (time, event) in &service.incidents {
+            found.event(*time, *event, &mut verdicts);
         }
         // Their events were overwritten: the ring forgets, and sections stay.
         for verdict in std::mem::take(&mut verdicts.by_signal).into_values() {
@@ -175,7 +154,7 @@ impl Incidents {
         found.anrs.sort_by_key(|a| (a.since, a.detected));
         found.captures.sort_by_key(|c| c.at);
         found.begun.clear();
-        Ok(found)
+        found
     }
 
     /// Counts what is too much to keep.
@@ -290,6 +269,8 @@ impl Incidents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Facts;
+    use trace_format::Recording;
     use trace_format::event::{Forward, Stall};
     use trace_format::section::SectionKind;
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
@@ -302,9 +283,13 @@ mod tests {
         Event::Sigquit(Sigquit { sensed: at, si_code: 0, si_pid: 9, si_uid: 1000, forward, stuck_since })
     }
 
+    fn of(bytes: Vec<u8>) -> Incidents {
+        Facts::of(&Recording::open(bytes).unwrap()).unwrap().incidents
+    }
+
     fn incidents(fill: impl FnOnce(&mut ThreadBuilder)) -> Incidents {
         let bytes = RecordingBuilder::new(42, "p").service(fill).build();
-        Incidents::of(&Recording::open(bytes).unwrap()).unwrap()
+        of(bytes)
     }
 
     #[test]
@@ -381,7 +366,7 @@ mod tests {
         for verdict in verdicts {
             b = b.section(SectionKind::Verdict, &verdict.encode());
         }
-        Incidents::of(&Recording::open(b.build()).unwrap()).unwrap()
+        of(b.build())
     }
 
     #[test]
@@ -445,9 +430,10 @@ mod tests {
             .section(SectionKind::Verdict, b"verdict=of a later kind\n")
             .section(SectionKind::Verdict, &vec![b'x'; 1 << 20])
             .build();
-        let found = Incidents::of(&Recording::open(bytes).unwrap()).unwrap();
-        assert_eq!((found.anrs.len(), found.verdicts_skipped), (1, 2));
-        assert_eq!(found.anrs[0].verdict, None);
+        let recording = Recording::open(bytes).unwrap();
+        let found = Facts::of(&recording).unwrap();
+        assert_eq!((found.incidents.anrs.len(), found.skipped().total()), (1, 2));
+        assert_eq!(found.incidents.anrs[0].verdict, None);
     }
 
     #[test]
@@ -455,7 +441,7 @@ mod tests {
         let wild = |i: u64| sigquit(u64::MAX - i, u64::MAX - i / 2);
         let all: Vec<_> = (0..5_000).map(|i| verdict(wild(i), Outcome::Anr)).collect();
         let found = judged(&[], &all);
-        assert_eq!((found.anrs.len(), found.verdicts_skipped), (MAX_KEPT, 5_000 - 2_048));
+        assert_eq!(found.anrs.len(), MAX_KEPT);
         assert_eq!(found.more, 2_048 - MAX_KEPT as u64);
         assert!(found.anrs.iter().all(|a| a.since <= a.detected && a.detected <= MAX_TIME));
     }

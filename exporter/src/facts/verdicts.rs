@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use trace_format::section::SectionKind;
-use trace_format::verdict::{Confidence, Counters, MAX_LEN, Outcome, Verdict};
-use trace_format::{ReadError, Recording, Source};
+use trace_format::verdict::{Confidence, Counters, Outcome, Verdict};
+
+use crate::text::clean;
 
 /// Signals whose verdict is kept. A recorder writes a thousand that are no ANRs, and an ANR takes seconds.
 const MAX_KEPT: usize = 2048;
@@ -16,28 +16,14 @@ pub(super) struct Verdicts {
     pub(super) by_signal: BTreeMap<u64, Verdict>,
     /// Those of the latest signal.
     pub(super) counters: Option<Counters>,
-    /// Sections that could not be read, or that were too many.
-    pub(super) skipped: u64,
 }
 
 impl Verdicts {
-    pub(super) fn of<S: Source>(recording: &Recording<S>) -> Result<Self, ReadError> {
-        let mut found = Self::default();
-        for section in recording.sections().iter().filter(|s| s.kind == Some(SectionKind::Verdict)) {
-            let payload = if section.length <= MAX_LEN as u64 { recording.payload(section)? } else { None };
-            match payload.as_deref().and_then(Verdict::parse) {
-                Some(verdict) => found.add(verdict),
-                None => found.skipped += 1,
-            }
-        }
-        Ok(found)
-    }
-
-    fn add(&mut self, verdict: Verdict) {
+    /// Takes a verdict; 1 if there is no room for it.
+    pub(super) fn add(&mut self, verdict: Verdict) -> u64 {
         let signal = verdict.sigquit.sensed;
         if self.by_signal.len() >= MAX_KEPT && !self.by_signal.contains_key(&signal) {
-            self.skipped += 1;
-            return;
+            return 1;
         }
         if self.by_signal.keys().next_back().is_none_or(|latest| *latest <= signal) {
             self.counters = Some(verdict.counters);
@@ -46,6 +32,7 @@ impl Verdicts {
             Some(last) if last.reconsidered && !verdict.reconsidered => {}
             _ => drop(self.by_signal.insert(signal, verdict)),
         }
+        0
     }
 }
 
@@ -77,6 +64,6 @@ pub(crate) fn verdict_name(verdict: &Verdict) -> String {
 
 /// All reasons in one line.
 pub(crate) fn reasons_text(verdict: &Verdict) -> String {
-    let texts: Vec<_> = verdict.reasons.iter().map(|r| super::clean(&r.text)).collect();
+    let texts: Vec<_> = verdict.reasons.iter().map(|r| clean(&r.text)).collect();
     texts.join("; ")
 }

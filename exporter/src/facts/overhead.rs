@@ -1,0 +1,73 @@
+//! What recording cost by the recorder's own measurements, and which methods it switched off for that.
+
+use trace_format::sections::overhead::{Cost, Line, Switched};
+
+/// Lines that are kept.
+const MAX_KEPT: usize = 8192;
+
+/// All measurements of a recording.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Overhead {
+    /// What recording cost, by time.
+    pub costs: Vec<Cost>,
+    /// Methods off and on again, by time.
+    pub(crate) switched: Vec<Switched>,
+}
+
+impl Overhead {
+    /// Takes the lines of a section; how many could not be read, or were too many.
+    pub(super) fn read(&mut self, text: &str) -> u64 {
+        let mut skipped = 0;
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            match Line::parse(line) {
+                Some(_) if self.costs.len() + self.switched.len() >= MAX_KEPT => skipped += 1,
+                Some(Line::Cost(cost)) => self.costs.push(cost),
+                Some(Line::Switched(switched)) => self.switched.push(switched),
+                None => skipped += 1,
+            }
+        }
+        skipped
+    }
+
+    /// Brings the lines into the order of time, once all are read.
+    pub(super) fn sort(&mut self) {
+        self.costs.sort_by_key(|cost| cost.at);
+        self.switched.sort_by_key(|switched| switched.at);
+    }
+
+    /// What recording cost from `since` to the last measurement, each weighed by the time that it is of: percent of the threads' time.
+    /// `None` if nothing was measured.
+    #[must_use]
+    pub fn percent(&self, since: u64) -> Option<f64> {
+        let (mut sum, mut time, mut before) = (0.0, 0.0, since);
+        for cost in &self.costs {
+            let weight = cost.at.saturating_sub(before).max(1) as f64;
+            (sum, time, before) = (sum + cost.percent * weight, time + weight, before.max(cost.at));
+        }
+        (time > 0.0).then(|| (sum / time * 1e4).round() / 1e4)
+    }
+
+    /// The most that it cost.
+    #[must_use]
+    pub fn worst(&self) -> Option<Cost> {
+        self.costs.iter().copied().max_by(|a, b| a.percent.total_cmp(&b.percent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_measurement_weighs_as_much_as_the_time_that_it_is_of() {
+        let mut found = Overhead::default();
+        let skipped = found
+            .read("2000 cost 30.5 1000000 4.0\n5000 off 7 900000\n5000 cost 12 100 1.0\n9000 on 7\n\nx\n");
+        found.sort();
+        assert_eq!(found.percent(1000), Some(1.75));
+        assert_eq!(found.worst().map(|cost| (cost.ns, cost.events)), Some((30.5, 1_000_000)));
+        let switched: Vec<_> = found.switched.iter().map(|s| (s.at, s.method, s.off)).collect();
+        assert_eq!(switched, [(5000, 7, Some(900_000)), (9000, 7, None)]);
+        assert_eq!((skipped, Overhead::default().percent(0)), (1, None));
+    }
+}

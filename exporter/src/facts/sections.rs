@@ -1,0 +1,258 @@
+//! The one walk over a recording's sections.
+
+use trace_format::section::SectionKind;
+use trace_format::sections::anr_snapshot::AnrSnapshot;
+use trace_format::sections::exit_info::ExitInformation;
+use trace_format::sections::process::Process;
+use trace_format::sections::profile::AnrProfile;
+use trace_format::sections::self_measurement::SelfMeasurement;
+use trace_format::sections::startup::Startup;
+use trace_format::sections::verdict::Verdict;
+use trace_format::sections::{max_len, timed};
+use trace_format::{ReadError, Recording, Section, Source};
+
+use super::overhead::Overhead;
+use super::samples::Samples;
+use super::skipped::Skipped;
+use super::verdicts::Verdicts;
+use crate::dump::Dump;
+use crate::text::clean;
+
+/// Snapshots and reports that are kept. One snapshot comes with an ANR.
+const MAX_KEPT: usize = 1024;
+/// Bytes of all snapshots: each is kept whole.
+const MAX_SNAPSHOT_BYTES: u64 = 32 << 20;
+/// Starts that are kept. A page is one too.
+const MAX_STARTS: usize = 4096;
+/// Dumps, accounts of the process's end, and profiles of the platform.
+const MAX_FEW: usize = 64;
+
+/// What the monitors, the recorder and the system left in sections.
+#[derive(Debug, Default)]
+pub struct Sections {
+    /// What was known when an ANR was found, by time.
+    pub snapshots: Vec<AnrSnapshot>,
+    snapshot_bytes: u64,
+    /// Samples of main's stack, in the file's order.
+    pub samples: Samples,
+    /// Starts and pages, by when they began; the longest first.
+    pub starts: Vec<Startup>,
+    /// Profiles of its ANRs that the platform left on the device.
+    pub profiles: Vec<AnrProfile>,
+    /// The process and its system.
+    pub process: Process,
+    pub(super) verdicts: Verdicts,
+    pub(super) measurement: Option<SelfMeasurement>,
+    pub(super) overhead: Overhead,
+    /// Thread dumps that can be read.
+    pub(super) dumps: Vec<Section>,
+    /// Accounts of the process's end.
+    pub(super) exits: Vec<Section>,
+    /// Reports as the app got them, by time.
+    pub(super) issues: Vec<(u64, Section)>,
+}
+
+/// What sections of a type are called where some of them were skipped.
+fn plural(kind: SectionKind) -> &'static str {
+    match kind {
+        SectionKind::Strings => "sections of texts",
+        SectionKind::Process => "sections of the process",
+        SectionKind::DumpText => "thread dumps",
+        SectionKind::StackSamples => "stack samples",
+        SectionKind::Verdict => "verdicts",
+        SectionKind::ExitInformation => "exits",
+        SectionKind::Configuration => "configurations",
+        SectionKind::SelfMeasurement => "self-measurements",
+        SectionKind::Issue => "reports of the app",
+        SectionKind::AnrSnapshot => "ANR snapshots",
+        SectionKind::Startup => "starts",
+        SectionKind::AnrProfile => "profiles of the platform",
+        SectionKind::Overhead => "lines of overhead",
+    }
+}
+
+impl Sections {
+    pub(super) fn of<S: Source>(recording: &Recording<S>, skipped: &mut Skipped) -> Result<Self, ReadError> {
+        let mut found = Self::default();
+        for section in recording.sections() {
+            let Some(kind) = section.kind else {
+                skipped.add("sections of later versions", 1);
+                continue;
+            };
+            // Texts were read when the recording was opened, and the configuration is nobody's fact.
+            if matches!(kind, SectionKind::Strings | SectionKind::Configuration) {
+                continue;
+            }
+            let readable = section.length <= max_len(kind) && found.has_room(kind, section.length);
+            let payload = if readable { recording.payload(section)? } else { None };
+            let more = payload.and_then(|payload| found.take(kind, section, &payload));
+            skipped.add(plural(kind), more.unwrap_or(1));
+        }
+        found.snapshots.sort_by_key(|snapshot| snapshot.at);
+        found.starts.sort_by_key(|start| (start.begin, u64::MAX - start.end));
+        found.issues.sort_by_key(|(at, _)| *at);
+        found.overhead.sort();
+        Ok(found)
+    }
+
+    fn has_room(&self, kind: SectionKind, length: u64) -> bool {
+        match kind {
+            SectionKind::AnrSnapshot => {
+                self.snapshots.len() < MAX_KEPT && self.snapshot_bytes + length <= MAX_SNAPSHOT_BYTES
+            }
+            SectionKind::Issue => self.issues.len() < MAX_KEPT,
+            SectionKind::Startup => self.starts.len() < MAX_STARTS,
+            SectionKind::DumpText => self.dumps.len() < MAX_FEW,
+            SectionKind::ExitInformation => self.exits.len() < MAX_FEW,
+            SectionKind::AnrProfile => self.profiles.len() < MAX_FEW,
+            _ => true,
+        }
+    }
+
+    /// Keeps what a section says, and how much of it is skipped; `None` if it says nothing.
+    fn take(&mut self, kind: SectionKind, section: &Section, payload: &[u8]) -> Option<u64> {
+        match kind {
+            SectionKind::AnrSnapshot => {
+                self.snapshots.push(shown(AnrSnapshot::parse(payload)?));
+                self.snapshot_bytes += section.length;
+            }
+            SectionKind::StackSamples => return Some(self.samples.add(&String::from_utf8_lossy(payload))),
+            SectionKind::Overhead => return Some(self.overhead.read(&String::from_utf8_lossy(payload))),
+            SectionKind::Verdict => return Some(self.verdicts.add(Verdict::parse(payload)?)),
+            SectionKind::Startup => {
+                let start = Startup::parse(payload)?;
+                let activity = clean(&start.activity).into_owned();
+                self.starts.push(Startup { activity, ..start });
+            }
+            SectionKind::DumpText => {
+                let (_, text) = timed::parse(kind, payload)?;
+                Dump::read(std::path::Path::new("dump"), text).ok()?;
+                self.dumps.push(*section);
+            }
+            SectionKind::ExitInformation => {
+                ExitInformation::parse(payload)?;
+                self.exits.push(*section);
+            }
+            SectionKind::Issue => {
+                let (at, json) = timed::parse(kind, payload)?;
+                one_line(json)?;
+                self.issues.push((at, *section));
+            }
+            SectionKind::AnrProfile => self.profiles.push(AnrProfile::parse(payload)?),
+            SectionKind::SelfMeasurement => {
+                let measured = SelfMeasurement::parse(payload)?;
+                self.measurement =
+                    Some(SelfMeasurement { clock: clean(&measured.clock).into_owned(), ..measured });
+            }
+            SectionKind::Process => {
+                let process = Process::parse(payload)?;
+                if self.process == Process::default() {
+                    self.process = process;
+                }
+            }
+            SectionKind::Strings | SectionKind::Configuration => {}
+        }
+        Some(0)
+    }
+
+    /// The snapshot of the message that began at `since`, or the first that was taken from `since` to `until`.
+    #[must_use]
+    pub fn snapshot(&self, since: u64, until: u64) -> Option<&AnrSnapshot> {
+        let own = self.snapshots.iter().find(|s| since > 0 && s.message_since == since);
+        own.or_else(|| self.snapshots.iter().find(|s| (since..=until).contains(&s.at)))
+    }
+}
+
+/// A JSON object in one line; `None` if it is none.
+pub(super) fn one_line(json: &[u8]) -> Option<String> {
+    let json = std::str::from_utf8(json).ok()?.trim();
+    json.starts_with('{').then_some(())?;
+    serde_json::from_str::<serde::de::IgnoredAny>(json).ok()?;
+    // Line feeds are only between its parts: inside a text they must be escaped.
+    Some(json.replace(['\n', '\r'], " "))
+}
+
+/// A snapshot whose texts are fit to be shown.
+fn shown(mut snapshot: AnrSnapshot) -> AnrSnapshot {
+    let s = &mut snapshot;
+    let texts = [&mut s.detector, &mut s.verdict, &mut s.message, &mut s.scene, &mut s.state, &mut s.cgroup];
+    for text in texts.into_iter().flatten().chain(s.stage.as_mut().map(|stage| &mut stage.name)) {
+        *text = clean(text).into_owned();
+    }
+    for lines in [&mut s.stack, &mut s.pending] {
+        *lines = lines.lines().flat_map(|line| [clean(line), "\n".into()]).collect();
+    }
+    snapshot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use trace_format::synth::RecordingBuilder;
+
+    fn sections(parts: &[(SectionKind, &[u8])]) -> (Sections, Skipped) {
+        let mut b = RecordingBuilder::new(1, "p");
+        for (kind, payload) in parts {
+            b = b.section(*kind, payload);
+        }
+        let mut skipped = Skipped::default();
+        (Sections::of(&Recording::open(b.build()).unwrap(), &mut skipped).unwrap(), skipped)
+    }
+
+    #[test]
+    fn a_snapshot_is_found_by_its_message_or_its_time() {
+        let text = b"at=500\nmessage_since=100\nscene=a\x07b\n\na.B.c(B.java:1)\n";
+        let (found, _) = sections(&[(SectionKind::AnrSnapshot, text)]);
+        assert_eq!(found.snapshots[0].scene.as_deref(), Some("a\u{fffd}b"));
+        assert!(found.snapshot(100, 0).is_some() && found.snapshot(400, 600).is_some());
+        assert!(found.snapshot(501, 600).is_none());
+    }
+
+    #[test]
+    fn a_report_of_the_app_is_an_object_in_one_line() {
+        assert_eq!(
+            one_line(b"{\n\"tag\": \"Trace_FPS\"\n}\n").as_deref(),
+            Some("{ \"tag\": \"Trace_FPS\" }")
+        );
+        assert_eq!((one_line(b"[1]"), one_line(b"{\"a\":}"), one_line(b"\xff")), (None, None, None));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_counted_by_its_type() {
+        let (found, skipped) = sections(&[
+            (SectionKind::AnrSnapshot, b"detector=looper\n"),
+            (SectionKind::Issue, &timed::encode(7, b"[1]")),
+            (SectionKind::Issue, b"short"),
+            (SectionKind::AnrProfile, b"path=/x\n"),
+            (SectionKind::StackSamples, b"@x 1\n@5 0\na.B.c\n"),
+            (SectionKind::Process, b"sdk=34\n"),
+        ]);
+        assert_eq!((found.samples.iter().count(), found.process.sdk), (1, Some(34)));
+        let wanted = "ANR snapshots 1, profiles of the platform 1, reports of the app 2, stack samples 1";
+        assert_eq!((skipped.to_string().as_str(), skipped.total()), (wanted, 5));
+    }
+
+    #[test]
+    fn snapshots_are_bounded_in_number_and_in_bytes() {
+        let small: Vec<_> = (0..MAX_KEPT + 5).map(|_| (SectionKind::AnrSnapshot, &b"at=1\n"[..])).collect();
+        let (found, skipped) = sections(&small);
+        assert_eq!((found.snapshots.len(), skipped.total()), (MAX_KEPT, 5));
+        let large = [b"at=1\n\n\n\n".to_vec(), vec![b'x'; (3 << 20) + 100]].concat();
+        let large: Vec<_> = (0..12).map(|_| (SectionKind::AnrSnapshot, &large[..])).collect();
+        let (found, skipped) = sections(&large);
+        assert_eq!((found.snapshots.len(), skipped.total()), (10, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_skipped(
+            bytes: Vec<u8>,
+            text in "(@[0-9]{0,3} [0-9]{0,3}\n|[a-z.(]{0,9}\n|(kind|begin|detector|at|stage)=[a-z0-9]{0,21}\n|\n){0,20}",
+        ) {
+            for kind in (1..=13).filter_map(SectionKind::of_number).filter(|kind| *kind != SectionKind::Strings) {
+                sections(&[(kind, &bytes), (kind, text.as_bytes())]);
+            }
+        }
+    }
+}
