@@ -330,7 +330,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => Just(Event::FrameEnd),
         2 => stage().prop_map(Event::StageBegin),
         2 => stage().prop_map(Event::StageEnd),
-        1 => (prop::sample::select(&WaitKind::ALL[..]), 0..4u32, any::<u64>(), text())
+        1 => (prop::sample::select(WaitKind::ALL), 0..4u32, any::<u64>(), text())
             .prop_map(|(kind, owner, lock, class)| Event::WaitBegin(Wait { kind, owner, lock, class })),
         1 => Just(Event::WaitEnd),
         1 => text().prop_map(Event::Mark),

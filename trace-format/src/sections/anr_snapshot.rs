@@ -184,7 +184,6 @@ impl AnrSnapshot {
     }
 
     /// The frames of main's Java stack, innermost first.
-    #[must_use]
     pub fn frames(&self) -> std::str::Lines<'_> {
         self.stack.lines()
     }
