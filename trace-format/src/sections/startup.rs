@@ -142,7 +142,7 @@ mod tests {
             took in any::<[u16; 4]>(),
         ) {
             let end = begin + u64::from(took[0]);
-            let within = |n: u16| Some(begin + u64::from(n.min(took[0]))).filter(|_| n % 3 > 0);
+            let within = |n: u16| Some(begin + u64::from(n.min(took[0]))).filter(|_| !n.is_multiple_of(3));
             let first_draw = Some(begin + u64::from(took[3]));
             let (application_end, splash_end) = (within(took[1]), within(took[2]));
             let start = Startup { kind, activity, begin, application_end, end, first_draw, splash_end, grade };
