@@ -1,15 +1,15 @@
-// Takes the pictures of the docs: an HTML report in light, dark and on a phone, and two traces in the real Perfetto UI.
+// Takes the pictures of the docs: an HTML report in light, dark and on a phone, and three traces in the real Perfetto UI.
 //
-//   node scripts/browser/pictures.mjs ANRSCOPE DEMO.anrscope DEMO.html LIFE.pftrace WEB_DIST FOLDER
+//   node scripts/browser/pictures.mjs ANRSCOPE DEMO.anrscope DEMO.html LIFE.pftrace CLOSURE.pftrace WEB_DIST FOLDER
 //
-// Writes report-light.png, report-dark.png, report-phone.png, demo.png and life.png. Exit status: 0 done, 1 not.
+// Writes report-light.png, report-dark.png, report-phone.png, demo.png, life.png and closure.png. Exit status: 0 done, 1 not.
 import {statSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {sleep, until, withChromium} from './chromium.mjs';
 import {opened} from './program.mjs';
 
-const [anrscope, demo, html, life, dist, folder] = process.argv.slice(2);
+const [anrscope, demo, html, life, closure, dist, folder] = process.argv.slice(2);
 /** The longest picture, bytes: they are part of the repository. */
 const LONGEST = 250_000;
 
@@ -46,7 +46,8 @@ async function ui(browser, file, flags, name, ready, prepare) {
     await page.value(`(async () => {
       ${prepare}
       await window.waitForPerfettoIdle?.(1000);
-      document.querySelector('.pf-viewer-page__pinned-track-tree').scrollTop = 0;
+      const pinned = document.querySelector('.pf-viewer-page__pinned-track-tree');
+      if (pinned) pinned.scrollTop = 0;
     })()`);
     await sleep(1_500);
     const target = join(folder, name);
@@ -62,6 +63,11 @@ process.exit(await withChromium(dist, async (browser) => {
   await ui(browser, demo, ['--anr'], 'demo.png', `/PayTask/.test(window.app.trace.selection.selection.name)`, '');
   await ui(browser, life, [], 'life.png', `document.querySelector('.pf-viewer-page__pinned-track-tree')`, `
     await window.app.commands.runCommand('dev.perfetto.ExpandTracksByRegex', 'com.example');
+    [...document.querySelectorAll('.pf-icon, i')].filter((icon) => icon.textContent === 'keyboard_arrow_down').pop()?.click();`);
+  // The compiler's threads in the order in which they began, each as high as its calls are deep.
+  await ui(browser, closure, [], 'closure.png', `document.querySelector('.pf-viewer-page__pinned-track-tree')`, `
+    for (const track of [...(window.app.trace.workspace ?? window.app.trace.workspaces.currentWorkspace).pinnedTracks]) track.unpin();
+    await window.app.commands.runCommand('dev.perfetto.ExpandTracksByRegex', 'compiler.jar');
     [...document.querySelectorAll('.pf-icon, i')].filter((icon) => icon.textContent === 'keyboard_arrow_down').pop()?.click();`);
   return 0;
 }));
