@@ -59,6 +59,14 @@ fn the_parquet_file_holds_the_same_rows() {
         assert_eq!(columns["hung"], &Field::Bool(row.hung));
         assert_eq!(columns["start"], &Field::TimestampMicros(row.start_us));
         assert_eq!(columns["cold_start_ns"], &Field::Null);
+        assert_eq!(
+            (text("device"), text("component").as_deref(), text("verdict").as_deref(), text("stack_hash")),
+            (row.device.clone(), row.component, row.verdict, row.stack_hash.clone())
+        );
+        let flag = |of: Option<bool>| of.map_or(Field::Null, Field::Bool);
+        assert_eq!(columns["foreground"], &flag(row.foreground));
+        let number = |of: Option<u32>| of.map_or(Field::Null, |n| Field::Long(n.into()));
+        assert_eq!(columns["sdk"], &number(row.sdk));
         read += 1;
     }
     assert_eq!(read, rows.len());

@@ -9,10 +9,13 @@ pub use table::write_parquet;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use trace_format::verdict::Verdict;
 use trace_format::{Recording, Source};
 
+use crate::dump::AnrKind;
 use crate::facts::StartKind;
-use crate::report::Report;
+use crate::model::is_method_number;
+use crate::report::{Frame, FrameKind, Report};
 
 /// What is kept of a recording. `docs/fleet.md` explains the columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +52,18 @@ pub struct Row {
     pub cold_start_ns: Option<u64>,
     /// What main was in: a message, or something in none.
     pub unit: Option<String>,
+    /// Android's API level.
+    pub sdk: Option<u32>,
+    /// Android's build (`ro.build.fingerprint`), which names the device.
+    pub device: Option<String>,
+    /// Whether the app was in the foreground.
+    pub foreground: Option<bool>,
+    /// What the system waited for: a word of [`crate::dump::AnrKind`].
+    pub component: Option<&'static str>,
+    /// What the app said of the signal: a word of [`trace_format::verdict::Outcome`].
+    pub verdict: Option<&'static str>,
+    /// Equal for hangs with equal stacks, in any build that keeps the names: 16 hexadecimal digits.
+    pub stack_hash: Option<String>,
 }
 
 impl Row {
@@ -75,8 +90,40 @@ impl Row {
             holder: wait.and_then(|wait| wait.holder.as_ref()).map(|holder| holder.name.clone()),
             cold_start_ns: cold.map(|start| start.duration()),
             unit: hang.and_then(|hang| hang.unit.as_ref()).map(|unit| unit.name.clone()),
+            sdk: report.system.sdk,
+            device: report.system.fingerprint.clone(),
+            foreground: report.foreground,
+            component: report.cause.as_ref().and_then(|cause| cause.component).map(AnrKind::name),
+            verdict: verdict(report).map(|verdict| verdict.outcome.word()),
+            stack_hash: hang.and_then(|hang| stack_hash(&hang.stack)),
         }
     }
+}
+
+/// That of the hang's ANR, or else of the last ANR or SIGQUIT that has one.
+fn verdict(report: &Report) -> Option<&Verdict> {
+    let of_hang =
+        report.hang.as_ref().and_then(|hang| hang.anr.as_ref()).and_then(|anr| anr.verdict.as_ref());
+    let of_anrs = || report.anrs.iter().rev().find_map(|anr| anr.verdict.as_ref());
+    let of_others = || report.captures.iter().rev().find_map(|capture| capture.verdict.as_ref());
+    of_hang.or_else(of_anrs).or_else(of_others)
+}
+
+/// FNV-1a over the names of the methods, the outermost first; nothing where one of them is only a number, which another build gives to
+/// another method.
+fn stack_hash(stack: &[Frame]) -> Option<String> {
+    let mut methods = stack.iter().filter(|frame| frame.kind == FrameKind::Method).peekable();
+    methods.peek()?;
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for frame in methods {
+        if is_method_number(&frame.name) {
+            return None;
+        }
+        for byte in frame.name.bytes().chain([b'\n']) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    Some(format!("{hash:016x}"))
 }
 
 /// Recordings with the same cause and root.
@@ -129,4 +176,30 @@ pub fn groups(rows: &[Row]) -> Vec<Group> {
         .collect();
     groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| (a.cause, &a.root).cmp(&(b.cause, &b.root))));
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(names: &[&str]) -> Vec<Frame> {
+        let frame = |name: &&str| Frame {
+            name: (*name).to_owned(),
+            kind: FrameKind::Method,
+            since: 0,
+            began_before: false,
+        };
+        names.iter().map(frame).collect()
+    }
+
+    #[test]
+    fn equal_stacks_have_one_hash_and_numbers_have_none() {
+        let of = |names| stack_hash(&frames(names));
+        assert_eq!(of(&["a.B.c", "a.B.d"]), of(&["a.B.c", "a.B.d"]));
+        assert_ne!(of(&["a.B.c", "a.B.d"]), of(&["a.B.d", "a.B.c"]));
+        assert_ne!(of(&["a.B.c"]), of(&["a.B.c", "a.B.c"]));
+        assert_eq!((of(&[]), of(&["a.B.c", "method 43"])), (None, None));
+        // By another implementation of FNV-1a: files are compared with each other.
+        assert_eq!(of(&["a.B.c"]).as_deref(), Some("2655aca5f1df172f"));
+    }
 }

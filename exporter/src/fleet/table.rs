@@ -31,6 +31,12 @@ const SCHEMA: &str = "
         optional binary holder (UTF8);
         optional int64 cold_start_ns;
         optional binary unit (UTF8);
+        optional int64 sdk;
+        optional binary device (UTF8);
+        optional boolean foreground;
+        optional binary component (UTF8);
+        optional binary verdict (UTF8);
+        optional binary stack_hash (UTF8);
     }
 ";
 /// Rows that are written at once.
@@ -40,10 +46,10 @@ const ROW_GROUP: usize = 1 << 16;
 enum Column<'a> {
     Text(fn(&'a Row) -> Option<&'a str>),
     Number(fn(&Row) -> Option<i64>),
-    Flag(fn(&Row) -> bool),
+    Flag(fn(&Row) -> Option<bool>),
 }
 
-fn columns<'a>() -> [Column<'a>; 16] {
+fn columns<'a>() -> [Column<'a>; 22] {
     use Column::{Flag, Number, Text};
     [
         Text(|r| Some(&r.file)),
@@ -51,7 +57,7 @@ fn columns<'a>() -> [Column<'a>; 16] {
         Number(|r| Some(r.pid.into())),
         Number(|r| Some(r.start_us)),
         Text(|r| Some(&r.map_id)),
-        Flag(|r| r.hung),
+        Flag(|r| Some(r.hung)),
         Number(|r| Some(signed(r.hang_ns))),
         Number(|r| Some(r.anrs.into())),
         Text(|r| Some(r.cause)),
@@ -62,6 +68,12 @@ fn columns<'a>() -> [Column<'a>; 16] {
         Text(|r| r.holder.as_deref()),
         Number(|r| r.cold_start_ns.map(signed)),
         Text(|r| r.unit.as_deref()),
+        Number(|r| r.sdk.map(i64::from)),
+        Text(|r| r.device.as_deref()),
+        Flag(|r| r.foreground),
+        Text(|r| r.component),
+        Text(|r| r.verdict),
+        Text(|r| r.stack_hash.as_deref()),
     ]
 }
 
@@ -116,8 +128,10 @@ fn write_column<'a>(rows: &'a [Row], column: &Column<'a>, writer: &mut ColumnWri
             writer.write_batch(&values, levels, None)?;
         }
         (Column::Flag(of), ColumnWriter::BoolColumnWriter(writer)) => {
-            let values: Vec<bool> = rows.iter().map(of).collect();
-            writer.write_batch(&values, None, None)?;
+            let levels: Vec<i16> = rows.iter().map(|row| of(row).is_some().into()).collect();
+            let values: Vec<bool> = rows.iter().filter_map(of).collect();
+            let levels = (writer.get_descriptor().max_def_level() > 0).then_some(&levels[..]);
+            writer.write_batch(&values, levels, None)?;
         }
         _ => return Err(ParquetError::General("a column has another type than the schema says".to_owned())),
     }

@@ -32,6 +32,7 @@ mod typed;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
 pub use names::Names;
+pub(crate) use names::is_method_number;
 pub use sink::{
     AnrRow, Arg, FrameRow, Jank, Level, LogLine, LogSource, Name, ProcessInfo, Sink, StackFrame, StackRow,
     ThreadInfo, ThreadState, Track, Unit, Value,

@@ -14,6 +14,11 @@ pub struct Names<'a> {
     map: Option<&'a MethodMap>,
 }
 
+/// Whether a method's name is only the number that stands for it without a map.
+pub(crate) fn is_method_number(name: &str) -> bool {
+    name.strip_prefix("method ").is_some_and(|id| id.bytes().all(|b| b.is_ascii_digit()))
+}
+
 impl<'a> Names<'a> {
     /// Names out of `map`; without one, methods are called by number.
     #[must_use]

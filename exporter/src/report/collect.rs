@@ -85,9 +85,15 @@ pub(super) fn build<S: Source>(
         coverage: covering.finish(thread, end, &pauses),
     });
     let first = threads.iter().map(Thread::first_time).filter(|t| *t > 0).min().unwrap_or(end);
+    let (from, to) = match (&hang, at) {
+        (Some(hang), _) => (hang.since, hang.until),
+        (None, at) => (at.unwrap_or(end), end),
+    };
     Ok(Report {
         process: clean(&header.process_name).into_owned(),
         pid: header.pid,
+        system: facts.system(),
+        foreground: facts.sections.snapshot(from, to).and_then(|snapshot| snapshot.foreground),
         start: header.start,
         first,
         end,

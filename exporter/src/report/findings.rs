@@ -13,7 +13,7 @@ use super::recorder::RecorderReport;
 use super::unit::Unit;
 use super::walk::{Counts, Slow};
 use crate::Warning;
-use crate::facts::{Anr, Capture, Coverage, Startup};
+use crate::facts::{Anr, Capture, Coverage, Startup, SystemInfo};
 
 /// How much of a thread's time is recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,6 +35,10 @@ pub struct Report {
     pub process: String,
     /// Its pid.
     pub pid: u32,
+    /// The system that it ran on, as far as the recorder wrote it.
+    pub system: SystemInfo,
+    /// Whether the app was in the foreground at the hang, or else at its last ANR, if that is known.
+    pub foreground: Option<bool>,
     /// When recording began.
     pub start: Clocks,
     /// The first moment of which anything is left.

@@ -8,8 +8,9 @@ use trace_format::{ReadError, Source};
 
 use super::dumped::Dumped;
 use super::kind::CauseKind;
-use crate::dump::Dump;
+use crate::dump::{AnrKind, Dump, Subject};
 use crate::facts::Sample;
+use crate::model::is_method_number;
 use crate::report::frame::FrameKind;
 use crate::report::hang::Hang;
 use crate::report::history::Before;
@@ -102,7 +103,7 @@ pub struct Facts {
     /// The scheduler's group of the process.
     pub(super) cgroup: Option<String>,
     /// What the system said that it had waited for.
-    subject: Option<String>,
+    subject: Option<Subject>,
 }
 
 /// Whether `part` is at least half of `whole`, of numbers that a file may have made large.
@@ -282,7 +283,7 @@ impl Facts {
     /// With a dump, if it tells of main.
     fn set_dump(&mut self, at: u64, dump: &Dump, pid: Option<u32>) -> bool {
         if let Some(subject) = &dump.subject {
-            self.subject.get_or_insert_with(|| subject.text.clone());
+            self.subject.get_or_insert_with(|| subject.clone());
         }
         self.dump = Dumped::of(dump, pid).map(|dumped| (at, dumped));
         self.dump.is_some()
@@ -346,12 +347,21 @@ impl Facts {
         (looked > 0).then(|| Evidence::new(0, text))
     }
 
-    /// What reports of this cause are grouped by.
+    /// What the system waited for, where it said so.
+    pub(super) fn component(&self) -> Option<AnrKind> {
+        self.subject.as_ref().map(|subject| subject.kind)
+    }
+
+    /// What reports of this cause are grouped by. A name is preferred to a method's number, which another build gives to another method.
     pub(super) fn root(&self, cause: CauseKind) -> Option<String> {
         let recorded = self.method.as_ref().map(|(name, _)| name.clone());
+        let (named, numbered) = match recorded {
+            Some(name) if is_method_number(&name) => (None, Some(name)),
+            recorded => (recorded, None),
+        };
         let sampled = self.sampled.own.as_ref().map(|(name, _)| name.clone());
         let dumped = self.dump.as_ref().and_then(|(_, d)| d.own.clone().or_else(|| d.top.clone()));
-        let method = || recorded.or(sampled).or(dumped);
+        let method = || named.or(sampled).or(dumped).or(numbered);
         match cause {
             CauseKind::MessageStorm => self.before.kinds.first().map(|kind| kind.name.clone()),
             CauseKind::SomebodyElses => None,
@@ -383,7 +393,7 @@ impl Facts {
     /// What the system had waited for, in its words.
     pub(super) fn asked_for(&self) -> Option<Evidence> {
         let subject = self.subject.as_ref()?;
-        Some(Evidence::new(0, format!("the system's subject: {subject}")))
+        Some(Evidence::new(0, format!("the system's subject: {}", subject.text)))
     }
 
     /// Why nothing can be said.
@@ -417,5 +427,24 @@ impl Facts {
         }
         told.extend(self.used());
         told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_is_a_name_if_there_is_one_and_else_the_methods_number() {
+        let root = |method: &str, sampled: Option<&str>| {
+            let own = sampled.map(|name| (name.to_owned(), 7));
+            let sampled = Sampled { own, ..Sampled::default() };
+            let facts = Facts { method: Some((method.to_owned(), 0)), sampled, ..Facts::default() };
+            facts.root(CauseKind::BusyMethod).unwrap()
+        };
+        assert_eq!(root("com.acme.Feed.parse", Some("com.acme.Feed.next")), "com.acme.Feed.parse");
+        assert_eq!(root("method 43", Some("com.acme.Feed.next")), "com.acme.Feed.next");
+        assert_eq!(root("method 43", None), "method 43");
+        assert_eq!(root("method of.mine", Some("com.acme.Feed.next")), "method of.mine");
     }
 }

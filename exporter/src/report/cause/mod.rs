@@ -15,6 +15,8 @@ pub use table::{RULES, Rule};
 
 use trace_format::verdict::Confidence;
 
+use crate::dump::AnrKind;
+
 const OTHERS_WAITED_FOR: &str =
     "what the system waited for (a service, a broadcast, a window), and what the other threads did meanwhile";
 
@@ -35,6 +37,8 @@ pub struct Cause {
     pub also: Vec<CauseKind>,
     /// What to look at next.
     pub next: &'static str,
+    /// What the system waited for, where it said so.
+    pub component: Option<AnrKind>,
     /// What main waited for, as the dump tells it: for where no wait was recorded.
     pub waiting: Option<String>,
 }
@@ -57,6 +61,7 @@ impl Cause {
             root: facts.root(rule.cause),
             also,
             next: rule.cause.next(),
+            component: facts.component(),
             waiting: facts.dumped_wait().filter(|_| rule.cause == CauseKind::LockWait),
         }
     }
@@ -71,6 +76,7 @@ impl Cause {
             also: Vec::new(),
             // An idle main is no riddle about main: a service, a broadcast or a window was waited for.
             next: if facts.main_was_idle() { OTHERS_WAITED_FOR } else { CauseKind::Unknown.next() },
+            component: facts.component(),
             waiting: None,
         }
     }
