@@ -1,6 +1,8 @@
 //! What is told of a class that is asked about, held against the class that was written.
 
-use instrumenter::{Catalogue, Decision, ExplainedMethod, FocusCall, Options, Purpose};
+use instrumenter::{
+    Catalogue, Decision, Error, ExplainedMethod, FocusCall, Input, MapPaths, Options, Purpose, instrument,
+};
 use trace_format::event::WaitKind;
 
 use crate::support::*;
@@ -58,12 +60,16 @@ fn each_method_says_what_was_inserted_where() {
 }
 
 #[test]
-fn a_class_that_is_not_there_is_not_explained() {
+fn a_class_that_is_not_there_is_an_error_before_anything_is_written() {
     let folder = folder("explain_none");
     let from = folder.join("in.jar");
     jar(&from, &[("fixture/Old.class", old_class())]);
     let options = Options { explain: Some("fixture/Older".into()), ..Options::default() };
-    assert_eq!(instrument_one(&from, &folder.join("out.jar"), &options).explained, []);
+    let out = folder.join("out.jar");
+    let maps = MapPaths::beside(folder.join("methodMapping.txt"));
+    let result = instrument(&[Input::new(&from, &out)], &maps, &options, &|_| {});
+    assert!(matches!(result, Err(Error::NoSuchClass { class }) if class == "fixture/Older"));
+    assert!(!out.exists() && !folder.join("methodMapping.txt").exists());
 }
 
 /// Which line of which file decided about a method.
