@@ -17,7 +17,9 @@ use std::path::Path;
 use common::app::app;
 use common::collect::{Slice, collect, collect_part};
 use common::{FORMS, MS, S, TempFile, export_to_file, export_with, map, rows, sigquit, stalled, verdict};
-use exporter::{ExportOptions, Format, MethodMap, Selection};
+use exporter::{
+    ExportError, ExportInput, ExportOptions, ExportSummary, Format, MethodMap, Selection, export,
+};
 use trace_format::event::{Clocks, Frame, Message, Stage};
 use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};

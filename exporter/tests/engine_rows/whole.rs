@@ -121,6 +121,12 @@ fn every_row_of_ten_small_traces_is_the_models() {
     assert_eq!(count, 10);
 }
 
+fn part_of(bytes: &[u8], options: &ExportOptions) -> Result<ExportSummary, ExportError> {
+    let (recording, map) = (Recording::open(bytes).unwrap(), map());
+    let input = ExportInput { file: Path::new("test.anrscope"), recording: &recording, map: &map };
+    export(&[input], options, &mut Vec::new())
+}
+
 #[test]
 fn a_part_of_a_trace_is_the_models_part() {
     let part = |from, to, min_duration, threads: &[&str]| {
@@ -137,15 +143,15 @@ fn a_part_of_a_trace_is_the_models_part() {
         let whole = export_to_file(&bytes, &FORMS[0]).1.counts;
         for selection in &parts {
             let counts = collect_part(&bytes, &map(), selection).1;
-            if counts.slices == 0 {
-                // A part with nothing in it is an error.
-                continue;
-            }
             for form in &FORMS {
                 let options = ExportOptions { selection: selection.clone(), ..form.clone() };
-                same_as_model(&bytes, &options);
+                if counts.slices == 0 {
+                    assert!(matches!(part_of(&bytes, &options), Err(ExportError::EmptyPart { .. })));
+                } else {
+                    same_as_model(&bytes, &options);
+                }
             }
-            assert!(counts.slices < whole.slices || !selection.threads.is_empty(), "{selection:?}");
+            assert!(counts.slices < whole.slices, "{selection:?}");
             let threads_only = selection.threads.is_empty();
             assert!(!threads_only || counts.slices + counts.filtered == whole.slices, "{counts:?}");
         }
