@@ -109,6 +109,11 @@ impl FileKind {
         if lines().any(is_dump_line) { Self::ThreadDump } else { Self::Other }
     }
 
+    /// What to do with the file at `path`, which the command `given` does not take: [`Self::instead_of`] of what it is, if that can be told.
+    pub(crate) fn error_of(given: &str, path: &Path) -> Option<anyhow::Error> {
+        Self::of(path).ok()?.instead_of(given, path).map(anyhow::Error::msg)
+    }
+
     /// In words, with the article.
     fn name(self) -> &'static str {
         match self {

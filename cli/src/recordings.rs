@@ -72,12 +72,7 @@ pub(crate) fn newest_of(path: &Path) -> anyhow::Result<(PathBuf, usize)> {
 
 /// Opens a recording. A file of another kind is refused with the command that takes it.
 fn open(file: &Path) -> anyhow::Result<Recording<FileSource>> {
-    open_recording(file).map_err(|error| {
-        match FileKind::of(file).ok().and_then(|kind| kind.instead_of("report", file)) {
-            Some(instead) => anyhow::anyhow!(instead),
-            None => error.into(),
-        }
-    })
+    open_recording(file).map_err(|error| FileKind::error_of("report", file).unwrap_or_else(|| error.into()))
 }
 
 /// Opened recordings.

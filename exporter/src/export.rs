@@ -5,6 +5,7 @@ use std::path::Path;
 
 use trace_format::{Recording, Source};
 
+use crate::fnv::fnv1a;
 use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
 use crate::method_map::{Fit, MethodMap};
@@ -185,11 +186,7 @@ pub fn export<S: Source, W: Write>(
 fn base<S: Source>(inputs: &[ExportInput<'_, S>]) -> u64 {
     let facts = inputs.iter().map(|input| input.recording.header());
     let words = facts.flat_map(|h| [u64::from(h.pid), h.start.boottime, h.start.realtime]);
-    let bytes = words.flat_map(u64::to_le_bytes);
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    hash >> 2 | 1 << 61
+    fnv1a(words.flat_map(u64::to_le_bytes)) >> 2 | 1 << 61
 }
 
 /// The stretch around the first ANR, or else the end, in ns since the first moment.

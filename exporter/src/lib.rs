@@ -32,6 +32,7 @@ mod export;
 pub mod facts;
 mod file_source;
 pub mod fleet;
+mod fnv;
 mod json;
 mod json_sort;
 pub mod matrix;

@@ -39,16 +39,11 @@ pub(super) fn each(
         if meta.is_dir() {
             directory(input, &mut passed, each)?;
         } else {
-            file(input, each).map_err(|error| instead(input).unwrap_or_else(|| error.into()))??;
+            file(input, each)
+                .map_err(|error| FileKind::error_of("dump", input).unwrap_or_else(|| error.into()))??;
         }
     }
     Ok(passed)
-}
-
-/// What to do with a file that is no dump but of a kind that another command takes.
-fn instead(file: &Path) -> Option<anyhow::Error> {
-    let kind = FileKind::of(file).ok()?;
-    kind.instead_of("dump", file).map(anyhow::Error::msg)
 }
 
 /// Reads a file; the inner result is what `each` says.

@@ -14,6 +14,7 @@ use trace_format::{Recording, Source};
 
 use crate::dump::AnrKind;
 use crate::facts::StartKind;
+use crate::fnv::fnv1a;
 use crate::model::is_method_number;
 use crate::report::{Frame, FrameKind, Report};
 
@@ -112,17 +113,11 @@ fn verdict(report: &Report) -> Option<&Verdict> {
 /// FNV-1a over the names of the methods, the outermost first; nothing where one of them is only a number, which another build gives to
 /// another method.
 fn stack_hash(stack: &[Frame]) -> Option<String> {
-    let mut methods = stack.iter().filter(|frame| frame.kind == FrameKind::Method).peekable();
-    methods.peek()?;
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for frame in methods {
-        if is_method_number(&frame.name) {
-            return None;
-        }
-        for byte in frame.name.bytes().chain([b'\n']) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+    let methods = || stack.iter().filter(|frame| frame.kind == FrameKind::Method);
+    if methods().next().is_none() || methods().any(|frame| is_method_number(&frame.name)) {
+        return None;
     }
+    let hash = fnv1a(methods().flat_map(|frame| frame.name.bytes().chain([b'\n'])));
     Some(format!("{hash:016x}"))
 }
 
