@@ -28,6 +28,7 @@
 pub mod answer;
 pub mod diff;
 pub mod dump;
+pub mod dump_report;
 mod error;
 mod export;
 pub mod facts;

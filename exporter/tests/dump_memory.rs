@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use exporter::dump::{Dump, write_json};
+use exporter::dump::Dump;
+use exporter::dump_report::write_json;
 use memory::taken_by;
 
 /// Threads that wait for each other in one chain.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use exporter::dump::{Group, Groups};
+use exporter::dump_report::{Group, Groups};
 use serde_json::json;
 
 use super::inputs::Passed;
@@ -44,6 +44,8 @@ fn print_group(out: &mut impl Write, group: &Group, texts: u64) -> io::Result<()
     let process = group.process.as_deref().unwrap_or("a process without name");
     let share = group.count as f64 * 100.0 / texts as f64;
     writeln!(out, "\n{:>6} {share:>5.1} %  {process}: main {}", group.count, group.doing)?;
+    let root = group.root.as_ref().map_or_else(String::new, |root| format!(", in {}", root.title()));
+    writeln!(out, "        {}{root}", group.cause.name())?;
     for frame in group.stack.iter().take(FRAMES) {
         writeln!(out, "        at {frame}")?;
     }

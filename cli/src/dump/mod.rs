@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use exporter::dump::{Dump, Groups, PageOptions, write_json};
+use exporter::dump::Dump;
+use exporter::dump_report::{Groups, PageOptions, write_json};
 use exporter::retrace::Mapping;
 
 use crate::terminal::warn;

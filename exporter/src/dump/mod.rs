@@ -3,7 +3,7 @@
 //! ```text
 //! bytes -> lines   -> prefix        -> reader  -> Dump { sections { threads { frames, locks } } }
 //!          bounded    logcat, quotes   by line      -> graph: who holds what whom, cycles
-//!                                                   -> page, json
+//!                                                   -> answer, dump_report (page, JSON, groups)
 //! ```
 //! What is read: ART's answer to SIGQUIT (Android 5 to 17) and Dalvik's before it, ApplicationExitInfo's
 //! trace text with its subject and event log, `debuggerd -b` and tombstone backtraces, and the forms in
@@ -20,28 +20,24 @@
 //! # Ok::<(), exporter::dump::DumpError>(())
 //! ```
 
-mod anr_report;
+pub(crate) mod anr_report;
 mod archive;
 mod attributes;
-mod channels;
+pub(crate) mod channels;
 mod coroutine;
 mod error;
 mod event_log;
-mod facts;
-mod fold;
-mod frame;
-mod graph;
-mod group;
-mod json;
+pub(crate) mod facts;
+pub(crate) mod frame;
+pub(crate) mod graph;
 mod jvm;
 pub mod limits;
 mod lines;
-mod lock_line;
+pub(crate) mod lock_line;
 mod long_binary;
-mod long_methods;
-mod model;
+pub(crate) mod long_methods;
+pub(crate) mod model;
 mod native_frame;
-mod page;
 mod paste;
 mod prefix;
 mod pressure;
@@ -50,8 +46,8 @@ mod reader;
 mod retraced;
 mod section;
 mod source;
-mod state;
-mod subject;
+pub(crate) mod state;
+pub(crate) mod subject;
 mod thread_line;
 
 pub use anr_report::{AnrReport, CpuRow, CpuUsage};
@@ -61,13 +57,10 @@ pub use event_log::CriticalEvent;
 pub use facts::{Fact, FactValue};
 pub use frame::{Frame, JavaFrame, KernelFrame, Place};
 pub use graph::{Edge, LockGraph};
-pub use group::{Group, Groups};
-pub use json::write_json;
 pub use lock_line::{LockKind, LockLine};
 pub use long_methods::{LongMethods, LongRun};
 pub use model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 pub use native_frame::NativeFrame;
-pub use page::PageOptions;
 pub use process::Blamed;
 pub use subject::{AnrKind, Subject};
 

@@ -86,7 +86,7 @@ impl Dump {
     }
 
     /// Where the threads of the process that did not respond wait in the kernel.
-    pub(super) fn channels_of<'a>(&'a self, blamed: &'a Blamed) -> impl Iterator<Item = &'a Section> {
+    pub(crate) fn channels_of<'a>(&'a self, blamed: &'a Blamed) -> impl Iterator<Item = &'a Section> {
         let kind = |section: &&Section| section.kind == SectionKind::WaitingChannels;
         self.sections.iter().filter(kind).filter(|section| blamed.is(section))
     }

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use exporter::dump::{
-    AnrKind, Dump, DumpError, Edge, FactValue, Frame, LockGraph, LockKind, PageOptions, SectionKind,
-    ThreadForm,
+    AnrKind, Dump, DumpError, Edge, FactValue, Frame, LockGraph, LockKind, SectionKind, ThreadForm,
 };
+use exporter::dump_report::PageOptions;
 
 use super::{data, open, page};
 
@@ -299,7 +299,7 @@ fn what_is_written_piece_by_piece_is_the_document_as_a_whole() {
     let dumps: Vec<(String, Dump)> = names.iter().map(|name| ((*name).to_owned(), open(name))).collect();
     let named: Vec<(String, &Dump)> = dumps.iter().map(|(name, dump)| (name.clone(), dump)).collect();
     let mut written = Vec::new();
-    exporter::dump::write_json(&named, None, &mut written).unwrap();
+    exporter::dump_report::write_json(&named, None, &mut written).unwrap();
     let (mut files, mut sections) = (Vec::new(), Vec::new());
     for (name, dump) in &dumps {
         let mut value = dump.to_json(name);
@@ -315,7 +315,7 @@ fn what_is_written_piece_by_piece_is_the_document_as_a_whole() {
     let whole = serde_json::json!({"files": files, "sections": sections});
     assert_eq!(String::from_utf8(written).unwrap(), format!("{whole:#}"));
     let mut one = Vec::new();
-    exporter::dump::write_json(&named[..1], Some("SyncWorker"), &mut one).unwrap();
+    exporter::dump_report::write_json(&named[..1], Some("SyncWorker"), &mut one).unwrap();
     let one: serde_json::Value = serde_json::from_slice(&one).unwrap();
     assert_eq!(one["sections"][0]["threads"].as_array().unwrap().len(), 1);
 }

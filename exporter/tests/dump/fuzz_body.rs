@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use exporter::dump::{Dump, PageOptions};
+use exporter::dump::Dump;
+use exporter::dump_report::PageOptions;
 use exporter::retrace::Mapping;
 
 /// Reads bytes as a dump, and does everything with it that the program does.
@@ -21,7 +22,7 @@ pub(crate) fn dump(bytes: &[u8]) {
         assert!(page.chars().all(|c| c == '\n' || !c.is_control()));
     }
     assert!(dump.to_json("x")["sections"].is_array());
-    let mut groups = exporter::dump::Groups::default();
+    let mut groups = exporter::dump_report::Groups::default();
     groups.add("x", &dump);
     assert_eq!((groups.texts(), groups.finish().len()), (1, 1));
     dump.retrace(&Mapping::parse(Path::new("m"), MAPPING.as_bytes()).unwrap());

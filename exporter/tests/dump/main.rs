@@ -14,7 +14,8 @@ mod retraced;
 
 use std::path::{Path, PathBuf};
 
-use exporter::dump::{Dump, PageOptions};
+use exporter::dump::Dump;
+use exporter::dump_report::PageOptions;
 use exporter::retrace::Mapping;
 
 fn data(name: &str) -> PathBuf {

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::frame::Frame;
-use super::model::{Dump, Thread};
-use super::state;
+use crate::answer::{Answer, CauseId, Site};
+use crate::dump::frame::Frame;
+use crate::dump::model::{Dump, Thread};
+use crate::dump::state;
 
 /// Files of a group that are named.
 const FILES: usize = 100;
@@ -26,6 +27,10 @@ pub struct Group {
     pub count: u64,
     /// What main does, in words; why there is no stack.
     pub doing: String,
+    /// Why main did not come back, as the first one says.
+    pub cause: CauseId,
+    /// The frame of the app that a developer would change, as the first one has it.
+    pub root: Option<Site>,
     /// The stack, innermost first, without lines.
     pub stack: Vec<String>,
     /// The process of the first one.
@@ -72,7 +77,18 @@ impl Groups {
                 let process = section.and_then(|section| section.cmdline.clone());
                 let process = process.or_else(|| dump.blamed().and_then(|blamed| blamed.name));
                 let stack = stack.into_iter().take(SHOWN).collect();
-                self.groups.push(Group { count: 0, doing, stack, process, newest: None, files: Vec::new() });
+                let answer = Answer::of_dump(dump);
+                let (cause, root) = (answer.cause.id, answer.root);
+                self.groups.push(Group {
+                    count: 0,
+                    doing,
+                    cause,
+                    root,
+                    stack,
+                    process,
+                    newest: None,
+                    files: Vec::new(),
+                });
                 self.places.insert(key, self.groups.len() - 1);
                 self.groups.len() - 1
             }
@@ -118,6 +134,8 @@ impl Group {
         json!({
             "count": self.count,
             "doing": self.doing,
+            "cause": self.cause.word(),
+            "root": self.root.as_ref().map(|site| json!({"name": site.name, "file": site.file, "line": site.line})),
             "process": self.process,
             "stack": self.stack,
             "newest": self.newest.as_ref().map(|(time, file)| json!({"time": time, "file": file})),

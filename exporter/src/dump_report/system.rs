@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Page;
+use super::page::Page;
 use crate::dump::anr_report::AnrReport;
 use crate::dump::facts::{Fact, FactValue};
 use crate::dump::model::Section;

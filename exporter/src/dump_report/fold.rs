@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::frame::Frame;
-use super::model::Thread;
-use super::state;
+use crate::dump::frame::Frame;
+use crate::dump::model::Thread;
+use crate::dump::state;
 
 /// Threads that are in one state with one stack.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ fn key(frame: &Frame) -> Key<'_> {
     match frame {
         Frame::Java(java) => {
             let line = match java.place {
-                super::frame::Place::Source { line, .. } => line,
+                crate::dump::Place::Source { line, .. } => line,
                 _ => None,
             };
             Key::Java(&java.class, &java.method, line)

@@ -5,13 +5,14 @@ use std::io;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use super::anr_report::{AnrReport, CpuRow};
-use super::facts::{Fact, FactValue};
-use super::frame::{Frame, Place};
-use super::graph::{Edge, LockGraph};
-use super::lock_line::{LockKind, LockLine};
-use super::long_methods::LongRun;
-use super::model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
+use crate::answer::Answer;
+use crate::dump::anr_report::{AnrReport, CpuRow};
+use crate::dump::facts::{Fact, FactValue};
+use crate::dump::frame::{Frame, Place};
+use crate::dump::graph::{Edge, LockGraph};
+use crate::dump::lock_line::{LockKind, LockLine};
+use crate::dump::long_methods::LongRun;
+use crate::dump::model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 
 impl Dump {
     /// The whole dump; `file` is named in it. Takes many times the memory of the dump: [`write_json`] does not.
@@ -49,6 +50,7 @@ impl Dump {
             "anr_reports": self.anr_reports.iter().map(report).collect::<Vec<_>>(),
             "facts": facts(&self.facts),
             "events": events.collect::<Vec<_>>(),
+            "answer": Answer::of_dump(self).to_json(),
             "warnings": self.warnings,
         })
     }

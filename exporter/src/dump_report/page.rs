@@ -1,18 +1,17 @@
 //! A dump as a page that answers first: what main does, who keeps it waiting, deadlocks; then the rest.
 
-mod system;
-
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
-use super::channels::Channels;
-use super::facts;
 use super::fold::fold;
-use super::frame::Frame;
-use super::graph::{Edge, LockGraph};
-use super::model::{Dump, Section, SectionKind, Thread};
-use super::state;
-use super::subject::Subject;
+use crate::answer::Answer;
+use crate::dump::channels::Channels;
+use crate::dump::facts;
+use crate::dump::frame::Frame;
+use crate::dump::graph::{Edge, LockGraph};
+use crate::dump::model::{Dump, Section, SectionKind, Thread};
+use crate::dump::state;
+use crate::dump::subject::Subject;
 
 /// Frames of main and of a holder, and of the others, unless all are asked for.
 const FRAMES_OF_MAIN: usize = 24;
@@ -65,16 +64,16 @@ impl<'a> View<'a> {
     }
 }
 
-struct Page<'a> {
-    out: &'a mut dyn Write,
-    dump: &'a Dump,
+pub(super) struct Page<'a> {
+    pub(super) out: &'a mut dyn Write,
+    pub(super) dump: &'a Dump,
     channels: Channels<'a>,
-    options: &'a PageOptions,
+    pub(super) options: &'a PageOptions,
 }
 
 impl Page<'_> {
     /// Writes a line; a line feed at its begin leaves one out before it.
-    fn line(&mut self, text: &str) -> fmt::Result {
+    pub(super) fn line(&mut self, text: &str) -> fmt::Result {
         let text = match text.strip_prefix('\n') {
             Some(rest) => {
                 self.out.write_char('\n')?;
@@ -98,6 +97,7 @@ impl Page<'_> {
             self.out.write_char('\n')?;
         }
         self.reports()?;
+        self.answer()?;
         let answer = dump.answer();
         if let Some(section) = answer {
             self.section(section)?;
@@ -120,6 +120,20 @@ impl Page<'_> {
         }
         self.facts(&dump.facts, "OF THE SYSTEM")?;
         self.events()
+    }
+
+    /// What hung and why, in a few lines.
+    fn answer(&mut self) -> fmt::Result {
+        let dump = self.dump;
+        if dump.sections.iter().all(|section| section.threads.is_empty()) {
+            return Ok(());
+        }
+        let answer = Answer::of_dump(dump);
+        self.line(&answer.headline())?;
+        for (label, text) in answer.lines() {
+            self.line(&format!("  {label:<11} {text}"))?;
+        }
+        self.out.write_char('\n')
     }
 
     /// Only the threads that were asked for.
