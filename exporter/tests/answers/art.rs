@@ -87,9 +87,9 @@ pub(crate) fn dump(lines: &[String]) -> Art {
         }
     }
     assert!(version.api > 0, "no version in {lines:?}");
-    let in_message = threads
-        .first()
-        .is_some_and(|main| !main.body.iter().any(|line| line.contains("nativePollOnce")) && !main.body.is_empty());
+    let in_message = threads.first().is_some_and(|main| {
+        !main.body.iter().any(|line| line.contains("nativePollOnce")) && !main.body.is_empty()
+    });
     let mut text = head(version, subject, &pressure);
     if channels.is_none() {
         let stacks = stacks(version, threads);
@@ -136,7 +136,9 @@ fn head(version: Version, subject: Option<&str>, pressure: &[(&str, &str, &str)]
     if let Some(subject) = subject {
         let _ = writeln!(out, "Subject: {subject}");
         if version.api >= 33 {
-            out.push_str("RssHwmKb: 204800\nRssKb: 199680\nRssAnonKb: 102400\nRssShmemKb: 2048\nVmSwapKb: 512\n\n");
+            out.push_str(
+                "RssHwmKb: 204800\nRssKb: 199680\nRssAnonKb: 102400\nRssShmemKb: 2048\nVmSwapKb: 512\n\n",
+            );
         }
     }
     for (of, some, full) in pressure {
@@ -147,7 +149,9 @@ fn head(version: Version, subject: Option<&str>, pressure: &[(&str, &str, &str)]
         );
     }
     if subject.is_some() && version.api >= 31 {
-        out.push_str("\n--- CriticalEventLog ---\ncapacity: 20\ntimestamp_ms: 1767261600456\nwindow_ms: 300000\n\n");
+        out.push_str(
+            "\n--- CriticalEventLog ---\ncapacity: 20\ntimestamp_ms: 1767261600456\nwindow_ms: 300000\n\n",
+        );
     }
     if version.api >= 34 {
         let _ = write!(out, "----- dumping pid: {PID} at 88001240\n\n");
@@ -181,7 +185,8 @@ fn stacks(version: Version, mut threads: Vec<Thread<'_>>) -> String {
     finalizer.line(version, "at", "java.lang.ref.ReferenceQueue.remove(ReferenceQueue.java:190)");
     finalizer.line(version, "locked", "0000f1f1 java.lang.Object");
     finalizer.line(version, "at", "java.lang.Daemons$FinalizerDaemon.runInternal(Daemons.java:309)");
-    let mut binder = thread(8, &format!("Binder{}{PID}_1", if version.api >= 24 { ":" } else { "_" }), "Native", "S");
+    let mut binder =
+        thread(8, &format!("Binder{}{PID}_1", if version.api >= 24 { ":" } else { "_" }), "Native", "S");
     for line in [
         "libc.so __ioctl",
         "libbinder.so android::IPCThreadState::talkWithDriver(bool)",
@@ -276,11 +281,18 @@ impl Thread<'_> {
             "at" => {
                 // The mark of a fast native is the runtime's, not the method's.
                 let fast = version.api < 26
-                    && ["java.lang.Object.wait(", "java.lang.Thread.sleep(", "java.lang.reflect.Method.invoke("]
-                        .iter()
-                        .any(|name| rest.starts_with(name))
+                    && [
+                        "java.lang.Object.wait(",
+                        "java.lang.Thread.sleep(",
+                        "java.lang.reflect.Method.invoke(",
+                    ]
+                    .iter()
+                    .any(|name| rest.starts_with(name))
                     && rest.ends_with("(Native method)");
-                self.push(format!("  at {}", if fast { rest.replace("(Native", "!(Native") } else { rest.to_owned() }));
+                self.push(format!(
+                    "  at {}",
+                    if fast { rest.replace("(Native", "!(Native") } else { rest.to_owned() }
+                ));
             }
             "locked" => {
                 let (address, class) = address();
@@ -305,7 +317,14 @@ impl Thread<'_> {
         let api = version.api;
         match word {
             "+poll" => {
-                for line in ["libc.so __epoll_pwait", if api < 26 { "libutils.so _ZN7android6Looper9pollInnerEi" } else { "libutils.so android::Looper::pollInner(int)" }] {
+                for line in [
+                    "libc.so __epoll_pwait",
+                    if api < 26 {
+                        "libutils.so _ZN7android6Looper9pollInnerEi"
+                    } else {
+                        "libutils.so android::Looper::pollInner(int)"
+                    },
+                ] {
                     self.line(version, "native", line);
                 }
                 self.poll_outer(version);
@@ -314,7 +333,11 @@ impl Thread<'_> {
                 self.line(
                     version,
                     "native",
-                    if api < 26 { "libutils.so _ZN7android6Looper9pollInnerEi" } else { "libutils.so android::Looper::pollInner(int)" },
+                    if api < 26 {
+                        "libutils.so _ZN7android6Looper9pollInnerEi"
+                    } else {
+                        "libutils.so android::Looper::pollInner(int)"
+                    },
                 );
                 self.poll_outer(version);
             }
@@ -394,11 +417,19 @@ impl Thread<'_> {
                 self.line(version, "+post", "");
             }
             "+receiver" => {
-                self.line(version, "at", "android.app.ActivityThread.handleReceiver(ActivityThread.java:4400)");
+                self.line(
+                    version,
+                    "at",
+                    "android.app.ActivityThread.handleReceiver(ActivityThread.java:4400)",
+                );
                 self.line(version, "+message", "");
             }
             "+service" => {
-                self.line(version, "at", "android.app.ActivityThread.handleServiceArgs(ActivityThread.java:4869)");
+                self.line(
+                    version,
+                    "at",
+                    "android.app.ActivityThread.handleServiceArgs(ActivityThread.java:4869)",
+                );
                 self.line(version, "+message", "");
             }
             "+create" => {
@@ -542,14 +573,30 @@ fn native(version: Version, number: u32, library: &str, function: &str) -> Strin
         }
         "libart.so" if api == 29 => format!("/apex/com.android.runtime/{lib}/{library}"),
         "libssl.so" if api >= 29 => format!("/apex/com.android.conscrypt/{lib}/{library}"),
-        "libc.so" | "libdl.so" | "libart.so" | "libjavacore.so" | "libopenjdk.so" | "libssl.so" | "libutils.so"
-        | "libbinder.so" | "libandroid_runtime.so" | "libandroidfw.so" | "libgui.so" | "libinput.so"
-        | "libhwui.so" | "libsqlite.so" | "libz.so" | "libaudioclient.so" | "libwebviewchromium_loader.so" => {
+        "libc.so"
+        | "libdl.so"
+        | "libart.so"
+        | "libjavacore.so"
+        | "libopenjdk.so"
+        | "libssl.so"
+        | "libutils.so"
+        | "libbinder.so"
+        | "libandroid_runtime.so"
+        | "libandroidfw.so"
+        | "libgui.so"
+        | "libinput.so"
+        | "libhwui.so"
+        | "libsqlite.so"
+        | "libz.so"
+        | "libaudioclient.so"
+        | "libwebviewchromium_loader.so" => {
             format!("/system/{lib}/{library}")
         }
         "libwebviewchromium.so" => format!("/system/app/WebViewGoogle/lib/arm64/{library}"),
         "libmonochrome_64.so" => {
-            format!("/data/app/~~q==/com.google.android.trichromelibrary_563512033-w==/base.apk!{library} (offset 0x2a4000)")
+            format!(
+                "/data/app/~~q==/com.google.android.trichromelibrary_563512033-w==/base.apk!{library} (offset 0x2a4000)"
+            )
         }
         _ if api >= 30 => format!("/data/app/~~x==/com.acme.shop-y==/base.apk!{library} (offset 0x1000)"),
         _ => format!("/data/app/com.acme.shop-1/lib/arm64/{library}"),
@@ -557,7 +604,8 @@ fn native(version: Version, number: u32, library: &str, function: &str) -> Strin
     let short = function.split_once('(').filter(|_| api >= 34).map_or(function, |(name, _)| name);
     // An anonymous namespace is no list of parameters.
     let function = if short.ends_with("::") { function } else { short };
-    let function = if function == "???" { function.to_owned() } else { format!("{function}+{}", 28 + number * 4) };
+    let function =
+        if function == "???" { function.to_owned() } else { format!("{function}+{}", 28 + number * 4) };
     let pc = 0x4_c35c + u64::from(number) * 0x1010;
     let pc = if api >= 34 || version.arm { format!("{pc:08x}") } else { format!("{pc:016x}") };
     let build = if api >= 33 { " (BuildId: 00112233445566778899aabbccddeeff)" } else { "" };

@@ -250,15 +250,15 @@ fn samples(frames: &[u8], (from, step): (f64, f64)) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn clocks(boottime: u64, slept: u64) -> Clocks {
+pub(crate) fn clocks(boottime: u64, slept: u64) -> Clocks {
     Clocks { boottime, monotonic: boottime - slept, realtime: 1_700_000_000_000_000_000 + boottime }
 }
 
-fn sigquit(sensed: u64, stuck_since: u64) -> Sigquit {
+pub(crate) fn sigquit(sensed: u64, stuck_since: u64) -> Sigquit {
     Sigquit { sensed, si_code: 0, si_pid: 1234, si_uid: 1000, forward: Forward::Catcher, stuck_since }
 }
 
-fn verdict(sigquit: Sigquit, outcome: &str, why: &str) -> Verdict {
+pub(crate) fn verdict(sigquit: Sigquit, outcome: &str, why: &str) -> Verdict {
     Verdict {
         sigquit,
         reconsidered: true,
