@@ -6,6 +6,8 @@
 //! * `art/runtime/runtime.cc`, `Runtime::DumpForSigQuit`: threads come before classes and heap from API 34.
 //! * `art/runtime/native_stack_dump.cc`: mangled names to API 25, `BuildId` from 33, no parameters and short addresses from 34.
 //! * `art/runtime/thread_list.cc`: `DumpLatencyMs` below each thread from API 35.
+//! * `art/runtime/thread.cc`, `ShouldShowNativeStack`: native frames only where the current method is native or ART itself waits. The
+//!   cases keep to it.
 //! * `libcore` `Thread.parkFor$` below `Unsafe.park` to API 28, `jdk.internal.misc.Unsafe` from 33; `!` marks fast natives to API 25.
 //! * `services/core/.../StackTracesDumpHelper.java`: subject and critical events from API 31, memory from 33, `dumping pid` from 34.
 
@@ -210,7 +212,7 @@ fn stacks(version: Version, mut threads: Vec<Thread<'_>>) -> String {
 impl Thread<'_> {
     fn written(&self, version: Version) -> String {
         let stopped = u32::from(self.state != "Runnable");
-        let daemon = if (3..=8).contains(&self.tid) { " daemon" } else { "" };
+        let daemon = if [3, 5].contains(&self.tid) { " daemon" } else { "" };
         let counts = match version.api {
             ..26 => format!("sCount={stopped} dsCount=0"),
             26..31 => format!("sCount={stopped} dsCount=0 flags={stopped}"),
@@ -244,6 +246,10 @@ impl Thread<'_> {
         if !self.body.iter().any(|line| line.starts_with("  at ")) {
             out.push_str("  (no managed stack frames)\n");
         }
+        let java = self.body.iter().find(|line| line.starts_with("  at "));
+        let shows_native = java.is_none_or(|line| line.ends_with("(Native method)"));
+        let waits = self.state.starts_with("WaitingForGc") || self.state == "WaitingPerformingGc";
+        assert!(self.natives == 0 || shows_native || waits, "ART shows no native frames above {java:?}");
         if version.api >= 35 {
             out.push_str("DumpLatencyMs: 2.47\n");
         }

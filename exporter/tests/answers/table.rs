@@ -42,11 +42,12 @@ pub(crate) fn markdown(judged: &[Judged]) -> String {
         let outcome = if case.outcome == Outcome::Vague { "vague" } else { "wrong" };
         let _ = writeln!(
             out,
-            "* {} `{}`, {outcome}: the label is {:?}, the answer {:?}",
+            "* {} `{}`, {outcome}: labelled `{}`, answered `{} {}`",
             case.of.word(),
             case.name,
             case.truth,
-            Compared::of(&case.answer)
+            Compared::of(&case.answer),
+            case.answer["verdict"].as_str().unwrap_or("-")
         );
     }
     out

@@ -1,5 +1,7 @@
 //! What is true of a case, and how far an answer agrees with it.
 
+use std::fmt;
+
 use serde_json::Value;
 
 /// Every cause, with its kind: an answer of the same kind is vague, not wrong.
@@ -53,11 +55,11 @@ fn kind(cause: &str) -> Option<&'static str> {
 }
 
 /// The label of a case. `None` is a value that the facts do not settle.
-#[derive(Debug)]
 pub(crate) struct Truth {
     /// Any of these is right; the case counts in the row of the first.
     pub(crate) causes: Vec<String>,
-    root: Option<Option<String>>,
+    /// Any of these is right; `-` stands for none.
+    roots: Option<Vec<String>>,
     owners: Option<Vec<String>>,
     cycle: Option<Vec<String>>,
     verdict: Option<String>,
@@ -73,7 +75,7 @@ pub(crate) enum Outcome {
 }
 
 /// What of an answer is compared.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq)]
 pub(crate) struct Compared {
     pub(crate) cause: String,
     root: Option<String>,
@@ -95,7 +97,7 @@ impl Truth {
         assert!(verdict.as_deref().is_none_or(|word| VERDICTS.contains(&word)), "{verdict:?}");
         Self {
             causes,
-            root: known(root).map(|root| Some(root).filter(|root| root != "-")),
+            roots: known(root).map(|roots| roots.split('|').map(str::to_owned).collect()),
             owners: threads(owners),
             cycle: threads(cycle),
             verdict,
@@ -117,9 +119,10 @@ impl Truth {
         let threads = self.owners.as_ref().is_none_or(|owners| *owners == found.owners)
             && self.cycle.as_ref().is_none_or(|cycle| same_cycle(cycle, &found.cycle));
         let verdict = self.verdict.as_deref().is_none_or(|verdict| answer["verdict"] == verdict);
-        match &self.root {
+        let root = found.root.as_deref().unwrap_or("-");
+        match &self.roots {
             _ if !threads || !verdict => Outcome::Wrong,
-            Some(root) if *root == found.root => Outcome::Right,
+            Some(roots) if roots.iter().any(|label| label == root) => Outcome::Right,
             Some(_) if found.root.is_none() => Outcome::Vague,
             Some(_) => Outcome::Wrong,
             None => Outcome::Right,
@@ -141,6 +144,27 @@ impl Compared {
             cycle: texts(&answer["cycle"], |name| name),
         }
     }
+}
+
+impl fmt::Display for Truth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = self.roots.as_ref().map_or("?".to_owned(), |roots| roots.join("|"));
+        let threads = |names: &Option<Vec<String>>| names.as_deref().map_or("?".to_owned(), joined);
+        write!(f, "{} {root} {} {}", self.causes.join("|"), threads(&self.owners), threads(&self.cycle))?;
+        self.verdict.iter().try_for_each(|verdict| write!(f, " {verdict}"))
+    }
+}
+
+impl fmt::Display for Compared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = self.root.as_deref().unwrap_or("-");
+        write!(f, "{} {root} {} {}", self.cause, joined(&self.owners), joined(&self.cycle))
+    }
+}
+
+/// As a label has them.
+fn joined(names: &[String]) -> String {
+    if names.is_empty() { "-".to_owned() } else { names.join(">") }
 }
 
 /// A cycle that main is in begins with main; another may begin anywhere.
