@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use exporter::MethodMap;
-use trace_format::event::{Clocks, Forward, Message, Sigquit, Stall, Usage, Wait, WaitKind};
+use trace_format::event::{Clocks, Folded, Forward, Message, Sigquit, Stall, Usage, Wait, WaitKind};
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 use trace_format::verdict::{Confidence, Counters, Outcome, Policy, Reason, Sender, Verdict};
@@ -20,7 +20,9 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// The word behind the name.
     pub(crate) label: String,
-    lines: Vec<String>,
+    /// What follows the label.
+    pub(crate) truth: Vec<String>,
+    pub(crate) lines: Vec<String>,
 }
 
 /// The cases of a file, and its other lines, split at blanks.
@@ -29,8 +31,13 @@ pub(crate) fn cases(text: &str) -> (Vec<Case>, Vec<Vec<String>>) {
     for line in text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')) {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         match words[0].as_str() {
-            "case" => cases.push(Case { name: words[1].clone(), label: words[2].clone(), lines: Vec::new() }),
-            "repo" | "real" | "recording" => others.push(words),
+            "case" => cases.push(Case {
+                name: words[1].clone(),
+                label: words[2].clone(),
+                truth: words[3..].to_vec(),
+                lines: Vec::new(),
+            }),
+            "repo" | "real" | "recording" | "made" => others.push(words),
             _ => cases.last_mut().expect("a case comes first").lines.push(line.to_owned()),
         }
     }
@@ -62,7 +69,8 @@ pub(crate) fn recording(case: &Case) -> (Recording<Vec<u8>>, MethodMap) {
 
 /// The bytes of a case's recording, and the lines of its map.
 pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
-    let mut b = RecordingBuilder::new(PID, "com.acme").start(clocks(START, 0));
+    let process = case.lines.iter().find_map(|line| line.strip_prefix("process ")).unwrap_or("com.acme");
+    let mut b = RecordingBuilder::new(PID, process).start(clocks(START, 0));
     let mut methods: HashMap<String, u32> = HashMap::new();
     let mut threads = vec![Thread { name: "main".to_owned(), ..Thread::default() }];
     for line in &case.lines {
@@ -81,6 +89,11 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
     let (mut current, mut alive) = (0, 0);
     let mut sampling = (0.0, 0.0);
     for line in &case.lines {
+        if let Some(times) = line.strip_prefix("| * ") {
+            let (_, payload) = sections.last_mut().expect("a section comes first");
+            *payload = payload.repeat(times.parse().unwrap_or_else(|_| panic!("{line:?}")));
+            continue;
+        }
         if let Some(text) = line.strip_prefix('|') {
             sections
                 .last_mut()
@@ -104,7 +117,11 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
         match w[0] {
             "main" => current = 0,
             "thread" => current = threads.iter().position(|t| t.name == w[1]).unwrap(),
-            "service" => {}
+            "service" | "process" => {}
+            "jvm" => sections.push((
+                SectionKind::Process,
+                b"name=com.acme.Main\nabi=x86_64\nos=linux\nkernel=Linux\nmachine=x86_64\n".to_vec(),
+            )),
             "alive" => alive = at(w[1]),
             "verdict" => {
                 let Some((_, Event::Sigquit(sigquit))) = service.last() else {
@@ -157,6 +174,14 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
                             events.push((time + i * length, Event::Enter(id)));
                             events.push((time + (i + 1) * length, Event::Exit(id)));
                         }
+                    }
+                    "folded" => {
+                        let mut hot = [(0, 0); 4];
+                        for (slot, pair) in hot.iter_mut().zip(w[4..].chunks(2)) {
+                            *slot = (method(pair[0]), pair[1].parse().unwrap());
+                        }
+                        let (calls, since) = (w[2].parse().unwrap(), at(w[3]));
+                        events.push((time, Event::Folded(Folded { calls, since, hot })));
                     }
                     "stall" => service.push((time, Event::Stall(Stall { stuck_since: since(w[2]) }))),
                     "recovered" => service.push((time, Event::Recovered(Stall { stuck_since: since(w[2]) }))),
@@ -225,15 +250,15 @@ fn samples(frames: &[u8], (from, step): (f64, f64)) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn clocks(boottime: u64, slept: u64) -> Clocks {
+pub(crate) fn clocks(boottime: u64, slept: u64) -> Clocks {
     Clocks { boottime, monotonic: boottime - slept, realtime: 1_700_000_000_000_000_000 + boottime }
 }
 
-fn sigquit(sensed: u64, stuck_since: u64) -> Sigquit {
+pub(crate) fn sigquit(sensed: u64, stuck_since: u64) -> Sigquit {
     Sigquit { sensed, si_code: 0, si_pid: 1234, si_uid: 1000, forward: Forward::Catcher, stuck_since }
 }
 
-fn verdict(sigquit: Sigquit, outcome: &str, why: &str) -> Verdict {
+pub(crate) fn verdict(sigquit: Sigquit, outcome: &str, why: &str) -> Verdict {
     Verdict {
         sigquit,
         reconsidered: true,

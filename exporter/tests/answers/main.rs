@@ -1,0 +1,274 @@
+//! Answers of cases whose cause, root, owners and cycle are known: `tests/data/answers`. The labels say what a text means, not
+//! what the code makes of it. `scripts/prove answers` prints the table.
+
+mod art;
+mod found;
+mod jvm;
+#[path = "../scenario/mod.rs"]
+mod scenario;
+mod table;
+mod truth;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use exporter::MethodMap;
+use exporter::dump::Dump;
+use scenario::Case;
+use serde_json::Value;
+use trace_format::Recording;
+use trace_format::event::{Event, Message, Stall};
+use trace_format::section::SectionKind;
+use trace_format::synth::RecordingBuilder;
+use truth::{CAUSES, Compared, NEVER_WRONG, Outcome, Truth};
+
+const ART: [&str; 4] = [
+    include_str!("../data/answers/art-locks.txt"),
+    include_str!("../data/answers/art-waits.txt"),
+    include_str!("../data/answers/art-work.txt"),
+    include_str!("../data/answers/art-queue.txt"),
+];
+const JVM: &str = include_str!("../data/answers/jvm.txt");
+const RECORDINGS: &str = include_str!("../data/answers/recordings.txt");
+const LABELS: &str = include_str!("../data/answers/labels.txt");
+const MADE: &str = include_str!("../data/causes.txt");
+
+/// What an answer is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Of {
+    Dump,
+    Recording,
+    /// A dump of a device.
+    Corpus,
+}
+
+impl Of {
+    fn word(self) -> &'static str {
+        ["dump", "recording", "corpus"][self as usize]
+    }
+}
+
+/// A case and the answer to it.
+pub(crate) struct Judged {
+    of: Of,
+    name: String,
+    truth: Truth,
+    answer: Value,
+    outcome: Outcome,
+}
+
+impl Judged {
+    fn new(of: Of, name: &str, truth: Truth, answer: Value) -> Self {
+        let outcome = truth.judge(&answer);
+        Self { of, name: name.to_owned(), truth, answer, outcome }
+    }
+}
+
+fn art_cases() -> Vec<Case> {
+    ART.iter().flat_map(|text| scenario::cases(text).0).collect()
+}
+
+fn truth(case: &Case) -> Truth {
+    Truth::parse(&case.label, &case.truth)
+}
+
+fn read(name: &str, text: &str) -> Dump {
+    Dump::read(Path::new(name), text.as_bytes()).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"))
+}
+
+/// The lines of `labels.txt` that begin with `word`: name and truth.
+fn labels(word: &str) -> Vec<(String, Truth)> {
+    let of_word = |words: &&Vec<String>| words[0] == word;
+    let (_, lines) = scenario::cases(LABELS);
+    lines
+        .iter()
+        .filter(of_word)
+        .map(|words| (words[1].clone(), Truth::parse(&words[2], &words[3..])))
+        .collect()
+}
+
+/// The dumps that are made, and those of `tests/data`.
+fn dumps() -> Vec<Judged> {
+    let mut judged = Vec::new();
+    for case in art_cases() {
+        let answer = found::of_dump(&read(&case.name, &art::dump(&case.lines).text));
+        judged.push(Judged::new(Of::Dump, &case.name, truth(&case), answer));
+    }
+    for case in scenario::cases(JVM).0 {
+        let answer = found::of_dump(&read(&case.name, &jvm::dump(&case.lines)));
+        judged.push(Judged::new(Of::Dump, &case.name, truth(&case), answer));
+    }
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    for (file, truth) in labels("repo") {
+        let answer = found::of_dump(&Dump::open(&data.join(&file)).unwrap());
+        judged.push(Judged::new(Of::Dump, &file, truth, answer));
+    }
+    judged
+}
+
+/// The recordings in words: those beside this test and those of the older table.
+fn recordings() -> Vec<Judged> {
+    let mut labels: BTreeMap<String, Truth> = labels("made").into_iter().collect();
+    let made = scenario::cases(MADE).0.into_iter().map(|case| {
+        let truth = labels.remove(&case.name).unwrap_or_else(|| panic!("{} has no label", case.name));
+        (case, truth)
+    });
+    let own = scenario::cases(RECORDINGS).0.into_iter().map(|case| {
+        let truth = truth(&case);
+        (case, truth)
+    });
+    let judge = |(case, truth): (Case, Truth)| {
+        let (recording, map) = scenario::recording(&case);
+        Judged::new(Of::Recording, &case.name, truth, found::of_recording(&recording, &map))
+    };
+    let judged = own.chain(made).map(judge).collect();
+    assert!(labels.is_empty(), "labels without a case: {:?}", labels.keys());
+    judged
+}
+
+/// The dumps of devices, where the corpus is named.
+fn corpus() -> Vec<Judged> {
+    let Some(corpus) = std::env::var_os("ANRSCOPE_CORPUS").map(PathBuf::from) else { return Vec::new() };
+    let judge = |(file, truth): (String, Truth)| {
+        let paths = [corpus.join("anr").join(&file), corpus.join(&file)];
+        let path = paths.into_iter().find(|path| path.is_file()).unwrap_or_else(|| panic!("no {file}"));
+        let answer = found::of_dump(&Dump::open(&path).unwrap());
+        Judged::new(Of::Corpus, &file, truth, answer)
+    };
+    labels("real").into_iter().map(judge).collect()
+}
+
+/// Leaves a dump in the directory that `ANRSCOPE_ANSWERS` names, for a look at it or for `anrscope dump`.
+fn write(name: &str, text: &str) {
+    if let Some(directory) = std::env::var_os("ANRSCOPE_ANSWERS") {
+        std::fs::write(Path::new(&directory).join(format!("{name}.txt")), text).unwrap();
+    }
+}
+
+/// A recording that knows no more of an ANR than the dump of it does.
+fn recording_with(dump: &art::Art, elsewhere: bool) -> Recording<Vec<u8>> {
+    const S: u64 = 1_000_000_000;
+    let (start, asked) = (100 * S, 107 * S);
+    let since = if dump.in_message { 102 * S } else { 0 };
+    let mut b = RecordingBuilder::new(art::PID, &dump.process).start(scenario::clocks(start, 0));
+    let message = Message { target: b.text("android.os.Handler"), ..Message::default() };
+    let b = b.main("main", |t| {
+        t.event(start + S, Event::MessageBegin(message)).event(start + S + 1, Event::MessageEnd);
+        if dump.in_message {
+            t.event(since, Event::MessageBegin(message));
+        }
+    });
+    let sigquit = scenario::sigquit(asked, since);
+    let b = b.service(|t| {
+        if dump.in_message {
+            t.event(asked - 1, Event::Stall(Stall { stuck_since: since }));
+        }
+        t.event(asked, Event::Sigquit(sigquit));
+    });
+    let payload = [&(asked + 1).to_le_bytes()[..], dump.text.as_bytes()].concat();
+    let mut b = b.section(SectionKind::DumpText, &payload);
+    if !elsewhere {
+        let verdict = scenario::verdict(sigquit, "anr", "the system lists us as not responding");
+        b = b.section(SectionKind::Verdict, &verdict.encode());
+    }
+    Recording::open(b.last_alive(asked + S).build()).unwrap()
+}
+
+#[test]
+fn every_cause_has_cases_in_dumps_or_recordings() {
+    let mut rows: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut art, jvm) = (art_cases(), scenario::cases(JVM).0);
+    let recordings = scenario::cases(RECORDINGS).0;
+    assert!(art.len() >= 110 && jvm.len() >= 10 && recordings.len() >= 40);
+    art.extend(jvm);
+    art.extend(recordings);
+    let mut names = std::collections::BTreeSet::new();
+    for case in &art {
+        assert!(names.insert(case.name.clone()), "{} is there twice", case.name);
+        *rows.entry(truth(case).row().to_owned()).or_default() += 1;
+    }
+    for (_, truth) in labels("made").iter().chain(&labels("repo")) {
+        *rows.entry(truth.row().to_owned()).or_default() += 1;
+    }
+    for (cause, _) in CAUSES {
+        assert!(rows.get(cause).is_some_and(|n| *n >= 3), "{cause} has {:?}", rows.get(cause));
+    }
+    labels("real");
+}
+
+#[test]
+fn the_dumps_that_are_made_are_read_without_a_warning() {
+    let mut versions = std::collections::BTreeSet::new();
+    for case in art_cases() {
+        let art = art::dump(&case.lines);
+        let dump = read(&case.name, &art.text);
+        let frozen = case.lines.iter().any(|line| line.starts_with("channels "));
+        // Of a process that does not respond and one that is meant by the subject a warning is due.
+        let warned = frozen || case.label == "other-process";
+        assert!(warned || dump.warnings.is_empty(), "{}: {:?}\n{}", case.name, dump.warnings, art.text);
+        versions.insert(case.lines.iter().find(|line| line.starts_with("android ")).unwrap().clone());
+        if !frozen {
+            let main = dump.sections[0].main().unwrap_or_else(|| panic!("{}\n{}", case.name, art.text));
+            let state = case.lines.iter().find_map(|line| line.strip_prefix("main ")).unwrap();
+            assert_eq!(main.state.as_deref(), state.split(' ').next(), "{}", case.name);
+            let written = art.text.lines().skip_while(|line| !line.starts_with("\"main\""));
+            let frames = ["  at ", "  native: #", "  kernel: "];
+            let written = written
+                .take_while(|line| !line.is_empty())
+                .filter(|line| frames.iter().any(|word| line.starts_with(word)));
+            assert_eq!(main.frames.len(), written.count(), "{}\n{}", case.name, art.text);
+            let declared = dump.sections[0].declared_threads.map(|n| n as usize);
+            assert_eq!(declared, Some(dump.sections[0].threads.len()), "{}", case.name);
+        }
+        recording_with(&art, false);
+        write(&case.name, &art.text);
+    }
+    assert_eq!(versions.len(), 16, "{versions:?}");
+    for case in scenario::cases(JVM).0 {
+        let text = jvm::dump(&case.lines);
+        let dump = read(&case.name, &text);
+        assert!(dump.warnings.is_empty(), "{}: {:?}\n{text}", case.name, dump.warnings);
+        write(&case.name, &text);
+    }
+    for case in scenario::cases(RECORDINGS).0 {
+        scenario::recording(&case);
+    }
+}
+
+#[test]
+#[ignore = "the answer is not there yet"]
+fn nineteen_answers_in_twenty_are_right_and_none_is_wrong_about_deadlocks_and_idle_mains() {
+    let mut judged = dumps();
+    judged.extend(recordings());
+    judged.extend(corpus());
+    println!("{}\n{}", table::markdown(&judged), table::sum(&judged));
+    let right = judged.iter().filter(|case| case.outcome == Outcome::Right).count();
+    assert!(right * 100 >= judged.len() * 95, "{}", table::sum(&judged));
+    let wrong: Vec<&str> = judged
+        .iter()
+        .filter(|case| case.outcome == Outcome::Wrong)
+        .filter(|case| {
+            let found = Compared::of(&case.answer).cause;
+            NEVER_WRONG.iter().any(|row| case.truth.row() == *row || found == *row)
+        })
+        .map(|case| &*case.name)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+#[ignore = "the answer is not there yet"]
+fn a_dump_and_the_report_of_a_recording_with_it_give_the_same_answer() {
+    let map = MethodMap::parse(Path::new("map"), Vec::new()).unwrap();
+    let mut differ = Vec::new();
+    for case in art_cases() {
+        let art = art::dump(&case.lines);
+        let alone = Compared::of(&found::of_dump(&read(&case.name, &art.text)));
+        let recording = recording_with(&art, case.label == "other-process");
+        let report = Compared::of(&found::of_recording(&recording, &map));
+        if alone != report {
+            differ.push(format!("{}: the dump's is `{alone}`, the report's `{report}`", case.name));
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
