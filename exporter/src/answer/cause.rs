@@ -71,7 +71,7 @@ impl Cause {
             confidence,
             rule,
             evidence: evidence.into_iter().chain(facts.asked_for()).collect(),
-            root: super::root::of(facts, id).map(|site| site.name),
+            root: super::root::of(facts, id).map(|site| site.name).or_else(|| facts.message.clone()),
             also: also(id),
             next: id.next(),
             component: facts.component(),

@@ -53,10 +53,12 @@ pub(crate) enum Doing {
     BinderPool,
     /// Java code.
     Java,
+    /// State and stack do not say.
+    Unclear,
 }
 
 /// Frames that are looked at.
-const DEPTH: usize = 32;
+const DEPTH: usize = 128;
 /// Innermost native frames that say how it waits.
 const INNERMOST: usize = 6;
 
@@ -98,6 +100,7 @@ const JAVA: &[(CauseId, &[(&str, &str)])] = {
                 ("android.webkit.", ""),
                 ("com.android.webview.chromium.", ""),
                 ("WebViewChromium", ""),
+                ("J.N", ""),
                 ("org.chromium.", ""),
             ],
         ),
@@ -349,7 +352,10 @@ const NATIVE: &[(CauseId, &[&str])] = {
             C::ClassLoading,
             &["ClassLinker", "MethodVerifier", "ClassVerifier", "art::DexFile", "OatFileManager", "VdexFile"],
         ),
-        (C::RenderThread, &["DrawFrameTask", "uirenderer", "RenderProxy", "eglSwapBuffers", "dequeueBuffer"]),
+        (
+            C::RenderThread,
+            &["DrawFrameTask", "uirenderer", "RenderProxy", "eglSwapBuffers", "dequeueBuffer", "glDraw"],
+        ),
         (
             C::BinderCall,
             &[
@@ -440,7 +446,7 @@ const CALLS: &[(CauseId, &[&str])] = {
 const KERNEL: &[(CauseId, &[&str])] = {
     use CauseId as C;
     &[
-        (C::Frozen, &["do_freezer_trap", "__refrigerator", "get_signal_to_deliver_freezer"]),
+        (C::Frozen, &["do_freezer_trap", "refrigerator", "get_signal_to_deliver_freezer"]),
         (C::BinderCall, &["binder_thread_read", "binder_ioctl", "binder_wait_for_work"]),
         (
             C::MemoryPressure,
@@ -499,6 +505,7 @@ const MUTEXES: &[&str] = &[
     "std::__1::condition_variable",
     "std::__ndk1::condition_variable",
     "condition_variable::wait",
+    "parking_lot",
     "mutex::lock",
 ];
 
@@ -545,10 +552,13 @@ pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> 
     if native(&["joinThreadPool"]) {
         return Doing::BinderPool;
     }
-    let polls = inner.iter().any(|frame| is_poll(*frame));
+    let is_java = |frame: &&Seen<'_>| matches!(frame, Seen::Java { .. });
+    // Input and frames are dispatched from within the poll: only its innermost frame says that main waits there.
+    let polls = inner.iter().find(is_java).is_some_and(|frame| is_poll(*frame));
     if let Some(cause) = in_java(&inner) {
-        // A yield is no wait, and a stopped one neither.
-        return Doing::Of(cause);
+        // The kernel says more of a file that main waits for than the call.
+        let kernel = in_kernel(&inner, &[CauseId::Fsync, CauseId::UninterruptibleIo]);
+        return Doing::Of(kernel.filter(|_| cause == CauseId::DiskIo).unwrap_or(cause));
     }
     if !polls && inner.iter().chain(&own).any(|frame| engine(*frame).is_some()) {
         return Doing::Of(CauseId::NativeEngine);
@@ -567,23 +577,37 @@ pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> 
     {
         return Doing::Of(cause);
     }
-    let has_native = inner.iter().any(|frame| matches!(frame, Seen::Native { .. }));
-    let in_art = |symbol: &str| symbol.contains("art::") || symbol.starts_with("_ZN3art");
-    let art = inner.iter().any(|f| matches!(f, Seen::Native { symbol, .. } if in_art(symbol)));
-    if !art
-        && inner.iter().take(INNERMOST).any(|f| matches!(f, Seen::Native { symbol, .. } if is_mutex(symbol)))
+    let natives = || inner.iter().filter(|frame| matches!(frame, Seen::Native { .. }));
+    let has_native = natives().next().is_some();
+    // Of the functions that main is in, not of those that brought it there.
+    let art = natives().take(INNERMOST).any(|frame| is_art(*frame));
+    if !art && natives().take(INNERMOST).any(|f| matches!(f, Seen::Native { symbol, .. } if is_mutex(symbol)))
     {
         return Doing::Of(CauseId::NativeLock);
     }
     let runs = ["runnable", "suspended"].iter().any(|word| state.eq_ignore_ascii_case(word));
-    let java = inner.iter().find(|frame| matches!(frame, Seen::Java { .. })).or(own.as_ref()).copied();
+    let stopped = native(STOPPED);
+    let java = inner.iter().find(is_java).or(own.as_ref()).copied();
+    let is_native = state.eq_ignore_ascii_case("native");
+    let polled = |frame: &Seen<'_>| matches!(frame, Seen::Native { symbol, .. } if symbol.contains("epoll_"));
     match java {
-        None if has_native && native(STOPPED) && runs => Doing::Of(CauseId::StoppedByDump),
-        None if has_native || !inner.is_empty() => Doing::Of(CauseId::NativeCode),
+        None if has_native && stopped && runs => Doing::Of(CauseId::StoppedByDump),
+        None if natives().next().is_some_and(polled) => Doing::Of(CauseId::Idle),
+        // A system call that nothing says the reason of.
+        None if natives()
+            .all(|frame| matches!(frame, Seen::Native { library, .. } if library.ends_with("libc.so"))) =>
+        {
+            Doing::Unclear
+        }
+        None => Doing::Of(CauseId::NativeCode),
+        // It returned from native code, where the dump stopped it.
+        Some(_) if stopped => Doing::Java,
+        Some(_) if (library || has_native && !art) && (is_native || has_native) => {
+            Doing::Of(CauseId::NativeCode)
+        }
         // ART runs short native methods of the platform without leaving `Runnable`.
         Some(Seen::Java { native: true, .. }) if state != "Runnable" => Doing::Of(CauseId::NativeCode),
-        Some(_) if library && !runs => Doing::Of(CauseId::NativeCode),
-        Some(_) if state.eq_ignore_ascii_case("native") => Doing::Of(CauseId::NativeCode),
+        Some(_) if is_native => Doing::Unclear,
         _ => Doing::Java,
     }
 }
@@ -643,6 +667,11 @@ fn in_call(inner: &[Seen<'_>]) -> Option<CauseId> {
             .any(|frame| matches!(frame, Seen::Native { symbol, .. } if names.contains(symbol)))
     };
     CALLS.iter().find(|(_, names)| called(names)).map(|(cause, _)| *cause)
+}
+
+fn is_art(frame: Seen<'_>) -> bool {
+    matches!(frame, Seen::Native { symbol, library } if symbol.contains("art::") || symbol.starts_with("_ZN3art")
+        || library.ends_with("libart.so"))
 }
 
 fn is_mutex(symbol: &str) -> bool {

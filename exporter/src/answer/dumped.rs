@@ -3,7 +3,7 @@
 use super::Owner;
 use super::doing::{self, Doing, remote_call};
 use super::stack::{self, StackLine};
-use crate::dump::{Channels, Dump, FactValue, LockGraph, Section, SectionKind, Thread};
+use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, Thread};
 
 /// Threads of a chain of owners.
 const CHAIN: usize = 32;
@@ -70,17 +70,19 @@ impl Dumped {
         let frozen = dump.sections.iter().filter(|s| pid.is_none() || s.pid.is_none() || s.pid == pid).any(
             |section| {
                 let main = section.channels.iter().find(|channel| Some(channel.sys_tid) == section.pid);
-                main.is_some_and(|main| main.channel.contains("freezer"))
+                main.is_some_and(|main| is_freezer(&main.channel))
             },
         );
         let Some((section, main)) = section.and_then(|s| Some((s, s.main()?))) else {
-            return frozen.then(|| Self { frozen, ..Self::default() });
+            let other_cycle = section.map(cycle_of).unwrap_or_default();
+            let found = Self { frozen, other_cycle, name: "main".to_owned(), ..Self::default() };
+            return (frozen || !found.other_cycle.is_empty()).then_some(found);
         };
         let channel = Channels::of(dump).get(section, main).map(str::to_owned);
         let mut found = Self::of_main(section, main);
         found.frozen |= frozen
             || found.doing == Some(Doing::Of(super::CauseId::Frozen))
-            || channel.as_ref().is_some_and(|channel| channel.contains("freezer"));
+            || channel.as_deref().is_some_and(is_freezer);
         found.channel = channel;
         let facts = || section.facts.iter().chain(&dump.facts);
         found.heap_free =
@@ -114,6 +116,15 @@ impl Dumped {
             state,
             ..Self::default()
         };
+        // ART waits for another thread's <clinit> on the class itself, without a frame of `Object.wait`.
+        let for_class = main.locks.iter().any(|lock| {
+            lock.kind == LockKind::WaitingOn
+                && lock.frame == Some(0)
+                && lock.class.as_deref().is_some_and(|class| class.starts_with("java.lang.Class<"))
+        });
+        if for_class && found.doing == Some(Doing::Java) {
+            found.doing = Some(Doing::Of(super::CauseId::ClassLoading));
+        }
         found.locks(section, main);
         found
     }
@@ -171,6 +182,20 @@ impl Dumped {
     }
 }
 
+/// Whether a function of the kernel is where a frozen thread waits.
+fn is_freezer(channel: &str) -> bool {
+    channel.contains("freezer") || channel.contains("refrigerator")
+}
+
+/// The names of the threads of the first deadlock.
+fn cycle_of(section: &Section) -> Vec<String> {
+    let graph = LockGraph::of(section);
+    let cycle = graph.deadlocks.iter().chain(&graph.possible_deadlocks).next();
+    let name =
+        |tid: &u32| section.thread(*tid).and_then(|t| t.name.clone()).unwrap_or_else(|| format!("tid {tid}"));
+    cycle.map(|cycle| cycle.iter().map(name).collect()).unwrap_or_default()
+}
+
 fn owner(thread: &Thread, lock: Option<String>) -> Owner {
     let state = thread.state.clone().unwrap_or_default();
     let stack = stack::of_thread(thread);
@@ -179,6 +204,7 @@ fn owner(thread: &Thread, lock: Option<String>) -> Owner {
         Doing::Of(cause) => cause.name().to_owned(),
         Doing::BinderPool => "waiting for binder calls".to_owned(),
         Doing::Java => "running".to_owned(),
+        Doing::Unclear => "unclear".to_owned(),
     };
     Owner {
         thread: thread.name.clone().unwrap_or_else(|| format!("tid {tid}")),

@@ -32,7 +32,7 @@ impl Answer {
             Verdict::Hang => format!("Thread dump{process}: {thread}"),
             Verdict::Recovered => format!("ANR{process}: main was not stuck when the system asked"),
             Verdict::OtherProcess => format!("Another process's ANR{process}"),
-            Verdict::NoHang => format!("No hang{process}"),
+            Verdict::NoHang => format!("No hang{process}: {thread}"),
         }
     }
 

@@ -189,7 +189,9 @@ impl Answer {
         let verdict = facts.verdict(cause.id);
         let dumped = facts.dumped();
         let (stack, samples) = heaviest(facts);
+        let of_a_lock = !cause.id.is_of_a_main_that_goes_on() && cause.id != CauseId::OtherProcess;
         let owners = match dumped {
+            _ if !of_a_lock => Vec::new(),
             Some(dumped) if facts.owners.is_empty() => dumped.owners.clone(),
             _ => facts.owners.clone(),
         };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use trace_format::event::{Clocks, Usage, WaitKind};
+use trace_format::event::{Clocks, Usage, Wait, WaitKind};
 
 use super::cause::Evidence;
 use super::doing::{Doing, Seen, doing, parts, remote_call};
@@ -15,7 +15,7 @@ use crate::facts::{Before, Sample, Unit};
 use crate::words::{about, seconds};
 
 /// All waits of one kind for one thing, in the message that hung.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct WaitSum {
     /// Which kind.
     pub(crate) kind: WaitKind,
@@ -29,6 +29,8 @@ pub(crate) struct WaitSum {
     pub(crate) count: u64,
     /// How long all took, ns.
     pub(crate) total: u64,
+    /// The first one, as it is recorded.
+    pub(crate) first: Wait,
 }
 
 /// What samples of main's stack show.
@@ -99,6 +101,8 @@ pub(crate) struct Observed {
     pub(crate) short: Option<Short>,
     /// How much of the hang coarse time stood still, ns.
     pub(crate) standstill: u64,
+    /// When main came back from the hang, and when the system asked after that.
+    pub(crate) came_back: Option<(u64, u64)>,
     /// Events of main's in the hang, and when the last one was.
     pub(crate) events: (u64, u64),
     pub(crate) waits: Vec<WaitSum>,
@@ -265,8 +269,9 @@ impl Observed {
     pub(super) fn verdict(&self, cause: super::CauseId) -> Verdict {
         match cause {
             super::CauseId::OtherProcess => Verdict::OtherProcess,
-            cause if cause.is_of_a_main_that_goes_on() => Verdict::Recovered,
+            super::CauseId::Recovered => Verdict::Recovered,
             _ if self.anr => Verdict::Anr,
+            cause if cause.is_of_a_main_that_goes_on() => Verdict::NoHang,
             _ if self.hung => Verdict::Hang,
             _ => Verdict::NoHang,
         }

@@ -46,14 +46,20 @@ const LIBRARIES: &[&str] = &[
     "com.facebook.jni.",
     "com.facebook.hermes.",
     "com.epicgames.",
+    "com.swmansion.",
+    "app.rive.",
+    "org.cocos2dx.",
+    "com.badlogic.gdx.",
+    "org.godotengine.",
+    "J.",
     "dev.anrscope.",
 ];
 
 /// Whether a class is the app's own.
 pub(crate) fn is_own(class: &str) -> bool {
-    !class.is_empty()
-        && !class.starts_with('$')
-        && !LIBRARIES.iter().any(|package| class.starts_with(package))
+    // What the AIDL compiler made only hands the call on.
+    let made = class.starts_with('$') || class.ends_with("$Stub$Proxy");
+    !class.is_empty() && !made && !LIBRARIES.iter().any(|package| class.starts_with(package))
 }
 
 /// Whether a mapped file is the app's own: installed with it, or in its apk.

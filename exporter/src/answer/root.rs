@@ -1,6 +1,7 @@
 //! The root of a hang: the frame of the app that a developer would change.
 
 use super::id::CauseId;
+use super::kind::CauseKind;
 use super::observed::Observed;
 use super::stack::{self, Site};
 use crate::model::is_method_number;
@@ -10,13 +11,22 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     let named = |name: &str| Site { name: name.to_owned(), file: None, line: None };
     let before = || facts.before.kinds.first().map(|kind| named(&kind.name));
     match cause {
-        CauseId::MessageStorm | CauseId::Recovered => return before(),
+        CauseId::MessageStorm => return before(),
+        CauseId::Recovered if facts.method.is_none() => return before(),
         CauseId::OtherProcess | CauseId::DeadlockElsewhere => return None,
         CauseId::Frozen => {
             return facts.message.as_deref().map(named);
         }
+        CauseId::Recovered => {}
         cause if cause.is_of_a_main_that_goes_on() => return None,
         _ => {}
+    }
+    // Of native code the frame of the stack that enters it says more than the recorded caller.
+    if cause.kind() == CauseKind::NativeStretch
+        && let Some(site) =
+            facts.dumped().filter(|_| facts.sampled.samples == 0).and_then(|d| stack::root(&d.stack))
+    {
+        return Some(site);
     }
     let (recorded, numbered) = match facts.method.as_ref().map(|(name, _)| name.as_str()) {
         Some(name) if is_method_number(name) => (None, Some(name)),
@@ -28,7 +38,7 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
         return Some(placed(facts, name));
     }
     let seen = || stack::root(&facts.recorded).filter(|site| !is_method_number(&site.name));
-    dumped().or_else(seen).or_else(|| numbered.map(named)).or_else(|| facts.message.as_deref().map(named))
+    dumped().or_else(seen).or_else(|| numbered.map(named))
 }
 
 /// With file and line, from whatever stack has them.

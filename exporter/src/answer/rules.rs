@@ -84,6 +84,7 @@ pub const RULES: &[Rule] = {
             "main waits for a result, and other threads wait for a lock that main owns",
             pool_deadlock,
         ),
+        row(C::Recovered, High, "main came back from the hang before the system asked", came_back),
         row(C::SharedPreferences, High, RECORDED, recorded),
         row(C::SqlitePool, High, RECORDED, recorded),
         row(C::Sqlite, High, RECORDED, recorded),
@@ -496,8 +497,9 @@ fn busy_events(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 
 fn busy_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let dump = f.dumped().filter(|dump| dump.doing == Some(Doing::Java) && !dump.stack.is_empty())?;
-    let runs =
-        ["runnable", "suspended", "running", ""].iter().any(|state| dump.state.eq_ignore_ascii_case(state));
+    let runs = ["runnable", "suspended", "running", "native", ""]
+        .iter()
+        .any(|state| dump.state.eq_ignore_ascii_case(state));
     let (_, place) = f.seen_doing(|doing| doing == Doing::Java)?;
     runs.then(|| all([Some(place), f.was_in()]))?
 }
@@ -506,6 +508,15 @@ fn busy_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 fn went_on(f: &Observed) -> bool {
     let goes_on = |doing| matches!(doing, Doing::Of(cause) if cause.is_of_a_main_that_goes_on());
     f.open.is_none() && f.dumped().is_none_or(|dump| dump.doing.is_none_or(goes_on))
+}
+
+fn came_back(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (ended, asked) = f.came_back.filter(|_| f.anr && went_on(f))?;
+    let what = f.message.as_deref().unwrap_or("a call");
+    let took = seconds(ended.saturating_sub(f.since));
+    let text =
+        format!("main had recovered {} before: {took} were {what}", seconds(asked.saturating_sub(ended)));
+    all([one(ended, text), f.was_in()])
 }
 
 fn recovered(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use trace_format::event::WaitKind;
 use trace_format::verdict::{Outcome, Verdict};
-use trace_format::{ReadError, Recording, Source, Thread};
+use trace_format::{Header, ReadError, Recording, Source, Thread};
 
 use super::busy::busy;
 use super::chart::{Chart, ChartBuilder};
@@ -24,6 +25,8 @@ use crate::{ExportError, MethodMap, Warning};
 
 /// A poll of main's CPU time this long after its hang still belongs to it, ns.
 const POLLED_AFTER: u64 = 50_000_000;
+/// A dump is asked for and written so long after an ANR at most, ns.
+const DUMPED_AFTER: u64 = 20_000_000_000;
 /// How far back a storm of messages is looked for, ns.
 const STORM_WINDOW: u64 = 5_000_000_000;
 
@@ -90,6 +93,13 @@ pub(super) fn build<S: Source>(
         let chain = owners::chain(&facts, &names, main, wait, hang.at).map_err(placed)?;
         (observed.owners, observed.cycle) = (chain.owners, chain.cycle);
         observed.cycle_reached = !observed.cycle.is_empty();
+    }
+    // Of waits that have ended, the first one of those that took longest.
+    let longest =
+        observed.waits.iter().filter(|sum| sum.kind == WaitKind::Monitor).max_by_key(|sum| sum.total);
+    if let (Some(sum), Some(main), true) = (longest, main, observed.owners.is_empty()) {
+        let at = sum.since.saturating_add(1);
+        observed.owners = owners::chain(&facts, &names, main, sum.first, at).map_err(placed)?.owners;
     }
     if observed.cycle.is_empty() {
         (observed.cycle, observed.cycle_reached) = owners::cycle_at_the_end(&facts, &survey.waits, end);
@@ -196,7 +206,9 @@ fn observed<S: Source>(
         Some((capture.at, reasons_text(verdict)))
     });
     let detected = incidents.anrs.iter().map(|anr| anr.detected).next_back();
-    let asked = hang.map(|h| h.at).or(detected).or(others.as_ref().map(|(at, _)| *at)).unwrap_or(end);
+    let captured = incidents.captures.last().map(|capture| capture.at);
+    let at = detected.or(others.as_ref().map(|(at, _)| *at)).or(captured);
+    let asked = hang.map(|h| h.at).or(at).unwrap_or(end);
     let mut facts =
         Observed { asked, since: asked, anr: !incidents.anrs.is_empty(), others, ..Observed::default() };
     if let Some(hang) = hang {
@@ -216,10 +228,23 @@ fn observed<S: Source>(
     facts.sampled = sampled(sections.samples.within(facts.since, until), "");
     facts.open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, asked));
     let pid = Some(recording.header().pid).filter(|pid| *pid > 0);
+    facts.came_back = hang.filter(|hang| hang.ended).and_then(|hang| {
+        let later =
+            incidents.anrs.iter().map(|anr| anr.detected).filter(|at| *at >= hang.until).next_back()?;
+        Some((hang.until, later))
+    });
+    let confirmed = incidents.anrs.iter().any(|anr| anr.verdict.is_some());
+    let until_dumped = facts.came_back.map_or(0, |(_, asked)| asked.saturating_add(DUMPED_AFTER)).max(until);
     // A dump is written after it was asked for, and is of that moment.
     for dump in recorded.dumps() {
         let (at, dump) = dump?;
-        if (facts.since..=until).contains(&at) && facts.set_dump(at, &dump, pid) {
+        if !(facts.since..=until_dumped).contains(&at) {
+            continue;
+        }
+        if !confirmed && let Some(why) = of_another(&dump, recording.header()) {
+            (facts.anr, facts.others) = (false, Some((at, why)));
+        }
+        if facts.set_dump(at, &dump, pid) {
             return Ok(facts);
         }
     }
@@ -230,6 +255,20 @@ fn observed<S: Source>(
         }
     }
     Ok(facts)
+}
+
+/// Whether a dump is about another process than the recorded one, in words.
+fn of_another(dump: &Dump, header: &Header) -> Option<String> {
+    let blamed = dump.blamed()?;
+    let ours = match (blamed.pid, &blamed.name) {
+        (Some(pid), _) => pid == header.pid,
+        (None, Some(name)) => {
+            let rest = header.process_name.strip_prefix(name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        }
+        (None, None) => true,
+    };
+    (!ours).then(|| format!("the dump is about {}", blamed.title()))
 }
 
 /// The tid of the thread with this name.

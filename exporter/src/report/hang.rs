@@ -222,6 +222,7 @@ pub(super) fn wait_sums<S: Source>(
             since: waited.since,
             count: 1,
             total,
+            first: waited.wait,
         });
         if sums.len() >= MAX_WAIT_KINDS {
             break;

@@ -89,6 +89,7 @@ fn doing_of<S: Source>(facts: &Facts<'_, S>, stack: &[OpenFrame], last_left: Opt
         Doing::Of(cause) => cause.name().to_owned(),
         Doing::BinderPool => "waiting for binder calls".to_owned(),
         Doing::Java => "running".to_owned(),
+        Doing::Unclear => "unclear".to_owned(),
     }
 }
 

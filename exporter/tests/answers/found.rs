@@ -1,16 +1,18 @@
 //! The answers that are judged, in the form of `Answer::to_json`.
 
-use exporter::MethodMap;
+use std::path::Path;
+
 use exporter::dump::Dump;
+use exporter::{Answer, MethodMap, Report};
 use serde_json::Value;
 use trace_format::Recording;
 
 /// Of a dump.
-pub(crate) fn of_dump(_dump: &Dump) -> Value {
-    Value::Null
+pub(crate) fn of_dump(dump: &Dump) -> Value {
+    Answer::of_dump(dump).to_json()
 }
 
 /// Of a recording.
-pub(crate) fn of_recording(_recording: &Recording<Vec<u8>>, _map: &MethodMap) -> Value {
-    Value::Null
+pub(crate) fn of_recording(recording: &Recording<Vec<u8>>, map: &MethodMap) -> Value {
+    Report::build(Path::new("recording"), recording, map).unwrap().answer.to_json()
 }

@@ -236,7 +236,6 @@ fn the_dumps_that_are_made_are_read_without_a_warning() {
 }
 
 #[test]
-#[ignore = "the answer is not there yet"]
 fn nineteen_answers_in_twenty_are_right_and_none_is_wrong_about_deadlocks_and_idle_mains() {
     let mut judged = dumps();
     judged.extend(recordings());
@@ -257,7 +256,6 @@ fn nineteen_answers_in_twenty_are_right_and_none_is_wrong_about_deadlocks_and_id
 }
 
 #[test]
-#[ignore = "the answer is not there yet"]
 fn a_dump_and_the_report_of_a_recording_with_it_give_the_same_answer() {
     let map = MethodMap::parse(Path::new("map"), Vec::new()).unwrap();
     let mut differ = Vec::new();
