@@ -4,6 +4,7 @@
 mod art;
 mod found;
 mod jvm;
+mod page;
 #[path = "../scenario/mod.rs"]
 mod scenario;
 mod table;
@@ -14,13 +15,14 @@ use std::path::{Path, PathBuf};
 
 use exporter::MethodMap;
 use exporter::dump::Dump;
+use exporter::report::CauseId;
 use scenario::Case;
 use serde_json::Value;
 use trace_format::Recording;
 use trace_format::event::{Event, Message, Stall};
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
-use truth::{CAUSES, Compared, NEVER_WRONG, Outcome, Truth};
+use truth::{Compared, NEVER_WRONG, Outcome, Truth};
 
 const ART: [&str; 4] = [
     include_str!("../data/answers/art-locks.txt"),
@@ -190,7 +192,7 @@ fn every_cause_has_cases_in_dumps_or_recordings() {
     for (_, truth) in labels("made").iter().chain(&labels("repo")) {
         *rows.entry(truth.row().to_owned()).or_default() += 1;
     }
-    for (cause, _) in CAUSES {
+    for cause in CauseId::ALL.map(CauseId::word) {
         assert!(rows.get(cause).is_some_and(|n| *n >= 3), "{cause} has {:?}", rows.get(cause));
     }
     labels("real");

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::truth::{CAUSES, Compared, Outcome};
+use exporter::report::CauseId;
+
+use crate::truth::{Compared, Outcome};
 use crate::{Judged, Of};
 
 /// Right, vague and wrong.
@@ -29,7 +31,7 @@ pub(crate) fn markdown(judged: &[Judged]) -> String {
         let _ = write!(out, " {0}: right | vague | wrong |", of.word());
     }
     let _ = write!(out, "\n| --- |{}\n", " ---: | ---: | ---: |".repeat(of.len()));
-    for (cause, _) in CAUSES {
+    for cause in CauseId::ALL.map(CauseId::word) {
         let row =
             |of: Of| counts(judged.iter().filter(move |case| case.of == of && case.truth.row() == cause));
         let cells: Vec<String> = of.iter().map(|of| cells(row(*of))).collect();

@@ -2,48 +2,8 @@
 
 use std::fmt;
 
+use exporter::report::CauseId;
 use serde_json::Value;
-
-/// Every cause, with its kind: an answer of the same kind is vague, not wrong.
-pub(crate) const CAUSES: [(&str, &str); 37] = [
-    ("busy-method", "busy-method"),
-    ("yield-spin", "busy-method"),
-    ("class-loading", "busy-method"),
-    ("message-storm", "message-storm"),
-    ("lock-wait", "lock-wait"),
-    ("deadlock", "lock-wait"),
-    ("deadlock-elsewhere", "lock-wait"),
-    ("pool-deadlock", "lock-wait"),
-    ("binder-call", "binder-wait"),
-    ("shared-preferences", "io-wait"),
-    ("sqlite-pool", "thread-wait"),
-    ("sqlite", "io-wait"),
-    ("disk-io", "io-wait"),
-    ("fsync", "io-wait"),
-    ("uninterruptible-io", "io-wait"),
-    ("network-io", "io-wait"),
-    ("run-blocking", "thread-wait"),
-    ("future-wait", "thread-wait"),
-    ("thread-join", "thread-wait"),
-    ("object-wait", "thread-wait"),
-    ("sleep", "thread-wait"),
-    ("gc", "gc-or-memory"),
-    ("memory-pressure", "gc-or-memory"),
-    ("cpu-starvation", "cpu-starvation"),
-    ("frozen", "frozen-process"),
-    ("webview", "native-stretch"),
-    ("render-thread", "native-stretch"),
-    ("native-engine", "native-stretch"),
-    ("native-lock", "native-stretch"),
-    ("native-code", "native-stretch"),
-    ("input", "unknown"),
-    ("vsync", "unknown"),
-    ("stopped-by-dump", "unknown"),
-    ("idle", "unknown"),
-    ("recovered", "unknown"),
-    ("other-process", "somebody-elses"),
-    ("unknown", "unknown"),
-];
 
 /// In these rows an answer must never be wrong.
 pub(crate) const NEVER_WRONG: [&str; 4] = ["deadlock", "deadlock-elsewhere", "pool-deadlock", "idle"];
@@ -51,7 +11,8 @@ pub(crate) const NEVER_WRONG: [&str; 4] = ["deadlock", "deadlock-elsewhere", "po
 const VERDICTS: [&str; 6] = ["anr", "hang", "recovered", "other-process", "no-hang", "unknown"];
 
 fn kind(cause: &str) -> Option<&'static str> {
-    CAUSES.iter().find(|(id, _)| *id == cause).map(|(_, kind)| *kind)
+    // An answer of the same kind is vague, not wrong.
+    CauseId::ALL.into_iter().find(|id| id.word() == cause).map(|id| id.kind().word())
 }
 
 /// The label of a case. `None` is a value that the facts do not settle.

@@ -1,0 +1,73 @@
+//! `docs/causes.md`: the causes, the rules, and how often their answers are right.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use exporter::answer::RULES;
+use exporter::report::CauseId;
+
+use crate::{Judged, table};
+
+const CORPUS: &str = "## Dumps of devices";
+
+fn causes() -> String {
+    let mut out = String::from("| id | cause | what to do |\n| --- | --- | --- |\n");
+    for cause in CauseId::ALL {
+        let _ = writeln!(out, "| `{}` | {} | {} |", cause.word(), cause.name(), cause.next());
+    }
+    out
+}
+
+fn rules() -> String {
+    let mut out = String::from("| | cause | confidence | when |\n| --- | --- | --- | --- |\n");
+    for (n, rule) in RULES.iter().enumerate() {
+        let (cause, confidence) = (rule.cause.word(), rule.confidence.word());
+        let _ = writeln!(out, "| {} | {cause} | {confidence} | {} |", n + 1, rule.when);
+    }
+    out
+}
+
+fn page(made: &[Judged], corpus: &[Judged]) -> String {
+    let mut page = format!(
+        "# Why main did not come back\n\n`anrscope report`, `dump`, their groups, the fleet's rows and the trace name the cause of a hang with \
+         the words on this page. `ANRSCOPE_WRITE_DOCS=1 cargo test -p exporter --test answers` writes it.\n\n## The causes\n\n{}\n\
+         ## The rules\n\nThe rules are rows of a table (`exporter/src/answer/rules.rs`), asked in this order. The first that holds is the cause; \
+         those that hold after it are listed as *also possible*. Thread state and CPU time come before samples. No row concludes from \
+         what is missing: where none holds, the cause is `unknown`, and the report says what to record.\n\n{}\n\
+         ## How often the answer is right\n\n`scripts/prove answers` compares cause, root, lock owners and deadlock with the labels of \
+         `exporter/tests/data/answers`, which were written before the rules. *Vague*: `unknown`, or another cause of the same kind.\n\n\
+         {}\n{}.\n",
+        causes(),
+        rules(),
+        table::markdown(made),
+        table::sum(made)
+    );
+    if !corpus.is_empty() {
+        let _ = write!(
+            page,
+            "\n{CORPUS}\n\nDumps of third parties, labelled by hand. They are not part of the repository: the test reads them where \
+             `ANRSCOPE_CORPUS` names their directory.\n\n{}\n{}.\n",
+            table::markdown(corpus),
+            table::sum(corpus)
+        );
+    }
+    page
+}
+
+#[test]
+fn the_page_of_the_causes_is_what_the_rules_do() {
+    let mut made = crate::dumps();
+    made.extend(crate::recordings());
+    let corpus = crate::corpus();
+    let page = page(&made, &corpus);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/causes.md");
+    if std::env::var_os("ANRSCOPE_WRITE_DOCS").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    let mut there = std::fs::read_to_string(&file).unwrap();
+    if corpus.is_empty() {
+        // That part can only be made where the dumps are.
+        there.truncate(there.find(&format!("\n{CORPUS}")).unwrap_or(there.len()));
+    }
+    assert_eq!(there, page, "docs/causes.md is not what the rules do");
+}
