@@ -8,6 +8,7 @@ use anyhow::bail;
 use exporter::diff::{ALPHA, Row, Tallies, compare};
 use serde_json::json;
 
+use crate::output;
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{Recordings, files_of};
 
@@ -51,9 +52,12 @@ pub(crate) struct Options {
     /// Rows to print
     #[arg(long, value_name = "N", default_value_t = 30)]
     top: usize,
-    /// Print all rows as JSON to stdout
+    /// All rows as JSON
     #[arg(long)]
     json: bool,
+    /// Write the rows to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// The method map of the one side [default: methodMapping.txt beside each recording]
     #[arg(long, value_name = "FILE")]
     before_map: Option<PathBuf>,
@@ -74,20 +78,21 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let least = (options.min_change * 1e6) as u64;
     let fails = |row: &Row| options.fail_above.is_some_and(|percent| row.is_slower(percent, least));
     let failed: Vec<&Row> = rows.iter().filter(|row| fails(row)).collect();
-    let mut stdout = io::BufWriter::new(crate::terminal::stdout_of(options.json));
-    if options.json {
-        let document = json!({
-            "schema": "1.0",
-            "recordings": [before.recordings, after.recordings],
-            "fail_above_percent": options.fail_above,
-            "failed": failed.iter().map(|row| &row.name).collect::<Vec<_>>(),
-            "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
-        });
-        writeln!(stdout, "{document:#}")?;
-    } else {
-        write_table(&mut stdout, &rows, &options, [before.recordings, after.recordings])?;
-    }
-    stdout.flush()?;
+    output::page(options.out.as_deref(), options.json, |out| {
+        if options.json {
+            let document = json!({
+                "schema": "1.0",
+                "recordings": [before.recordings, after.recordings],
+                "fail_above_percent": options.fail_above,
+                "failed": failed.iter().map(|row| &row.name).collect::<Vec<_>>(),
+                "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
+            });
+            writeln!(out, "{document:#}")?;
+        } else {
+            write_table(out, &rows, &options, [before.recordings, after.recordings])?;
+        }
+        Ok(())
+    })?;
     let mut stderr = crate::terminal::stderr();
     for row in &failed {
         writeln!(
@@ -127,12 +132,7 @@ fn ms(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6))
 }
 
-fn write_table(
-    out: &mut impl Write,
-    rows: &[Row],
-    options: &Options,
-    recordings: [u64; 2],
-) -> io::Result<()> {
+fn write_table(out: &mut dyn Write, rows: &[Row], options: &Options, recordings: [u64; 2]) -> io::Result<()> {
     writeln!(
         out,
         "{} recording{} before, {} after; main thread, medians in ms\n",

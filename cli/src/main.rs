@@ -180,6 +180,23 @@ mod tests {
     }
 
     #[test]
+    fn out_is_o_and_json_has_no_letter_in_every_subcommand() {
+        let whole = Command::command();
+        let device = whole.find_subcommand("device").unwrap();
+        for subcommand in whole.get_subcommands().chain(device.get_subcommands()).filter(|c| !c.is_hide_set())
+        {
+            for argument in subcommand.get_arguments() {
+                let name = format!("{} {}", subcommand.get_name(), argument.get_id());
+                match argument.get_long() {
+                    Some("out") => assert_eq!(argument.get_short(), Some('o'), "{name}"),
+                    Some("json") => assert!(argument.get_short().is_none(), "{name}"),
+                    _ => assert_ne!(argument.get_short(), Some('o'), "{name}"),
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_subcommand_shows_an_example_and_its_exit_status() {
         for subcommand in Command::command().get_subcommands().filter(|c| !c.is_hide_set()) {
             let help = subcommand.clone().render_long_help().to_string();

@@ -33,14 +33,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         ReportFormat::Matrix => issues_of(&recordings, &options)?,
         _ => page(&recordings, &files, format, options.out.is_none())?,
     };
-    match &options.out {
-        Some(out) => output::write(out, &crate::terminal::page_of(&page, format.is_json()))?,
-        None => {
-            let mut stdout = crate::terminal::stdout_of(format.is_json());
-            stdout.write_all(page.as_bytes())?;
-            stdout.flush()?;
-        }
-    }
+    output::page(options.out.as_deref(), format.is_json(), |out| Ok(out.write_all(page.as_bytes())?))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::options::{Options, ReportFormat};
 use crate::cleanup;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{Recordings, files_of};
 use crate::terminal::counted;
@@ -22,6 +22,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     if !matches!(options.format(), ReportFormat::Text | ReportFormat::Json) {
         bail!("groups are told as text or as JSON: choose --format text or json");
+    }
+    if options.out.is_some() && !options.group {
+        crate::usage_error(
+            "--parquet makes no report that --out could hold: give --group too, or leave --out away",
+        );
     }
     let mut files = Vec::new();
     for path in &options.recordings {
@@ -63,17 +68,17 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     if options.group {
         let found = groups(&rows);
-        let mut stdout =
-            io::BufWriter::new(crate::terminal::stdout_of(matches!(options.format(), ReportFormat::Json)));
-        if let ReportFormat::Json = options.format() {
-            let found: Vec<_> = found.iter().map(Group::to_json).collect();
-            let document =
-                json!({"schema": "1.0", "recordings": rows.len(), "unread": unread, "groups": found});
-            writeln!(stdout, "{document:#}")?;
-        } else {
-            write_table(&mut stdout, &rows, &found)?;
-        }
-        stdout.flush()?;
+        output::page(options.out.as_deref(), options.format().is_json(), |out| {
+            if options.format().is_json() {
+                let found: Vec<_> = found.iter().map(Group::to_json).collect();
+                let document =
+                    json!({"schema": "1.0", "recordings": rows.len(), "unread": unread, "groups": found});
+                writeln!(out, "{document:#}")?;
+            } else {
+                write_table(out, &rows, &found)?;
+            }
+            Ok(())
+        })?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -89,7 +94,7 @@ fn row(file: &std::path::PathBuf, options: &Options) -> anyhow::Result<Row> {
     Ok(Row::of(&file.display().to_string(), input.recording, &report))
 }
 
-fn write_table(out: &mut impl Write, rows: &[Row], groups: &[Group]) -> io::Result<()> {
+fn write_table(out: &mut dyn Write, rows: &[Row], groups: &[Group]) -> io::Result<()> {
     let hung = rows.iter().filter(|row| row.hung).count();
     writeln!(out, "{}, in {hung} of them main hung\n", counted(rows.len(), "recording"))?;
     writeln!(
