@@ -66,20 +66,25 @@ impl FileKind {
     }
 
     fn of_bytes(head: &[u8]) -> Self {
+        if !head.starts_with(&[0x1F, 0x8B]) {
+            return Self::of_unpacked(head);
+        }
+        let mut inner = Vec::new();
+        // A head that is cut in the middle of a block: what was unpacked before is enough.
+        let _ = GzDecoder::new(head).take(HEAD).read_to_end(&mut inner);
+        // Once: there are files that unpack to themselves.
+        match Self::of_unpacked(&inner) {
+            Self::Empty => Self::Other,
+            kind => kind,
+        }
+    }
+
+    fn of_unpacked(head: &[u8]) -> Self {
         match head {
             [] => Self::Empty,
             head if head.starts_with(&trace_format::layout::MAGIC) => Self::Recording,
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Self::Zip,
             [0xCA, 0xFE, 0xBA, 0xBE, ..] => Self::Classes,
-            [0x1F, 0x8B, ..] => {
-                let mut inner = Vec::new();
-                // A head that is cut in the middle of a block: what was unpacked before is enough.
-                let _ = GzDecoder::new(head).take(HEAD).read_to_end(&mut inner);
-                match Self::of_bytes(&inner) {
-                    Self::Empty => Self::Other,
-                    kind => kind,
-                }
-            }
             // A `TracePacket` (field 1 of `Trace`), whose length and fields are no text.
             [0x0A, rest @ ..] if rest.iter().take(64).any(|byte| is_binary(*byte)) => Self::PerfettoTrace,
             head => Self::of_text(&text_of(head)),
@@ -249,6 +254,17 @@ mod tests {
             assert_eq!(FileKind::of_bytes(bytes), *kind, "{:?}", String::from_utf8_lossy(bytes));
         }
         assert_eq!(FileKind::of_bytes(&trace_format::layout::MAGIC), FileKind::Recording);
+    }
+
+    #[test]
+    fn a_file_that_is_packed_again_and_again_is_unpacked_once() {
+        let pack = |bytes: &[u8]| {
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(bytes).unwrap();
+            packed.finish().unwrap()
+        };
+        let twice = pack(&pack(b"{\"traceEvents\":[]}"));
+        assert_eq!(FileKind::of_bytes(&twice), FileKind::Other);
     }
 
     #[test]

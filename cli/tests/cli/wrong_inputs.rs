@@ -21,6 +21,7 @@ fn files(folder: &Folder) {
         builder.build()
     };
     folder.file("app.anrscope", recording(42));
+    folder.file("copy.anrscope", recording(42));
     folder.file("other.anrscope", recording(43));
     folder.file("many/a.anrscope", recording(44));
     folder.file("many/b.anrscope", recording(45));
