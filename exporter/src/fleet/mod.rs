@@ -65,6 +65,10 @@ pub struct Row {
     pub verdict: Option<&'static str>,
     /// Equal for hangs with equal stacks, in any build that keeps the names: 16 hexadecimal digits.
     pub stack_hash: Option<String>,
+    /// The app's version: `android:versionName`.
+    pub app_version: Option<String>,
+    /// The number of the app's version: `android:versionCode`.
+    pub app_version_code: Option<u32>,
 }
 
 impl Row {
@@ -97,6 +101,8 @@ impl Row {
             component: report.cause.as_ref().and_then(|cause| cause.component).map(AnrKind::name),
             verdict: verdict(report).map(|verdict| verdict.outcome.word()),
             stack_hash: hang.and_then(|hang| stack_hash(&hang.stack)),
+            app_version: report.system.app_version.clone(),
+            app_version_code: report.system.app_version_code,
         }
     }
 }
