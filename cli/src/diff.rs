@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::output;
 use crate::progress::{Estimate, Progress};
-use crate::recordings::{Recordings, files_of};
+use crate::recordings::{MethodMaps, Recordings, files_of};
 
 /// Compare two builds: what became slower on the main thread, by method and by message
 ///
@@ -58,10 +58,10 @@ pub(crate) struct Options {
     /// Write the rows to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The method map of the one side [default: methodMapping.txt beside each recording]
+    /// The method map of the one side, or a directory of maps [default: methodMapping.txt beside each recording]
     #[arg(long, value_name = "FILE")]
     before_map: Option<PathBuf>,
-    /// The method map of the other side
+    /// The method map of the other side, or a directory of maps
     #[arg(long, value_name = "FILE")]
     after_map: Option<PathBuf>,
 }
@@ -111,6 +111,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
 /// One recording at a time: memory grows with the names, not with the set.
 fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<Tallies> {
     let mut tallies = Tallies::default();
+    let mut maps = MethodMaps::new(map, None)?;
     let (progress, estimate) = (Progress::new(true), Estimate::new());
     let files = files_of(path)?;
     for (number, file) in files.iter().enumerate() {
@@ -118,7 +119,7 @@ fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<Tallies> {
             let left = estimate.left(number as u64, files.len() as u64);
             format!("{}: {number} of {} recordings{left}", path.display(), files.len())
         });
-        let recordings = Recordings::open(std::slice::from_ref(file), map, None)?;
+        let recordings = Recordings::open(std::slice::from_ref(file), &mut maps)?;
         for input in recordings.inputs() {
             for warning in tallies.add(input.file, input.recording, input.map)? {
                 crate::terminal::warn(warning)?;

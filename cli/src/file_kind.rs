@@ -105,7 +105,8 @@ impl FileKind {
             };
         }
         let lines = || start.lines().take(2_000);
-        if lines().next().is_some_and(is_map_line) {
+        let is_comment = |line: &str| line.starts_with('#') || line.trim().is_empty();
+        if lines().find(|line| !is_comment(line)).is_some_and(is_map_line) {
             return Self::MethodMap;
         }
         if lines().any(is_mapping_line) {
@@ -239,6 +240,7 @@ mod tests {
         (b"{\"threadDump\":{}}", FileKind::ThreadDump),
         (b"{\"a\":1}", FileKind::Other),
         (b"1,1,com.example.Main onCreate ()V\n", FileKind::MethodMap),
+        (b"# a build\n\n1,1,com.example.Main onCreate ()V\n", FileKind::MethodMap),
         (b"com.example.Main -> a.b:\n    void run() -> a\n", FileKind::Mapping),
         (b"# compiler: R8\ncom.example.Main -> a.b:\n", FileKind::Mapping),
         (b"\"main\" prio=5 tid=1 Blocked\n  at a.B.c(B.java:1)\n", FileKind::ThreadDump),

@@ -37,6 +37,7 @@ mod scratch;
 #[cfg(unix)]
 mod signals;
 mod terminal;
+mod walk;
 
 /// Record what the main thread of an app was doing before it froze, and show it on a time line
 #[derive(Parser)]

@@ -16,7 +16,7 @@ use trace_format::{Recording, Source};
 use crate::cleanup;
 use crate::file_kind::FileKind;
 use crate::output::{self, Output};
-use crate::recordings::Recordings;
+use crate::recordings::{MethodMaps, Recordings};
 use crate::terminal::counted;
 
 mod budget;
@@ -59,7 +59,7 @@ pub(crate) struct Options {
     /// What to write: .pftrace or .tar
     #[arg(long, short, value_name = "FILE", value_parser = merged_path())]
     out: PathBuf,
-    /// The method map of the recordings' build [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
+    /// The method map of the recordings' build, or a directory of maps [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them
@@ -213,9 +213,13 @@ fn write(options: &Options) -> anyhow::Result<Vec<String>> {
 }
 
 /// Writes the trace of a recording to `out`, and says what is odd about it.
-fn write_recording(options: &Options, path: &Path, out: impl Write) -> anyhow::Result<Vec<String>> {
-    let files = [path.to_owned()];
-    let recordings = Recordings::open(&files, options.method_map.as_deref(), options.mapping.as_deref())?;
+fn write_recording(
+    options: &Options,
+    maps: &mut MethodMaps,
+    path: &Path,
+    out: impl Write,
+) -> anyhow::Result<Vec<String>> {
+    let recordings = Recordings::open(&[path.to_owned()], maps)?;
     let how = ExportOptions { merge_safe: true, ..ExportOptions::default() };
     let summary = export(&recordings.inputs(), &how, out)?;
     let mut told: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
@@ -264,6 +268,7 @@ fn check_boot(first: &mut Option<(PathBuf, i128)>, path: &Path, facts: &Facts, w
 /// A Perfetto trace has neither head nor end: several behind each other are one.
 fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
     let mut walked: Vec<(&Path, Facts)> = Vec::new();
     let mut boot = None;
     let mut latest = 0;
@@ -276,7 +281,7 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
         let from_us = *kind == FileKind::Recording;
         let mut walk = Walk::new(path, out, if from_us { &own } else { &budget }, &mut latest);
         match kind {
-            FileKind::Recording => warnings.extend(write_recording(options, path, &mut walk)?),
+            FileKind::Recording => warnings.extend(write_recording(options, &mut maps, path, &mut walk)?),
             FileKind::PerfettoTrace => walk.all(unpacked(path, &budget)?)?,
             kind => {
                 if *kind != FileKind::ChromeTrace
@@ -311,6 +316,7 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
 /// All files as they are in one archive, with a manifest that says how their clocks belong together.
 fn archive(options: &Options, kinds: &[FileKind], mut out: &File) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
     let mut names: Vec<String> = Vec::new();
     for (i, (path, kind)) in options.inputs.iter().zip(kinds).enumerate() {
         names.push(tar::member_name(path, *kind == FileKind::Recording, i, &names));
@@ -342,7 +348,7 @@ fn archive(options: &Options, kinds: &[FileKind], mut out: &File) -> anyhow::Res
         let place = out.stream_position().context("an archive can only be written to a file")?;
         out.write_all(&[0; tar::BLOCK])?;
         if *kind == FileKind::Recording {
-            warnings.extend(write_recording(options, path, out)?);
+            warnings.extend(write_recording(options, &mut maps, path, out)?);
         } else {
             let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
             io::copy(&mut file, &mut out).with_context(|| format!("cannot copy {}", path.display()))?;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::output;
 use crate::progress::{Estimate, Progress};
-use crate::recordings::{Recordings, files_of};
+use crate::recordings::{MethodMaps, Recordings, files_of};
 use crate::terminal::{counted, one_line};
 
 /// Write rules that leave out methods which real runs show to be frequent and always short
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     /// Write the rules to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The method map of all recordings [default: methodMapping.txt beside each]
+    /// The method map of all recordings, or a directory of maps [default: methodMapping.txt beside each]
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
     /// Leave out only methods with so many calls or more
@@ -115,13 +115,14 @@ fn evidence(options: &Options) -> anyhow::Result<Evidence> {
         files.extend(files_of(path)?);
     }
     let mut evidence = Evidence::default();
+    let mut maps = MethodMaps::new(options.map.as_deref(), None)?;
     let (progress, estimate) = (Progress::new(!options.json), Estimate::new());
     for (number, file) in files.iter().enumerate() {
         progress.show(|| {
             let left = estimate.left(number as u64, files.len() as u64);
             format!("{number} of {}{left}", counted(files.len(), "recording"))
         });
-        let opened = Recordings::open(std::slice::from_ref(file), options.map.as_deref(), None)?;
+        let opened = Recordings::open(std::slice::from_ref(file), &mut maps)?;
         for input in opened.inputs() {
             for warning in evidence.add(input.file, input.recording, input.map)? {
                 crate::terminal::warn(warning)?;

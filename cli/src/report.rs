@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use trace_rules::Rules;
 
 use crate::output;
-use crate::recordings::{Recordings, newest_of};
+use crate::recordings::{MethodMaps, Recordings, newest_of};
 use crate::terminal::counted;
 use options::{ReportFormat, RulesOf};
 
@@ -27,7 +27,8 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         return fleet::run(&options);
     }
     let files = files(&options)?;
-    let recordings = Recordings::open(&files, options.method_map.as_deref(), options.mapping.as_deref())?;
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
+    let recordings = Recordings::open(&files, &mut maps)?;
     let format = options.format();
     let page = match format {
         ReportFormat::Matrix => issues_of(&recordings, &options)?,

@@ -1,6 +1,7 @@
 //! `anrscope report --group` and `--parquet`: many recordings.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
@@ -12,7 +13,7 @@ use super::options::{Options, ReportFormat};
 use crate::cleanup;
 use crate::output::{self, Output};
 use crate::progress::{Estimate, Progress};
-use crate::recordings::{Recordings, files_of};
+use crate::recordings::{MethodMaps, Recordings, files_of};
 use crate::terminal::counted;
 
 /// Files that could not be read that are named.
@@ -32,6 +33,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     for path in &options.recordings {
         files.extend(files_of(path)?);
     }
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
     let (mut rows, mut unread) = (Vec::with_capacity(files.len()), 0_usize);
     let mut stderr = crate::terminal::stderr();
     let (progress, estimate) = (Progress::new(!options.quiet), Estimate::new());
@@ -41,7 +43,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             format!("{number} of {} recordings{left}", files.len())
         });
         // One at a time, and one that is broken does not spoil the others.
-        match row(file, options) {
+        match row(file, &mut maps) {
             Ok(row) => rows.push(row),
             Err(error) => {
                 unread += 1;
@@ -83,12 +85,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(file: &std::path::PathBuf, options: &Options) -> anyhow::Result<Row> {
-    let recordings = Recordings::open(
-        std::slice::from_ref(file),
-        options.method_map.as_deref(),
-        options.mapping.as_deref(),
-    )?;
+fn row(file: &PathBuf, maps: &mut MethodMaps) -> anyhow::Result<Row> {
+    let recordings = Recordings::open(std::slice::from_ref(file), maps)?;
     let input = recordings.inputs()[0];
     let report = Report::build(input.file, input.recording, input.map)?;
     Ok(Row::of(&file.display().to_string(), input.recording, &report))
