@@ -1,6 +1,8 @@
 //! What must not be left behind, even if the program is interrupted.
 
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -41,10 +43,14 @@ fn remove_all() {
     }
 }
 
-/// From now on an interrupt removes what is half done, and then ends the program as it would have.
+/// From now on an interrupt removes what is half done, and then ends the program as it would have. A second call does nothing.
 #[cfg(unix)]
 pub(crate) fn on_interrupts() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    static CAUGHT: AtomicBool = AtomicBool::new(false);
+    if CAUGHT.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     let ours = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !crate::signals::ignored(*signal));
     let mut signals = signal_hook::iterator::Signals::new(ours)?;
     std::thread::Builder::new().name("interrupts".into()).spawn(move || {

@@ -42,7 +42,7 @@ means, to hold the trace against).
 Exit status: 0 done, 1 failed, 2 usage.")]
 pub(crate) struct Options {
     /// Folder to write to; it is made if need be, and files of an earlier demo in it are replaced
-    #[arg(long, value_name = "DIR", default_value = "anrscope-out")]
+    #[arg(long, short, value_name = "DIR", default_value = "anrscope-out")]
     out: PathBuf,
     /// How long main hangs before the kill, in seconds; 0 for no hang. SIGQUIT comes at 5 s
     #[arg(long, value_name = "SECONDS", default_value_t = 8.0, value_parser = seconds)]

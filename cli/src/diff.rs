@@ -8,8 +8,9 @@ use anyhow::bail;
 use exporter::diff::{ALPHA, Row, Tallies, compare};
 use serde_json::json;
 
+use crate::output;
 use crate::progress::{Estimate, Progress};
-use crate::recordings::{Recordings, files_of};
+use crate::recordings::{MethodMaps, Recordings, files_of};
 
 /// Compare two builds: what became slower on the main thread, by method and by message
 ///
@@ -51,13 +52,16 @@ pub(crate) struct Options {
     /// Rows to print
     #[arg(long, value_name = "N", default_value_t = 30)]
     top: usize,
-    /// Print all rows as JSON to stdout
+    /// All rows as JSON
     #[arg(long)]
     json: bool,
-    /// The method map of the one side [default: methodMapping.txt beside each recording]
+    /// Write the rows to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The method map of the one side, or a directory of maps [default: methodMapping.txt beside each recording]
     #[arg(long, value_name = "FILE")]
     before_map: Option<PathBuf>,
-    /// The method map of the other side
+    /// The method map of the other side, or a directory of maps
     #[arg(long, value_name = "FILE")]
     after_map: Option<PathBuf>,
 }
@@ -74,20 +78,21 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let least = (options.min_change * 1e6) as u64;
     let fails = |row: &Row| options.fail_above.is_some_and(|percent| row.is_slower(percent, least));
     let failed: Vec<&Row> = rows.iter().filter(|row| fails(row)).collect();
-    let mut stdout = io::BufWriter::new(crate::terminal::stdout_of(options.json));
-    if options.json {
-        let document = json!({
-            "schema": "1.0",
-            "recordings": [before.recordings, after.recordings],
-            "fail_above_percent": options.fail_above,
-            "failed": failed.iter().map(|row| &row.name).collect::<Vec<_>>(),
-            "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
-        });
-        writeln!(stdout, "{document:#}")?;
-    } else {
-        write_table(&mut stdout, &rows, &options, [before.recordings, after.recordings])?;
-    }
-    stdout.flush()?;
+    output::page(options.out.as_deref(), options.json, |out| {
+        if options.json {
+            let document = json!({
+                "schema": "1.0",
+                "recordings": [before.recordings, after.recordings],
+                "fail_above_percent": options.fail_above,
+                "failed": failed.iter().map(|row| &row.name).collect::<Vec<_>>(),
+                "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
+            });
+            writeln!(out, "{document:#}")?;
+        } else {
+            write_table(out, &rows, &options, [before.recordings, after.recordings])?;
+        }
+        Ok(())
+    })?;
     let mut stderr = crate::terminal::stderr();
     for row in &failed {
         writeln!(
@@ -106,6 +111,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
 /// One recording at a time: memory grows with the names, not with the set.
 fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<Tallies> {
     let mut tallies = Tallies::default();
+    let mut maps = MethodMaps::new(map, None)?;
     let (progress, estimate) = (Progress::new(true), Estimate::new());
     let files = files_of(path)?;
     for (number, file) in files.iter().enumerate() {
@@ -113,7 +119,7 @@ fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<Tallies> {
             let left = estimate.left(number as u64, files.len() as u64);
             format!("{}: {number} of {} recordings{left}", path.display(), files.len())
         });
-        let recordings = Recordings::open(std::slice::from_ref(file), map, None)?;
+        let recordings = Recordings::open(std::slice::from_ref(file), &mut maps)?;
         for input in recordings.inputs() {
             for warning in tallies.add(input.file, input.recording, input.map)? {
                 crate::terminal::warn(warning)?;
@@ -127,12 +133,7 @@ fn ms(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6))
 }
 
-fn write_table(
-    out: &mut impl Write,
-    rows: &[Row],
-    options: &Options,
-    recordings: [u64; 2],
-) -> io::Result<()> {
+fn write_table(out: &mut dyn Write, rows: &[Row], options: &Options, recordings: [u64; 2]) -> io::Result<()> {
     writeln!(
         out,
         "{} recording{} before, {} after; main thread, medians in ms\n",

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::cleanup;
 use crate::output::{self, Output};
 use crate::progress::{Estimate, Progress};
-use crate::recordings::Recordings;
+use crate::recordings::{MethodMaps, Recordings};
 use crate::terminal::counted;
 
 /// Write recordings as a trace that ui.perfetto.dev and chrome://tracing open
@@ -59,7 +59,7 @@ pub(crate) struct Options {
     /// The trace; its form by its name: .pftrace, .json or .json.gz
     #[arg(long, short, value_name = "FILE", value_parser = trace_path())]
     out: PathBuf,
-    /// The method map of the build [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
+    /// The method map of the build, or a directory of maps [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: names from before
@@ -145,8 +145,8 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         crate::usage_error("--from is after --to: nothing lies between them");
     }
     cleanup::on_interrupts().context("cannot catch interrupts")?;
-    let recordings =
-        Recordings::open(&options.recordings, options.method_map.as_deref(), options.mapping.as_deref())?;
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
+    let recordings = Recordings::open(&options.recordings, &mut maps)?;
     let selection = Selection {
         from: options.from,
         to: options.to,

@@ -66,20 +66,25 @@ impl FileKind {
     }
 
     fn of_bytes(head: &[u8]) -> Self {
+        if !head.starts_with(&[0x1F, 0x8B]) {
+            return Self::of_unpacked(head);
+        }
+        let mut inner = Vec::new();
+        // A head that is cut in the middle of a block: what was unpacked before is enough.
+        let _ = GzDecoder::new(head).take(HEAD).read_to_end(&mut inner);
+        // Once: there are files that unpack to themselves.
+        match Self::of_unpacked(&inner) {
+            Self::Empty => Self::Other,
+            kind => kind,
+        }
+    }
+
+    fn of_unpacked(head: &[u8]) -> Self {
         match head {
             [] => Self::Empty,
             head if head.starts_with(&trace_format::layout::MAGIC) => Self::Recording,
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Self::Zip,
             [0xCA, 0xFE, 0xBA, 0xBE, ..] => Self::Classes,
-            [0x1F, 0x8B, ..] => {
-                let mut inner = Vec::new();
-                // A head that is cut in the middle of a block: what was unpacked before is enough.
-                let _ = GzDecoder::new(head).take(HEAD).read_to_end(&mut inner);
-                match Self::of_bytes(&inner) {
-                    Self::Empty => Self::Other,
-                    kind => kind,
-                }
-            }
             // A `TracePacket` (field 1 of `Trace`), whose length and fields are no text.
             [0x0A, rest @ ..] if rest.iter().take(64).any(|byte| is_binary(*byte)) => Self::PerfettoTrace,
             head => Self::of_text(&text_of(head)),
@@ -100,7 +105,8 @@ impl FileKind {
             };
         }
         let lines = || start.lines().take(2_000);
-        if lines().next().is_some_and(is_map_line) {
+        let is_comment = |line: &str| line.starts_with('#') || line.trim().is_empty();
+        if lines().find(|line| !is_comment(line)).is_some_and(is_map_line) {
             return Self::MethodMap;
         }
         if lines().any(is_mapping_line) {
@@ -234,6 +240,7 @@ mod tests {
         (b"{\"threadDump\":{}}", FileKind::ThreadDump),
         (b"{\"a\":1}", FileKind::Other),
         (b"1,1,com.example.Main onCreate ()V\n", FileKind::MethodMap),
+        (b"# a build\n\n1,1,com.example.Main onCreate ()V\n", FileKind::MethodMap),
         (b"com.example.Main -> a.b:\n    void run() -> a\n", FileKind::Mapping),
         (b"# compiler: R8\ncom.example.Main -> a.b:\n", FileKind::Mapping),
         (b"\"main\" prio=5 tid=1 Blocked\n  at a.B.c(B.java:1)\n", FileKind::ThreadDump),
@@ -249,6 +256,17 @@ mod tests {
             assert_eq!(FileKind::of_bytes(bytes), *kind, "{:?}", String::from_utf8_lossy(bytes));
         }
         assert_eq!(FileKind::of_bytes(&trace_format::layout::MAGIC), FileKind::Recording);
+    }
+
+    #[test]
+    fn a_file_that_is_packed_again_and_again_is_unpacked_once() {
+        let pack = |bytes: &[u8]| {
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(bytes).unwrap();
+            packed.finish().unwrap()
+        };
+        let twice = pack(&pack(b"{\"traceEvents\":[]}"));
+        assert_eq!(FileKind::of_bytes(&twice), FileKind::Other);
     }
 
     #[test]

@@ -37,6 +37,7 @@ mod scratch;
 #[cfg(unix)]
 mod signals;
 mod terminal;
+mod walk;
 
 /// Record what the main thread of an app was doing before it froze, and show it on a time line
 #[derive(Parser)]
@@ -177,6 +178,23 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Command::command().debug_assert();
+    }
+
+    #[test]
+    fn out_is_o_and_json_has_no_letter_in_every_subcommand() {
+        let whole = Command::command();
+        let device = whole.find_subcommand("device").unwrap();
+        for subcommand in whole.get_subcommands().chain(device.get_subcommands()).filter(|c| !c.is_hide_set())
+        {
+            for argument in subcommand.get_arguments() {
+                let name = format!("{} {}", subcommand.get_name(), argument.get_id());
+                match argument.get_long() {
+                    Some("out") => assert_eq!(argument.get_short(), Some('o'), "{name}"),
+                    Some("json") => assert!(argument.get_short().is_none(), "{name}"),
+                    _ => assert_ne!(argument.get_short(), Some('o'), "{name}"),
+                }
+            }
+        }
     }
 
     #[test]

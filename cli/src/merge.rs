@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,10 +11,12 @@ use anyhow::{Context, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use exporter::{ExportOptions, export};
 use serde_json::json;
+use trace_format::{Recording, Source};
 
 use crate::cleanup;
+use crate::file_kind::FileKind;
 use crate::output::{self, Output};
-use crate::recordings::Recordings;
+use crate::recordings::{MethodMaps, Recordings};
 use crate::terminal::counted;
 
 mod budget;
@@ -23,7 +25,7 @@ mod tar;
 mod wire;
 
 use budget::{Budget, Metered};
-use packets::{Facts, Walk};
+use packets::{Facts, Run, Walk};
 
 /// Join recordings and a trace of the whole system
 ///
@@ -57,7 +59,7 @@ pub(crate) struct Options {
     /// What to write: .pftrace or .tar
     #[arg(long, short, value_name = "FILE", value_parser = merged_path())]
     out: PathBuf,
-    /// The method map of the recordings' build [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
+    /// The method map of the recordings' build, or a directory of maps [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them
@@ -87,30 +89,29 @@ fn merged_path() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// What a file is, by its first bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Recording,
-    Perfetto,
-    Gzip,
-    Json,
-    Other,
+/// What to do about two inputs of one run.
+const LEAVE_OUT: &str = "whose events would be there twice: leave one of them out";
+
+/// What is in an input.
+fn kind_of(path: &Path) -> anyhow::Result<FileKind> {
+    let kind = FileKind::of(path).with_context(|| format!("cannot open {}", path.display()))?;
+    if let FileKind::Directory | FileKind::Empty = kind
+        && let Some(instead) = kind.instead_of("merge", path)
+    {
+        bail!(instead);
+    }
+    Ok(kind)
 }
 
-impl Kind {
-    fn of(path: &Path) -> anyhow::Result<Self> {
-        let mut head = Vec::new();
-        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        file.take(64).read_to_end(&mut head).with_context(|| format!("cannot read {}", path.display()))?;
-        let text = head.trim_ascii_start();
-        Ok(match &head[..] {
-            head if head.starts_with(&trace_format::layout::MAGIC) => Self::Recording,
-            [0x0A, ..] if !text.starts_with(b"{") && !text.starts_with(b"[") => Self::Perfetto,
-            [0x1F, 0x8B, ..] => Self::Gzip,
-            _ if text.starts_with(b"{") || text.starts_with(b"[") => Self::Json,
-            _ => Self::Other,
-        })
-    }
+/// The bytes of a trace, unpacked if they are packed with gzip.
+fn unpacked<'b>(path: &Path, budget: &'b Budget) -> anyhow::Result<Box<dyn Read + 'b>> {
+    let failed = || format!("cannot open {}", path.display());
+    let mut file = BufReader::new(File::open(path).with_context(failed)?);
+    let packed = file.fill_buf().with_context(failed)?.starts_with(&[0x1F, 0x8B]);
+    Ok(match packed {
+        true => Box::new(Metered::new(flate2::bufread::MultiGzDecoder::new(file), budget)),
+        false => Box::new(file),
+    })
 }
 
 /// Runs the subcommand.
@@ -160,24 +161,65 @@ fn check_distinct(inputs: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// That no run of a process is given twice: as two recordings it is refused, as a recording and a trace of it told.
+fn check_runs(inputs: &[PathBuf], kinds: &[FileKind]) -> anyhow::Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    let mut known: Vec<(&Path, bool, HashSet<Run>)> = Vec::new();
+    for (path, kind) in inputs.iter().zip(kinds) {
+        let recorded = *kind == FileKind::Recording;
+        let runs = match kind {
+            // One that cannot be read is an error when its turn comes.
+            FileKind::Recording => {
+                exporter::open_recording(path).ok().and_then(|r| run_of(&r)).into_iter().collect()
+            }
+            FileKind::PerfettoTrace => {
+                let budget = Budget::for_inputs(path.metadata().map_or(0, |metadata| metadata.len()));
+                packets::runs_in(unpacked(path, &budget)?)
+            }
+            _ => continue,
+        };
+        for (other, other_recorded, others) in &known {
+            let Some(Run { pid, .. }) = runs.intersection(others).next() else { continue };
+            let (one, two) = (other.display(), path.display());
+            if recorded && *other_recorded {
+                bail!("{one} and {two} are recordings of the same run of pid {pid}: name one of them");
+            }
+            warnings.push(format!("{one} and {two} are of the same run of pid {pid}, {LEAVE_OUT}"));
+        }
+        known.push((path, recorded, runs));
+    }
+    Ok(warnings)
+}
+
+/// The run that was recorded, if it is known when it began.
+fn run_of<S: Source>(recording: &Recording<S>) -> Option<Run> {
+    let header = recording.header();
+    Some(Run { pid: header.pid, started: header.start.boottime }).filter(|run| run.pid > 0 && run.started > 0)
+}
+
 fn write(options: &Options) -> anyhow::Result<Vec<String>> {
     check_distinct(&options.inputs)?;
-    let kinds = options.inputs.iter().map(|path| Kind::of(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let kinds = options.inputs.iter().map(|path| kind_of(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut warnings = check_runs(&options.inputs, &kinds)?;
     let output = Output::create(&options.out)?;
-    let mut warnings = if is_tar(&options.out) {
+    warnings.extend(if is_tar(&options.out) {
         archive(options, &kinds, output.file())?
     } else {
         concatenate(options, &kinds, output.file())?
-    };
+    });
     warnings.dedup();
     output.commit()?;
     Ok(warnings)
 }
 
 /// Writes the trace of a recording to `out`, and says what is odd about it.
-fn write_recording(options: &Options, path: &Path, out: impl Write) -> anyhow::Result<Vec<String>> {
-    let files = [path.to_owned()];
-    let recordings = Recordings::open(&files, options.method_map.as_deref(), options.mapping.as_deref())?;
+fn write_recording(
+    options: &Options,
+    maps: &mut MethodMaps,
+    path: &Path,
+    out: impl Write,
+) -> anyhow::Result<Vec<String>> {
+    let recordings = Recordings::open(&[path.to_owned()], maps)?;
     let how = ExportOptions { merge_safe: true, ..ExportOptions::default() };
     let summary = export(&recordings.inputs(), &how, out)?;
     let mut told: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
@@ -224,66 +266,68 @@ fn check_boot(first: &mut Option<(PathBuf, i128)>, path: &Path, facts: &Facts, w
 }
 
 /// A Perfetto trace has neither head nor end: several behind each other are one.
-fn concatenate(options: &Options, kinds: &[Kind], out: &File) -> anyhow::Result<Vec<String>> {
+fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
-    let mut tracks: Vec<(&Path, HashSet<u64>)> = Vec::new();
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
+    let mut walked: Vec<(&Path, Facts)> = Vec::new();
     let mut boot = None;
     let mut latest = 0;
     let lengths = options.inputs.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len());
     let (budget, own) = (Budget::for_inputs(lengths.sum()), Budget::unlimited());
     // The system's clocks come first: they are told more often.
     let mut inputs: Vec<_> = options.inputs.iter().zip(kinds).collect();
-    inputs.sort_by_key(|(_, kind)| **kind == Kind::Recording);
+    inputs.sort_by_key(|(_, kind)| **kind == FileKind::Recording);
     for (path, kind) in inputs {
-        let from_us = *kind == Kind::Recording;
+        let from_us = *kind == FileKind::Recording;
         let mut walk = Walk::new(path, out, if from_us { &own } else { &budget }, &mut latest);
         match kind {
-            Kind::Recording => warnings.extend(write_recording(options, path, &mut walk)?),
-            Kind::Perfetto | Kind::Gzip => {
-                let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-                if *kind == Kind::Gzip {
-                    let unpacked = flate2::bufread::MultiGzDecoder::new(BufReader::new(file));
-                    walk.all(Metered::new(unpacked, &budget))?;
-                } else {
-                    walk.all(file)?;
+            FileKind::Recording => warnings.extend(write_recording(options, &mut maps, path, &mut walk)?),
+            FileKind::PerfettoTrace => walk.all(unpacked(path, &budget)?)?,
+            kind => {
+                if *kind != FileKind::ChromeTrace
+                    && let Some(instead) = kind.instead_of("merge", path)
+                {
+                    bail!(instead);
                 }
+                bail!(
+                    "{} is no Perfetto trace, and only those can be joined into one: write a .tar, which holds traces of all kinds",
+                    path.display()
+                )
             }
-            Kind::Json | Kind::Other => bail!(
-                "{} is no Perfetto trace, and only those can be joined into one: write a .tar, which holds traces of all kinds",
-                path.display()
-            ),
         }
         let facts = walk.finish(&mut warnings)?;
-        for (other, known) in &tracks {
-            if let Some(track) = facts.tracks.intersection(known).next() {
-                bail!(
-                    "{} and {} both have a track with the number {track}, which would become one: export them again with \
-                     --merge-safe, or write a .tar",
-                    other.display(),
-                    path.display()
-                );
+        for (other, known) in &walked {
+            let Some(track) = facts.tracks.intersection(&known.tracks).next() else { continue };
+            let (one, two) = (other.display(), path.display());
+            if let Some(Run { pid, .. }) = facts.runs.intersection(&known.runs).next() {
+                bail!("{one} and {two} are of the same run of pid {pid}, {LEAVE_OUT}");
             }
+            bail!(
+                "{one} and {two} both have a track with the number {track}, which would become one: export them again with \
+                 --merge-safe, or write a .tar"
+            );
         }
         check_boot(&mut boot, path, &facts, &mut warnings);
-        tracks.push((path, facts.tracks));
+        walked.push((path, facts));
     }
     Ok(warnings)
 }
 
 /// All files as they are in one archive, with a manifest that says how their clocks belong together.
-fn archive(options: &Options, kinds: &[Kind], mut out: &File) -> anyhow::Result<Vec<String>> {
+fn archive(options: &Options, kinds: &[FileKind], mut out: &File) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
     let mut names: Vec<String> = Vec::new();
     for (i, (path, kind)) in options.inputs.iter().zip(kinds).enumerate() {
-        names.push(tar::member_name(path, *kind == Kind::Recording, i, &names));
+        names.push(tar::member_name(path, *kind == FileKind::Recording, i, &names));
     }
     // Traces know their clocks. A JSON trace has none; ours is in microseconds of CLOCK_BOOTTIME.
-    let reference = kinds.iter().position(|kind| *kind != Kind::Json);
+    let reference = kinds.iter().position(|kind| *kind != FileKind::ChromeTrace);
     let files: Vec<_> = names
         .iter()
         .zip(kinds)
         .map(|(name, kind)| match reference {
-            Some(at) if *kind == Kind::Json => {
+            Some(at) if *kind == FileKind::ChromeTrace => {
                 warnings.push(format!(
                     "{name} is JSON: its times are taken for microseconds since the boot, as ours are"
                 ));
@@ -303,8 +347,8 @@ fn archive(options: &Options, kinds: &[Kind], mut out: &File) -> anyhow::Result<
     for ((path, kind), name) in options.inputs.iter().zip(kinds).zip(&names) {
         let place = out.stream_position().context("an archive can only be written to a file")?;
         out.write_all(&[0; tar::BLOCK])?;
-        if *kind == Kind::Recording {
-            warnings.extend(write_recording(options, path, out)?);
+        if *kind == FileKind::Recording {
+            warnings.extend(write_recording(options, &mut maps, path, out)?);
         } else {
             let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
             io::copy(&mut file, &mut out).with_context(|| format!("cannot copy {}", path.display()))?;

@@ -19,7 +19,7 @@ use exporter::Report;
 use crate::cleanup;
 use crate::export::{self, Settings};
 use crate::file_kind::FileKind;
-use crate::recordings::Recordings;
+use crate::recordings::{MethodMaps, Recordings};
 use crate::scratch::Scratch;
 
 mod http;
@@ -69,7 +69,7 @@ pub(crate) struct Options {
     /// How many seconds to wait for the page
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     wait: u64,
-    /// The method map of the build, for a recording [default: NAME.methodMapping.txt or methodMapping.txt beside it, if there is one]
+    /// The method map of the build, or a directory of maps, for a recording [default: NAME.methodMapping.txt or methodMapping.txt beside it, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// Say nothing but errors and warnings
@@ -90,8 +90,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let listener = listen(options.port)?;
     let mut scratch = None;
     let (path, anr) = if is_recording {
-        let recordings =
-            Recordings::open(std::slice::from_ref(&options.file), options.method_map.as_deref(), None)?;
+        let mut maps = MethodMaps::new(options.method_map.as_deref(), None)?;
+        let recordings = Recordings::open(std::slice::from_ref(&options.file), &mut maps)?;
         let folder = Scratch::create().context("cannot make a folder for temporary files")?;
         let path = folder.path().join("trace.pftrace");
         let summary = export::write(&recordings, Settings::default(), &path)?;

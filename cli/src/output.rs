@@ -2,12 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cleanup;
+use crate::{cleanup, terminal};
 
 /// A file that is written beside its final place, and removed again unless [`Output::commit`] moves it
 /// there. A target that is no regular file (a pipe, `/dev/null`) is written to directly.
@@ -80,6 +80,29 @@ impl Output {
 pub(crate) fn new_directory_of(target: &Path) -> &'static str {
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     if parent.is_some_and(|parent| !parent.exists()) { " (in a new directory)" } else { "" }
+}
+
+/// Writes a page to `target`, whole or not at all, or to stdout. In JSON a character that a terminal takes for a command is an escape.
+///
+/// # Errors
+/// If `write` fails, or the page cannot be written there.
+pub(crate) fn page(
+    target: Option<&Path>,
+    json: bool,
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let Some(target) = target else {
+        let mut stdout = io::BufWriter::new(terminal::stdout_of(json));
+        write(&mut stdout)?;
+        return Ok(stdout.flush()?);
+    };
+    cleanup::on_interrupts().context("cannot catch interrupts")?;
+    let output = Output::create(target)?;
+    let mut file = io::BufWriter::new(terminal::shown_in(output.file(), json));
+    write(&mut file)?;
+    file.flush().with_context(|| format!("cannot write {}: choose another output", target.display()))?;
+    drop(file);
+    output.commit()
 }
 
 /// Writes `bytes` to `target`, whole or not at all.

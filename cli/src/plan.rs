@@ -8,9 +8,9 @@ use anyhow::bail;
 use exporter::plan::{Evidence, Limits, Plan, Row, percent};
 use serde_json::{Value, json};
 
-use crate::output::Output;
+use crate::output;
 use crate::progress::{Estimate, Progress};
-use crate::recordings::{Recordings, files_of};
+use crate::recordings::{MethodMaps, Recordings, files_of};
 use crate::terminal::{counted, one_line};
 
 /// Write rules that leave out methods which real runs show to be frequent and always short
@@ -47,10 +47,10 @@ pub(crate) struct Options {
     /// Recordings, or folders of them (*.anrscope, also in their folders)
     #[arg(value_name = "RECORDING", required = true)]
     recordings: Vec<PathBuf>,
-    /// The rules file to write [default: stdout]
-    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
+    /// Write the rules to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The method map of all recordings [default: methodMapping.txt beside each]
+    /// The method map of all recordings, or a directory of maps [default: methodMapping.txt beside each]
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
     /// Leave out only methods with so many calls or more
@@ -65,7 +65,7 @@ pub(crate) struct Options {
     /// Leave out so many methods at most: those with the most calls
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(0..=9_000))]
     max_methods: u64,
-    /// Print the plan as JSON to stdout
+    /// The plan as JSON instead of rules
     #[arg(long)]
     json: bool,
 }
@@ -78,23 +78,18 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         bail!("no recording has the method map of its build: name it with --map");
     }
     let plan = Plan::of(&evidence, &limits);
-    if options.json {
-        let mut stdout = io::BufWriter::new(crate::terminal::stdout_of(true));
-        let mut document = json!({ "schema": "1.0" });
-        if let (Value::Object(document), Value::Object(plan)) = (&mut document, plan.to_json()) {
-            document.extend(plan);
+    output::page(options.out.as_deref(), options.json, |out| {
+        if options.json {
+            let mut document = json!({ "schema": "1.0" });
+            if let (Value::Object(document), Value::Object(plan)) = (&mut document, plan.to_json()) {
+                document.extend(plan);
+            }
+            writeln!(out, "{document:#}")?;
+        } else {
+            write_rules(out, &plan, &limits)?;
         }
-        writeln!(stdout, "{document:#}")?;
-        stdout.flush()?;
-    } else if let Some(path) = &options.out {
-        let output = Output::create(path)?;
-        write_rules(&mut output.file(), &plan, &limits)?;
-        output.commit()?;
-    } else {
-        let mut stdout = io::BufWriter::new(crate::terminal::stdout());
-        write_rules(&mut stdout, &plan, &limits)?;
-        stdout.flush()?;
-    }
+        Ok(())
+    })?;
     if !options.json {
         writeln!(crate::terminal::stderr(), "{}", summary(&plan))?;
     }
@@ -120,13 +115,14 @@ fn evidence(options: &Options) -> anyhow::Result<Evidence> {
         files.extend(files_of(path)?);
     }
     let mut evidence = Evidence::default();
+    let mut maps = MethodMaps::new(options.map.as_deref(), None)?;
     let (progress, estimate) = (Progress::new(!options.json), Estimate::new());
     for (number, file) in files.iter().enumerate() {
         progress.show(|| {
             let left = estimate.left(number as u64, files.len() as u64);
             format!("{number} of {}{left}", counted(files.len(), "recording"))
         });
-        let opened = Recordings::open(std::slice::from_ref(file), options.map.as_deref(), None)?;
+        let opened = Recordings::open(std::slice::from_ref(file), &mut maps)?;
         for input in opened.inputs() {
             for warning in evidence.add(input.file, input.recording, input.map)? {
                 crate::terminal::warn(warning)?;
@@ -150,7 +146,7 @@ fn summary(plan: &Plan) -> String {
     text
 }
 
-fn write_rules(out: &mut impl Write, plan: &Plan, limits: &Limits) -> io::Result<()> {
+fn write_rules(out: &mut dyn Write, plan: &Plan, limits: &Limits) -> io::Result<()> {
     writeln!(out, "# By anrscope plan, from {}.", counted(plan.recordings as usize, "recording"))?;
     writeln!(out, "# {}.", summary(plan))?;
     writeln!(

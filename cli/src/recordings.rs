@@ -1,13 +1,18 @@
 //! Recordings with the method maps of their builds.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use exporter::retrace::Mapping;
 use exporter::{ExportInput, FileSource, MethodMap, open_recording};
 use trace_format::{Recording, Source as _};
 
 use crate::file_kind::FileKind;
+use crate::walk;
+
+mod method_maps;
+
+pub(crate) use method_maps::MethodMaps;
 
 /// Name of the map that is looked for beside a recording: by itself, or behind the recording's own name.
 pub(crate) const MAP_NAME: &str = "methodMapping.txt";
@@ -22,9 +27,6 @@ fn map_beside(recording: &Path) -> Option<PathBuf> {
     [own_map_of(recording), recording.with_file_name(MAP_NAME)].into_iter().find(|path| path.is_file())
 }
 
-/// How deep folders of recordings are looked into.
-const MAX_DEPTH: usize = 8;
-
 /// The recordings that `path` names: itself, or all `*.anrscope` in that folder and its folders, in order of their names.
 ///
 /// # Errors
@@ -33,27 +35,10 @@ pub(crate) fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let mut found = Vec::new();
-    let mut folders = vec![(path.to_owned(), 0)];
-    while let Some((folder, depth)) = folders.pop() {
-        let entries =
-            std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
-        for entry in entries {
-            let entry = entry?;
-            // Links are not followed: they may lead in a circle.
-            if entry.file_type()?.is_dir() {
-                if depth < MAX_DEPTH {
-                    folders.push((entry.path(), depth + 1));
-                }
-            } else if entry.path().extension().is_some_and(|extension| extension == "anrscope") {
-                found.push(entry.path());
-            }
-        }
-    }
+    let found = walk::files(path, usize::MAX, |path, _| path.extension().is_some_and(|e| e == "anrscope"))?;
     if found.is_empty() {
         bail!("{}: there is no recording (*.anrscope) in this folder", path.display());
     }
-    found.sort();
     Ok(found)
 }
 
@@ -79,47 +64,28 @@ fn open(file: &Path) -> anyhow::Result<Recording<FileSource>> {
 #[derive(Debug)]
 pub(crate) struct Recordings {
     opened: Vec<Opened>,
-    maps: Vec<MethodMap>,
 }
 
 #[derive(Debug)]
 struct Opened {
     file: PathBuf,
     recording: Recording<FileSource>,
-    /// Which of the maps is its.
-    map: usize,
+    map: Arc<MethodMap>,
 }
 
 impl Recordings {
-    /// Opens `files`, to be read with `map`, or else each with the map beside it if there is one. Names are
-    /// those from before ProGuard or R8, if there is a `mapping` of theirs.
+    /// Opens `files`, each with its map.
     ///
     /// # Errors
-    /// If one of them is no recording, or a map or the mapping is none.
-    pub(crate) fn open(
-        files: &[PathBuf],
-        map: Option<&Path>,
-        mapping: Option<&Path>,
-    ) -> anyhow::Result<Self> {
-        let mapping = mapping.map(Mapping::load).transpose()?;
-        let mut maps = Vec::new();
-        let mut paths: Vec<Option<PathBuf>> = Vec::new();
+    /// If one of them is no recording, or its map is none.
+    pub(crate) fn open(files: &[PathBuf], maps: &mut MethodMaps) -> anyhow::Result<Self> {
         let mut opened = Vec::new();
         for file in files {
             let recording = open(file)?;
-            let path = map.map(Path::to_owned).or_else(|| map_beside(file));
-            let map = match paths.iter().position(|known| *known == path) {
-                Some(known) => known,
-                None => {
-                    let loaded = path.as_deref().map(MethodMap::load).transpose()?.unwrap_or_default();
-                    maps.push(mapping.as_ref().map(|mapping| loaded.retraced(mapping)).unwrap_or(loaded));
-                    paths.push(path);
-                    maps.len() - 1
-                }
-            };
+            let map = maps.of(file, recording.header().map_id)?;
             opened.push(Opened { file: file.clone(), recording, map });
         }
-        Ok(Self { opened, maps })
+        Ok(Self { opened })
     }
 
     /// How many of the bytes of all of them an export has read, and how many it reads: each once to know what belongs together,
@@ -131,11 +97,8 @@ impl Recordings {
 
     /// Them as the exporter takes them.
     pub(crate) fn inputs(&self) -> Vec<ExportInput<'_, FileSource>> {
-        let inputs = self.opened.iter().map(|Opened { file, recording, map }| ExportInput {
-            file,
-            recording,
-            map: &self.maps[*map],
-        });
+        let inputs =
+            self.opened.iter().map(|Opened { file, recording, map }| ExportInput { file, recording, map });
         inputs.collect()
     }
 }

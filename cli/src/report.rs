@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use trace_rules::Rules;
 
 use crate::output;
-use crate::recordings::{Recordings, newest_of};
+use crate::recordings::{MethodMaps, Recordings, newest_of};
 use crate::terminal::counted;
 use options::{ReportFormat, RulesOf};
 
@@ -27,20 +27,14 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         return fleet::run(&options);
     }
     let files = files(&options)?;
-    let recordings = Recordings::open(&files, options.method_map.as_deref(), options.mapping.as_deref())?;
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
+    let recordings = Recordings::open(&files, &mut maps)?;
     let format = options.format();
     let page = match format {
         ReportFormat::Matrix => issues_of(&recordings, &options)?,
         _ => page(&recordings, &files, format, options.out.is_none())?,
     };
-    match &options.out {
-        Some(out) => output::write(out, &crate::terminal::page_of(&page, format.is_json()))?,
-        None => {
-            let mut stdout = crate::terminal::stdout_of(format.is_json());
-            stdout.write_all(page.as_bytes())?;
-            stdout.flush()?;
-        }
-    }
+    output::page(options.out.as_deref(), format.is_json(), |out| Ok(out.write_all(page.as_bytes())?))?;
     Ok(ExitCode::SUCCESS)
 }
 

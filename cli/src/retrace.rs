@@ -9,6 +9,8 @@ use anyhow::{Context, bail};
 use exporter::MethodMap;
 use exporter::retrace::{MappedText, Mapping};
 
+use crate::output;
+
 /// The longest text that is read.
 const MAX_LENGTH: u64 = 256 << 20;
 
@@ -46,6 +48,9 @@ pub(crate) struct Options {
     /// The methodMapping.txt of the instrumenter
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
+    /// Write the text to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Print the method with this id
     #[arg(long, value_name = "ID", requires = "method_map")]
     id: Vec<u32>,
@@ -56,24 +61,32 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
     let map = options.method_map.as_deref().map(MethodMap::load).transpose()?;
     let map = map.map(|map| mapping.as_ref().map(|mapping| map.retraced(mapping)).unwrap_or(map));
-    let mut stdout = io::BufWriter::new(crate::terminal::stdout());
+    output::page(options.out.as_deref(), false, |out| write(out, &options, mapping.as_ref(), map.as_ref()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(
+    out: &mut dyn Write,
+    options: &Options,
+    mapping: Option<&Mapping>,
+    map: Option<&MethodMap>,
+) -> anyhow::Result<()> {
     for id in &options.id {
-        let Some(method) = map.as_ref().and_then(|map| map.get(*id)) else {
+        let Some(method) = map.and_then(|map| map.get(*id)) else {
             bail!("no method of this map has the id {id}: is it the map of that build?");
         };
         let blank = if method.descriptor.is_empty() { "" } else { " " };
-        writeln!(stdout, "{}.{}{blank}{}", method.class, method.method, method.descriptor)?;
+        writeln!(out, "{}.{}{blank}{}", method.class, method.method, method.descriptor)?;
     }
-    let text = MappedText { mapping: mapping.as_ref(), methods: map.as_ref() };
+    let text = MappedText { mapping, methods: map };
     for file in &options.files {
         for line in read(file)?.lines() {
             for line in text.line(line) {
-                writeln!(stdout, "{line}")?;
+                writeln!(out, "{line}")?;
             }
         }
     }
-    stdout.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {

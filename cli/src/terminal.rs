@@ -38,12 +38,9 @@ pub(crate) struct Shown<W> {
     begun: Vec<u8>,
 }
 
-/// `page` as [`stdout_of`] would show it: for a file that is looked at on a terminal later.
-pub(crate) fn page_of(page: &str, json: bool) -> Vec<u8> {
-    let mut shown = Shown { out: Vec::new(), json, begun: Vec::new() };
-    // Into memory: no write fails.
-    let _ = shown.write_all(page.as_bytes());
-    shown.out
+/// `out`, written as [`stdout_of`] would show it: for a file that is looked at on a terminal later.
+pub(crate) fn shown_in<W>(out: W, json: bool) -> Shown<W> {
+    Shown { out, json, begun: Vec::new() }
 }
 
 /// An error with its causes in one line. Errors of the libraries often say what their source says: that is left out.

@@ -71,20 +71,20 @@ impl MethodMap {
         Self::default()
     }
 
+    /// The identity of the map at `path`.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn id_of(path: &Path) -> Result<MapId, ExportError> {
+        Ok(Self::read(path)?.map_id())
+    }
+
     /// Reads the map at `path`, and the files and lines of its methods at `path.lines` if they are there.
     ///
     /// # Errors
     /// If it cannot be read, or a line of it cannot be.
     pub fn load(path: &Path) -> Result<Self, ExportError> {
-        let open = |source| ExportError::Open { file: path.to_owned(), source };
-        let file = crate::regular_file::open(path).map_err(open)?;
-        let mut bytes = Vec::new();
-        // By what is there, not by what the metadata says: it may grow.
-        let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(open)? as u64;
-        if length > MAX_LENGTH {
-            return Err(ExportError::MapTooLarge { file: path.to_owned(), length, limit: MAX_LENGTH });
-        }
-        let mut map = Self::parse(path, bytes)?;
+        let mut map = Self::read(path)?;
         // It only adds to names: without it, or with one that is no text, they are shorter.
         let mut name = path.as_os_str().to_owned();
         name.push(".lines");
@@ -96,6 +96,18 @@ impl MethodMap {
             map.set_source_lines(text);
         }
         Ok(map)
+    }
+
+    fn read(path: &Path) -> Result<Self, ExportError> {
+        let open = |source| ExportError::Open { file: path.to_owned(), source };
+        let file = crate::regular_file::open(path).map_err(open)?;
+        let mut bytes = Vec::new();
+        // By what is there, not by what the metadata says: it may grow.
+        let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(open)? as u64;
+        if length > MAX_LENGTH {
+            return Err(ExportError::MapTooLarge { file: path.to_owned(), length, limit: MAX_LENGTH });
+        }
+        Self::parse(path, bytes)
     }
 
     /// Takes files and lines of the methods from the text of the instrumenter's `.lines` file. A line of it that cannot be

@@ -6,10 +6,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use bytes::Bytes;
-use exporter::Report;
 use exporter::fleet::{Row, groups, write_parquet};
+use exporter::{MethodMap, Report};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
+use trace_format::Recording;
+use trace_format::section::SectionKind;
+use trace_format::synth::RecordingBuilder;
 
 /// Every made-up case as often as its place in the file.
 fn rows() -> Vec<Row> {
@@ -36,8 +39,24 @@ fn groups_hold_every_recording_once_and_the_largest_come_first() {
 }
 
 #[test]
+fn the_apps_version_comes_from_a_section_of_its_own() {
+    let builder = RecordingBuilder::new(42, "com.example")
+        .section(SectionKind::Process, b"sdk=34\n")
+        .section(SectionKind::Process, b"sdk=7\napp_version=1.2\napp_version_code=12\n");
+    let recording = Recording::open(builder.build()).unwrap();
+    let report = Report::build(Path::new("a"), &recording, &MethodMap::empty()).unwrap();
+    let row = Row::of("a", &recording, &report);
+    assert_eq!(
+        (row.sdk, row.app_version.as_deref(), row.app_version_code),
+        (Some(34), Some("1.2"), Some(12))
+    );
+}
+
+#[test]
 fn the_parquet_file_holds_the_same_rows() {
-    let rows = rows();
+    let mut rows = rows();
+    rows[0].app_version = Some("1.2 beta".to_owned());
+    rows[0].app_version_code = Some(u32::MAX);
     let mut file = Vec::new();
     write_parquet(&rows, &mut file).unwrap();
     let reader = SerializedFileReader::new(Bytes::from(file)).unwrap();
@@ -67,6 +86,10 @@ fn the_parquet_file_holds_the_same_rows() {
         assert_eq!(columns["foreground"], &flag(row.foreground));
         let number = |of: Option<u32>| of.map_or(Field::Null, |n| Field::Long(n.into()));
         assert_eq!(columns["sdk"], &number(row.sdk));
+        assert_eq!(
+            (text("app_version"), columns["app_version_code"]),
+            (row.app_version.clone(), &number(row.app_version_code))
+        );
         read += 1;
     }
     assert_eq!(read, rows.len());

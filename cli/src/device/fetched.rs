@@ -13,7 +13,7 @@ use exporter::facts::Facts;
 
 use crate::export::{self, Settings};
 use crate::progress::Progress;
-use crate::recordings::{MAP_NAME, Recordings};
+use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
 
 /// Pulls one recording into `folder`, with a line of progress; what went wrong on the way is told.
 pub(super) fn fetch(app: &App, remote: &Remote, folder: &Path, quiet: bool) -> Result<Pulled, device::Error> {
@@ -130,7 +130,7 @@ pub(super) fn map_for(given: Option<&Path>, folder: &Path) -> Option<PathBuf> {
 /// Exports `file` beside it and gives the trace's path and the report's text.
 pub(super) fn answer(file: &Path, map: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
     let trace = file.with_extension("pftrace");
-    let recordings = Recordings::open(&[file.to_owned()], map, None)?;
+    let recordings = Recordings::open(&[file.to_owned()], &mut MethodMaps::new(map, None)?)?;
     export::write(&recordings, Settings::default(), &trace)?;
     let mut text = String::new();
     for input in recordings.inputs() {

@@ -16,7 +16,7 @@ use super::target::{Target, seconds};
 use crate::export::{self, Settings};
 use crate::merge;
 use crate::output::Output;
-use crate::recordings::Recordings;
+use crate::recordings::{MethodMaps, Recordings};
 
 /// Record an app until Ctrl-C, and have the trace here
 ///
@@ -46,7 +46,7 @@ pub(crate) struct Options {
     /// The trace; the recordings lie beside it
     #[arg(long, short, value_name = "FILE", value_parser = export::trace_path())]
     out: PathBuf,
-    /// The method map of the build [default: methodMapping.txt beside the trace, if there is one]
+    /// The method map of the build, or a directory of maps [default: methodMapping.txt beside the trace, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// End after so many seconds
@@ -109,7 +109,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         files.push(pulled.path);
     }
     let map = map_for(options.method_map.as_deref(), folder);
-    let recordings = Recordings::open(&files, map.as_deref(), None)?;
+    let recordings = Recordings::open(&files, &mut MethodMaps::new(map.as_deref(), None)?)?;
     let summary = export::write(&recordings, Settings::default(), &options.out)?;
     for warning in &summary.warnings {
         crate::terminal::warn(warning)?;

@@ -43,7 +43,7 @@ pub(crate) struct Options {
     /// The folder for recording and trace
     #[arg(long, short, value_name = "FOLDER", default_value = "anrscope-out")]
     out: PathBuf,
-    /// The method map of the build [default: methodMapping.txt in the folder, if there is one]
+    /// The method map of the build, or a directory of maps [default: methodMapping.txt in the folder, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// Send SIGQUIT, as the system does at an ANR, and do not ask the app itself

@@ -39,7 +39,7 @@ pub(crate) struct Options {
     /// The folder for recordings and traces
     #[arg(long, short, value_name = "FOLDER", default_value = "anrscope-out")]
     out: PathBuf,
-    /// The method map of the build [default: methodMapping.txt in the folder, if there is one]
+    /// The method map of the build, or a directory of maps [default: methodMapping.txt in the folder, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// End after the first ANR

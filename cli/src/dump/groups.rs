@@ -13,9 +13,8 @@ const FRAMES: usize = 12;
 /// Files of a group that are named beside the newest.
 const FILES: usize = 3;
 
-/// Prints the groups, the largest first.
-pub(super) fn print(groups: Groups, passed: &Passed, as_json: bool) -> io::Result<()> {
-    let mut out = io::BufWriter::new(crate::terminal::stdout_of(as_json));
+/// Writes the groups, the largest first.
+pub(super) fn write(out: &mut dyn Write, groups: Groups, passed: &Passed, as_json: bool) -> io::Result<()> {
     let (texts, ungrouped) = (groups.texts(), groups.ungrouped());
     let groups = groups.finish();
     if as_json {
@@ -27,20 +26,19 @@ pub(super) fn print(groups: Groups, passed: &Passed, as_json: bool) -> io::Resul
             "unread": passed.unread,
             "groups": groups.iter().map(Group::to_json).collect::<Vec<_>>(),
         });
-        writeln!(out, "{document:#}")?;
-        return out.flush();
+        return writeln!(out, "{document:#}");
     }
     writeln!(out, "{}, {} of equal main stacks", counted(texts, "text"), counted(groups.len(), "group"))?;
     for group in &groups {
-        print_group(&mut out, group, texts)?;
+        write_group(out, group, texts)?;
     }
     if ungrouped > 0 {
         writeln!(out, "\n{} with still other stacks", counted(ungrouped, "text"))?;
     }
-    out.flush()
+    Ok(())
 }
 
-fn print_group(out: &mut impl Write, group: &Group, texts: u64) -> io::Result<()> {
+fn write_group(out: &mut dyn Write, group: &Group, texts: u64) -> io::Result<()> {
     let process = group.process.as_deref().unwrap_or("a process without name");
     let share = group.count as f64 * 100.0 / texts as f64;
     writeln!(out, "\n{:>6} {share:>5.1} %  {process}: main {}", group.count, group.doing)?;

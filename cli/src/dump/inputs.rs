@@ -8,9 +8,8 @@ use exporter::dump::{Dump, DumpError};
 
 use crate::file_kind::FileKind;
 use crate::terminal::{counted, warn};
+use crate::walk;
 
-/// Depth of directories below a named one.
-const MAX_DEPTH: usize = 16;
 /// Files of a directory that could not be read and are named.
 const NAMED: usize = 10;
 
@@ -68,7 +67,8 @@ fn directory(
     passed: &mut Passed,
     each: &mut dyn FnMut(String, Dump) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let files = files_of(path)?;
+    // Pipes and devices have no end.
+    let files = walk::files(path, usize::MAX, |_, kind| kind.is_file())?;
     let (mut dumps, mut others, mut unread) = (0_u64, 0_u64, 0_usize);
     for path in &files {
         // One that is broken does not spoil the others.
@@ -106,25 +106,4 @@ fn directory(
     passed.others += others;
     passed.unread += unread as u64;
     Ok(())
-}
-
-/// The files of a directory and those below it, by name.
-fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut directories = vec![(path.to_owned(), 0)];
-    while let Some((directory, depth)) = directories.pop() {
-        let failed = || format!("cannot read {}", directory.display());
-        for entry in std::fs::read_dir(&directory).with_context(failed)? {
-            let entry = entry.with_context(failed)?;
-            // Links are not followed: they may lead in a cycle. Pipes and devices have no end.
-            let kind = entry.file_type().with_context(failed)?;
-            if kind.is_dir() && depth < MAX_DEPTH {
-                directories.push((entry.path(), depth + 1));
-            } else if kind.is_file() {
-                found.push(entry.path());
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }

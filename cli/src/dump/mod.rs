@@ -13,6 +13,7 @@ use exporter::dump::Dump;
 use exporter::dump_report::{Groups, PageOptions, write_json};
 use exporter::retrace::Mapping;
 
+use crate::output;
 use crate::terminal::warn;
 
 /// Read a thread dump: what main does, who holds what it waits for, deadlocks
@@ -53,9 +54,12 @@ pub(crate) struct Options {
     /// Dumps, bug reports, directories of them; - is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Print everything as JSON to stdout
+    /// Everything as JSON
     #[arg(long)]
     json: bool,
+    /// Write the page to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// The mapping.txt of ProGuard or R8: names from before
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
@@ -92,7 +96,9 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
             groups.add(&name, &dump);
             Ok(())
         })?;
-        groups::print(groups, &passed, options.json)?;
+        output::page(options.out.as_deref(), options.json, |out| {
+            Ok(groups::write(out, groups, &passed, options.json)?)
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     // All of them before the first line, so that an error leaves no half page.
@@ -115,7 +121,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
             bail!("no thread has {name:?} in its name: see the names without --thread");
         }
     }
-    print(&dumps, options)?;
+    output::page(options.out.as_deref(), options.json, |out| write(out, &dumps, &options))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -134,40 +140,36 @@ fn retrace(name: &str, dump: &mut Dump, mapping: Option<&Mapping>) -> io::Result
     }
 }
 
-fn print(dumps: &[(String, Dump)], options: Options) -> anyhow::Result<()> {
-    let mut stdout = crate::terminal::stdout_of(options.json);
+fn write(out: &mut dyn Write, dumps: &[(String, Dump)], options: &Options) -> anyhow::Result<()> {
     if options.json {
         let named: Vec<(String, &Dump)> = dumps.iter().map(|(name, dump)| (name.clone(), dump)).collect();
-        let mut out = io::BufWriter::new(&mut stdout);
-        write_json(&named, options.thread.as_deref(), &mut out)?;
+        write_json(&named, options.thread.as_deref(), &mut *out)?;
         writeln!(out)?;
-        out.flush()?;
     } else {
-        let page = PageOptions { all: options.all, thread: options.thread };
+        let page = PageOptions { all: options.all, thread: options.thread.clone() };
         for (number, (name, dump)) in dumps.iter().enumerate() {
             if dumps.len() > 1 {
-                writeln!(stdout, "{}== {name}", if number > 0 { "\n" } else { "" })?;
+                writeln!(out, "{}== {name}", if number > 0 { "\n" } else { "" })?;
             }
-            let mut out = Out { out: &mut stdout, failed: None };
-            if dump.write_page(&mut out, &page).is_err() {
-                return Err(out
+            let mut text = Out { out: &mut *out, failed: None };
+            if dump.write_page(&mut text, &page).is_err() {
+                return Err(text
                     .failed
                     .unwrap_or_else(|| io::Error::other("the page cannot be written"))
                     .into());
             }
         }
     }
-    stdout.flush()?;
     Ok(())
 }
 
 /// A page goes to a stream; what fails there is told by its own error.
-struct Out<'a, W> {
-    out: &'a mut W,
+struct Out<'a> {
+    out: &'a mut dyn Write,
     failed: Option<io::Error>,
 }
 
-impl<W: Write> fmt::Write for Out<'_, W> {
+impl fmt::Write for Out<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.out.write_all(text.as_bytes()).map_err(|error| {
             self.failed = Some(error);

@@ -27,7 +27,7 @@ use super::properties::{self, property};
 use super::told::{Teller, size};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::recordings::{MAP_NAME, Recordings};
+use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
 use crate::scratch::Scratch;
 use crate::terminal::counted;
 use crate::{embedded, export, instrument};
@@ -260,7 +260,7 @@ impl Run {
                 found
             }
         };
-        let opened = Recordings::open(&recordings, Some(map), None)?;
+        let opened = Recordings::open(&recordings, &mut MethodMaps::new(Some(map), None)?)?;
         let progress = Progress::new(!tell.quiet);
         let written = export::write_watched(&opened, export::Settings::default(), &self.out, &progress)?;
         drop(progress);

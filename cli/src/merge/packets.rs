@@ -18,10 +18,22 @@ use super::wire::{Stop, Value, byte, damaged, message, skip, varint};
 const MAX_PACKET: u64 = 256 << 20;
 /// Clocks of one snapshot. A device has about ten.
 const MAX_CLOCKS: usize = 64;
+/// Runs that are remembered of a trace.
+const MAX_RUNS: usize = 10_000;
+/// How much of a trace is read for its runs alone, bytes. They are at its beginning.
+const RUNS_IN: u64 = 1 << 20;
 /// How many bytes are held back before they are written.
 const HELD: usize = 1 << 20;
 const BOOTTIME: u32 = 6;
 const REALTIME: u32 = 1;
+
+/// A run of a process: what a recording's header says of it, and the process's descriptor in a trace that was exported of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Run {
+    pub(super) pid: u32,
+    /// CLOCK_BOOTTIME, ns. In a system trace it is the process's start, and not the recording's.
+    pub(super) started: u64,
+}
 
 /// What has to fit to the other traces.
 #[derive(Debug, Default)]
@@ -34,6 +46,8 @@ pub(super) struct Facts {
     pub(super) has_boottime: bool,
     /// The wall clock's time at the boot, ns.
     pub(super) booted: Option<i128>,
+    /// Runs of processes that are described.
+    pub(super) runs: HashSet<Run>,
     /// Tracks that the packet that is being read added.
     added: Vec<u64>,
 }
@@ -68,7 +82,7 @@ impl Facts {
         depth: u32,
         budget: &Budget,
     ) -> Result<Option<u64>, Stop> {
-        let (mut clocks, mut uuid, mut compressed) = (Vec::new(), 0, false);
+        let (mut clocks, mut uuid, mut run, mut compressed) = (Vec::new(), 0, None, false);
         message(from, length, &mut |number, value| match (number, value) {
             (6, Value::Bytes(from, length)) => snapshot(from, length, &mut clocks),
             (50, Value::Bytes(from, length)) => {
@@ -76,8 +90,10 @@ impl Facts {
                 if compressed { self.unpack(from, length, budget) } else { Ok(()) }
             }
             (60, Value::Bytes(from, length)) => message(from, length, &mut |number, value| {
-                if let (1, Value::Number(value)) = (number, value) {
-                    uuid = value;
+                match (number, value) {
+                    (1, Value::Number(value)) => uuid = value,
+                    (3, Value::Bytes(from, length)) => run = process(from, length)?,
+                    _ => {}
                 }
                 Ok(())
             }),
@@ -85,6 +101,9 @@ impl Facts {
             _ => Ok(()),
         })?;
         self.track(uuid, budget);
+        if self.runs.len() < MAX_RUNS {
+            self.runs.extend(run);
+        }
         let mut real = None;
         let time = |id| clocks.iter().find(|(clock, _)| *clock == id).map(|(_, time)| *time);
         if let Some(boottime) = time(BOOTTIME) {
@@ -113,6 +132,30 @@ impl Facts {
             Stop::End | Stop::Io => Stop::Damaged("its compressed packets are damaged".into()),
         })
     }
+}
+
+/// The run that a process's descriptor describes, if it says when it began.
+fn process(from: &mut dyn BufRead, length: u64) -> Result<Option<Run>, Stop> {
+    let mut run = Run { pid: 0, started: 0 };
+    message(from, length, &mut |number, value| {
+        match (number, value) {
+            (1, Value::Number(value)) => run.pid = value as u32,
+            (7, Value::Number(value)) => run.started = value,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(Some(run).filter(|run| run.pid > 0 && run.started > 0))
+}
+
+/// The runs at the beginning of a trace. What cannot be read has none.
+pub(super) fn runs_in(from: impl Read) -> HashSet<Run> {
+    let (mut facts, budget) = (Facts::default(), Budget::for_inputs(RUNS_IN));
+    let mut from = BufReader::new(from.take(RUNS_IN));
+    while let Ok(Some(length)) = head(&mut from)
+        && facts.packet(&mut from, length, 0, &budget).is_ok()
+    {}
+    facts.runs
 }
 
 /// The clocks of a snapshot, by number and time.
@@ -343,6 +386,7 @@ impl<'l, W: TakeBack> Walk<'l, W> {
                 return Err(anyhow::anyhow!(what)).with_context(place);
             }
             Err(Stop::End | Stop::Io) => {
+                // A run that only the cut packet describes may stay: it is there, if not whole.
                 self.cut = true;
                 self.out.discard().context(unwanted)?;
                 self.budget.gives_back_tracks(self.facts.added.len());

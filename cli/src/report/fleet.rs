@@ -1,6 +1,7 @@
 //! `anrscope report --group` and `--parquet`: many recordings.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
@@ -10,9 +11,9 @@ use serde_json::json;
 
 use super::options::{Options, ReportFormat};
 use crate::cleanup;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::progress::{Estimate, Progress};
-use crate::recordings::{Recordings, files_of};
+use crate::recordings::{MethodMaps, Recordings, files_of};
 use crate::terminal::counted;
 
 /// Files that could not be read that are named.
@@ -23,10 +24,16 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if !matches!(options.format(), ReportFormat::Text | ReportFormat::Json) {
         bail!("groups are told as text or as JSON: choose --format text or json");
     }
+    if options.out.is_some() && !options.group {
+        crate::usage_error(
+            "--parquet makes no report that --out could hold: give --group too, or leave --out away",
+        );
+    }
     let mut files = Vec::new();
     for path in &options.recordings {
         files.extend(files_of(path)?);
     }
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
     let (mut rows, mut unread) = (Vec::with_capacity(files.len()), 0_usize);
     let mut stderr = crate::terminal::stderr();
     let (progress, estimate) = (Progress::new(!options.quiet), Estimate::new());
@@ -36,7 +43,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             format!("{number} of {} recordings{left}", files.len())
         });
         // One at a time, and one that is broken does not spoil the others.
-        match row(file, options) {
+        match row(file, &mut maps) {
             Ok(row) => rows.push(row),
             Err(error) => {
                 unread += 1;
@@ -63,33 +70,29 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     if options.group {
         let found = groups(&rows);
-        let mut stdout =
-            io::BufWriter::new(crate::terminal::stdout_of(matches!(options.format(), ReportFormat::Json)));
-        if let ReportFormat::Json = options.format() {
-            let found: Vec<_> = found.iter().map(Group::to_json).collect();
-            let document =
-                json!({"schema": "1.0", "recordings": rows.len(), "unread": unread, "groups": found});
-            writeln!(stdout, "{document:#}")?;
-        } else {
-            write_table(&mut stdout, &rows, &found)?;
-        }
-        stdout.flush()?;
+        output::page(options.out.as_deref(), options.format().is_json(), |out| {
+            if options.format().is_json() {
+                let found: Vec<_> = found.iter().map(Group::to_json).collect();
+                let document =
+                    json!({"schema": "1.0", "recordings": rows.len(), "unread": unread, "groups": found});
+                writeln!(out, "{document:#}")?;
+            } else {
+                write_table(out, &rows, &found)?;
+            }
+            Ok(())
+        })?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(file: &std::path::PathBuf, options: &Options) -> anyhow::Result<Row> {
-    let recordings = Recordings::open(
-        std::slice::from_ref(file),
-        options.method_map.as_deref(),
-        options.mapping.as_deref(),
-    )?;
+fn row(file: &PathBuf, maps: &mut MethodMaps) -> anyhow::Result<Row> {
+    let recordings = Recordings::open(std::slice::from_ref(file), maps)?;
     let input = recordings.inputs()[0];
     let report = Report::build(input.file, input.recording, input.map)?;
     Ok(Row::of(&file.display().to_string(), input.recording, &report))
 }
 
-fn write_table(out: &mut impl Write, rows: &[Row], groups: &[Group]) -> io::Result<()> {
+fn write_table(out: &mut dyn Write, rows: &[Row], groups: &[Group]) -> io::Result<()> {
     let hung = rows.iter().filter(|row| row.hung).count();
     writeln!(out, "{}, in {hung} of them main hung\n", counted(rows.len(), "recording"))?;
     writeln!(

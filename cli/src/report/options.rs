@@ -42,9 +42,9 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// Write the report to this file instead of stdout
-    #[arg(long, short, value_name = "FILE", conflicts_with = "group")]
+    #[arg(long, short, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
-    /// The method map of the build [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
+    /// The method map of the build, or a directory of maps [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
     #[arg(long, value_name = "FILE")]
     pub(super) method_map: Option<PathBuf>,
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: names from before

@@ -152,6 +152,51 @@ fn an_archive_has_all_of_them_and_a_manifest() {
 }
 
 #[test]
+fn a_run_that_is_given_twice_is_named() {
+    let folder = Folder::new();
+    let app = folder.file("app.anrscope", recording(42, "com.example", BOOTED));
+    let copy = folder.file("copy.anrscope", recording(42, "com.example", BOOTED));
+    let (plain, safe) = (folder.name("plain.pftrace"), folder.name("safe.pftrace"));
+    assert_eq!(run(["export", &app, "-o", &plain]).code, Some(0));
+    assert_eq!(run(["export", &app, "-o", &safe, "--merge-safe"]).code, Some(0));
+    let packed = {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut gz, &fs::read(&plain).unwrap()).unwrap();
+        folder.file("packed.gz", gz.finish().unwrap())
+    };
+    for out in ["out.pftrace", "out.tar"].map(|name| folder.name(name)) {
+        run(["merge", &app, &copy, "-o", &out]).failed(
+            1,
+            &[
+                "app.anrscope and ",
+                "copy.anrscope are recordings of the same run of pid 42: name one of them",
+            ],
+        );
+        assert!(!fs::exists(&out).unwrap());
+        for trace in [&plain, &packed] {
+            let said = run(["merge", &app, trace, "-o", &out]);
+            let told =
+                "are of the same run of pid 42, whose events would be there twice: leave one of them out";
+            assert_eq!((said.code, said.stderr.matches(told).count()), (Some(0), 1), "{said:?}");
+            fs::remove_file(&out).unwrap();
+        }
+    }
+    // Their tracks have the same numbers, and nothing can be joined.
+    run(["merge", &app, &safe, "-o", &folder.name("out.pftrace")]).failed(
+        1,
+        &["safe.pftrace and ", "app.anrscope are of the same run of pid 42", "leave one of them out"],
+    );
+    // Another run of the same process number.
+    let later = folder.file("later.anrscope", {
+        let clocks = Clocks { boottime: 90 * S, monotonic: 90 * S, realtime: BOOTED + 90 * S };
+        RecordingBuilder::new(42, "com.example").start(clocks).build()
+    });
+    run(["merge", &later, &plain, "-o", &folder.name("out.pftrace")]).ok(&["2 files -> "]);
+    let said = run(["merge", &later, &plain, "-o", &folder.name("out.tar")]);
+    assert!(!said.stderr.contains("same run"), "{said:?}");
+}
+
+#[test]
 fn a_profile_that_the_platform_left_is_told_unless_it_is_among_the_inputs() {
     let folder = Folder::new();
     let clocks = Clocks { boottime: 50 * S, monotonic: 50 * S, realtime: BOOTED + 50 * S };

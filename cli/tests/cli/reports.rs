@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value;
+use trace_format::MapId;
 use trace_format::event::{Event, Message};
 use trace_format::synth::RecordingBuilder;
 
@@ -18,17 +19,22 @@ const MAP: &str = "1,1,a.Shop load ()V\n2,1,a.Shop draw ()V\n";
 
 /// Thirty messages of `took` ms in `a.Shop.load`, then a hang of `hang` s in `a.Shop.draw`.
 fn recording(took: u64, hang: u64) -> Vec<u8> {
-    let mut b = RecordingBuilder::new(42, "com.example");
+    recording_of(MapId::UNKNOWN, [1, 2], took, hang)
+}
+
+/// The same of the build with this map, where the methods have these numbers.
+fn recording_of(build: MapId, [load, draw]: [u32; 2], took: u64, hang: u64) -> Vec<u8> {
+    let mut b = RecordingBuilder::new(42, "com.example").map_id(build);
     let (target, callback) = (b.text("android.os.Handler"), b.text("a.Shop$Load"));
     b.main("main", |t| {
         for i in 0..30 {
             let at = S + i * 300 * MS;
             t.event(at, Event::MessageBegin(Message { target, callback, ..Message::default() }));
-            t.enter(at, 1).exit(at + took * MS + i * 1_000, 1);
+            t.enter(at, load).exit(at + took * MS + i * 1_000, load);
             t.event(at + took * MS + i * 1_000, Event::MessageEnd);
         }
         t.event(11 * S, Event::MessageBegin(Message { target, what: 7, ..Message::default() }))
-            .enter(11 * S, 2);
+            .enter(11 * S, draw);
     })
     .last_alive((11 + hang) * S)
     .build()
@@ -163,6 +169,66 @@ fn folders_are_grouped_and_what_is_broken_is_told_and_passed_over() {
     let file = fs::read(&target).unwrap();
     assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"));
     assert!(run(["report", "--group", &root]).stdout.contains("3 recordings, in 3 of them main hung"));
+}
+
+#[test]
+fn each_recording_is_read_with_the_map_of_its_build_out_of_a_directory() {
+    let folder = Folder::new();
+    // One build has a method more, and the others have other numbers for it. The third has no map.
+    let lines = [
+        ["1,1,a.Shop load ()V", "2,1,a.Shop draw ()V", "3,1,a.Shop z ()V"],
+        ["1,1,a.Shop a ()V", "2,1,a.Shop load ()V", "3,1,a.Shop draw ()V"],
+        ["1,1,a.Other b ()V", "2,1,a.Other draw ()V", "3,1,a.Other c ()V"],
+    ];
+    let ids = lines.map(MapId::of_lines);
+    for (build, (id, numbers)) in ids.into_iter().zip([[1, 2], [2, 3], [1, 2]]).enumerate() {
+        for copy in 0..2 {
+            folder.file(
+                &format!("all/{build}-{copy}.anrscope"),
+                recording_of(id, numbers, 50, 6 + build as u64),
+            );
+        }
+    }
+    for (name, lines) in ["maps/1.0.txt", "maps/old/methodMapping.txt"].into_iter().zip(&lines) {
+        folder.file(name, format!("# {name}\n{}\n", lines.join("\n")));
+    }
+    let (all, maps, target) = (folder.name("all"), folder.name("maps"), folder.name("fleet.parquet"));
+    let grouped = |arguments: &[&str]| {
+        let shown = run(["report", "--group", &all, "--json", "--quiet"].iter().chain(arguments));
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        let json: Value = serde_json::from_str(&shown.stdout).unwrap();
+        let group =
+            |group: &Value| (group["root"].as_str().unwrap().to_owned(), group["count"].as_u64().unwrap());
+        let mut groups: Vec<_> = json["groups"].as_array().unwrap().iter().map(group).collect();
+        groups.sort();
+        (groups, shown.stderr)
+    };
+    let (groups, stderr) = grouped(&["--method-map", &maps, "--parquet", &target]);
+    assert_eq!(groups, [("a.Shop.draw".to_owned(), 4), (format!("method 2 of build {}", ids[2]), 2)]);
+    // Once for the build.
+    assert_eq!(stderr.matches(&format!("has the id {} of ", ids[2])).count(), 1, "{stderr}");
+    // By number no two builds are one group.
+    let mut by_number = vec![
+        (format!("method 2 of build {}", ids[0]), 2),
+        (format!("method 3 of build {}", ids[1]), 2),
+        (format!("method 2 of build {}", ids[2]), 2),
+    ];
+    by_number.sort();
+    assert_eq!(grouped(&[]).0, by_number);
+    // Wherever a map is taken.
+    for build in ["0", "1"] {
+        let file = folder.name(&format!("all/{build}-0.anrscope"));
+        assert!(run(["report", &file, "--method-map", &maps]).ok(&[]).contains("a.Shop.draw"));
+        let trace = folder.name("t.json");
+        run(["export", &file, "-o", &trace, "--method-map", &maps]).ok(&[" -> "]);
+        assert!(fs::read_to_string(&trace).unwrap().contains("a.Shop.draw"));
+    }
+    let [before, after] = ["0", "1"].map(|build| folder.name(&format!("all/{build}-0.anrscope")));
+    let compared = run(["diff", &before, &after, "--before-map", &maps, "--after-map", &maps, "--json"]);
+    let compared: Value = serde_json::from_str(&compared.ok(&[])).unwrap();
+    let rows = compared["rows"].as_array().unwrap();
+    let load = rows.iter().find(|row| row["name"] == "a.Shop.load").unwrap();
+    assert!(!load["q"].is_null(), "it is known on both sides: {load}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ fn files(folder: &Folder) {
         builder.build()
     };
     folder.file("app.anrscope", recording(42));
+    folder.file("copy.anrscope", recording(42));
     folder.file("other.anrscope", recording(43));
     folder.file("many/a.anrscope", recording(44));
     folder.file("many/b.anrscope", recording(45));
@@ -110,4 +111,36 @@ fn a_report_goes_into_a_file_whole_or_not_at_all() {
     let before = folder.listing();
     assert_eq!(run(&folder, "report dump.txt -o page").code, Some(1));
     assert!(before == folder.listing());
+}
+
+#[test]
+fn out_and_json_mean_the_same_for_every_command_that_prints_a_page() {
+    let folder = Folder::new();
+    files(&folder);
+    // Without a map beside them no method is known, and there is nothing to plan.
+    folder.file("many/methodMapping.txt", "1,1,com.example.Main run ()V\n2,1,com.example.Main step ()V\n");
+    let page = |arguments: &str| {
+        let shown = run(&folder, arguments);
+        assert_eq!(shown.code, Some(0), "{arguments}: {shown:?}");
+        shown.stdout
+    };
+    for command in [
+        "report app.anrscope",
+        "report --group many",
+        "dump dump.txt",
+        "dump --group dump.txt",
+        "diff app.anrscope other.anrscope",
+        "plan many",
+    ] {
+        for form in ["", " --json"] {
+            let printed = page(&format!("{command}{form}"));
+            assert_eq!(page(&format!("{command}{form} -o page")), "", "{command}");
+            assert_eq!(fs::read_to_string(folder.name("page")).unwrap(), printed, "{command}");
+            let parsed = serde_json::from_str::<serde_json::Value>(&printed);
+            assert_eq!(parsed.is_ok(), !form.is_empty(), "{command}: {printed}");
+        }
+    }
+    let retraced = page("retrace text.txt --mapping mapping.txt");
+    assert_eq!(page("retrace text.txt --mapping mapping.txt --out page"), "");
+    assert_eq!(fs::read_to_string(folder.name("page")).unwrap(), retraced);
 }

@@ -281,6 +281,9 @@ impl Bench {
                 place(&self.path(&file), &file);
             }
         }
+        for demo in ["hung", "calm"] {
+            place(&self.path(demo).join("methodMapping.txt"), &format!("maps/{demo}.txt"));
+        }
         place(&self.path("hung/demo.anrscope"), "app.anrscope");
         place(&self.path("system.pftrace"), "system.perfetto-trace");
         for jar in ["app.jar", "libs/one.jar", "libs/two.jar"] {

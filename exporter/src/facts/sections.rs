@@ -145,10 +145,7 @@ impl Sections {
                     Some(SelfMeasurement { clock: clean(&measured.clock).into_owned(), ..measured });
             }
             SectionKind::Process => {
-                let process = Process::parse(payload)?;
-                if self.process == Process::default() {
-                    self.process = process;
-                }
+                self.process.complete(Process::parse(payload)?);
             }
             SectionKind::Strings | SectionKind::Configuration => {}
         }

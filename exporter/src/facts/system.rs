@@ -1,4 +1,4 @@
-//! What a recording says of the system that it was made on.
+//! What a recording says of the app's version and of the system that it was made on.
 
 use trace_format::sections::process::Process;
 
@@ -25,6 +25,10 @@ pub struct SystemInfo {
     pub page_size: Option<u32>,
     /// The process's parent: the zygote of an app.
     pub parent_pid: Option<u32>,
+    /// The app's version: `android:versionName`.
+    pub app_version: Option<String>,
+    /// The number of the app's version: `android:versionCode`.
+    pub app_version_code: Option<u32>,
 }
 
 impl SystemInfo {
@@ -44,13 +48,21 @@ impl SystemInfo {
             fingerprint: words(&process.fingerprint),
             page_size: process.page_size,
             parent_pid: process.parent_pid,
+            app_version: words(&process.app_version),
+            app_version_code: process.app_version_code,
         }
     }
 
     /// Whether anything of the system itself is known.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        *self != Self { parent_pid: self.parent_pid, ..Self::default() }
+        let of_the_process = Self {
+            parent_pid: self.parent_pid,
+            app_version: self.app_version.clone(),
+            app_version_code: self.app_version_code,
+            ..Self::default()
+        };
+        *self != of_the_process
     }
 
     /// All that is known, by name, for the facts of a trace.
@@ -62,8 +74,10 @@ impl SystemInfo {
             ("machine", &self.machine),
             ("abi", &self.abi),
             ("fingerprint", &self.fingerprint),
+            ("app_version", &self.app_version),
         ];
-        let numbers = [("sdk", self.sdk), ("page_size", self.page_size)];
+        let numbers =
+            [("sdk", self.sdk), ("page_size", self.page_size), ("app_version_code", self.app_version_code)];
         let texts = texts.map(|(key, text)| Some((key, text.clone()?)));
         let numbers = numbers.map(|(key, number)| Some((key, number?.to_string())));
         texts.into_iter().chain(numbers).flatten()
@@ -91,6 +105,8 @@ mod tests {
         assert_eq!((new.page_size, new.sdk, new.parent_pid), (Some(16384), Some(35), Some(812)));
         assert_eq!(new.version, None);
         assert_eq!(new.facts().count(), 7);
-        assert!(!parse("parent_pid=7\nsdk=0\n").is_known());
+        let app = parse("parent_pid=7\nsdk=0\napp_version=1.2 beta\napp_version_code=12\n");
+        assert_eq!((app.app_version.as_deref(), app.app_version_code), (Some("1.2 beta"), Some(12)));
+        assert!(!app.is_known());
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use trace_format::verdict::Verdict;
-use trace_format::{Recording, Source};
+use trace_format::{MapId, Recording, Source};
 
 use crate::dump::AnrKind;
 use crate::facts::StartKind;
@@ -65,6 +65,10 @@ pub struct Row {
     pub verdict: Option<&'static str>,
     /// Equal for hangs with equal stacks, in any build that keeps the names: 16 hexadecimal digits.
     pub stack_hash: Option<String>,
+    /// The app's version: `android:versionName`.
+    pub app_version: Option<String>,
+    /// The number of the app's version: `android:versionCode`.
+    pub app_version_code: Option<u32>,
 }
 
 impl Row {
@@ -85,7 +89,11 @@ impl Row {
             anrs: u32::try_from(report.anrs.len()).unwrap_or(u32::MAX),
             cause: report.cause.as_ref().map_or("none", |cause| cause.kind.word()),
             confidence: report.cause.as_ref().map_or("none", |cause| cause.confidence.word()),
-            root: report.cause.as_ref().and_then(|cause| cause.root.clone()),
+            root: report
+                .cause
+                .as_ref()
+                .and_then(|cause| cause.root.as_deref())
+                .map(|root| root_of(root, recording.header().map_id)),
             message: hang.and_then(|hang| hang.message()).map(str::to_owned),
             method: hang.and_then(|hang| hang.method()).map(|method| method.name.clone()),
             holder: wait.and_then(|wait| wait.holder.as_ref()).map(|holder| holder.name.clone()),
@@ -97,7 +105,17 @@ impl Row {
             component: report.cause.as_ref().and_then(|cause| cause.component).map(AnrKind::name),
             verdict: verdict(report).map(|verdict| verdict.outcome.word()),
             stack_hash: hang.and_then(|hang| stack_hash(&hang.stack)),
+            app_version: report.system.app_version.clone(),
+            app_version_code: report.system.app_version_code,
         }
+    }
+}
+
+/// A root that is the same in every build: a method's number is of one build alone, and has its id with it.
+fn root_of(root: &str, build: MapId) -> String {
+    match is_method_number(root) {
+        true => format!("{root} of build {build}"),
+        false => root.to_owned(),
     }
 }
 
@@ -186,6 +204,14 @@ mod tests {
             source: None,
         };
         names.iter().map(frame).collect()
+    }
+
+    #[test]
+    fn a_number_is_the_root_of_one_build_alone() {
+        let of = |root, build| root_of(root, MapId(build));
+        assert_eq!((of("a.B.c", 1), of("a.B.c", 2)), ("a.B.c".to_owned(), "a.B.c".to_owned()));
+        assert_eq!(of("method 43", 0xAB), "method 43 of build 00000000000000ab");
+        assert_ne!(of("method 43", 1), of("method 43", 2));
     }
 
     #[test]

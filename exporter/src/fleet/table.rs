@@ -37,6 +37,8 @@ const SCHEMA: &str = "
         optional binary component (UTF8);
         optional binary verdict (UTF8);
         optional binary stack_hash (UTF8);
+        optional binary app_version (UTF8);
+        optional int64 app_version_code;
     }
 ";
 /// Rows that are written at once.
@@ -49,7 +51,7 @@ enum Column<'a> {
     Flag(fn(&Row) -> Option<bool>),
 }
 
-fn columns<'a>() -> [Column<'a>; 22] {
+fn columns<'a>() -> [Column<'a>; 24] {
     use Column::{Flag, Number, Text};
     [
         Text(|r| Some(&r.file)),
@@ -74,6 +76,8 @@ fn columns<'a>() -> [Column<'a>; 22] {
         Text(|r| r.component),
         Text(|r| r.verdict),
         Text(|r| r.stack_hash.as_deref()),
+        Text(|r| r.app_version.as_deref()),
+        Number(|r| r.app_version_code.map(i64::from)),
     ]
 }
 

@@ -5,7 +5,11 @@
 //! kernel= kernel_release= kernel_version= machine=      as `uname` has them
 //! page_size=<bytes>    parent_pid=
 //! sdk= fingerprint=                                     Android's
+//! app_version= app_version_code=                        the app's, as its manifest has them
 //! ```
+//!
+//! The app's version is known later than the rest, and comes in a section of its own. A reader takes each value from the first section
+//! that has it.
 
 use super::is_bounded;
 use super::lines::{Keys, Lines};
@@ -38,6 +42,10 @@ pub struct Process {
     pub sdk: Option<u32>,
     /// Android's build.
     pub fingerprint: Option<String>,
+    /// The app's version: `android:versionName`.
+    pub app_version: Option<String>,
+    /// The number of the app's version: `android:versionCode`.
+    pub app_version_code: Option<u32>,
 }
 
 impl Process {
@@ -62,6 +70,8 @@ impl Process {
         lines.numbers("parent_pid", self.parent_pid);
         lines.numbers("sdk", self.sdk);
         lines.texts("fingerprint", filled(&self.fingerprint).as_deref());
+        lines.texts("app_version", filled(&self.app_version).as_deref());
+        lines.numbers("app_version_code", self.app_version_code);
         lines.into_bytes()
     }
 
@@ -85,8 +95,19 @@ impl Process {
                 parent_pid: number("parent_pid"),
                 sdk: number("sdk"),
                 fingerprint: keys.owned("fingerprint"),
+                app_version: keys.owned("app_version"),
+                app_version_code: number("app_version_code"),
             }
         })
+    }
+
+    /// Takes what is not known yet from a later section.
+    pub fn complete(&mut self, later: Self) {
+        macro_rules! take {
+            ($($field:ident)*) => {$(self.$field = self.$field.take().or(later.$field);)*};
+        }
+        take!(name abi os version kernel kernel_release kernel_version machine page_size parent_pid sdk fingerprint);
+        take!(app_version app_version_code);
     }
 }
 
@@ -98,18 +119,30 @@ mod tests {
     proptest! {
         #[test]
         fn processes_round_trip(
-            texts in prop::collection::vec(prop::option::of("[a-z/:]([a-zé #.]{0,9}[a-z])?"), 9),
-            numbers in prop::collection::vec(prop::option::of(1u32..), 3),
+            texts in prop::collection::vec(prop::option::of("[a-z/:]([a-zé #.]{0,9}[a-z])?"), 10),
+            numbers in prop::collection::vec(prop::option::of(1u32..), 4),
         ) {
             let text = |i: usize| texts[i].clone();
             let process = Process {
                 name: text(0), abi: text(1), os: text(2), version: text(3), kernel: text(4),
                 kernel_release: text(5), kernel_version: text(6), machine: text(7), fingerprint: text(8),
                 page_size: numbers[0], parent_pid: numbers[1], sdk: numbers[2],
+                app_version: text(9), app_version_code: numbers[3],
             };
             let payload = process.encode();
-            prop_assert_eq!(Process::parse(&payload), Some(process));
+            prop_assert_eq!(Process::parse(&payload), Some(process.clone()));
             (0..payload.len()).for_each(|cut| drop(Process::parse(&payload[..cut])));
+            // In two sections it is the same, and what was known stays.
+            let lines: Vec<&[u8]> = payload.split_inclusive(|byte| *byte == b'\n').collect();
+            for cut in 0..=lines.len() {
+                let [mut first, later] = [&lines[..cut], &lines[cut..]].map(|part| Process::parse(&part.concat()).unwrap());
+                first.complete(later);
+                prop_assert_eq!(&first, &process);
+                let other = Some("other".to_owned());
+                first.complete(Process { name: other.clone(), app_version: other, sdk: Some(1), ..Process::default() });
+                prop_assert_eq!(first.sdk, process.sdk.or(Some(1)));
+                prop_assert!(process.app_version.is_none() || first.app_version == process.app_version);
+            }
         }
     }
 }

@@ -3,7 +3,10 @@
 #[cfg(target_os = "android")]
 use std::ffi::CStr;
 
+use trace_format::section::SectionKind;
 use trace_format::sections::process::Process;
+
+use crate::files::worker;
 
 /// The section's payload.
 pub(crate) fn section(process_name: &str) -> Vec<u8> {
@@ -27,8 +30,20 @@ pub(crate) fn section(process_name: &str) -> Vec<u8> {
         parent_pid: u32::try_from(nix::unistd::getppid().as_raw()).ok(),
         sdk,
         fingerprint,
+        app_version: None,
+        app_version_code: None,
     };
     process.encode()
+}
+
+/// Notes the app's version, in a section of its own: the package manager is another process, and is asked once there is a thread of
+/// ours that may wait for it. Nothing where it did not answer.
+pub(crate) fn app(version: Option<String>, code: i64) {
+    let code = u32::try_from(code).ok().filter(|code| *code > 0);
+    let section = Process { app_version: version, app_version_code: code, ..Process::default() }.encode();
+    if !section.is_empty() {
+        worker::append(SectionKind::Process, section);
+    }
 }
 
 /// The kernel's name, release and version, and the machine, as the kernel has them.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use trace_format::event::{Change, Control};
 use trace_format::section::{SectionKind, key_values};
+use trace_format::sections::process::Process;
 use trace_format::{Event, Recording};
 use trace_runtime::monitors::options::{self, NumberOption};
 
@@ -330,6 +331,24 @@ fn two_bad_starts_in_a_row_and_it_stays_disarmed_until_the_next_version() {
 }
 
 #[test]
+fn the_apps_version_is_recorded_and_nothing_where_the_package_manager_does_not_answer() {
+    let recorded = |name: &str, properties: &[&str]| {
+        let case = keeping(name).word("none").word("on");
+        properties.iter().fold(case, |case, property| case.property(property)).run();
+        let [recording] = &kept_recordings(name)[..] else { panic!("one recording") };
+        let all = sections(recording, SectionKind::Process);
+        let mut process = Process::default();
+        all.iter().for_each(|payload| process.complete(Process::parse(payload).unwrap()));
+        assert_eq!(process.name.as_deref(), Some("com.example.app"));
+        (all.len(), process.app_version, process.app_version_code)
+    };
+    let named = ["android.host.version=7", "android.host.version.name=1.2 beta"];
+    assert_eq!(recorded("version", &named), (2, Some("1.2 beta".into()), Some(7)));
+    assert_eq!(recorded("version-without-name", &named[..1]), (2, None, Some(7)));
+    assert_eq!(recorded("version-unknown", &["android.host.packages.fail=true"]), (1, None, None));
+}
+
+#[test]
 fn a_debuggable_build_is_never_disarmed() {
     let case = |word: &str| {
         let case = Case::new("AppCrash").named("debuggable").word(word);
@@ -353,13 +372,16 @@ fn the_fix_for_shared_preferences_is_an_option_of_the_systems_that_need_it() {
 
 /// A start of an app with Android's folders, in that of the start before unless it is the first.
 pub(crate) fn kept(name: &str, words: &[&str], first: bool) -> Run {
+    let case = words.iter().fold(keeping(name), |case, word| case.word(word));
+    if first { case.run() } else { case.run_again() }
+}
+
+fn keeping(name: &str) -> Case {
     let case = Case::new("AppOff").named(name);
     let data = case.folder().join("user/0/com.example.app");
     let case = case.property(&format!("android.host.data={}", data.display()));
     // As the system sets it: from there the library finds what it kept, before there is a Context.
-    let case = case.environment("ANDROID_DATA", &Case::new("AppOff").named(name).folder()).in_memory_first();
-    let case = words.iter().fold(case, |case, word| case.word(word));
-    if first { case.run() } else { case.run_again() }
+    case.environment("ANDROID_DATA", &Case::new("AppOff").named(name).folder()).in_memory_first()
 }
 
 /// The recordings there are, the newest last.

@@ -9,7 +9,7 @@ use ::jni::sys::{jboolean, jdouble, jint, jlong, jstring};
 use trace_format::event::TextId;
 use trace_format::layout::State;
 
-use crate::files::kept_sizes;
+use crate::files::{kept_sizes, process_facts};
 use crate::guard::disarm_on_panic;
 use crate::jni::{java_string, string, tell, text_id};
 use crate::monitors::exit_info::{self, Exit};
@@ -142,7 +142,7 @@ extern "system" fn Java_dev_anrscope_Natives_isDisarmed(
         .unwrap_or(true)
 }
 
-/// Whether this start may be.
+/// Whether this start may be. Notes the app's version in the recording.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_admit(
     env: EnvUnowned<'_>,
@@ -150,9 +150,11 @@ extern "system" fn Java_dev_anrscope_Natives_admit(
     folder: JString<'_>,
     mark_folder: JString<'_>,
     version: jlong,
+    version_name: JString<'_>,
     debuggable: jboolean,
 ) -> jboolean {
     disarm_on_panic(|| {
+        process_facts::app(string(&env, &version_name), version);
         let (Some(folder), Some(mark)) = (string(&env, &folder), string(&env, &mark_folder)) else {
             return false;
         };

@@ -11,6 +11,9 @@ public final class HostApp {
     public static String packageName = "com.example.app";
     public static volatile boolean debuggable = true;
     public static int versionCode = Integer.getInteger("android.host.version", 1).intValue();
+    public static String versionName = System.getProperty("android.host.version.name");
+    /** The package manager cannot be asked. */
+    public static boolean packagesFail = Boolean.getBoolean("android.host.packages.fail");
     /** The manifest's meta-data. */
     public static final Bundle META = new Bundle();
     public static final Map<String, Object> SERVICES = new HashMap<String, Object>();

@@ -253,8 +253,9 @@ final class Install implements Runnable {
             // Version 0 then.
         }
         long version = info == null ? 0 : info.versionCode;
+        String name = info == null ? null : info.versionName;
         String marks = Folders.marks(context);
-        if (!Natives.admit(folder, marks, version, isDebuggable(context))) {
+        if (!Natives.admit(folder, marks, version, name, isDebuggable(context))) {
             refused = true;
             // Or this installation is not among those that were asked for.
             disarmed = Natives.isDisarmed(marks);

@@ -27,14 +27,16 @@ final class Natives {
     static native boolean isDisarmed(String markFolder);
 
     /**
-     * Whether it may start; with files. Notes that it is starting, and forgets that once it went well.
+     * Whether it may start; with files. Notes that it is starting, and forgets that once it went well; and the app's version in the
+     * recording.
      *
      * @param folder where the recordings are
      * @param markFolder where the mark of a disarmed app is
-     * @param version of the app
+     * @param version of the app: its number, 0 if it is not known
+     * @param versionName its name; null if it has none, or that is not known
      * @param debuggable whether it is a debuggable build, which is never disarmed
      */
-    static native boolean admit(String folder, String markFolder, long version, boolean debuggable);
+    static native boolean admit(String folder, String markFolder, long version, String versionName, boolean debuggable);
 
     /** Whether an earlier start was told to record nothing (option {@code recording}): one look at a name. */
     static native boolean isOff(String markFolder);

@@ -26,10 +26,16 @@ public class PackageManager {
         PackageInfo info = new PackageInfo();
         info.packageName = name;
         info.versionCode = HostApp.versionCode;
+        info.versionName = HostApp.versionName;
         return info;
     }
 
     private static void asked(String name) throws NameNotFoundException {
+        if (HostApp.packagesFail) {
+            // AOSP core/java/android/app/ApplicationPackageManager.java, getPackageInfo, API 21 to 23, whose system is going down; from
+            // API 24 on it is another RuntimeException, around a DeadSystemException.
+            throw new RuntimeException("Package manager has died");
+        }
         if (Looper.myLooper() == Looper.getMainLooper()) {
             hostAskedOnMain++;
         }
