@@ -36,6 +36,11 @@ pub(crate) use own::is_own;
 use crate::dump::Dump;
 use observed::Observed;
 
+/// What a thread of a dump does.
+pub(crate) fn doing_of_thread(thread: &crate::dump::Thread) -> Doing {
+    doing(stack::seen(thread), thread.state.as_deref().unwrap_or_default())
+}
+
 /// What became of main.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::doing;
 use crate::answer::{Answer, CauseId, Site};
 use crate::dump::frame::Frame;
 use crate::dump::model::{Dump, Thread};
-use crate::dump::state;
 
 /// Files of a group that are named.
 const FILES: usize = 100;
@@ -58,7 +58,7 @@ impl Groups {
         let main = section.and_then(|section| section.main());
         let stack = main.map(stack).unwrap_or_default();
         let doing = match (main, section, dump.blamed()) {
-            (Some(main), ..) => state::doing(main, None),
+            (Some(main), ..) => doing::words(main, None),
             (None, Some(_), _) => "is not in the text".to_owned(),
             (None, None, Some(_)) => "did not respond, and its stack is not in the text".to_owned(),
             (None, None, None) => "has no stack in the text".to_owned(),

@@ -1,5 +1,6 @@
 //! Dumps as people and scripts read them: a page that answers first, JSON, and groups of many dumps by stack and cause.
 
+mod doing;
 mod fold;
 mod group;
 mod json;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
+use super::doing;
 use super::fold::fold;
 use crate::answer::Answer;
 use crate::dump::channels::Channels;
@@ -200,7 +201,7 @@ impl Page<'_> {
         self.line("\nOTHER THREADS, those with one stack together (--all for whole stacks)")?;
         for group in groups {
             let Some(first) = group.threads.first() else { continue };
-            let doing = state::doing(first, self.channels.get(section, first));
+            let doing = doing::words(first, self.channels.get(section, first));
             let mut names: Vec<&str> =
                 group.threads.iter().take(NAMES).map(|t| t.name.as_deref().unwrap_or("?")).collect();
             let more = format!("and {} more", group.threads.len().saturating_sub(NAMES));
@@ -224,7 +225,7 @@ impl Page<'_> {
             "{} is {}: it {}",
             thread.title(),
             state::name(thread),
-            state::doing(thread, channel)
+            doing::words(thread, channel)
         ))?;
         let mut times = Vec::new();
         let hz = u64::from(thread.hz.unwrap_or(100).max(1));
@@ -381,7 +382,7 @@ impl Page<'_> {
             Some(main) => format!(
                 "main is {}: it {}",
                 state::name(main),
-                state::doing(main, self.channels.get(section, main))
+                doing::words(main, self.channels.get(section, main))
             ),
             None => "no main thread".to_owned(),
         };

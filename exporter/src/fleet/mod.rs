@@ -69,6 +69,12 @@ pub struct Row {
     pub app_version: Option<String>,
     /// The number of the app's version: `android:versionCode`.
     pub app_version_code: Option<u32>,
+    /// The cause by name: a word of [`crate::answer::CauseId`]; `none` where nothing hung and the system asked for nothing.
+    pub cause_id: &'static str,
+    /// The source file of the root, and its line.
+    pub root_file: Option<String>,
+    /// The line, from 1.
+    pub root_line: Option<u32>,
 }
 
 impl Row {
@@ -88,6 +94,9 @@ impl Row {
             hang_ns: hang.map_or(0, |hang| hang.duration()),
             anrs: u32::try_from(report.anrs.len()).unwrap_or(u32::MAX),
             cause: report.cause.as_ref().map_or("none", |cause| cause.kind.word()),
+            cause_id: report.cause.as_ref().map_or("none", |cause| cause.id.word()),
+            root_file: report.answer.root.as_ref().and_then(|root| root.file.clone()),
+            root_line: report.answer.root.as_ref().and_then(|root| root.line),
             confidence: report.cause.as_ref().map_or("none", |cause| cause.confidence.word()),
             root: report
                 .cause
@@ -96,7 +105,11 @@ impl Row {
                 .map(|root| root_of(root, recording.header().map_id)),
             message: hang.and_then(|hang| hang.message()).map(str::to_owned),
             method: hang.and_then(|hang| hang.method()).map(|method| method.name.clone()),
-            holder: wait.and_then(|wait| wait.holder.as_ref()).map(|holder| holder.name.clone()),
+            holder: wait
+                .and_then(|wait| wait.holder.as_ref())
+                .map(|holder| &holder.name)
+                .or(report.answer.owners.first().map(|owner| &owner.thread))
+                .cloned(),
             cold_start_ns: cold.map(|start| start.duration()),
             unit: hang.and_then(|hang| hang.unit.as_ref()).map(|unit| unit.name.clone()),
             sdk: report.system.sdk,

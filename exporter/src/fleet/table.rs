@@ -39,6 +39,9 @@ const SCHEMA: &str = "
         optional binary stack_hash (UTF8);
         optional binary app_version (UTF8);
         optional int64 app_version_code;
+        required binary cause_id (UTF8);
+        optional binary root_file (UTF8);
+        optional int64 root_line;
     }
 ";
 /// Rows that are written at once.
@@ -51,7 +54,7 @@ enum Column<'a> {
     Flag(fn(&Row) -> Option<bool>),
 }
 
-fn columns<'a>() -> [Column<'a>; 24] {
+fn columns<'a>() -> [Column<'a>; 27] {
     use Column::{Flag, Number, Text};
     [
         Text(|r| Some(&r.file)),
@@ -78,6 +81,9 @@ fn columns<'a>() -> [Column<'a>; 24] {
         Text(|r| r.stack_hash.as_deref()),
         Text(|r| r.app_version.as_deref()),
         Number(|r| r.app_version_code.map(i64::from)),
+        Text(|r| Some(r.cause_id)),
+        Text(|r| r.root_file.as_deref()),
+        Number(|r| r.root_line.map(i64::from)),
     ]
 }
 

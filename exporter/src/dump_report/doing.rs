@@ -1,0 +1,16 @@
+//! What a thread does, in words: by its state and stack, where the answer's reading of its stack does not say more.
+
+use crate::answer::{CauseId, Doing, doing_of_thread};
+use crate::dump::{Thread, state};
+
+/// Words that go behind the thread's name; `channel` is where it waits in the kernel, if that is known.
+pub(super) fn words(thread: &Thread, channel: Option<&str>) -> String {
+    match doing_of_thread(thread) {
+        Doing::Of(CauseId::Input) => "handles an input event".to_owned(),
+        Doing::Of(CauseId::Vsync) => "starts a frame".to_owned(),
+        Doing::Of(CauseId::StoppedByDump) => "ran until the dump stopped it".to_owned(),
+        Doing::Of(CauseId::YieldSpin) => "spins in Thread.yield".to_owned(),
+        Doing::Of(CauseId::Gc) => "waits for the garbage collector".to_owned(),
+        _ => state::doing(thread, channel),
+    }
+}
