@@ -27,6 +27,9 @@ const THREADS_NAMED: usize = 10;
 /// Without an ANR, the end, ns.
 const LAST: u64 = 10_000_000_000;
 
+/// The oldest Perfetto, by its major version, that takes a trace without a complaint if nothing else is asked for.
+pub const DEFAULT_MIN_PERFETTO: u32 = 53;
+
 /// What to write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Format {
@@ -63,7 +66,7 @@ pub struct ExportOptions {
     /// come when they end, one thread after the other.
     pub sorted: bool,
     /// The oldest Perfetto, by its major version, that must take a trace without a complaint. From 53 on the states of a
-    /// thread dump have their stacks with them; older ones count an error for each.
+    /// thread dump have their stacks beside them; older ones count an error for each.
     pub min_perfetto: u32,
     /// The part to write.
     pub selection: Selection,
@@ -80,7 +83,7 @@ impl ExportOptions {
             stdlib_anr: true,
             merge_safe: false,
             sorted: false,
-            min_perfetto: 52,
+            min_perfetto: DEFAULT_MIN_PERFETTO,
             selection,
         }
     }

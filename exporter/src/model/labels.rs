@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use trace_format::Texts;
 use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
 
+use super::codes::code_name;
 use super::sink::{Arg, Unit, Value};
 use crate::facts::Processor;
 use crate::text::clean;
@@ -31,13 +32,22 @@ pub(crate) fn known(texts: &Texts, id: TextId) -> Option<Cow<'_, str>> {
 }
 
 /// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as AOSP's Looper names its slices. What came out of no queue
-/// has no `what`: its name is `<target>: <callback>` or `<target>`.
+/// has no `what`: its name is `<target>: <callback>` or `<target>`. A message of the framework's own handler says what its
+/// number means: `android.app.ActivityThread$H: #115 SERVICE_ARGS`.
 pub(crate) fn message_name(texts: &Texts, message: &Message) -> String {
     let target = text(texts, message.target, "Handler");
     match known(texts, message.callback) {
         Some(callback) => format!("{target}: {callback}"),
         None if !message.is_queued() => target.into_owned(),
-        None => format!("{target}: #{}", message.what),
+        None => numbered_name(&target, message.what),
+    }
+}
+
+/// The name of a message that has no callback.
+pub(super) fn numbered_name(target: &str, what: i32) -> String {
+    match code_name(target, what) {
+        Some(code) => format!("{target}: #{what} {code}"),
+        None => format!("{target}: #{what}"),
     }
 }
 

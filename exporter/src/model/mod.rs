@@ -5,6 +5,7 @@
 //! name needs from elsewhere (the end of the recording, what a lock's owner was doing) is known before: from the facts, and
 //! from `owners`. Nothing here grows with the number of events.
 
+mod codes;
 mod dumped;
 mod filter;
 mod flows;

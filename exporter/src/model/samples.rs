@@ -37,6 +37,8 @@ struct Stacks<'a, K> {
     tally: &'a mut Tally,
     start: u64,
     left: usize,
+    /// Main's tid.
+    main: Option<u32>,
 }
 
 impl<K: Sink> Stacks<'_, K> {
@@ -59,15 +61,17 @@ impl<K: Sink> Stacks<'_, K> {
         self.tally.stacks += u64::from(!frames.is_empty());
         self.tally.instants += u64::from(state.is_some());
         let at = at.max(self.start);
+        let main = self.main == Some(tid);
+        let sampled = main && !frames.is_empty();
         let args = state.map(Dumped::args).unwrap_or_default();
         let state = state.map(|state| ThreadState { name: &state.name, args: &args });
         if frames.len() <= MAX_FRAMES {
-            return self.sink.stack(&StackRow { at, tid, name, frames, state });
+            return self.sink.stack(&StackRow { at, tid, name, frames, sampled, state });
         }
         let missing = format!("{} more frames", frames.len() - MAX_FRAMES);
         let mut cut = vec![StackFrame { function: &missing, ..frames[0] }];
         cut.extend_from_slice(&frames[frames.len() - MAX_FRAMES..]);
-        self.sink.stack(&StackRow { at, tid, name, frames: &cut, state })
+        self.sink.stack(&StackRow { at, tid, name, frames: &cut, sampled, state })
     }
 }
 
@@ -78,8 +82,9 @@ pub(crate) fn stacks<S: Source, K: Sink>(
     sink: &mut K,
 ) -> Result<(), ExportError> {
     let facts = shared.facts;
-    let mut out = Stacks { sink, tally, start: shared.start, left: MAX_STACKS };
-    if let Some(main) = shared.process.threads.iter().find(|t| t.main && out.sink.wants(t)).map(|t| t.tid) {
+    let main = shared.process.threads.iter().find(|t| t.main && sink.wants(t)).map(|t| t.tid);
+    let mut out = Stacks { sink, tally, start: shared.start, left: MAX_STACKS, main };
+    if let Some(main) = main {
         let mut frames = Vec::new();
         for sample in facts.sections.samples.iter() {
             frames.clear();
@@ -144,8 +149,9 @@ fn dump_stacks<S: Source, K: Sink>(
         };
         let tid_of =
             |other: &Thread| known(section, other).map(|known| known.tid).or_else(|| stranger(other));
-        let state = Dumped::of(kind, section, thread, tid_of);
         let texts: Vec<_> = texts(thread);
+        let functions = texts.iter().map(|(function, ..)| function.as_str());
+        let state = Dumped::of(kind, section, thread, tid_of, functions);
         let frames = texts.iter().rev().map(|(function, mapping, source)| StackFrame {
             function,
             mapping,

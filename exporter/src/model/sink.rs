@@ -348,6 +348,8 @@ pub struct StackRow<'a> {
     pub name: Option<&'a str>,
     /// The frames, outermost first; none only where there is a state.
     pub frames: &'a [StackFrame<'a>],
+    /// Whether the frames are a sample for flame graphs: only main's are. Those of the others stand beside their states.
+    pub sampled: bool,
     /// What a dump says of it: shown as an instant on the thread's track.
     pub state: Option<ThreadState<'a>>,
 }

@@ -308,17 +308,16 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             }
         };
         let Self { message, interned, blocks, process, .. } = self;
-        let mut stack = None;
-        if !row.frames.is_empty() {
+        if row.sampled {
             message.uint(packet::SEQUENCE, sequence);
-            stack = Some(stacks.packet(message, row, process.pid, interned));
+            stacks.sample(message, row, process.pid, interned);
             blocks.packet(message.bytes())?;
             message.clear();
         }
         if let Some(state) = row.state {
             message.uint(packet::SEQUENCE, sequence);
-            let stack = stack.filter(|_| self.min_perfetto >= WITH_CALLSTACKS);
-            stacks.state(message, row.at, track, &state, stack, interned);
+            let frames = if self.min_perfetto >= WITH_CALLSTACKS { row.frames } else { &[] };
+            stacks.state(message, row.at, track, &state, frames, interned);
             blocks.packet(message.bytes())?;
             message.clear();
         }

@@ -11,11 +11,11 @@ use super::chart::{Chart, ChartBuilder};
 use super::frame::{Frame, FrameKind};
 use super::history::{BEFORE, Before, History, What};
 use super::long_waits::{LongWaits, Named, SLOW};
-use super::messages::{message_kind_name, told_name};
+use super::messages::message_kind_name;
 use super::unit::Unit;
 use super::words::thread_name;
 use crate::facts::{Facts, Loops, OpenStack, Step, UnitKind, begins, is_message, name_before, typed};
-use crate::model::{Names, stage_names, wait_name};
+use crate::model::{Names, message_name, stage_names, wait_name};
 use crate::text::clean;
 
 /// How many slow things are listed.
@@ -413,7 +413,7 @@ impl<'a, S: Source> Walk<'a, S> {
         let detail = self.detail(depth);
         let texts = self.recording.texts();
         let name = match detail {
-            Some(Detail::Message(m)) => told_name(texts, &m),
+            Some(Detail::Message(m)) => message_name(texts, &m),
             Some(Detail::Frame(vsync)) => format!("Choreographer#doFrame {vsync}"),
             Some(Detail::Wait(w)) => wait_name(w.kind, text(self.recording, w.class).as_deref()).into_owned(),
             Some(Detail::Text(id)) => text(self.recording, id).unwrap_or_else(|| "span".to_owned()),

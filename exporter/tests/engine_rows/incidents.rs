@@ -164,7 +164,7 @@ fn what_the_process_said_of_a_signal_decides_what_is_shown() {
 
 #[test]
 fn the_standard_librarys_form_can_be_left_out() {
-    let options = ExportOptions { stdlib_anr: false, ..ExportOptions::default() };
+    let options = ExportOptions { stdlib_anr: false, ..FORMS[0].clone() };
     let (file, summary) = export_to_file(&stalled().build(), &options);
     assert_eq!(summary.counts.anrs, 1);
     let server = engine::rows(&file.0, "select 1 from process where name = 'system_server'");

@@ -52,7 +52,7 @@ fn several_recordings_are_several_processes_of_one_trace() {
 #[test]
 fn a_map_of_another_build_is_told_in_the_trace_and_gives_no_name() {
     let bytes = stalled().map_id(trace_format::MapId(0xbad)).build();
-    let (file, summary) = export_to_file(&bytes, &ExportOptions::default());
+    let (file, summary) = export_to_file(&bytes, &FORMS[0]);
     assert!(matches!(summary.warnings[..], [exporter::Warning::MapOfOtherBuild { .. }]));
     let answer = engine::ask(
         &file.0,
@@ -102,7 +102,7 @@ fn more_slices_than_a_browser_likes_are_told_with_a_part_that_is_worth_seeing() 
         let recording = Recording::open(bytes).unwrap();
         let map = map();
         let input = exporter::ExportInput { file: Path::new("a"), recording: &recording, map: &map };
-        let options = ExportOptions { selection, ..ExportOptions::new(Format::Perfetto, 0) };
+        let options = ExportOptions { selection, ..FORMS[1].clone() };
         exporter::export(&[input], &options, std::io::sink()).unwrap().warnings
     };
     let start = Clocks { boottime: S, monotonic: S, realtime: 1_700_000_000 * S };
