@@ -92,6 +92,12 @@ pub(crate) fn contention_name(
     )
 }
 
+/// The begin of a wait, inside of it. Perfetto's `android.monitor_contention` takes a contended monitor for one only if nothing is
+/// inside that is called otherwise.
+pub(crate) fn waits_for(owner: &str) -> String {
+    format!("Lock contention: waits for {owner}")
+}
+
 /// The text of a lock's identity; a number would lose bits on its way through JSON.
 pub(crate) fn lock_text(lock: u64) -> String {
     format!("0x{lock:x}")
@@ -106,6 +112,18 @@ pub(crate) fn forward_name(forward: Forward) -> Cow<'static, str> {
         Forward::Passive => "passive",
         Forward::Unknown(number) => return Cow::Owned(format!("unknown ({number})")),
     })
+}
+
+/// Perfetto's name of what a thread mostly did between two looks.
+pub(crate) fn state_name(mostly: &'static str) -> &'static str {
+    match mostly {
+        "running" => "Running",
+        "waiting for a processor" => "Runnable",
+        "in uninterruptible sleep" => "Uninterruptible Sleep",
+        "stopped" => "Stopped",
+        "asleep" => "Sleeping",
+        other => other,
+    }
 }
 
 /// What a thread used of the processor between two looks.

@@ -5,6 +5,7 @@
 //! name needs from elsewhere (the end of the recording, what a lock's owner was doing) is known before: from the facts, and
 //! from `owners`. Nothing here grows with the number of events.
 
+mod categories;
 mod codes;
 mod dumped;
 mod filter;
@@ -16,6 +17,7 @@ mod identity;
 mod incident_track;
 mod labels;
 mod late_tracks;
+mod locks;
 mod log_form;
 mod measured_stages;
 mod names;
@@ -30,13 +32,14 @@ mod tally;
 mod thread;
 mod typed;
 
+pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
 pub use names::Names;
 pub(crate) use names::is_method_number;
 pub use sink::{
     AnrRow, Arg, FrameRow, Jank, Level, LogLine, LogSource, Name, ProcessInfo, Sink, StackFrame, StackRow,
-    ThreadInfo, ThreadState, Track, Unit, Value,
+    ThreadInfo, ThreadState, Track, Unit, Value, locks_name,
 };
 pub use stream::{Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{ReadError, Source};
+use trace_format::{ReadError, Source, TextId};
 
 use super::flows::Flows;
 use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack};
@@ -12,8 +12,8 @@ use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack};
 struct Owner {
     /// Its innermost method.
     method: Option<u32>,
-    /// The arrow from the wait to it.
-    flow: u64,
+    /// The arrow from the wait to it, and the one from its release to the waiter.
+    flows: (u64, u64),
 }
 
 /// Somebody began to wait for what this thread holds.
@@ -25,8 +25,12 @@ pub(crate) struct Awaited {
     pub(crate) by: usize,
     /// How long it waited; to the end of time if it did not get it.
     pub(crate) duration: u64,
-    /// The arrow from there.
+    /// The arrow from there, and the one to the waiter at the end.
     pub(crate) flow: u64,
+    pub(crate) release: u64,
+    /// The lock's identity, and its class.
+    pub(crate) lock: u64,
+    pub(crate) class: TextId,
 }
 
 /// Owners by (waiting thread, ordinal of its wait), and each owner's side of it.
@@ -60,13 +64,16 @@ impl Owners {
                 by: wait.thread,
                 duration: wait.duration,
                 flow: flows.next(),
+                release: flows.next(),
+                lock: wait.lock.0,
+                class: TextId(wait.lock.1),
             });
             let awaited: Vec<Awaited> = awaited.collect();
-            let mut arrows = awaited.iter().map(|awaited| awaited.flow);
+            let mut arrows = awaited.iter().map(|awaited| (awaited.flow, awaited.release));
             let mut next = waits.into_iter().peekable();
             let mut note = |wait: &LockWait, stack: &OpenStack| {
-                let (method, flow) = (stack.innermost_method(), arrows.next().unwrap_or_default());
-                owners.owners.insert((wait.thread, wait.ordinal), Owner { method, flow });
+                let (method, flows) = (stack.innermost_method(), arrows.next().unwrap_or_default());
+                owners.owners.insert((wait.thread, wait.ordinal), Owner { method, flows });
             };
             stack.clear();
             for step in facts.steps(thread) {
@@ -94,9 +101,9 @@ impl Owners {
         self.owners.get(&(thread, ordinal))?.method
     }
 
-    /// The arrow from this wait to its owner, if it is known.
-    pub(crate) fn flow(&self, thread: usize, ordinal: u64) -> Option<u64> {
-        self.owners.get(&(thread, ordinal)).map(|owner| owner.flow)
+    /// The arrows from this wait to its owner and back, if it is known.
+    pub(crate) fn flows(&self, thread: usize, ordinal: u64) -> Option<(u64, u64)> {
+        self.owners.get(&(thread, ordinal)).map(|owner| owner.flows)
     }
 
     /// When others began to wait for what this thread holds, by time.

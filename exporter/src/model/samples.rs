@@ -4,6 +4,7 @@ use trace_format::Source;
 
 use super::Tally;
 use super::dumped::Dumped;
+use super::locks::{DumpedWait, Known, dumped_waits};
 use super::sink::{Sink, StackFrame, StackRow, ThreadState};
 use super::thread::{Shared, unplaced};
 use crate::ExportError;
@@ -39,6 +40,8 @@ struct Stacks<'a, K> {
     left: usize,
     /// Main's tid.
     main: Option<u32>,
+    /// The waits that dumps state.
+    waits: Vec<DumpedWait>,
 }
 
 impl<K: Sink> Stacks<'_, K> {
@@ -75,15 +78,15 @@ impl<K: Sink> Stacks<'_, K> {
     }
 }
 
-/// Writes all stacks of a recording. Comes behind all of its tracks.
+/// Writes all stacks of a recording, and says which waits its dumps state. Comes behind all of its tracks but those of locks.
 pub(crate) fn stacks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     tally: &mut Tally,
     sink: &mut K,
-) -> Result<(), ExportError> {
+) -> Result<Vec<DumpedWait>, ExportError> {
     let facts = shared.facts;
     let main = shared.process.threads.iter().find(|t| t.main && sink.wants(t)).map(|t| t.tid);
-    let mut out = Stacks { sink, tally, start: shared.start, left: MAX_STACKS, main };
+    let mut out = Stacks { sink, tally, start: shared.start, left: MAX_STACKS, main, waits: Vec::new() };
     if let Some(main) = main {
         let mut frames = Vec::new();
         for sample in facts.sections.samples.iter() {
@@ -104,7 +107,7 @@ pub(crate) fn stacks<S: Source, K: Sink>(
         let at = at.clamp(1, MAX_TIME);
         dump_stacks(shared, dumped_for(&facts.incidents, at), at, &dump, &mut out)?;
     }
-    Ok(())
+    Ok(out.waits)
 }
 
 /// What the dump at `at` was made for, by the last signal before it.
@@ -137,6 +140,16 @@ fn dump_stacks<S: Source, K: Sink>(
         })
     };
     let stranger = |thread: &Thread| thread.sys_tid.filter(|tid| *tid > 0 && !shared.process.has_tid(*tid));
+    let named = |thread: &Thread| thread.name.as_deref().map_or("unknown".into(), clean).into_owned();
+    for section in ours.clone() {
+        let of = |thread: &Thread| match known(section, thread) {
+            Some(known) => {
+                Some(Known { tid: known.tid, name: known.name.clone().unwrap_or_else(|| named(thread)) })
+            }
+            None => stranger(thread).map(|tid| Known { tid, name: named(thread) }),
+        };
+        dumped_waits(shared, at, section, of, &mut out.waits);
+    }
     for (section, thread) in ours.flat_map(|section| section.threads.iter().map(move |t| (section, t))) {
         let name = thread.name.as_deref().map(clean);
         let (tid, name) = match known(section, thread) {

@@ -49,6 +49,8 @@ pub enum Value<'a> {
     Flow(u64),
     /// No argument but a group: viewers give events of one group one colour.
     Group(&'a str),
+    /// No argument but what the slice is about, one of few words.
+    Category(&'static str),
     /// No argument but the time that the main thread had spent on processors by then, ns. Both ends of a slice have it, or
     /// neither.
     ThreadTime(u64),
@@ -82,6 +84,12 @@ impl<'a> Arg<'a> {
         Self { key: "", value: Value::Group(name) }
     }
 
+    /// The slice is about this.
+    #[must_use]
+    pub fn category(name: &'static str) -> Self {
+        Self { key: "", value: Value::Category(name) }
+    }
+
     /// Main had spent so much time on processors, ns.
     #[must_use]
     pub fn thread_time(ns: u64) -> Self {
@@ -91,7 +99,7 @@ impl<'a> Arg<'a> {
     /// Whether it is an argument, and not a link, a group or a clock.
     #[must_use]
     pub fn is_argument(&self) -> bool {
-        !matches!(self.value, Value::Flow(_) | Value::Group(_) | Value::ThreadTime(_))
+        !matches!(self.value, Value::Flow(_) | Value::Group(_) | Value::Category(_) | Value::ThreadTime(_))
     }
 }
 
@@ -222,6 +230,12 @@ impl Track {
             }
         }
     }
+}
+
+/// What the rows of locks of a thread of this name are called.
+#[must_use]
+pub fn locks_name(thread: &str) -> String {
+    format!("locks of {thread}")
 }
 
 /// How grave a log line is. Of ours only three come.
@@ -376,6 +390,12 @@ pub trait Sink {
     /// # Errors
     /// As for [`Sink::head`].
     fn track(&mut self, track: Track) -> Result<(), ExportError>;
+    /// Events from here on belong to a row of locks beside the thread with this tid, which is one of the process's or came
+    /// with a stack, and has this name. Rows of one thread are told apart by `lane`, and each comes once.
+    ///
+    /// # Errors
+    /// As for [`Sink::head`].
+    fn locks(&mut self, tid: u32, name: &str, lane: usize) -> Result<(), ExportError>;
     /// A slice begins.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use super::history::History;
 use super::identity::Identities;
 use super::incident_track::incident_track;
 use super::late_tracks::{queue_track, vsync_track};
+use super::locks::locks;
 use super::owners::Owners;
 use super::recorder_track::{processor_track, recorder_track};
 use super::samples::stacks;
@@ -187,7 +188,8 @@ fn one<S: Source, K: Sink>(
     startup_tracks(&shared, &facts.sections.starts, &mut tally, sink)?;
     recorder_track(&shared, survey, &mut tally, sink)?;
     processor_track(&shared, &mut tally, sink)?;
-    stacks(&shared, &mut tally, sink).map_err(|error| place(input, error))?;
+    let dumped = stacks(&shared, &mut tally, sink).map_err(|error| place(input, error))?;
+    locks(&shared, &dumped, &mut tally, sink)?;
     all.counts += tally;
     Ok(())
 }

@@ -28,6 +28,7 @@ pub(crate) mod packet {
 
 /// Field numbers of TrackEvent.
 pub(crate) mod event {
+    pub(crate) const CATEGORY_IIDS: u32 = 3;
     pub(crate) const ANNOTATIONS: u32 = 4;
     pub(crate) const TYPE: u32 = 9;
     pub(crate) const NAME_IID: u32 = 10;
@@ -115,6 +116,12 @@ pub(crate) enum Described<'a> {
         parent: u64,
         description: &'a str,
     },
+    /// A row beside a thread; those of one name are shown as one.
+    Beside {
+        name: &'a str,
+        thread: u64,
+        description: &'a str,
+    },
 }
 
 /// A track. It is on no sequence, so its time is absolute: on one it would move the private clock, and
@@ -148,6 +155,9 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
             // Tracks of one name are merged unless they ask not to be.
             Described::Plain { name, parent, description } => {
                 m.text(2, name).uint(5, parent).text(14, description).uint(15, 2)
+            }
+            Described::Beside { name, thread, description } => {
+                m.text(2, name).uint(5, thread).text(14, description)
             }
         }
     });

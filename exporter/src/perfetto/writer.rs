@@ -11,7 +11,9 @@ use super::packets::{self, Described, Log, event, packet};
 use super::stacks::Stacks;
 use super::wire::{Message, put_varint};
 use crate::ExportError;
-use crate::model::{AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit};
+use crate::model::{
+    AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit, locks_name,
+};
 
 /// A pid for the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
@@ -238,6 +240,22 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             (_, None) => process,
         };
         if self.fresh.take() == Some(uuid) { Ok(()) } else { Ok(self.sequence_head(uuid)?) }
+    }
+
+    fn locks(&mut self, tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
+        self.stacks = None;
+        let thread = match self.process.by_tid.get(&tid) {
+            Some(thread) => *thread,
+            None => {
+                let pid = self.process.pid;
+                let thread = self.describe(&Described::Thread { pid, tid, name: Some(name) })?;
+                self.process.by_tid.insert(tid, thread);
+                thread
+            }
+        };
+        let description = "What this thread held while others waited for it, and what a thread dump says that it waited for";
+        let row = self.describe(&Described::Beside { name: &locks_name(name), thread, description })?;
+        Ok(self.sequence_head(row)?)
     }
 
     #[inline]

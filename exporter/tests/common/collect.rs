@@ -123,6 +123,14 @@ impl Sink for Collected {
         Ok(())
     }
 
+    fn locks(&mut self, tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
+        assert!(tid > 0);
+        self.balanced();
+        self.now = 0;
+        self.place = exporter::model::locks_name(name);
+        Ok(())
+    }
+
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
         self.moved(at);
         self.linked(at, args);

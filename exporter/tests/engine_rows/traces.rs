@@ -35,7 +35,7 @@ fn several_recordings_are_several_processes_of_one_trace() {
             "select p.name, p.pid, count() n, sum(t.is_main_thread) main from slice s
                join thread_track tt on s.track_id = tt.id join thread t using (utid) join process p using (upid)
                where t.name not in ('ANR', 'main: messages before an ANR')
-                 and s.name not in ('screen shown', 'another thread waits for this one''s lock')
+                 and s.name is not 'screen shown' and s.name not glob 'Lock contention: *'
                group by upid order by p.pid",
         );
         let found: Vec<_> =
