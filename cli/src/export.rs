@@ -217,6 +217,7 @@ pub(crate) fn write_watched(
         merge_safe: settings.merge_safe,
         sorted: settings.sorted,
         min_perfetto: settings.min_perfetto,
+        known_processes: Vec::new(),
         selection: settings.selection,
     };
     let output = Output::create(out)?;

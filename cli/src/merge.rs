@@ -23,7 +23,7 @@ mod tar;
 mod wire;
 
 use budget::{Budget, Metered};
-use packets::{Facts, Walk};
+use packets::{Facts, Told, Walk};
 
 /// Join recordings and a trace of the whole system
 ///
@@ -174,13 +174,27 @@ fn write(options: &Options) -> anyhow::Result<Vec<String>> {
     Ok(warnings)
 }
 
-/// Writes the trace of a recording to `out`, and says what is odd about it.
-fn write_recording(options: &Options, path: &Path, out: impl Write) -> anyhow::Result<Vec<String>> {
+/// Writes the trace of a recording to `out`, without what the other traces say already, and says what is odd about it.
+fn write_recording(
+    options: &Options,
+    path: &Path,
+    told: &Told,
+    out: impl Write,
+) -> anyhow::Result<Vec<String>> {
     let files = [path.to_owned()];
     let recordings = Recordings::open(&files, options.method_map.as_deref(), options.mapping.as_deref())?;
-    let how = ExportOptions { merge_safe: true, ..ExportOptions::default() };
+    let known_anr = recordings.inputs().iter().any(|input| {
+        let header = input.recording.header();
+        told.has_anr(&header.process_name, header.pid)
+    });
+    let how = ExportOptions {
+        merge_safe: true,
+        stdlib_anr: !known_anr,
+        known_processes: told.processes.iter().copied().collect(),
+        ..ExportOptions::default()
+    };
     let summary = export(&recordings.inputs(), &how, out)?;
-    let mut told: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
     for input in recordings.inputs() {
         let there =
             |name: &str| options.inputs.iter().any(|path| path.file_name().is_some_and(|own| own == name));
@@ -190,13 +204,13 @@ fn write_recording(options: &Options, path: &Path, out: impl Write) -> anyhow::R
             .iter()
             .filter(|p| !there(p.file_name()))
         {
-            told.push(format!(
+            warnings.push(format!(
                 "the platform left a profile of this recording's ANR at {}: it is not among the inputs",
                 profile.path.escape_debug()
             ));
         }
     }
-    Ok(told)
+    Ok(warnings)
 }
 
 /// Traces of two boots have nothing to do with each other, though their clocks overlap.
@@ -229,6 +243,7 @@ fn concatenate(options: &Options, kinds: &[Kind], out: &File) -> anyhow::Result<
     let mut tracks: Vec<(&Path, HashSet<u64>)> = Vec::new();
     let mut boot = None;
     let mut latest = 0;
+    let mut told = Told::default();
     let lengths = options.inputs.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len());
     let (budget, own) = (Budget::for_inputs(lengths.sum()), Budget::unlimited());
     // The system's clocks come first: they are told more often.
@@ -238,7 +253,7 @@ fn concatenate(options: &Options, kinds: &[Kind], out: &File) -> anyhow::Result<
         let from_us = *kind == Kind::Recording;
         let mut walk = Walk::new(path, out, if from_us { &own } else { &budget }, &mut latest);
         match kind {
-            Kind::Recording => warnings.extend(write_recording(options, path, &mut walk)?),
+            Kind::Recording => warnings.extend(write_recording(options, path, &told, &mut walk)?),
             Kind::Perfetto | Kind::Gzip => {
                 let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
                 if *kind == Kind::Gzip {
@@ -253,7 +268,10 @@ fn concatenate(options: &Options, kinds: &[Kind], out: &File) -> anyhow::Result<
                 path.display()
             ),
         }
-        let facts = walk.finish(&mut warnings)?;
+        let mut facts = walk.finish(&mut warnings)?;
+        if !from_us {
+            told.extend(std::mem::take(&mut facts.told));
+        }
         for (other, known) in &tracks {
             if let Some(track) = facts.tracks.intersection(known).next() {
                 bail!(
@@ -304,7 +322,7 @@ fn archive(options: &Options, kinds: &[Kind], mut out: &File) -> anyhow::Result<
         let place = out.stream_position().context("an archive can only be written to a file")?;
         out.write_all(&[0; tar::BLOCK])?;
         if *kind == Kind::Recording {
-            warnings.extend(write_recording(options, path, out)?);
+            warnings.extend(write_recording(options, path, &Told::default(), out)?);
         } else {
             let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
             io::copy(&mut file, &mut out).with_context(|| format!("cannot copy {}", path.display()))?;

@@ -278,12 +278,13 @@ impl<W: Write> Sink for JsonWriter<W> {
         self.metadata(pid, None, "process_sort_index", &order)?;
         self.processes += 1;
         self.dumped.clear();
-        for (i, thread) in info.threads.iter().enumerate() {
+        for thread in &info.threads {
             if let Some(name) = &thread.name {
                 let args = format!("\"name\":\"{}\"", escaped(name));
                 self.metadata(pid, Some(thread.tid), "thread_name", &args)?;
             }
-            self.metadata(pid, Some(thread.tid), "thread_sort_index", &format!("\"sort_index\":{i}"))?;
+            let order = format!("\"sort_index\":{}", thread.rank);
+            self.metadata(pid, Some(thread.tid), "thread_sort_index", &order)?;
         }
         self.methods.clear();
         self.process = Some(info.clone());

@@ -25,6 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod diff;
 pub mod dump;
 mod error;
@@ -47,7 +48,9 @@ pub mod retrace;
 mod source_sites;
 mod text;
 mod warning;
+mod words;
 
+pub use answer::Answer;
 pub use error::ExportError;
 pub use export::{DEFAULT_MIN_PERFETTO, ExportInput, ExportOptions, ExportSummary, Format, export};
 pub use file_source::{FileSource, open_recording};

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use exporter::Report;
+use exporter::answer::RULES;
 use exporter::dump::Dump;
-use exporter::report::cause::{Facts, RULES};
-use exporter::report::{Cause, CauseKind};
+use exporter::report::CauseKind;
+use exporter::{Answer, Report};
 
 const CASES: &str = include_str!("data/causes.txt");
 
@@ -39,7 +39,7 @@ fn made() -> Vec<Judged> {
 
 fn of_dump(file: &Path) -> CauseKind {
     let dump = Dump::open(file).unwrap();
-    Cause::of(&Facts::of_dump(&dump, None)).kind
+    Answer::of_dump(&dump).cause.kind
 }
 
 /// The dumps of devices, where they can be had.

@@ -58,7 +58,11 @@ pub struct KernelFrame {
 
 /// Reads `at com.example.Foo.bar(Foo.java:12)`, with or without a blank before the parenthesis.
 pub(crate) fn java(text: &str) -> Option<JavaFrame> {
-    let text = text.strip_prefix("at ")?.trim();
+    java_text(text.strip_prefix("at ")?.trim())
+}
+
+/// The same without the `at`.
+pub(crate) fn java_text(text: &str) -> Option<JavaFrame> {
     let (name, place) = match text.split_once('(') {
         Some((name, place)) => (name.trim_end(), place.strip_suffix(')').unwrap_or(place)),
         None => (text, ""),

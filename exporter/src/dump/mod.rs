@@ -71,4 +71,6 @@ pub use page::PageOptions;
 pub use process::Blamed;
 pub use subject::{AnrKind, Subject};
 
+pub(crate) use channels::Channels;
+pub(crate) use frame::java_text as java_frame;
 pub(crate) use state::{doing, name as state_name};

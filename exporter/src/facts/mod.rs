@@ -12,8 +12,10 @@
 //! ([`Skipped`]).
 
 mod anr;
+mod before;
 mod coverage;
 mod frames;
+mod main_unit;
 mod overhead;
 mod rate;
 mod recorder;
@@ -30,7 +32,9 @@ mod unit;
 mod verdicts;
 
 pub use anr::{Anr, Capture, Detector, Incidents};
+pub use before::{Before, MessageKind};
 pub use coverage::Coverage;
+pub use main_unit::Unit;
 pub use overhead::Overhead;
 pub use recorder::{Off, Pause, Processor, RecorderFacts, Standstills, Why};
 pub use samples::{Sample, Samples};
@@ -48,7 +52,7 @@ pub(crate) use restored::{Restored, Step, name_before};
 pub(crate) use stack::{Open, OpenStack, typed};
 pub(crate) use subject::{Subjects, known_form};
 pub(crate) use survey::{LockWait, Survey, last_moment};
-pub(crate) use unit::{Loops, begins, called_by_the_queue, is_message, is_polling};
+pub(crate) use unit::{Loops, begins, is_message};
 pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
 
 use std::path::Path;
@@ -156,6 +160,11 @@ impl<'a, S: Source> Facts<'a, S> {
                 Some((at, Dump::read(Path::new("dump"), text).ok()?))
             })
         })
+    }
+
+    /// Whether there are any.
+    pub(crate) fn has_dumps(&self) -> bool {
+        !self.sections.dumps.is_empty()
     }
 
     /// What the system says of the process's end, one at a time.

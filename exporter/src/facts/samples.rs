@@ -49,12 +49,12 @@ impl<'a> Sample<'a> {
 
 impl Samples {
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = Sample<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = Sample<'_>> + Clone {
         self.all.iter().map(|(at, innermost)| Sample { at: *at, samples: self, innermost: *innermost })
     }
 
     /// Those that were taken from `since` to `until`.
-    pub fn within(&self, since: u64, until: u64) -> impl Iterator<Item = Sample<'_>> {
+    pub fn within(&self, since: u64, until: u64) -> impl Iterator<Item = Sample<'_>> + Clone {
         self.iter().filter(move |sample| (since..=until).contains(&sample.at))
     }
 

@@ -183,6 +183,7 @@ mod tests {
             kind: FrameKind::Method,
             since: 0,
             began_before: false,
+            source: None,
         };
         names.iter().map(frame).collect()
     }

@@ -8,6 +8,7 @@ use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::verdict::Verdict;
 
 use super::Tally;
+use super::answered::Told;
 use super::labels::{forward_name, known};
 use super::sink::{AnrRow, Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
 use super::snapshot::{self, Shown};
@@ -93,7 +94,12 @@ pub(super) fn incident_track<S: Source, K: Sink>(
             Mark::Anr(anr, snapshot) => {
                 let message = found.asked.get(&anr.since).and_then(Option::as_deref);
                 let subject = subjects.of_anr(anr, last == Some(anr));
-                begin_anr(shared, anr, now, Seen { message, snapshot, subject }, tally, sink)?;
+                // It is of one hang; without its begin it is of the last.
+                let answered = shared.answer.as_ref().filter(|answer| match answer.since {
+                    Some(since) => since == anr.since,
+                    None => last == Some(anr),
+                });
+                begin_anr(shared, anr, now, Seen { message, snapshot, subject, answered }, tally, sink)?;
                 open = Some(anr.detected);
             }
             Mark::Capture(mark) => capture(mark, now, tally, sink)?,
@@ -123,6 +129,8 @@ struct Seen<'a> {
     snapshot: Option<&'a AnrSnapshot>,
     /// What the system called it.
     subject: Option<&'a Subject>,
+    /// Why, if this is the hang that was asked about.
+    answered: Option<&'a Told>,
 }
 
 /// As much of a subject as a name can have.
@@ -137,7 +145,7 @@ fn begin_anr<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     anr: &Anr,
     at: u64,
-    Seen { message, snapshot, subject: told }: Seen<'_>,
+    Seen { message, snapshot, subject: told, answered }: Seen<'_>,
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
@@ -149,7 +157,8 @@ fn begin_anr<S: Source, K: Sink>(
         Detector::Sigquit(signal) => forward_name(signal.forward),
         Detector::Watchdog => Cow::Borrowed(""),
     };
-    let mut args = Vec::with_capacity(16);
+    let mut args = Vec::with_capacity(32);
+    args.extend(answered.into_iter().flat_map(Told::args));
     let detector = if matches!(anr.detector, Detector::Sigquit(_)) { "sigquit" } else { "watchdog" };
     args.push(Arg::new("detector", Value::Text(detector)));
     args.push(Arg::new("blocked_ms", Value::Millis(anr.blocked())));
@@ -219,7 +228,7 @@ fn verdict_args<'a>(verdict: Option<&'a Verdict>, reasons: Option<&'a str>) -> i
     let verdict = verdict.into_iter().flat_map(|v| {
         [
             Arg::new("verdict", Value::Text(outcome_name(v.outcome))),
-            Arg::new("confidence", Value::Text(confidence_name(v.confidence))),
+            Arg::new("verdict_confidence", Value::Text(confidence_name(v.confidence))),
             Arg::new("sender", Value::Text(v.sender.word())),
             Arg::new("policy", Value::Text(v.policy.word())),
         ]

@@ -5,6 +5,7 @@
 //! name needs from elsewhere (the end of the recording, what a lock's owner was doing) is known before: from the facts, and
 //! from `owners`. Nothing here grows with the number of events.
 
+mod answered;
 mod categories;
 mod codes;
 mod dumped;
@@ -32,6 +33,7 @@ mod tally;
 mod thread;
 mod typed;
 
+pub use answered::Ask;
 pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
@@ -39,7 +41,7 @@ pub use names::Names;
 pub(crate) use names::is_method_number;
 pub use sink::{
     AnrRow, Arg, FrameRow, Jank, Level, LogLine, LogSource, Name, ProcessInfo, Sink, StackFrame, StackRow,
-    ThreadInfo, ThreadState, Track, Unit, Value, locks_name,
+    ThreadInfo, ThreadState, Track, Unit, Value, is_recorders_counter, locks_name,
 };
 pub use stream::{Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};

@@ -36,6 +36,12 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// The source file of a method, and the line of its first instruction.
+    pub(crate) fn source(&self, id: u32) -> Option<(String, u32)> {
+        let (file, line) = self.map?.source_line(id)?;
+        Some((clean(file).into_owned(), line))
+    }
+
     /// As ART writes a method: `void com.example.Foo.bar(int, java.lang.String)`. What is not known of
     /// it shows as `?`, since readers of that form look for a word before the name.
     pub(crate) fn pretty(&self, id: Option<u32>) -> String {

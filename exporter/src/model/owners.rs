@@ -1,5 +1,6 @@
 //! What a lock's owner was doing when somebody began to wait for it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use trace_format::{ReadError, Source, TextId};
@@ -94,6 +95,21 @@ impl Owners {
             owners.awaited.insert(place, awaited);
         }
         Ok(owners)
+    }
+
+    /// Threads by how long others waited for what they hold, the longest first; main's waits count before all others.
+    pub(crate) fn by_weight(&self, main: Option<usize>) -> Vec<usize> {
+        let weight = |awaited: &[Awaited]| {
+            let of = |mains: bool| {
+                let some = awaited.iter().filter(|a| (Some(a.by) == main) == mains);
+                some.fold(0_u64, |sum, a| sum.saturating_add(a.duration))
+            };
+            (of(true), of(false))
+        };
+        let mut threads: Vec<_> =
+            self.awaited.iter().map(|(thread, awaited)| (weight(awaited), *thread)).collect();
+        threads.sort_by_key(|(weight, thread)| (Reverse(*weight), *thread));
+        threads.into_iter().map(|(_, thread)| thread).collect()
     }
 
     /// The owner's method at this wait, if it is known.

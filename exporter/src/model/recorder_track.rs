@@ -26,6 +26,8 @@ const CPU: &str = "main: processor while late (%)";
 const STANDSTILL: &str = "coarse time stood still: calls look short or are missing";
 /// The counter of methods that are not recorded.
 const METHODS_OFF: &str = "methods switched off";
+/// All of these.
+pub(super) const RECORDERS_COUNTERS: [&str; 4] = [COST, MEASURED, CPU, METHODS_OFF];
 
 /// What happens on the recorder's track.
 enum Mark {

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use trace_format::event::Clocks;
 
 use super::Names;
+use super::recorder_track::RECORDERS_COUNTERS;
+use super::thread::SHORT_CALLS;
 use crate::ExportError;
 use crate::facts::SystemInfo;
 
@@ -143,6 +145,8 @@ pub struct ThreadInfo {
     pub name: Option<String>,
     /// Whether it is the recorded main thread.
     pub main: bool,
+    /// Its place among the process's threads: main first, then those that main waited for.
+    pub rank: u32,
 }
 
 /// A track of a process.
@@ -185,6 +189,28 @@ impl Track {
     #[must_use]
     pub fn of_main(self) -> bool {
         matches!(self, Self::StartupPhases | Self::Processor)
+    }
+
+    /// Whether it is in the recorder's group, which stands at the end: what is nobody's first question.
+    #[must_use]
+    pub fn of_recorder(self) -> bool {
+        matches!(self, Self::History | Self::Queue | Self::Vsync)
+    }
+
+    /// Its place among the tracks of the process, or of its group.
+    #[must_use]
+    pub fn rank(self) -> u32 {
+        match self {
+            Self::Anr => 0,
+            Self::Thread(_) => 1,
+            Self::Processor => 2,
+            Self::StartupPhases => 3,
+            Self::Startup => 4,
+            Self::History => 5,
+            Self::Queue => 6,
+            Self::Vsync => 7,
+            Self::Recorder => 100,
+        }
     }
 
     /// Its place in [`Track::PLAIN`]; `None` for a thread's.
@@ -230,6 +256,12 @@ impl Track {
             }
         }
     }
+}
+
+/// Whether a counter of this name is the recorder's own, and not the app's.
+#[must_use]
+pub fn is_recorders_counter(name: &str) -> bool {
+    RECORDERS_COUNTERS.contains(&name) || name.ends_with(SHORT_CALLS)
 }
 
 /// What the rows of locks of a thread of this name are called.

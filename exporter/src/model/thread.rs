@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use trace_format::event::{Folded, types};
 use trace_format::{Event, Recording, Source, ids};
 
+use super::answered::Told;
 use super::flows::{Flows, Late};
 use super::folded::ShortCalls;
 use super::frames::Frames;
@@ -23,6 +24,8 @@ use crate::facts::{Facts, MAX_TIME, Open, OpenStack, Pause, Processor, Step, Sur
 /// then close the wrong ones, so both are cut here.
 pub const MAX_DEPTH: usize = 512;
 
+/// What the counters of short calls are called, behind their thread.
+pub(super) const SHORT_CALLS: &str = ": short calls a second";
 /// Threads of a process with a counter of their short calls: the first ones, main among them.
 const MAX_SHORT_COUNTERS: usize = 32;
 
@@ -35,6 +38,8 @@ pub(crate) struct Shared<'a, S> {
     pub(crate) flows: &'a Flows,
     pub(crate) facts: &'a Facts<'a, S>,
     pub(crate) survey: &'a Survey,
+    /// Why it hung, if it did.
+    pub(crate) answer: Option<Told>,
     pub(crate) pauses: Vec<Pause>,
     /// The trace's first moment: nothing is shown earlier.
     pub(crate) start: u64,
@@ -207,7 +212,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             self.found.short_counters += 1;
             let thread = &self.shared.process.threads[self.thread];
             let name = thread.name.as_deref().unwrap_or("thread");
-            self.short_counter = Some((format!("{name} ({}): short calls a second", thread.tid), since));
+            self.short_counter = Some((format!("{name} ({}){SHORT_CALLS}", thread.tid), since));
         }
         if let Some((name, until)) = &mut self.short_counter {
             if *until < since {

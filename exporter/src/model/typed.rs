@@ -49,6 +49,11 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
                 args.extend(flow.map(Arg::flow));
             }
         }
+        if self.main
+            && let Some(answer) = self.shared.answer.as_ref().filter(|answer| answer.since == Some(at))
+        {
+            args.extend(answer.args());
+        }
         self.open(at, typed(types::MESSAGE), Name::Text(&name), &args)
     }
 

@@ -94,6 +94,7 @@ pub(super) fn busy<'a, S: Source>(
         name: names.method(call.id).into_owned(),
         since: call.begun,
         began_before: call.before,
+        source: names.source(call.id),
     };
     Ok(Some(Busy {
         span,

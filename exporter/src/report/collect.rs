@@ -1,4 +1,4 @@
-//! Gathers the facts of a report: the service ring, then main once, then the holder of its lock.
+//! Gathers the facts of a report: the service ring, then main once, then the owners of the lock that it waits for.
 
 use std::path::Path;
 
@@ -6,21 +6,24 @@ use trace_format::verdict::{Outcome, Verdict};
 use trace_format::{ReadError, Recording, Source, Thread};
 
 use super::busy::busy;
-use super::cause::{self, Cause};
 use super::chart::{Chart, ChartBuilder};
 use super::findings::{Report, ThreadCoverage};
-use super::hang::{Hang, LONG_HANG, hang, middle, open_at_end, wait_sums, worst};
+use super::hang::{Hang, LONG_HANG, hang, in_order, middle, open_at_end, wait_sums, worst};
 use super::history::BEFORE;
+use super::owners;
 use super::recorder::recorder_report;
 use super::walk::{Counts, Walk};
-use super::words::thread_name;
+use crate::answer::observed::{Observed, cpu_time, sampled, slept};
+use crate::answer::{Answer, HungThread, Span};
+use crate::dump::Dump;
 use crate::export::names_of;
-use crate::facts::{Facts, last_moment, reasons_text};
+use crate::facts::{Facts, Unit, last_moment, reasons_text};
 use crate::text::clean;
+use crate::words::thread_name;
 use crate::{ExportError, MethodMap, Warning};
 
-/// A look at main this long after its hang still belongs to it, ns.
-const LOOK_AFTER: u64 = 50_000_000;
+/// A poll of main's CPU time this long after its hang still belongs to it, ns.
+const POLLED_AFTER: u64 = 50_000_000;
 /// How far back a storm of messages is looked for, ns.
 const STORM_WINDOW: u64 = 5_000_000_000;
 
@@ -47,7 +50,9 @@ pub(super) fn build<S: Source>(
     if let Some(main) = main {
         walk.run(main, asked).map_err(placed)?;
     }
-    let ended = walk.longest(LONG_HANG).filter(|_| worst.is_none() && open_at_end(&walk, end).is_none());
+    let ended = walk
+        .longest(LONG_HANG)
+        .filter(|_| worst.is_none() && open_at_end(&walk, end, in_order(&facts)).is_none());
     let ended = ended.filter(|ended| at.is_none_or(|at| (ended.since..=ended.until).contains(&at)));
     if let (Some(ended), Some(main)) = (ended, main) {
         // Known only now: once more, to what main was in then.
@@ -68,13 +73,44 @@ pub(super) fn build<S: Source>(
     let open_at_the_end = walk.unit();
     let mut hang = hang(&facts, &names, &walk, worst, ended, end).map_err(placed)?;
     if let (Some(hang), Some(main)) = (&mut hang, main) {
-        // The last look is taken right after main went on.
-        let until = if hang.ended { hang.until.saturating_add(LOOK_AFTER) } else { hang.until };
+        // The last poll comes right after main went on.
+        let until = if hang.ended { hang.until.saturating_add(POLLED_AFTER) } else { hang.until };
         hang.processor = recorder.processor(main.tid, hang.since, until);
         hang.busy = busy(&facts, &names, main, hang.since, hang.until).map_err(placed)?;
         hang.standstill = recorder.standstills.within(hang.since, hang.until);
     }
-    let cause = cause(&facts, &walk, hang.as_ref(), end).map_err(placed)?;
+    let mut observed = observed(&facts, &walk, hang.as_ref(), end).map_err(placed)?;
+    let mut thread = main.map_or_else(
+        || HungThread { name: "main".to_owned(), tid: None, main: true },
+        |main| HungThread { name: thread_name(main), tid: Some(main.tid), main: true },
+    );
+    if let (Some(hang), Some(main)) = (&hang, main)
+        && let Some(wait) = hang.open_wait
+    {
+        let chain = owners::chain(&facts, &names, main, wait, hang.at).map_err(placed)?;
+        (observed.owners, observed.cycle) = (chain.owners, chain.cycle);
+        observed.cycle_reached = !observed.cycle.is_empty();
+    }
+    if observed.cycle.is_empty() {
+        (observed.cycle, observed.cycle_reached) = owners::cycle_at_the_end(&facts, &survey.waits, end);
+        if let Some(first) = observed.cycle.first().filter(|_| hang.is_none() && !observed.anr) {
+            observed.hung = true;
+            let tid = threads_named(recording, first);
+            thread = HungThread { name: first.clone(), tid, main: *first == thread.name };
+        }
+    }
+    let span = hang.as_ref().map(|hang| Span {
+        since: hang.since,
+        duration: hang.duration(),
+        ended: hang.ended,
+        at_least: hang.began_before(),
+    });
+    let process = clean(&header.process_name).into_owned();
+    let pid = Some(header.pid).filter(|pid| *pid > 0);
+    let answer = Answer::of(&observed, Some(process), pid, thread, span);
+    let asked_why =
+        hang.is_some() || !incidents.anrs.is_empty() || observed.others.is_some() || observed.hung;
+    let cause = asked_why.then(|| answer.cause.clone());
     let until = hang.as_ref().map_or(end, |h| h.since);
     let threads = recording.threads();
     let pauses = recorder.pauses();
@@ -101,6 +137,7 @@ pub(super) fn build<S: Source>(
         before: walk.before(until.saturating_sub(BEFORE).max(first.min(until)), until),
         open: if at.is_some() { walk.at_unit.clone() } else { open_at_the_end },
         cause,
+        answer,
         starts: facts.sections.starts.clone(),
         profiles: facts.sections.profiles.clone(),
         slowest: walk.slowest(until),
@@ -146,38 +183,58 @@ pub(super) fn chart<S: Source>(
     Ok(walk.into_chart())
 }
 
-/// Why main did not come back. Asked where it did not, and where the system asked.
-fn cause<S: Source>(
+/// What is known of the hang, or of what the system asked for.
+fn observed<S: Source>(
     recorded: &Facts<'_, S>,
     walk: &Walk<'_, S>,
     hang: Option<&Hang>,
     end: u64,
-) -> Result<Option<Cause>, ReadError> {
-    let (recording, incidents) = (recorded.recording, &recorded.incidents);
+) -> Result<Observed, ReadError> {
+    let (recording, incidents, sections) = (recorded.recording, &recorded.incidents, &recorded.sections);
     let others = incidents.captures.iter().find_map(|capture| {
         let verdict = capture.verdict.as_ref().filter(|v| of_others(v))?;
         Some((capture.at, reasons_text(verdict)))
     });
-    if hang.is_none() && incidents.anrs.is_empty() && others.is_none() {
-        return Ok(None);
-    }
     let detected = incidents.anrs.iter().map(|anr| anr.detected).next_back();
     let asked = hang.map(|h| h.at).or(detected).or(others.as_ref().map(|(at, _)| *at)).unwrap_or(end);
-    let mut facts = cause::Facts::new(asked, !incidents.anrs.is_empty(), others);
+    let mut facts =
+        Observed { asked, since: asked, anr: !incidents.anrs.is_empty(), others, ..Observed::default() };
     if let Some(hang) = hang {
-        facts.set_hang(hang);
-        facts.set_waits(wait_sums(recording, walk, hang));
+        hang.observe(&mut facts);
+        facts.waits = wait_sums(recording, walk, hang);
     }
-    facts.set_before(walk.before(asked.saturating_sub(STORM_WINDOW), asked));
-    facts.set_unit(walk.at_unit.clone());
-    facts.set_events(walk.history.events, walk.history.last);
-    // What main used of the processor is told of the whole hang, whenever somebody noticed.
-    let until = hang.map_or(asked, |h| h.until).max(asked).saturating_add(LOOK_AFTER);
-    let looks = recorded.main().map_or_else(Vec::new, |main| recorded.recorder.looks(main.tid));
-    facts.set_looks(&looks, until);
-    facts.set_slept(&recorded.clocks, until);
-    facts.set_left(recorded, until)?;
-    Ok(Some(Cause::of(&facts)))
+    facts.before = walk.before(asked.saturating_sub(STORM_WINDOW), asked);
+    facts.events = (walk.history.events, walk.history.last);
+    // Main's CPU time counts for the whole hang, whenever it was noticed.
+    let until = hang.map_or(asked, |h| h.until).max(asked).saturating_add(POLLED_AFTER);
+    let usage = recorded.main().map_or_else(Vec::new, |main| recorded.recorder.looks(main.tid));
+    facts.cpu = cpu_time(&usage, facts.since, until);
+    facts.slept = slept(&recorded.clocks, facts.since, until);
+    let snapshot = sections.snapshot(facts.since, until);
+    facts.state = snapshot.and_then(|snapshot| snapshot.state.clone());
+    facts.cgroup = snapshot.and_then(|snapshot| snapshot.cgroup.clone());
+    facts.sampled = sampled(sections.samples.within(facts.since, until), "");
+    facts.open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, asked));
+    let pid = Some(recording.header().pid).filter(|pid| *pid > 0);
+    // A dump is written after it was asked for, and is of that moment.
+    for dump in recorded.dumps() {
+        let (at, dump) = dump?;
+        if (facts.since..=until).contains(&at) && facts.set_dump(at, &dump, pid) {
+            return Ok(facts);
+        }
+    }
+    for exit in recorded.exits().take(if facts.anr { usize::MAX } else { 0 }) {
+        let Ok(dump) = Dump::read(Path::new("exit"), &exit?.text[..]) else { continue };
+        if facts.set_dump(0, &dump, pid) {
+            break;
+        }
+    }
+    Ok(facts)
+}
+
+/// The tid of the thread with this name.
+fn threads_named<S: Source>(recording: &Recording<S>, name: &str) -> Option<u32> {
+    recording.threads().iter().find(|thread| thread_name(thread) == name).map(|thread| thread.tid)
 }
 
 fn of_others(verdict: &Verdict) -> bool {

@@ -4,14 +4,14 @@ use std::fmt::{self, Formatter};
 
 use trace_format::event::WaitKind;
 
-use super::cause::Cause;
 use super::findings::Report;
-use super::history::Before;
 use super::moments::moment;
 use super::waits::doing;
-use super::words::{seconds, times};
+use crate::answer::Cause;
+use crate::facts::Before;
 use crate::facts::confidence_name;
 use crate::text::clean;
+use crate::words::{seconds, times};
 
 /// Facts of a cause, kinds of messages and starts that are listed.
 const LISTED: usize = 5;
@@ -116,8 +116,15 @@ impl Report {
     /// What main waited for, where no wait was recorded in the hang.
     pub(super) fn unrecorded_wait(&self) -> String {
         let cause = self.cause.as_ref();
-        match cause.and_then(|cause| cause.waiting.as_ref()) {
-            Some(waiting) => format!("for {waiting} (says the dump)"),
+        let owner = self.answer.owners.first();
+        match owner.and_then(|owner| Some((owner.lock.as_ref()?, owner))) {
+            Some((lock, owner)) => {
+                format!(
+                    "for the lock of {lock}, owned by \"{}\" in {} (says the dump)",
+                    owner.thread,
+                    owner.place()
+                )
+            }
             None if cause.is_some_and(|cause| cause.kind.is_wait()) => {
                 "(for whom is not recorded: see the cause)".to_owned()
             }

@@ -5,14 +5,14 @@ use trace_format::layout::State;
 use trace_format::sections::profile::AnrProfile;
 use trace_format::verdict::Counters;
 
-use super::cause::Cause;
 use super::hang::Hang;
-use super::history::Before;
 use super::long_waits::LongWait;
 use super::recorder::RecorderReport;
-use super::unit::Unit;
 use super::walk::{Counts, Slow};
 use crate::Warning;
+use crate::answer::{Answer, Cause};
+use crate::facts::Before;
+use crate::facts::Unit;
 use crate::facts::{Anr, Capture, Coverage, Startup, SystemInfo};
 
 /// How much of a thread's time is recorded.
@@ -57,7 +57,9 @@ pub struct Report {
     pub captures: Vec<Capture>,
     /// What the SIGQUIT sensor had done, where the recording says so.
     pub signals: Option<Counters>,
-    /// Why main did not come back, if it did not or the system asked.
+    /// What hung and why, in the form that dumps, fleets and traces have it in, too.
+    pub answer: Answer,
+    /// Its cause, if main hung or the system asked.
     pub cause: Option<Cause>,
     /// What ran in the 10 s before the hang, or before the end.
     pub before: Before,

@@ -28,4 +28,6 @@ pub struct Frame {
     pub since: u64,
     /// Whether it began before that: words of that time were overwritten.
     pub began_before: bool,
+    /// The source file of a method and its first line, as far as the map knows them.
+    pub source: Option<(String, u32)>,
 }

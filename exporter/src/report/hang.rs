@@ -1,15 +1,19 @@
 //! The stretch in which main did not come back.
 
+use trace_format::event::Wait;
+use trace_format::layout::State;
 use trace_format::{ReadError, Recording, Source};
 
 use super::busy::Busy;
 use super::frame::{Frame, FrameKind};
-use super::unit::Unit;
-use super::waits::{WaitFact, WaitSum, doing, wait_fact};
+use super::owners;
+use super::waits::{WaitFact, doing, wait_fact};
 use super::walk::{Ended, Walk, text};
-use super::words::thread_name;
+use crate::answer::observed::{Observed, Short, WaitSum};
+use crate::facts::Unit;
 use crate::facts::{Anr, Facts, Processor};
 use crate::model::Names;
+use crate::words::thread_name;
 
 /// A message, or a call in no message, that is open at the end of the recording is a hang from this age on, ns.
 const HANG: u64 = 2_000_000_000;
@@ -38,6 +42,8 @@ pub struct Hang {
     pub stack: Vec<Frame>,
     /// The wait that main was in at that moment.
     pub wait: Option<WaitFact>,
+    /// The same as it is recorded.
+    pub(super) open_wait: Option<Wait>,
     /// Where main spent it, if that is recorded.
     pub busy: Option<Busy>,
     /// How much of it coarse time stood still, ns: calls look short there, or are missing.
@@ -71,6 +77,28 @@ impl Hang {
     #[must_use]
     pub fn began_before(&self) -> bool {
         self.unit.as_ref().is_some_and(|unit| unit.began_before && unit.since == self.since)
+    }
+
+    /// Puts what it says into the terms of the rules.
+    pub(super) fn observe(&self, facts: &mut Observed) {
+        facts.hung = true;
+        (facts.since, facts.asked) = (self.since, self.at);
+        facts.message = self.unit.as_ref().map(|unit| unit.name.clone());
+        let long = |since: u64| self.at.saturating_sub(since) >= self.at.saturating_sub(self.since) / 2;
+        let methods = || self.stack.iter().rev().filter(|f| f.kind == FrameKind::Method);
+        let busy = self.busy.as_ref();
+        let method = methods().find(|f| long(f.since)).or_else(|| methods().next());
+        let method = busy.and_then(Busy::method).or(method);
+        facts.method = method.map(|f| (f.name.clone(), f.since));
+        facts.standstill = self.standstill;
+        facts.short = busy.filter(|busy| busy.short_calls > 0).map(|busy| Short {
+            calls: busy.short_calls,
+            last: busy.counted,
+            hot: busy.hot.first().cloned(),
+        });
+        // Of a loop the calls that were open throughout say where it is; what was open at the last moment is chance.
+        let chain = busy.map(|busy| &busy.chain[..]).filter(|chain| self.wait.is_none() && !chain.is_empty());
+        facts.recorded = owners::lines(chain.unwrap_or(&self.stack), self.at);
     }
 
     /// The innermost method that was open.
@@ -110,7 +138,7 @@ pub(super) fn hang<S: Source>(
             }
             None => (anr.since, end, end, false, now),
         },
-        None => match (open_at_end(walk, end), ended) {
+        None => match (open_at_end(walk, end, in_order(facts)), ended) {
             (Some(since), _) => (since, end, end, false, now),
             (None, Some(ended)) => {
                 (ended.since, middle(ended), ended.until, true, if walk.asked.is_some() { then } else { now })
@@ -134,6 +162,7 @@ pub(super) fn hang<S: Source>(
         at,
         stack: snapshot.iter().map(|o| o.frame.clone()).collect(),
         wait,
+        open_wait: snapshot.last().and_then(|open| open.wait),
         busy: None,
         standstill: 0,
         processor: None,
@@ -141,11 +170,21 @@ pub(super) fn hang<S: Source>(
     }))
 }
 
-/// When what is open at the end began, if that is long ago. Of a main without messages nothing is said: its outermost call may be all
-/// of the program.
-pub(super) fn open_at_end<S: Source>(walk: &Walk<'_, S>, end: u64) -> Option<u64> {
-    let unit = walk.unit().filter(|_| walk.has_messages())?;
-    (end.saturating_sub(unit.since) >= HANG).then_some(unit.since)
+/// When what is open at the end began, if that is long ago. A main without messages hangs in a wait, or in its innermost call
+/// if the process did not end in order: one that calls `System.exit` leaves its calls open.
+pub(super) fn open_at_end<S: Source>(walk: &Walk<'_, S>, end: u64, in_order: bool) -> Option<u64> {
+    if walk.has_messages() {
+        let unit = walk.unit()?;
+        return (end.saturating_sub(unit.since) >= HANG).then_some(unit.since);
+    }
+    let innermost = walk.snapshot().pop()?;
+    let counts = innermost.wait.is_some() || innermost.frame.kind == FrameKind::Method && !in_order;
+    (counts && end.saturating_sub(innermost.frame.since) >= LONG_HANG).then_some(innermost.frame.since)
+}
+
+/// Whether the recording ended because the process did, by its own will.
+pub(super) fn in_order<S: Source>(facts: &Facts<'_, S>) -> bool {
+    facts.recording.header().state == Some(State::Ended)
 }
 
 /// The moment of a hang at which the system would have asked.
@@ -176,7 +215,14 @@ pub(super) fn wait_sums<S: Source>(
             }
             _ => owner.map(|owner| format!("\"{}\"", thread_name(owner))),
         };
-        sums.push(WaitSum { kind: waited.wait.kind, what, holder, since: waited.since, count: 1, total });
+        sums.push(WaitSum {
+            kind: waited.wait.kind,
+            what,
+            owner: holder,
+            since: waited.since,
+            count: 1,
+            total,
+        });
         if sums.len() >= MAX_WAIT_KINDS {
             break;
         }

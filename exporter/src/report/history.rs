@@ -5,6 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use trace_format::event::{Event, Message, TextId, Wait};
 use trace_format::ids;
 
+use crate::facts::{Before, MessageKind};
+
 /// How far back "before" reaches, ns.
 pub(super) const BEFORE: u64 = 10_000_000_000;
 /// How far back is remembered, ns.
@@ -53,36 +55,6 @@ pub(super) struct Waited {
     pub(super) wait: Wait,
     pub(super) since: u64,
     pub(super) end: u64,
-}
-
-/// A kind of message, or of units in no message, in a stretch of time.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MessageKind {
-    /// Its name.
-    pub name: String,
-    /// How many ran.
-    pub count: u64,
-    /// How long all of them took, ns.
-    pub total: u64,
-    /// How long the longest took, ns.
-    pub longest: u64,
-}
-
-/// What ran in a stretch of time.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Before {
-    /// When the stretch begins, and ends.
-    pub from: u64,
-    /// Its end.
-    pub to: u64,
-    /// Messages that ran.
-    pub messages: u64,
-    /// Input events, idle handlers and other calls that ran in no message.
-    pub not_queued: u64,
-    /// How long all of them took together, ns.
-    pub busy: u64,
-    /// By kind, those that took longest first; at most eight.
-    pub kinds: Vec<MessageKind>,
 }
 
 #[derive(Debug, Default)]

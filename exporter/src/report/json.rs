@@ -5,14 +5,14 @@ use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
 use super::busy::Busy;
-use super::cause::Cause;
 use super::findings::{Report, ThreadCoverage};
 use super::frame::{Frame, FrameKind};
 use super::hang::Hang;
-use super::history::Before;
 use super::recorder::RecorderReport;
-use super::unit::Unit;
 use super::waits::WaitFact;
+use crate::answer::Cause;
+use crate::facts::Before;
+use crate::facts::Unit;
 use crate::facts::{Anr, Detector, Startup, Why};
 
 /// The version of the schema. Its first number changes when a key changes its meaning or goes.
@@ -134,7 +134,7 @@ fn cause(cause: &Cause) -> Value {
         "rule": cause.rule,
         "evidence": evidence.collect::<Value>(),
         "root": cause.root,
-        "also": cause.also.iter().map(|kind| kind.word()).collect::<Value>(),
+        "also": cause.also.iter().map(|id| id.kind().word()).collect::<Value>(),
         "next": cause.next,
     })
 }
@@ -218,6 +218,7 @@ impl Report {
             "hang": self.hang.as_ref().map(hang),
             "open": self.open.as_ref().map(unit),
             "cause": self.cause.as_ref().map(cause),
+            "answer": self.answer.to_json(),
             "anrs": self.anrs.iter().take(MAX_LISTED).map(anr).collect::<Value>(),
             "captures": captures.collect::<Value>(),
             "before": before(&self.before),

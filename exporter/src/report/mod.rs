@@ -1,7 +1,6 @@
 //! One page that says in words what hung.
 
 mod busy;
-pub mod cause;
 mod chart;
 mod collect;
 mod context;
@@ -14,13 +13,11 @@ mod json;
 mod long_waits;
 mod messages;
 mod moments;
-mod place;
+mod owners;
 mod recorder;
 mod text;
-mod unit;
 mod waits;
 mod walk;
-mod words;
 
 use std::fmt;
 use std::path::Path;
@@ -29,20 +26,18 @@ use trace_format::{Recording, Source};
 
 use crate::{ExportError, MethodMap};
 
-pub use crate::facts::UnitKind;
+pub use crate::answer::{Cause, CauseId, CauseKind, Evidence};
+pub use crate::facts::{Before, MessageKind, Unit, UnitKind};
 pub use busy::{Busy, Callee};
-pub use cause::{Cause, CauseKind, Evidence};
 pub use chart::{Chart, Slice};
 pub use context::Answers;
 pub use findings::{Report, ThreadCoverage};
 pub use frame::{Frame, FrameKind};
 pub use hang::Hang;
-pub use history::{Before, MessageKind};
 pub use html::MAX_EMBEDDED;
 pub use json::SCHEMA_VERSION;
 pub use long_waits::LongWait;
 pub use recorder::RecorderReport;
-pub use unit::Unit;
 pub use waits::{Holder, WaitFact};
 pub use walk::{Counts, Slow};
 

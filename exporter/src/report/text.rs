@@ -4,18 +4,18 @@ use std::fmt::{self, Formatter};
 
 use trace_format::layout::State;
 
-use super::cause::CauseKind;
 use super::context::{write_before, write_cause, write_starts};
 use super::findings::Report;
 use super::frame::Frame;
 use super::hang::Hang;
 use super::moments::{moment, time_of_day};
-use super::unit::Unit;
 use super::waits::{WaitFact, doing};
-use super::words::{about, seconds, times, waited_for};
+use crate::answer::CauseId;
+use crate::facts::Unit;
 use crate::facts::{Anr, Capture, Coverage, Detector, Processor, Why, reasons_text, verdict_name};
 use crate::model::forward_name;
 use crate::text::clean;
+use crate::words::{about, seconds, times, waited_for};
 
 /// Lines of a stack that are shown; the middle of a longer one is left out.
 const STACK_LINES: usize = 24;
@@ -121,9 +121,9 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
 
 /// Nothing hung, or main did not: then the messages may have been too many, or it was not main that was waited for.
 fn write_no_hang(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
-    let kind = r.cause.as_ref().map(|cause| cause.kind);
+    let kind = r.cause.as_ref().map(|cause| cause.id);
     match kind {
-        Some(CauseKind::SomebodyElses) => {
+        Some(CauseId::OtherProcess) => {
             writeln!(f, "NOTHING HUNG HERE\n  The system asked for a dump because of another process.")?;
         }
         _ if r.anrs.is_empty() => {
@@ -137,7 +137,7 @@ fn write_no_hang(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
                 writeln!(f, "  At the end main was in {}, for {took} so far.", open.name)?;
             }
         }
-        Some(CauseKind::MessageStorm) => {
+        Some(CauseId::MessageStorm) => {
             writeln!(f, "MAIN DID NOT HANG in one message: many kept it busy")?;
             if let Some(most) = r.before.kinds.first() {
                 writeln!(f, "  in message  {}, most of the time", most.name)?;

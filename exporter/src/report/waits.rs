@@ -3,12 +3,12 @@
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Recording, Source};
 
-use super::frame::Frame;
-use super::place::own_method;
+use super::frame::{Frame, FrameKind};
 use super::walk::{Walk, text};
-use super::words::thread_name;
+use crate::answer::{is_own, parts};
 use crate::facts::Facts;
 use crate::model::Names;
+use crate::words::thread_name;
 
 /// A wait, and who keeps it waiting.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,23 +38,6 @@ pub struct Holder {
     pub last_left: Option<String>,
     /// The lock that it waits for in turn: its class or identity, and who holds that.
     pub waits_for: Option<(String, Option<String>)>,
-}
-
-/// All waits of one kind for one thing, in the message that hung.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct WaitSum {
-    /// Which kind.
-    pub kind: WaitKind,
-    /// The lock's class, or what was called.
-    pub what: Option<String>,
-    /// Who held the lock, in words, where that is known.
-    pub holder: Option<String>,
-    /// When the first one began.
-    pub since: u64,
-    /// How often.
-    pub count: u64,
-    /// How long all took, ns.
-    pub total: u64,
 }
 
 /// How people call a lock: by its class, else by its identity.
@@ -87,6 +70,11 @@ pub(super) fn wait_fact<S: Source>(
         });
     }
     Ok(WaitFact { kind: wait.kind, since, class: text(recording, wait.class), lock: wait.lock, holder })
+}
+
+/// The innermost method of the app's own.
+fn own_method(stack: &[Frame]) -> Option<&Frame> {
+    stack.iter().rev().find(|f| f.kind == FrameKind::Method && is_own(parts(&f.name).0))
 }
 
 /// What the holder does, in a few words.

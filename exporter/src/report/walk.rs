@@ -9,14 +9,14 @@ use trace_format::{Event, ReadError, Recording, Source, TextId, Thread, ids};
 
 use super::chart::{Chart, ChartBuilder};
 use super::frame::{Frame, FrameKind};
-use super::history::{BEFORE, Before, History, What};
+use super::history::{BEFORE, History, What};
 use super::long_waits::{LongWaits, Named, SLOW};
 use super::messages::message_kind_name;
-use super::unit::Unit;
-use super::words::thread_name;
-use crate::facts::{Facts, Loops, OpenStack, Step, UnitKind, begins, is_message, name_before, typed};
+use crate::facts::Unit;
+use crate::facts::{Before, Facts, Loops, OpenStack, Step, UnitKind, begins, is_message, name_before, typed};
 use crate::model::{Names, message_name, stage_names, wait_name};
 use crate::text::clean;
+use crate::words::thread_name;
 
 /// How many slow things are listed.
 const SLOWEST: usize = 8;
@@ -219,7 +219,7 @@ impl<'a, S: Source> Walk<'a, S> {
     /// What main is in now. Of a main without messages only those of an ANR may be asked.
     pub(super) fn unit(&self) -> Option<Unit> {
         let depth = self.loops.unit(self.stack.frames())?;
-        let Frame { kind, name, since, began_before } = self.frame(depth).frame;
+        let Frame { kind, name, since, began_before, .. } = self.frame(depth).frame;
         let kind = match kind {
             FrameKind::Message => UnitKind::Message,
             FrameKind::Unit => UnitKind::NotQueued,
@@ -430,7 +430,9 @@ impl<'a, S: Source> Walk<'a, S> {
             Some(Detail::Message(m)) if !m.is_queued() => FrameKind::Unit,
             _ => kind_of(open.key),
         };
-        OpenFrame { frame: Frame { kind, name, since: open.begun, began_before: open.before }, wait }
+        let source = if kind == FrameKind::Method { self.names.source(open.key) } else { None };
+        let frame = Frame { kind, name, since: open.begun, began_before: open.before, source };
+        OpenFrame { frame, wait }
     }
 
     /// The chart that it was to fill, with what is still open.

@@ -1,8 +1,8 @@
 //! A sink that keeps the model, to compare traces with.
 
 use exporter::model::{
-    AnrRow, Arg, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally, Track,
-    Unit, Value, stream,
+    AnrRow, Arg, Ask, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally,
+    Track, Unit, Value, stream,
 };
 use exporter::{ExportError, MethodMap, Selection};
 use trace_format::Recording;
@@ -211,7 +211,8 @@ pub(crate) fn collect_part(bytes: &[u8], map: &MethodMap, selection: &Selection)
     let names = Names::new(Some(map));
     let mut collected = Collected::default();
     let file = std::path::Path::new("test.anrscope");
-    let inputs = [Input { file, recording: &recording, names }];
+    let answer = || exporter::Report::build(file, &recording, map).map(|report| report.answer);
+    let inputs = [Input { file, recording: &recording, names, answer: Ask::of(&answer) }];
     let tally = if selection.is_all() {
         stream(&inputs, &mut collected).unwrap()
     } else {

@@ -62,7 +62,9 @@ fn a_map_of_another_build_is_told_in_the_trace_and_gives_no_name() {
         ],
     );
     assert!(answer.problems.is_empty(), "{:?}", answer.problems);
-    let [warning, _anr] = &answer.queries[0][..] else { panic!("{:?}", answer.queries[0]) };
+    // The answer's lines come first; what follows is the warning and the ANR.
+    let [answered @ .., warning, _anr] = &answer.queries[0][..] else { panic!("{:?}", answer.queries[0]) };
+    assert_eq!(answered.len(), 6, "{answered:?}");
     assert!(warning["msg"].as_str().unwrap().contains("is of another build"), "{warning}");
     assert_eq!(warning["prio"], 5);
     assert!(answer.queries[1].is_empty());

@@ -26,7 +26,7 @@ fn android_anrs_the_anr_track_and_the_log() {
     assert_eq!((&slice["foreground"], &slice["state"]), (&json!("1"), &json!("BLOCKED")));
     assert_eq!((&slice["cgroup"], &slice["heap"]), (&json!("top-app"), &json!(20_480)));
     assert_eq!((&slice["input"], &slice["waiting"]), (&json!(1), &json!(2)));
-    let logs = rows("select ts, prio, msg from android_logs where prio = 6");
+    let logs = rows("select ts, prio, msg from android_logs where prio = 6 and msg glob 'ANR (*'");
     let [log] = &logs[..] else { panic!("{logs:?}") };
     assert!(log["msg"].as_str().unwrap().contains("in stage TRAVERSAL for 5027 ms"), "{log}");
 }
@@ -158,4 +158,60 @@ fn chrome_json_has_starts_anrs_and_locks_too() {
     assert_eq!(waits, [json!({"dur": 400 * MS}), json!({"dur": ASKED + 10 * MS - HANG})]);
     let counters = engine::rows(&file.0, "select count() n from counter_track where name glob 'FPS*'");
     assert_eq!(counters, [json!({"n": 1})]);
+}
+
+/// Why it hung is where one looks: on the ANR, on the message that hung, and in the first lines of the log.
+#[test]
+fn the_answer_is_on_the_anr_on_the_message_and_in_the_log() {
+    let arg = |key: &str| format!("extract_arg(s.arg_set_id, 'debug.{key}') {key}");
+    let args = ["cause", "confidence", "root", "evidence_0", "next"].map(arg).join(", ");
+    let query = format!(
+        "select s.ts, s.name, {args} from slice s where extract_arg(s.arg_set_id, 'debug.cause') is not null order by s.name"
+    );
+    let found = rows(&query);
+    let [anr, message] = &found[..] else { panic!("{found:?}") };
+    assert!(anr["name"].as_str().unwrap().starts_with("ANR: Input dispatching timed out"), "{anr}");
+    assert!(
+        message["name"].as_str().unwrap().starts_with("android.view.Choreographer$FrameHandler"),
+        "{message}"
+    );
+    assert_eq!((&anr["ts"], &message["ts"]), (&json!(HANG), &json!(HANG)));
+    for key in ["cause", "confidence", "root", "evidence_0", "next"] {
+        assert!(anr[key].as_str().is_some_and(|text| !text.is_empty()), "{key}: {anr}");
+        assert_eq!(anr[key], message[key]);
+    }
+    let logs = rows("select ts, prio, tag, msg from android_logs order by ts, id limit 8");
+    let lines: Vec<_> = logs.iter().filter(|row| row["ts"] == START && row["prio"] == 6).collect();
+    assert!((4..=6).contains(&lines.len()), "{logs:?}");
+    let text = |row: &Value| row["msg"].as_str().unwrap().to_owned();
+    assert_eq!(lines[0], &logs[0], "before everything else");
+    assert!(text(lines[0]).starts_with("ANR in com.example.app (pid 4242): main thread blocked"), "{logs:?}");
+    assert!(text(lines[1]).starts_with("Cause: "), "{logs:?}");
+    assert!(text(lines[lines.len() - 1]).starts_with("What to do: "), "{logs:?}");
+    let model = collect(&app().build(), &map()).0;
+    assert!(model.logs[0].2.starts_with("ANR in "), "{:?}", model.logs[0]);
+}
+
+/// The tracks say in which order they are to be shown, and the recorder's own are one group.
+#[test]
+fn tracks_have_their_places() {
+    let tracks = rows(
+        "select t.name, p.name parent, extract_arg(t.source_arg_set_id, 'sibling_order_rank') rank
+         from track t left join track p on t.parent_id = p.id
+         where t.name in ('ANR', 'MessageQueue', 'VSYNC', 'main: messages before an ANR', 'Startup') order by t.name",
+    );
+    let parents: Vec<_> =
+        tracks.iter().map(|t| (t["name"].as_str().unwrap(), t["parent"].as_str())).collect();
+    let group = Some("anrscope recorder");
+    assert_eq!(
+        parents,
+        [
+            ("ANR", None),
+            ("MessageQueue", group),
+            ("Startup", None),
+            ("VSYNC", group),
+            ("main: messages before an ANR", group)
+        ],
+        "{tracks:?}"
+    );
 }

@@ -46,26 +46,36 @@ impl Open {
         while at < head {
             let word = block.load_word(at);
             let id = word::id(word);
-            at += 1 + event::payload_len(id);
             if !ids::is_method(id) {
+                at += 1 + event::payload_len(id);
                 continue;
             }
-            if word::is_begin(word) {
-                if let Some(place) = self.ids.get_mut(self.depth) {
-                    *place = id;
-                }
-                self.depth += 1;
-            } else {
+            at += 1;
+            if !word::is_begin(word) {
                 self.leave(id);
+                continue;
             }
+            // Half of all calls, or more, call nothing: their exit is the next word.
+            if at < head {
+                let next = block.load_word(at);
+                if word::id(next) == id && !word::is_begin(next) {
+                    at += 1;
+                    continue;
+                }
+            }
+            if let Some(place) = self.ids.get_mut(self.depth) {
+                *place = id;
+            }
+            self.depth += 1;
         }
     }
 
     /// An exit ends its call and whatever is open inside of it. One without its enter ends nothing.
     fn leave(&mut self, id: u32) {
-        if self.depth > KNOWN {
+        let innermost = self.depth.wrapping_sub(1);
+        if self.depth > KNOWN || self.ids.get(innermost) == Some(&id) {
             // Which one it is of those that are only counted is not known, but they end from the inside.
-            self.depth -= 1;
+            self.depth = innermost;
         } else if let Some(depth) = self.ids[..self.depth].iter().rposition(|open| *open == id) {
             self.depth = depth;
         }
@@ -128,6 +138,29 @@ mod tests {
         assert_eq!(told(&mut open), [(1, 0, vec![5])]);
         open.forget();
         assert_eq!(told(&mut open), []);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_block_leaves_open_what_its_words_say_one_after_the_other(
+            events in proptest::collection::vec((proptest::bool::weighted(0.6), 1_u32..6), 0..900),
+        ) {
+            let mut expected: Vec<u32> = Vec::new();
+            for (begin, id) in &events {
+                if *begin {
+                    expected.push(*id);
+                } else if expected.len() > KNOWN {
+                    expected.pop();
+                } else if let Some(depth) = expected.iter().rposition(|open| open == id) {
+                    expected.truncate(depth);
+                }
+            }
+            let mut open = Open::new();
+            pass(&mut open, &events);
+            proptest::prop_assert_eq!(open.depth, expected.len());
+            let known = expected.len().min(KNOWN);
+            proptest::prop_assert_eq!(&open.ids[..known], &expected[..known]);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What main was in: a message, or a stretch outside of messages.
 
-use crate::facts::{Sample, Sections, UnitKind, called_by_the_queue, is_polling};
+use super::unit::{UnitKind, called_by_the_queue, is_polling};
+use super::{Sample, Sections};
 use crate::text::clean;
 
 /// A sample so long before or after a signal shows what main did at the signal, ns.
@@ -27,7 +28,7 @@ impl Unit {
     }
 
     /// The name on a line of the page, under a label that says whether it is a message.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         match self.kind {
             UnitKind::Message => format!("in message  {}", self.name),
             _ => format!("in no message: {}", self.name),
@@ -36,12 +37,12 @@ impl Unit {
 
     /// What samples show that main was in, where nothing was recorded: what most of them have outermost, as far as they are not of
     /// the poll.
-    pub(super) fn of_samples<'s>(samples: impl Iterator<Item = Sample<'s>>) -> Option<Self> {
+    pub(crate) fn of_samples<'s>(samples: impl Iterator<Item = Sample<'s>>) -> Option<Self> {
         Self::sampled(samples.map(|sample| (sample.at, sample.frames())))
     }
 
     /// What the sample or snapshot of main's stack that was taken next to `at` shows that it was in, if that is not the poll.
-    pub(super) fn seen_at(sections: &Sections, at: u64) -> Option<Self> {
+    pub(crate) fn seen_at(sections: &Sections, at: u64) -> Option<Self> {
         let near = at.saturating_sub(NEAR)..=at.saturating_add(NEAR);
         let snapshots = sections.snapshots.iter().filter(|s| near.contains(&s.at) && s.has_stack());
         let snapshot = snapshots.min_by_key(|s| s.at.abs_diff(at));

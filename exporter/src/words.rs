@@ -15,7 +15,7 @@ pub(crate) fn seconds(ns: u64) -> String {
 }
 
 /// A number with its thousands apart, to three digits that count: it is an estimate.
-pub(super) fn about(n: u64) -> String {
+pub(crate) fn about(n: u64) -> String {
     let least = 10_u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(2));
     let digits = (n / least * least).to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -29,12 +29,12 @@ pub(super) fn about(n: u64) -> String {
 }
 
 /// `1 message`, `2 messages`.
-pub(super) fn times(n: u64, what: &str) -> String {
+pub(crate) fn times(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// What people call a thread.
-pub(super) fn thread_name(thread: &Thread) -> String {
+pub(crate) fn thread_name(thread: &Thread) -> String {
     match &thread.name {
         Some(name) => clean(name).into_owned(),
         None if thread.main => "main".to_owned(),
@@ -43,7 +43,7 @@ pub(super) fn thread_name(thread: &Thread) -> String {
 }
 
 /// What a wait is for, in a few words.
-pub(super) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> String {
+pub(crate) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> String {
     let what = match kind {
         WaitKind::Monitor => "for the lock of",
         WaitKind::ObjectWait => "in Object.wait on",

@@ -1,4 +1,4 @@
-//! What can keep main, and what people call it.
+//! The twelve kinds of causes, which the report's JSON has had from the start.
 
 /// What kept main.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -87,29 +87,6 @@ impl CauseKind {
             Self::NativeStretch => "native stretch",
             Self::SomebodyElses => "somebody else's ANR",
             Self::Unknown => "unknown",
-        }
-    }
-
-    /// What to look at next.
-    #[must_use]
-    pub fn next(self) -> &'static str {
-        match self {
-            Self::BusyMethod => "take that method off the main thread, or make it do less at a time",
-            Self::MessageStorm => "find who posts that message so often: merge them, or drop what is stale",
-            Self::LockWait => "what the holder does while it holds the lock; main should not wait for it",
-            Self::BinderWait => "make the call from another thread: the other process answers when it likes",
-            Self::IoWait => "do the reading or writing on another thread",
-            Self::ThreadWait => "do not wait on the main thread: let the result be posted to it",
-            Self::GcOrMemory => "what fills the heap: a heap dump, and what was allocated in these seconds",
-            Self::CpuStarvation => {
-                "who took the processors: the other threads of the trace, and a system trace"
-            }
-            Self::FrozenProcess => {
-                "nothing in main: the process did not run; see what the system did with it"
-            }
-            Self::NativeStretch => "the native stack at that moment, and whether that call belongs on main",
-            Self::SomebodyElses => "nothing here: it was another process that did not respond",
-            Self::Unknown => "record more: instrumented waits, stack samples, the system's dump",
         }
     }
 }

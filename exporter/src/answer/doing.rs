@@ -1,0 +1,662 @@
+//! What a thread does, read from its stack: the first row of a table that fits one of the frames between the innermost one and
+//! the app's own code.
+//!
+//! What is further out only called the app. The order of the rows is the precedence: what was asked for
+//! (`QueuedWork.waitToFinish`) says more than how it is done (`CountDownLatch.await`, which parks).
+
+use super::id::CauseId;
+use super::own::{is_own, is_own_library};
+
+/// A frame of a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Seen<'a> {
+    /// Of Java or Kotlin.
+    Java {
+        /// With its package.
+        class: &'a str,
+        /// Its name.
+        method: &'a str,
+        /// Whether it is implemented in native code.
+        native: bool,
+    },
+    /// Of native code.
+    Native {
+        /// The function; empty if it is not known.
+        symbol: &'a str,
+        /// The mapped file, with its path.
+        library: &'a str,
+    },
+    /// A function of the kernel.
+    Kernel(&'a str),
+}
+
+impl<'a> Seen<'a> {
+    /// Reads `a.b.C.d(C.java:7)`, as Java's `StackTraceElement` writes it; a recorded method's name has no parenthesis.
+    pub(crate) fn java(line: &'a str) -> Self {
+        let (name, place) = line.split_once('(').unwrap_or((line, ""));
+        let (class, method) = parts(name);
+        Self::Java { class, method, native: place.starts_with("Native") }
+    }
+}
+
+/// Class and method of `a.b.C.d`.
+pub(crate) fn parts(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or(("", name))
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) enum Doing {
+    /// One of the causes.
+    Of(CauseId),
+    /// A thread of a binder pool that waits for a call.
+    BinderPool,
+    /// Java code.
+    Java,
+}
+
+/// Frames that are looked at.
+const DEPTH: usize = 32;
+/// Innermost native frames that say how it waits.
+const INNERMOST: usize = 6;
+
+/// Classes and methods of Java that say what a thread does: the class's start, the method's start. Names of AOSP's libcore and
+/// frameworks/base (Android 5 to 16), androidx.sqlite, Dalvik, OpenJDK 8 to 25 and kotlinx-coroutines 1.x.
+const JAVA: &[(CauseId, &[(&str, &str)])] = {
+    use CauseId as C;
+    &[
+        (
+            C::SharedPreferences,
+            &[
+                ("android.app.QueuedWork", "waitToFinish"),
+                ("android.app.QueuedWork", "processPendingWork"),
+                ("android.app.SharedPreferencesImpl", ""),
+                ("android.app.ContextImpl$SharedPreferencesImpl", ""),
+            ],
+        ),
+        (
+            C::SqlitePool,
+            &[
+                ("android.database.sqlite.SQLiteConnectionPool", "waitForConnection"),
+                ("androidx.room.coroutines.ConnectionPoolImpl", "acquire"),
+            ],
+        ),
+        (
+            C::Sqlite,
+            &[
+                ("android.database.sqlite.", ""),
+                ("androidx.sqlite.", ""),
+                ("net.sqlcipher.", ""),
+                ("net.zetetic.database.sqlcipher.", ""),
+                ("io.requery.android.database.sqlite.", ""),
+                ("org.sqlite.", ""),
+            ],
+        ),
+        (
+            C::WebView,
+            &[
+                ("android.webkit.", ""),
+                ("com.android.webview.chromium.", ""),
+                ("WebViewChromium", ""),
+                ("org.chromium.", ""),
+            ],
+        ),
+        (
+            C::RunBlocking,
+            &[("kotlinx.coroutines.BlockingCoroutine", ""), ("kotlinx.coroutines.BuildersKt", "runBlocking")],
+        ),
+        (
+            C::FutureWait,
+            &[
+                ("java.util.concurrent.FutureTask", ""),
+                ("java.util.concurrent.CompletableFuture", ""),
+                ("java.util.concurrent.ForkJoinTask", ""),
+                ("java.util.concurrent.CountDownLatch", "await"),
+                ("java.util.concurrent.CyclicBarrier", "await"),
+                ("java.util.concurrent.CyclicBarrier", "dowait"),
+                ("java.util.concurrent.Phaser", ""),
+                ("java.util.concurrent.Exchanger", ""),
+                ("java.util.concurrent.ExecutorCompletionService", ""),
+                ("java.util.concurrent.ThreadPoolExecutor", "awaitTermination"),
+                ("java.util.concurrent.AbstractExecutorService", "invoke"),
+                ("java.util.concurrent.ForkJoinPool", "awaitTermination"),
+                ("java.util.concurrent.ArrayBlockingQueue", ""),
+                ("java.util.concurrent.LinkedBlockingQueue", ""),
+                ("java.util.concurrent.LinkedBlockingDeque", ""),
+                ("java.util.concurrent.PriorityBlockingQueue", ""),
+                ("java.util.concurrent.DelayQueue", ""),
+                ("java.util.concurrent.SynchronousQueue", ""),
+                ("java.util.concurrent.LinkedTransferQueue", ""),
+                ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject", "await"),
+                ("com.google.android.gms.tasks.Tasks", "await"),
+                ("com.google.common.util.concurrent.", ""),
+                ("androidx.concurrent.futures.", ""),
+                ("io.reactivex.", "blocking"),
+                ("io.reactivex.internal.observers.Blocking", ""),
+                ("io.reactivex.rxjava3.internal.observers.Blocking", ""),
+                ("android.os.AsyncTask", "get"),
+                ("android.os.ConditionVariable", "block"),
+            ],
+        ),
+        (
+            C::LockWait,
+            &[
+                ("java.util.concurrent.locks.ReentrantLock", ""),
+                ("java.util.concurrent.locks.ReentrantReadWriteLock", ""),
+                ("java.util.concurrent.locks.StampedLock", ""),
+                ("java.util.concurrent.Semaphore", "acquire"),
+                ("java.util.concurrent.locks.AbstractQueuedSynchronizer", "acquire"),
+                ("java.util.concurrent.locks.AbstractQueuedLongSynchronizer", "acquire"),
+            ],
+        ),
+        (C::ThreadJoin, &[("java.lang.Thread", "join")]),
+        (
+            C::Sleep,
+            &[
+                ("java.lang.Thread", "sleep"),
+                ("java.lang.VMThread", "sleep"),
+                ("android.os.SystemClock", "sleep"),
+                ("java.util.concurrent.TimeUnit", "sleep"),
+            ],
+        ),
+        (C::ObjectWait, &[("java.lang.Object", "wait")]),
+        (C::YieldSpin, &[("java.lang.Thread", "yield"), ("java.lang.Thread", "onSpinWait")]),
+        (C::BinderCall, &[("android.os.BinderProxy", "transact"), ("android.os.Binder", "transact")]),
+        (
+            C::RenderThread,
+            &[
+                ("android.graphics.HardwareRenderer", "n"),
+                ("android.graphics.HardwareRenderer", "syncAndDrawFrame"),
+                ("android.view.ThreadedRenderer", "n"),
+                ("android.view.GLES20Canvas", ""),
+            ],
+        ),
+        (
+            C::NetworkIo,
+            &[
+                ("java.net.Socket", ""),
+                ("java.net.ServerSocket", ""),
+                ("java.net.PlainSocketImpl", ""),
+                ("java.net.AbstractPlainSocketImpl", ""),
+                ("java.net.PlainDatagramSocketImpl", ""),
+                ("java.net.DatagramSocket", ""),
+                ("java.net.InetAddress", ""),
+                ("java.net.Inet", ""),
+                ("java.net.AddressCache", ""),
+                ("java.net.HttpURLConnection", ""),
+                ("libcore.io.", "connect"),
+                ("libcore.io.", "recv"),
+                ("libcore.io.", "send"),
+                ("libcore.io.", "poll"),
+                ("libcore.io.", "accept"),
+                ("libcore.io.", "getaddrinfo"),
+                ("libcore.io.", "android_getaddrinfo"),
+                ("libcore.io.IoBridge", "isConnected"),
+                ("com.android.org.conscrypt.", ""),
+                ("org.conscrypt.", ""),
+                ("sun.nio.ch.Net", ""),
+                ("sun.nio.ch.Nio", ""),
+                ("sun.nio.ch.Socket", ""),
+                ("sun.nio.ch.EPoll", ""),
+                ("sun.nio.ch.KQueue", ""),
+                ("sun.nio.ch.WEPoll", ""),
+                ("sun.nio.ch.SelectorImpl", ""),
+                ("sun.nio.ch.Datagram", ""),
+                ("sun.security.ssl.", ""),
+                ("javax.net.ssl.", ""),
+            ],
+        ),
+        (
+            C::Fsync,
+            &[
+                ("java.io.FileDescriptor", "sync"),
+                ("libcore.io.", "fsync"),
+                ("libcore.io.", "fdatasync"),
+                ("android.os.FileUtils", "sync"),
+                ("android.system.Os", "fsync"),
+                ("android.system.Os", "fdatasync"),
+                ("sun.nio.ch.FileChannelImpl", "force"),
+                ("sun.nio.ch.FileDispatcherImpl", "force"),
+            ],
+        ),
+        (
+            C::ClassLoading,
+            &[
+                ("dalvik.system.DexFile", ""),
+                ("dalvik.system.DexPathList", ""),
+                ("dalvik.system.BaseDexClassLoader", ""),
+                ("dalvik.system.DelegateLastClassLoader", ""),
+                ("java.lang.VMClassLoader", ""),
+                ("java.lang.ClassLoader", "loadClass"),
+                ("java.lang.ClassLoader", "defineClass"),
+                ("java.lang.Class", "classForName"),
+                ("java.lang.Class", "forName"),
+                ("jdk.internal.loader.", ""),
+                ("java.net.URLClassLoader", ""),
+            ],
+        ),
+        (
+            C::DiskIo,
+            &[
+                ("java.io.FileInputStream", "read"),
+                ("java.io.FileInputStream", "open"),
+                ("java.io.FileInputStream", "skip"),
+                ("java.io.FileInputStream", "available"),
+                ("java.io.FileOutputStream", ""),
+                ("java.io.RandomAccessFile", ""),
+                ("java.io.UnixFileSystem", ""),
+                ("java.io.WinNTFileSystem", ""),
+                ("java.io.FileCleanable", ""),
+                ("libcore.io.", "open"),
+                ("libcore.io.", "read"),
+                ("libcore.io.", "write"),
+                ("libcore.io.", "pread"),
+                ("libcore.io.", "pwrite"),
+                ("libcore.io.", "stat"),
+                ("libcore.io.", "lstat"),
+                ("libcore.io.", "fstat"),
+                ("libcore.io.", "access"),
+                ("libcore.io.", "rename"),
+                ("libcore.io.", "remove"),
+                ("libcore.io.", "unlink"),
+                ("libcore.io.", "mkdir"),
+                ("libcore.io.", "ftruncate"),
+                ("libcore.io.", "sendfile"),
+                ("libcore.io.", "realpath"),
+                ("libcore.io.", ""),
+                ("android.system.Os", ""),
+                ("android.content.res.AssetManager", "native"),
+                ("java.util.zip.ZipFile", "open"),
+                ("sun.nio.ch.FileDispatcherImpl", ""),
+                ("sun.nio.ch.UnixFileDispatcherImpl", ""),
+                ("sun.nio.ch.FileChannelImpl", ""),
+                ("sun.nio.fs.", ""),
+            ],
+        ),
+        (C::BinderCall, &[("android.content.ContentResolver", ""), ("android.content.ContentProvider", "")]),
+        (C::NetworkIo, &[("java.net.", "")]),
+        // A monitor, a condition or a future that none of the rows above names.
+        (
+            C::FutureWait,
+            &[
+                ("java.util.concurrent.locks.LockSupport", "park"),
+                ("sun.misc.Unsafe", "park"),
+                ("jdk.internal.misc.Unsafe", "park"),
+                ("java.lang.Thread", "parkFor"),
+            ],
+        ),
+    ]
+};
+
+/// Engines by their classes and libraries.
+const ENGINES: &[(&str, &[&str])] = &[
+    ("Flutter", &["io.flutter.", "libflutter.so"]),
+    ("Unity", &["com.unity3d.", "libunity.so", "libil2cpp.so", "libmonobdwgc", "libmain.so"]),
+    (
+        "React Native",
+        &[
+            "com.facebook.react.",
+            "com.facebook.jni.",
+            "com.facebook.hermes.",
+            "com.swmansion.",
+            "libreact",
+            "libhermes",
+            "libjsc.so",
+            "libjscexecutor",
+            "libfbjni.so",
+            "libyoga.so",
+            "libfabricjni",
+            "libturbomodule",
+        ],
+    ),
+    ("Unreal", &["com.epicgames.", "libUE4.so", "libUnreal.so"]),
+    ("Rive", &["app.rive.", "librive"]),
+    ("Cocos", &["org.cocos2dx.", "com.cocos.", "libcocos"]),
+    ("Godot", &["org.godotengine.", "libgodot"]),
+    ("libGDX", &["com.badlogic.gdx.", "libgdx.so"]),
+    ("Mono", &["mono.android.", "crc64", "libmonosgen", "libmonodroid", "libxamarin"]),
+];
+
+/// The engine that a frame is of.
+pub(crate) fn engine(frame: Seen<'_>) -> Option<&'static str> {
+    let fits = |sign: &str| match frame {
+        Seen::Java { class, native, .. } => native && !sign.starts_with("lib") && class.starts_with(sign),
+        Seen::Native { library, .. } => {
+            sign.starts_with("lib")
+                && library.rsplit(['/', '!']).next().is_some_and(|name| name.starts_with(sign))
+        }
+        Seen::Kernel(_) => false,
+    };
+    ENGINES.iter().find(|(_, signs)| signs.iter().any(|sign| fits(sign))).map(|(name, _)| *name)
+}
+
+/// Parts of native functions that say what a thread does. AOSP: frameworks/native libs/binder and libs/input,
+/// frameworks/base core/jni and libs/hwui, art/runtime (Android 5 to 16).
+const NATIVE: &[(CauseId, &[&str])] = {
+    use CauseId as C;
+    &[
+        (
+            C::Gc,
+            &[
+                "WaitForGcToComplete",
+                "CollectGarbage",
+                "AllocateInternalWithGc",
+                "IncrementDisableThreadFlip",
+                "art::gc::collector",
+            ],
+        ),
+        (
+            C::ClassLoading,
+            &["ClassLinker", "MethodVerifier", "ClassVerifier", "art::DexFile", "OatFileManager", "VdexFile"],
+        ),
+        (C::RenderThread, &["DrawFrameTask", "uirenderer", "RenderProxy", "eglSwapBuffers", "dequeueBuffer"]),
+        (
+            C::BinderCall,
+            &[
+                "IPCThreadState::talkWithDriver",
+                "IPCThreadState::waitForResponse",
+                "IPCThreadState::transact",
+                "BpBinder::transact",
+                "IPCThreadState14talkWithDriver",
+                "IPCThreadState15waitForResponse",
+                "BpBinder8transact",
+            ],
+        ),
+        (C::Input, &["NativeInputEventReceiver", "InputConsumer", "InputChannel::receiveMessage"]),
+        (
+            C::Vsync,
+            &[
+                "NativeDisplayEventReceiver",
+                "DisplayEventDispatcher",
+                "DisplayEventReceiver",
+                "dispatchVsync",
+            ],
+        ),
+        (C::Sqlite, &["sqlite3"]),
+    ]
+};
+
+/// Native functions by their whole names: those of bionic's system calls.
+const CALLS: &[(CauseId, &[&str])] = {
+    use CauseId as C;
+    &[
+        (C::Fsync, &["fsync", "fdatasync", "__fsync", "__fdatasync", "msync"]),
+        (
+            C::NetworkIo,
+            &[
+                "connect",
+                "__connect",
+                "recvfrom",
+                "__recvfrom",
+                "recvmsg",
+                "sendto",
+                "__sendto",
+                "sendmsg",
+                "accept4",
+                "getaddrinfo",
+                "android_getaddrinfofornet",
+                "android_getaddrinfo_proxy",
+                "__netdClientDispatch",
+            ],
+        ),
+        (
+            C::DiskIo,
+            &[
+                "read",
+                "pread",
+                "pread64",
+                "readv",
+                "__read_chk",
+                "write",
+                "pwrite",
+                "pwrite64",
+                "writev",
+                "open",
+                "openat",
+                "__openat",
+                "open64",
+                "stat",
+                "fstat",
+                "fstatat",
+                "fstatat64",
+                "lstat",
+                "access",
+                "faccessat",
+                "rename",
+                "renameat",
+                "unlink",
+                "unlinkat",
+                "ftruncate",
+                "ftruncate64",
+                "fallocate64",
+                "getdents64",
+                "sendfile64",
+            ],
+        ),
+    ]
+};
+
+/// Functions of the kernel.
+const KERNEL: &[(CauseId, &[&str])] = {
+    use CauseId as C;
+    &[
+        (C::Frozen, &["do_freezer_trap", "__refrigerator", "get_signal_to_deliver_freezer"]),
+        (C::BinderCall, &["binder_thread_read", "binder_ioctl", "binder_wait_for_work"]),
+        (
+            C::MemoryPressure,
+            &[
+                "try_to_free_pages",
+                "shrink_",
+                "throttle_direct_reclaim",
+                "__alloc_pages_slowpath",
+                "do_swap_page",
+                "swap_readpage",
+                "zram_",
+                "congestion_wait",
+                "mem_cgroup_handle_over_high",
+            ],
+        ),
+        (C::Fsync, &["do_fsync", "vfs_fsync", "_sync_file", "filemap_fdatawait", "file_write_and_wait"]),
+        (
+            C::UninterruptibleIo,
+            &[
+                "io_schedule",
+                "wait_on_page",
+                "folio_wait",
+                "wait_on_buffer",
+                "submit_bio_wait",
+                "filemap_fault",
+                "jbd2_",
+                "f2fs_",
+                "ext4_",
+                "erofs_",
+                "fuse_request",
+                "request_wait_answer",
+                "dm_",
+                "blk_mq_",
+                "rwsem_down_",
+                "lock_page",
+            ],
+        ),
+        (
+            C::NetworkIo,
+            &["inet_stream_connect", "tcp_recvmsg", "sk_wait_data", "unix_stream_read", "inet_csk_accept"],
+        ),
+    ]
+};
+
+/// Native functions that wait for a mutex, a condition or a semaphore (bionic).
+const MUTEXES: &[&str] = &[
+    "pthread_mutex_lock",
+    "MutexLockWithTimeout",
+    "pthread_cond_",
+    "__futex_wait",
+    "futex_wait",
+    "sem_wait",
+    "sem_timedwait",
+    "pthread_rwlock_",
+    "pthread_join",
+    "std::__1::condition_variable",
+    "std::__ndk1::condition_variable",
+    "condition_variable::wait",
+    "mutex::lock",
+];
+
+/// What ART does with a thread that the dump, and nothing else, stops.
+const STOPPED: &[&str] = &[
+    "FullSuspendCheck",
+    "GoToRunnable",
+    "TransitionFromSuspendedToRunnable",
+    "WaitForFlipFunction",
+    "CheckSuspend",
+    "art_quick_test_suspend",
+    "JniMethodEnd",
+    "GenericJniMethodEnd",
+    "artQuickGenericJniEndTrampoline",
+    "ThreadSuspend",
+    "RunCheckpointFunction",
+    "WaitHoldingLocks",
+];
+
+/// Reads the stack, innermost frame first, and the thread's state as the virtual machine writes it, if that is known.
+pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> Doing {
+    let mut inner: Vec<Seen<'a>> = Vec::new();
+    let mut own = None;
+    let mut library = false;
+    for frame in frames.take(DEPTH) {
+        if let Seen::Java { class, .. } = frame
+            && is_own(class)
+        {
+            own = Some(frame);
+            break;
+        }
+        library |= matches!(frame, Seen::Native { library, .. } if is_own_library(library));
+        inner.push(frame);
+    }
+    if let Some(found) = by_state(state) {
+        return found;
+    }
+    let native = |parts: &[&str]| {
+        inner.iter().any(|frame| match frame {
+            Seen::Native { symbol, .. } => parts.iter().any(|part| symbol.contains(part)),
+            _ => false,
+        })
+    };
+    if native(&["joinThreadPool"]) {
+        return Doing::BinderPool;
+    }
+    let polls = inner.iter().any(|frame| is_poll(*frame));
+    if let Some(cause) = in_java(&inner) {
+        // A yield is no wait, and a stopped one neither.
+        return Doing::Of(cause);
+    }
+    if !polls && inner.iter().chain(&own).any(|frame| engine(*frame).is_some()) {
+        return Doing::Of(CauseId::NativeEngine);
+    }
+    if let Some(cause) = in_kernel(&inner, &[CauseId::Frozen, CauseId::MemoryPressure, CauseId::BinderCall]) {
+        return Doing::Of(cause);
+    }
+    let found = NATIVE.iter().find(|(_, parts)| native(parts)).map(|(cause, _)| *cause);
+    if let Some(cause) = found.filter(|cause| polls || !matches!(cause, CauseId::Input | CauseId::Vsync)) {
+        return Doing::Of(cause);
+    }
+    if polls {
+        return Doing::Of(if native(STOPPED) { CauseId::StoppedByDump } else { CauseId::Idle });
+    }
+    if let Some(cause) = in_kernel(&inner, &[CauseId::Fsync, CauseId::NetworkIo]).or_else(|| in_call(&inner))
+    {
+        return Doing::Of(cause);
+    }
+    let has_native = inner.iter().any(|frame| matches!(frame, Seen::Native { .. }));
+    let in_art = |symbol: &str| symbol.contains("art::") || symbol.starts_with("_ZN3art");
+    let art = inner.iter().any(|f| matches!(f, Seen::Native { symbol, .. } if in_art(symbol)));
+    if !art
+        && inner.iter().take(INNERMOST).any(|f| matches!(f, Seen::Native { symbol, .. } if is_mutex(symbol)))
+    {
+        return Doing::Of(CauseId::NativeLock);
+    }
+    let runs = ["runnable", "suspended"].iter().any(|word| state.eq_ignore_ascii_case(word));
+    let java = inner.iter().find(|frame| matches!(frame, Seen::Java { .. })).or(own.as_ref()).copied();
+    match java {
+        None if has_native && native(STOPPED) && runs => Doing::Of(CauseId::StoppedByDump),
+        None if has_native || !inner.is_empty() => Doing::Of(CauseId::NativeCode),
+        // ART runs short native methods of the platform without leaving `Runnable`.
+        Some(Seen::Java { native: true, .. }) if state != "Runnable" => Doing::Of(CauseId::NativeCode),
+        Some(_) if library && !runs => Doing::Of(CauseId::NativeCode),
+        Some(_) if state.eq_ignore_ascii_case("native") => Doing::Of(CauseId::NativeCode),
+        _ => Doing::Java,
+    }
+}
+
+/// States of ART, Dalvik and HotSpot that say by themselves what the thread does (art/runtime/thread_state.h).
+fn by_state(state: &str) -> Option<Doing> {
+    let lower = state.to_ascii_lowercase();
+    let found = match lower.as_str() {
+        "blocked" | "monitor" => CauseId::LockWait,
+        "waitingforgctocomplete" | "waitingperforminggc" | "waitingforgcthreadflip" => CauseId::Gc,
+        "waitingforclassloading" => CauseId::ClassLoading,
+        lower if lower.starts_with("blocked (") => CauseId::LockWait,
+        lower if lower.starts_with("waiting for monitor entry") => CauseId::LockWait,
+        _ => return None,
+    };
+    Some(Doing::Of(found))
+}
+
+/// Whether a frame is the main queue's wait for its next message.
+pub(crate) fn is_poll(frame: Seen<'_>) -> bool {
+    matches!(frame, Seen::Java { class: "android.os.MessageQueue", method, .. }
+        if matches!(method, "nativePollOnce" | "next" | "nextLegacy" | "nextConcurrent"))
+}
+
+fn in_java(inner: &[Seen<'_>]) -> Option<CauseId> {
+    let fits = |frame: &Seen<'_>, (of, name): &(&str, &str)| matches!(frame, Seen::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
+    JAVA.iter()
+        .find(|(_, rows)| inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row))))
+        .map(|(cause, _)| *cause)
+}
+
+fn in_kernel(inner: &[Seen<'_>], wanted: &[CauseId]) -> Option<CauseId> {
+    let has = |parts: &[&str]| {
+        inner.iter().any(|frame| match frame {
+            Seen::Kernel(symbol) => parts.iter().any(|part| symbol.contains(part)),
+            _ => false,
+        })
+    };
+    KERNEL
+        .iter()
+        .filter(|(cause, _)| wanted.contains(cause))
+        .find(|(_, parts)| has(parts))
+        .map(|(cause, _)| *cause)
+}
+
+/// Whether the kernel's frames are of a wait for a disk, which nothing interrupts.
+pub(crate) fn is_uninterruptible<'a>(frames: impl Iterator<Item = Seen<'a>>) -> bool {
+    let inner: Vec<_> = frames.take(DEPTH).take_while(|frame| !matches!(frame, Seen::Java { .. })).collect();
+    in_kernel(&inner, &[CauseId::UninterruptibleIo]).is_some()
+}
+
+fn in_call(inner: &[Seen<'_>]) -> Option<CauseId> {
+    let called = |names: &[&str]| {
+        inner
+            .iter()
+            .take(INNERMOST)
+            .any(|frame| matches!(frame, Seen::Native { symbol, .. } if names.contains(symbol)))
+    };
+    CALLS.iter().find(|(_, names)| called(names)).map(|(cause, _)| *cause)
+}
+
+fn is_mutex(symbol: &str) -> bool {
+    MUTEXES.iter().any(|part| symbol.contains(part))
+}
+
+/// `IPackageManager.getPackageInfo`, where a frame is the client's side of an interface that the AIDL compiler made.
+pub(crate) fn remote_call<'a>(frames: impl Iterator<Item = Seen<'a>>) -> Option<String> {
+    frames.take(DEPTH).find_map(|frame| match frame {
+        Seen::Java { class, method, .. } => {
+            let interface = class.strip_suffix("$Stub$Proxy")?;
+            let interface = interface.rsplit('.').next().unwrap_or(interface);
+            Some(format!("{interface}.{method}"))
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,191 @@
+//! What a thread dump says of main: what it does, who owns its lock, and which threads wait for each other.
+
+use super::Owner;
+use super::doing::{self, Doing, remote_call};
+use super::stack::{self, StackLine};
+use crate::dump::{Channels, Dump, FactValue, LockGraph, Section, SectionKind, Thread};
+
+/// Threads of a chain of owners.
+const CHAIN: usize = 32;
+
+/// Main, in a dump.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Dumped {
+    /// Its name, and its id in the kernel.
+    pub(crate) name: String,
+    pub(crate) tid: Option<u32>,
+    /// Its state, as the dump has it.
+    pub(crate) state: String,
+    /// What it does; nothing if the dump has no main thread.
+    pub(crate) doing: Option<Doing>,
+    /// Its stack, innermost first.
+    pub(crate) stack: Vec<StackLine>,
+    /// The call to another process that it is in: `IFoo.bar`.
+    pub(crate) remote: Option<String>,
+    /// The engine that its stack is in.
+    pub(crate) engine: Option<&'static str>,
+    /// The lock that it waits for: its class, if the dump names one.
+    pub(crate) lock: Option<Option<String>>,
+    /// Who owns it, who owns the lock that that thread waits for, and so on.
+    pub(crate) owners: Vec<Owner>,
+    /// The names of the threads of a deadlock that main is in, or waits for.
+    pub(crate) cycle: Vec<String>,
+    /// Whether an owner of the cycle was inferred.
+    pub(crate) cycle_inferred: bool,
+    /// The names of the threads of a deadlock that main has no part in.
+    pub(crate) other_cycle: Vec<String>,
+    /// Threads that wait for a lock that main owns.
+    pub(crate) waiters: Vec<String>,
+    /// The freezer holds it.
+    pub(crate) frozen: bool,
+    /// It is in uninterruptible sleep.
+    pub(crate) uninterruptible: bool,
+    /// Where it waits in the kernel.
+    pub(crate) channel: Option<String>,
+    /// Heap: percent free.
+    pub(crate) heap_free: Option<u64>,
+    /// Percent of the last 10 s in which all threads of the device waited for memory, and in which they waited for I/O.
+    pub(crate) memory_pressure: Option<f64>,
+    pub(crate) io_pressure: Option<f64>,
+}
+
+impl Dumped {
+    /// Of the process `pid`, if the dump has it, else of the one that the dump is about; nothing if its main thread is not in it.
+    pub(crate) fn of(dump: &Dump, pid: Option<u32>) -> Option<Self> {
+        let of_pid = |section: &&Section| {
+            pid.is_some()
+                && section.pid == pid
+                && section.kind == SectionKind::Threads
+                && section.main().is_some()
+        };
+        // A system's dump holds the native stacks of the process, too.
+        let app = |section: &&Section| section.main().is_some_and(|main| main.state.is_some());
+        let sections = || dump.sections.iter().filter(of_pid);
+        let foreign = |section: &&Section| pid.is_none() || section.pid.is_none() || section.pid == pid;
+        let section =
+            sections().find(app).or_else(|| sections().next()).or_else(|| dump.answer().filter(foreign));
+        let pid = pid
+            .or_else(|| section.and_then(|s| s.pid))
+            .or_else(|| dump.blamed().and_then(|blamed| blamed.pid));
+        let frozen = dump.sections.iter().filter(|s| pid.is_none() || s.pid.is_none() || s.pid == pid).any(
+            |section| {
+                let main = section.channels.iter().find(|channel| Some(channel.sys_tid) == section.pid);
+                main.is_some_and(|main| main.channel.contains("freezer"))
+            },
+        );
+        let Some((section, main)) = section.and_then(|s| Some((s, s.main()?))) else {
+            return frozen.then(|| Self { frozen, ..Self::default() });
+        };
+        let channel = Channels::of(dump).get(section, main).map(str::to_owned);
+        let mut found = Self::of_main(section, main);
+        found.frozen |= frozen
+            || found.doing == Some(Doing::Of(super::CauseId::Frozen))
+            || channel.as_ref().is_some_and(|channel| channel.contains("freezer"));
+        found.channel = channel;
+        let facts = || section.facts.iter().chain(&dump.facts);
+        found.heap_free =
+            facts().find(|fact| fact.key == "heap_free_percent").and_then(|fact| match &fact.value {
+                FactValue::Number(n) => Some(*n),
+                FactValue::Text(_) => None,
+            });
+        let pressure = |of: &str| {
+            let key = format!("pressure_{of}_full_avg10_percent");
+            let fact = facts().filter(|fact| fact.key == key).last()?;
+            match &fact.value {
+                FactValue::Text(text) => text.parse().ok(),
+                FactValue::Number(n) => Some(*n as f64),
+            }
+        };
+        (found.memory_pressure, found.io_pressure) = (pressure("memory"), pressure("io"));
+        Some(found)
+    }
+
+    fn of_main(section: &Section, main: &Thread) -> Self {
+        let state = main.state.clone().unwrap_or_default();
+        let mut found = Self {
+            name: main.name.clone().unwrap_or_else(|| "main".to_owned()),
+            tid: main.sys_tid.or(main.tid),
+            doing: (!main.frames.is_empty() || !state.is_empty())
+                .then(|| doing::doing(stack::seen(main), &state)),
+            stack: stack::of_thread(main),
+            remote: remote_call(stack::seen(main)),
+            engine: stack::seen(main).take(CHAIN).find_map(doing::engine),
+            uninterruptible: main.native_state == Some('D') || doing::is_uninterruptible(stack::seen(main)),
+            state,
+            ..Self::default()
+        };
+        found.locks(section, main);
+        found
+    }
+
+    fn locks(&mut self, section: &Section, main: &Thread) {
+        let graph = LockGraph::of(section);
+        let named = |tid: u32| {
+            let thread = section.thread(tid);
+            thread.and_then(|t| t.name.clone()).unwrap_or_else(|| format!("tid {tid}"))
+        };
+        if let Some(wanted) = main.wanted() {
+            self.lock = Some(wanted.class.clone());
+        } else if self.doing == Some(Doing::Of(super::CauseId::LockWait)) && self.is_blocked() {
+            self.lock = Some(None);
+        }
+        let Some(tid) = main.tid else { return };
+        let chain = graph.chain(tid, CHAIN);
+        let mut passed = vec![tid];
+        for edge in &chain {
+            if passed.contains(&edge.to) {
+                break;
+            }
+            passed.push(edge.to);
+            self.owners.push(match section.thread(edge.to) {
+                Some(thread) => owner(thread, edge.class.clone()),
+                None => Owner::unknown(&named(edge.to), edge.to, edge.class.clone()),
+            });
+        }
+        let in_reach = |cycle: &&Vec<u32>| cycle.iter().any(|tid| passed.contains(tid));
+        let sure = graph.deadlocks.iter().find(in_reach);
+        let found = sure.or_else(|| graph.possible_deadlocks.iter().find(in_reach));
+        if let Some(cycle) = found {
+            let from = cycle.iter().position(|member| *member == tid).unwrap_or(0);
+            let turned = cycle[from..].iter().chain(&cycle[..from]);
+            self.cycle = turned.map(|tid| named(*tid)).collect();
+            self.cycle_inferred = sure.is_none();
+        }
+        let other = graph.deadlocks.iter().chain(&graph.possible_deadlocks).find(|cycle| !in_reach(cycle));
+        self.other_cycle =
+            other.map(|cycle| cycle.iter().map(|tid| named(*tid)).collect()).unwrap_or_default();
+        self.waiters =
+            graph.edges.iter().filter(|edge| edge.to == tid).map(|edge| named(edge.from)).collect();
+        self.waiters.dedup();
+    }
+
+    /// Whether main waits to enter a monitor: `Blocked` of ART, `MONITOR` of Dalvik, `BLOCKED` of HotSpot.
+    pub(crate) fn is_blocked(&self) -> bool {
+        let state = self.state.to_ascii_lowercase();
+        state == "monitor" || state.starts_with("blocked") || state.starts_with("waiting for monitor")
+    }
+
+    /// The innermost frame, in words.
+    pub(crate) fn top(&self) -> Option<&str> {
+        self.stack.first().map(|line| line.site.name.as_str())
+    }
+}
+
+fn owner(thread: &Thread, lock: Option<String>) -> Owner {
+    let state = thread.state.clone().unwrap_or_default();
+    let stack = stack::of_thread(thread);
+    let tid = thread.sys_tid.or(thread.tid).unwrap_or_default();
+    let doing = match doing::doing(stack::seen(thread), &state) {
+        Doing::Of(cause) => cause.name().to_owned(),
+        Doing::BinderPool => "waiting for binder calls".to_owned(),
+        Doing::Java => "running".to_owned(),
+    };
+    Owner {
+        thread: thread.name.clone().unwrap_or_else(|| format!("tid {tid}")),
+        tid,
+        lock,
+        root: stack::root(&stack),
+        doing,
+        stack,
+    }
+}

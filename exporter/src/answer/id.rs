@@ -1,0 +1,395 @@
+//! The causes by name: what people call what kept main, and what to do about it.
+
+use super::kind::CauseKind;
+
+/// A cause with a name. Its kind, [`CauseKind`], says which of twelve groups it is in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum CauseId {
+    /// The app's own code ran.
+    BusyMethod,
+    /// A loop around `Thread.yield` or `Thread.onSpinWait`.
+    YieldSpin,
+    /// Classes were loaded, verified or initialised.
+    ClassLoading,
+    /// Many short messages, one behind the other.
+    MessageStorm,
+    /// Another thread owned the lock.
+    LockWait,
+    /// A cycle of owners that main is in, or waits for.
+    Deadlock,
+    /// A cycle of owners without main, which waits for none of them.
+    DeadlockElsewhere,
+    /// Main waits for a result whose threads wait for a lock that main owns.
+    PoolDeadlock,
+    /// A call to another process.
+    BinderCall,
+    /// `SharedPreferences` were written or loaded.
+    SharedPreferences,
+    /// No connection of the SQLite pool was free.
+    SqlitePool,
+    /// SQL ran on main.
+    Sqlite,
+    /// Files were read or written.
+    DiskIo,
+    /// Main waited until written data was on the disk.
+    Fsync,
+    /// Main was in uninterruptible sleep.
+    UninterruptibleIo,
+    /// A socket or a name lookup.
+    NetworkIo,
+    /// `runBlocking` of Kotlin's coroutines.
+    RunBlocking,
+    /// A future, a latch, a queue or a condition.
+    FutureWait,
+    /// `Thread.join`.
+    ThreadJoin,
+    /// `Object.wait`.
+    ObjectWait,
+    /// `Thread.sleep`.
+    Sleep,
+    /// Main waited for the garbage collector.
+    Gc,
+    /// The device or the heap was short of memory.
+    MemoryPressure,
+    /// Main was runnable and got no CPU.
+    CpuStarvation,
+    /// The process or the device stood still.
+    Frozen,
+    /// A WebView was started or used.
+    WebView,
+    /// Main waited for the RenderThread or the GPU.
+    RenderThread,
+    /// Flutter, Unity, React Native or another engine.
+    NativeEngine,
+    /// A mutex or condition of native code.
+    NativeLock,
+    /// Other native code.
+    NativeCode,
+    /// An input event was being handed to main.
+    Input,
+    /// A vsync was being handed to main.
+    Vsync,
+    /// Main ran, and only the dump stopped it.
+    StoppedByDump,
+    /// Main waited for its next message.
+    Idle,
+    /// Main had been busy, and was idle by the time of the dump.
+    Recovered,
+    /// The system asked because of another process.
+    OtherProcess,
+    /// No finding says why.
+    Unknown,
+}
+
+/// Id, name, kind, and what to do.
+type Row = (CauseId, &'static str, &'static str, CauseKind, &'static str);
+
+const ROWS: [Row; 37] = {
+    use CauseId as C;
+    use CauseKind as K;
+    [
+        (
+            C::BusyMethod,
+            "busy-method",
+            "busy method",
+            K::BusyMethod,
+            "Move this method off the main thread, or make it do less at a time.",
+        ),
+        (
+            C::YieldSpin,
+            "yield-spin",
+            "spin in Thread.yield",
+            K::BusyMethod,
+            "Do not spin on the main thread: let the other thread post a message when it is done.",
+        ),
+        (
+            C::ClassLoading,
+            "class-loading",
+            "class loading",
+            K::BusyMethod,
+            "Load these classes before main needs them, or ship a baseline profile so that they need no verification.",
+        ),
+        (
+            C::MessageStorm,
+            "message-storm",
+            "message storm",
+            K::MessageStorm,
+            "Find who posts this message so often; merge the messages, or drop stale ones.",
+        ),
+        (
+            C::LockWait,
+            "lock-wait",
+            "lock wait",
+            K::LockWait,
+            "Do not hold this lock across slow work, or do not take it on the main thread.",
+        ),
+        (
+            C::Deadlock,
+            "deadlock",
+            "deadlock",
+            K::LockWait,
+            "Take these locks in the same order on every thread, or do not call out while one is held.",
+        ),
+        (
+            C::DeadlockElsewhere,
+            "deadlock-elsewhere",
+            "deadlock without main",
+            K::LockWait,
+            "Take these locks in the same order on every thread: what waits for these threads never returns.",
+        ),
+        (
+            C::PoolDeadlock,
+            "pool-deadlock",
+            "self-made deadlock of a pool",
+            K::LockWait,
+            "Do not wait for a result while main owns a lock that the threads of the pool need.",
+        ),
+        (
+            C::BinderCall,
+            "binder-call",
+            "binder call",
+            K::BinderWait,
+            "Call the other process from a background thread: it answers when it can.",
+        ),
+        (
+            C::SharedPreferences,
+            "shared-preferences",
+            "SharedPreferences write",
+            K::IoWait,
+            "Write less through apply() before a component stops, or move the data to DataStore.",
+        ),
+        (
+            C::SqlitePool,
+            "sqlite-pool",
+            "SQLite connection pool",
+            K::ThreadWait,
+            "Query on a background thread, and keep transactions short: another thread has the connection.",
+        ),
+        (C::Sqlite, "sqlite", "SQLite query", K::IoWait, "Run the query on a background thread."),
+        (C::DiskIo, "disk-io", "disk I/O", K::IoWait, "Read and write files on a background thread."),
+        (
+            C::Fsync,
+            "fsync",
+            "fsync",
+            K::IoWait,
+            "Do not sync files on the main thread: the disk decides how long it takes.",
+        ),
+        (
+            C::UninterruptibleIo,
+            "uninterruptible-io",
+            "uninterruptible I/O",
+            K::IoWait,
+            "Look at the kernel's function: main waits for the disk, often to read in a page of code or data.",
+        ),
+        (C::NetworkIo, "network-io", "network I/O", K::IoWait, "Use the network from a background thread."),
+        (
+            C::RunBlocking,
+            "run-blocking",
+            "runBlocking",
+            K::ThreadWait,
+            "Do not call runBlocking on the main thread: launch a coroutine instead.",
+        ),
+        (
+            C::FutureWait,
+            "future-wait",
+            "wait for a future",
+            K::ThreadWait,
+            "Do not wait on the main thread: let the result be posted to it.",
+        ),
+        (
+            C::ThreadJoin,
+            "thread-join",
+            "Thread.join",
+            K::ThreadWait,
+            "Do not join on the main thread: let the other thread post a message when it ends.",
+        ),
+        (
+            C::ObjectWait,
+            "object-wait",
+            "Object.wait",
+            K::ThreadWait,
+            "Do not wait on the main thread: let the notification be posted to it.",
+        ),
+        (
+            C::Sleep,
+            "sleep",
+            "Thread.sleep",
+            K::ThreadWait,
+            "Do not sleep on the main thread: post a delayed message.",
+        ),
+        (
+            C::Gc,
+            "gc",
+            "garbage collection",
+            K::GcOrMemory,
+            "Take a heap dump: main waits for the garbage collector, so find what allocates in these seconds.",
+        ),
+        (
+            C::MemoryPressure,
+            "memory-pressure",
+            "memory pressure",
+            K::GcOrMemory,
+            "Reduce memory use: pages are read in and reclaimed instead of code run.",
+        ),
+        (
+            C::CpuStarvation,
+            "cpu-starvation",
+            "CPU starvation",
+            K::CpuStarvation,
+            "Find which threads took the CPUs: main was ready to run and did not get one.",
+        ),
+        (
+            C::Frozen,
+            "frozen",
+            "frozen process",
+            K::FrozenProcess,
+            "Nothing to change in main: the process did not run. See what the system did with it.",
+        ),
+        (
+            C::WebView,
+            "webview",
+            "WebView",
+            K::NativeStretch,
+            "Start the WebView outside the critical path, and only once: its provider loads on the first use.",
+        ),
+        (
+            C::RenderThread,
+            "render-thread",
+            "RenderThread sync",
+            K::NativeStretch,
+            "Look at the RenderThread: main waits until it takes the frame (large bitmaps, GPU, many layers).",
+        ),
+        (
+            C::NativeEngine,
+            "native-engine",
+            "native engine",
+            K::NativeStretch,
+            "Look at what the engine does in this call, and whether it must be on the main thread.",
+        ),
+        (
+            C::NativeLock,
+            "native-lock",
+            "native mutex",
+            K::NativeStretch,
+            "Find which native thread owns the mutex or signals the condition.",
+        ),
+        (
+            C::NativeCode,
+            "native-code",
+            "native code",
+            K::NativeStretch,
+            "Look at this native function, and whether it must run on the main thread.",
+        ),
+        (
+            C::Input,
+            "input",
+            "input event",
+            K::Unknown,
+            "Main was alive and taking input when the dump was written: look at what ran before.",
+        ),
+        (
+            C::Vsync,
+            "vsync",
+            "vsync",
+            K::Unknown,
+            "Main was alive and starting a frame when the dump was written: look at what ran before.",
+        ),
+        (
+            C::StoppedByDump,
+            "stopped-by-dump",
+            "stopped by the dump",
+            K::Unknown,
+            "Main ran when the dump was written, and only the dump stopped it: look at what ran before.",
+        ),
+        (
+            C::Idle,
+            "idle",
+            "idle main",
+            K::Unknown,
+            "Look at what the system waited for (a service, a broadcast, a window) and what the other threads did.",
+        ),
+        (
+            C::Recovered,
+            "recovered",
+            "main had recovered",
+            K::Unknown,
+            "Look at the message that ran before the dump: main had finished it by then.",
+        ),
+        (
+            C::OtherProcess,
+            "other-process",
+            "another process's ANR",
+            K::SomebodyElses,
+            "Nothing to change here: another process did not respond.",
+        ),
+        (
+            C::Unknown,
+            "unknown",
+            "unknown",
+            K::Unknown,
+            "Record more: instrumented waits, samples of main's stack, the system's dump.",
+        ),
+    ]
+};
+
+impl CauseId {
+    /// All of them.
+    pub const ALL: [Self; ROWS.len()] = {
+        let mut all = [Self::Unknown; ROWS.len()];
+        let mut at = 0;
+        while at < ROWS.len() {
+            all[at] = ROWS[at].0;
+            at += 1;
+        }
+        all
+    };
+
+    fn row(self) -> &'static Row {
+        // In the order of the enum, which a test compares.
+        &ROWS[self as usize]
+    }
+
+    /// Its word, the same in all versions.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().2
+    }
+
+    /// The group that it is in.
+    #[must_use]
+    pub fn kind(self) -> CauseKind {
+        self.row().3
+    }
+
+    /// What to do about it, in a sentence.
+    #[must_use]
+    pub fn next(self) -> &'static str {
+        self.row().4
+    }
+
+    /// Whether main was not stuck at that moment.
+    #[must_use]
+    pub fn is_of_a_main_that_goes_on(self) -> bool {
+        matches!(self, Self::Input | Self::Vsync | Self::StoppedByDump | Self::Idle | Self::Recovered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_has_its_own_row_and_word() {
+        for (at, cause) in CauseId::ALL.into_iter().enumerate() {
+            assert_eq!(cause as usize, at, "{cause:?}");
+            assert_eq!(ROWS.iter().filter(|row| row.1 == cause.word()).count(), 1);
+            assert!(cause.next().ends_with('.') && !cause.name().is_empty());
+        }
+    }
+}

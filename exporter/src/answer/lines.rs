@@ -1,0 +1,92 @@
+//! The answer in a few lines: what hung, why, where, who owns the lock, what to do.
+
+use super::{Answer, CauseId, Owner, Verdict};
+use crate::facts::confidence_name;
+use crate::words::seconds;
+
+/// Owners that are listed.
+const OWNERS: usize = 8;
+
+impl Answer {
+    /// The headline: what hung, and for how long.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let process = match (&self.process, self.pid) {
+            (Some(process), Some(pid)) => format!(" in {process} (pid {pid})"),
+            (Some(process), None) => format!(" in {process}"),
+            _ => String::new(),
+        };
+        let thread = match self.thread.main {
+            true => "main thread".to_owned(),
+            false => format!("thread \"{}\"", self.thread.name),
+        };
+        let took = match &self.span {
+            Some(span) => {
+                format!(" for {}{}", if span.at_least { "at least " } else { "" }, seconds(span.duration))
+            }
+            None => String::new(),
+        };
+        match self.verdict {
+            Verdict::Anr => format!("ANR{process}: {thread} blocked{took}"),
+            Verdict::Hang if self.span.is_some() => format!("Hang{process}: {thread} blocked{took}"),
+            Verdict::Hang => format!("Thread dump{process}: {thread}"),
+            Verdict::Recovered => format!("ANR{process}: main was not stuck when the system asked"),
+            Verdict::OtherProcess => format!("Another process's ANR{process}"),
+            Verdict::NoHang => format!("No hang{process}"),
+        }
+    }
+
+    /// `LOCK WAIT (high confidence)`.
+    #[must_use]
+    pub fn cause_title(&self) -> String {
+        format!("{} ({})", self.cause.id.name().to_uppercase(), confidence_name(self.cause.confidence))
+    }
+
+    /// The lines that say it all, each with its label: at most six and the owners.
+    #[must_use]
+    pub fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = vec![("Cause", self.cause_title()), ("Finding", self.finding().to_owned())];
+        if let Some(root) = &self.root {
+            let of = match (self.samples, self.root_samples()) {
+                (0, _) | (_, None) => String::new(),
+                (all, Some(count)) => format!(", in {count} of {all} samples"),
+            };
+            lines.push(("In", format!("{}{of}", root.title())));
+        }
+        if !self.cycle.is_empty() {
+            let first = self.cycle.first().into_iter();
+            let names: Vec<String> =
+                self.cycle.iter().chain(first).map(|name| format!("\"{name}\"")).collect();
+            lines.push(("Deadlock", names.join(" waits for ")));
+        }
+        let owners = self.owners.iter().take(OWNERS);
+        lines.extend(
+            owners
+                .enumerate()
+                .map(|(at, owner)| (if at == 0 { "Lock owner" } else { "its owner" }, line(owner))),
+        );
+        if let Some(message) = &self.message {
+            lines.push(("Message", message.clone()));
+        }
+        lines.push(("What to do", self.cause.next.to_owned()));
+        lines
+    }
+
+    /// In how many samples the root is.
+    fn root_samples(&self) -> Option<u64> {
+        let root = self.root.as_ref()?;
+        self.stack.iter().filter(|line| line.site.name == root.name).filter_map(|line| line.samples).max()
+    }
+
+    /// Whether there is anything to say of why.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.cause.id != CauseId::Unknown
+    }
+}
+
+/// `"SyncWorker" (tid 8009) owns com.acme.PriceStore: SyncWorker.readReply (network I/O)`.
+fn line(owner: &Owner) -> String {
+    let lock = owner.lock.as_ref().map_or_else(String::new, |lock| format!(" owns the lock of {lock}"));
+    format!("\"{}\" (tid {}){lock}: {}", owner.thread, owner.tid, owner.place())
+}

@@ -1,0 +1,245 @@
+//! The one answer: what hung, why, which of the app's methods to change, who owns what main waits for, and what to do.
+//!
+//! ```text
+//! dump      -> Dumped  ┐
+//!                      ├> Observed -> rules -> Cause ┐
+//! recording -> report  ┘           -> root, stacks   ├> Answer -> report, dump, groups, fleet's columns, trace
+//!                                  -> owners, cycle  ┘
+//! ```
+//! [`Observed`](observed::Observed) holds plain values, so that a dump and a recording of the same facts have the same answer.
+
+mod cause;
+pub(crate) mod doing;
+mod dumped;
+mod id;
+mod json;
+mod kind;
+mod lines;
+pub(crate) mod observed;
+mod own;
+mod root;
+mod rules;
+mod stack;
+
+use trace_format::verdict::Confidence;
+
+pub use cause::{Cause, Evidence};
+pub use id::CauseId;
+pub use kind::CauseKind;
+pub use rules::{RULES, Rule};
+pub use stack::{Site, StackLine};
+
+pub(crate) use doing::Doing;
+pub(crate) use doing::{Seen, doing, parts};
+pub(crate) use own::is_own;
+
+use crate::dump::Dump;
+use observed::Observed;
+
+/// What became of main.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// The system reported an ANR, or the 5 s rule did.
+    Anr,
+    /// Main, or another watched thread, did not come back.
+    Hang,
+    /// The system asked, and main had gone on by then.
+    Recovered,
+    /// The system asked because of another process.
+    OtherProcess,
+    /// Nothing hung.
+    NoHang,
+}
+
+impl Verdict {
+    /// Its word in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Anr => "anr",
+            Self::Hang => "hang",
+            Self::Recovered => "recovered",
+            Self::OtherProcess => "other-process",
+            Self::NoHang => "no-hang",
+        }
+    }
+}
+
+/// A thread that owns a lock that another one waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Owner {
+    /// Its name.
+    pub thread: String,
+    /// Its id in the kernel, if it is known, else in the virtual machine.
+    pub tid: u32,
+    /// The class of the lock that it owns and the thread before it waits for.
+    pub lock: Option<String>,
+    /// What it does.
+    pub doing: String,
+    /// The innermost frame of the app's own on its stack.
+    pub root: Option<Site>,
+    /// Its stack, innermost first.
+    pub stack: Vec<StackLine>,
+}
+
+impl Owner {
+    /// One of which nothing but its name is known.
+    pub(crate) fn unknown(thread: &str, tid: u32, lock: Option<String>) -> Self {
+        Self {
+            thread: thread.to_owned(),
+            tid,
+            lock,
+            doing: "unknown".to_owned(),
+            root: None,
+            stack: Vec::new(),
+        }
+    }
+
+    /// `SyncWorker.readReply, a network read`: where it is, in words.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let at = self.root.as_ref().or(self.stack.first().map(|line| &line.site));
+        match at {
+            Some(site) => format!("{} ({})", site.title(), self.doing),
+            None => self.doing.clone(),
+        }
+    }
+}
+
+/// The thread that hung.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HungThread {
+    /// Its name.
+    pub name: String,
+    /// Its id in the kernel, if it is known.
+    pub tid: Option<u32>,
+    /// Whether it is the main thread.
+    pub main: bool,
+}
+
+/// When a hang began, and how long it lasted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// When it began, BOOTTIME ns.
+    pub since: u64,
+    /// How long it lasted, as far as is known, ns.
+    pub duration: u64,
+    /// Whether it ended.
+    pub ended: bool,
+    /// Whether it began before that: what is older was overwritten.
+    pub at_least: bool,
+}
+
+/// What hung, and why.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// What became of main.
+    pub verdict: Verdict,
+    /// The process, and its id.
+    pub process: Option<String>,
+    /// Its id.
+    pub pid: Option<u32>,
+    /// The thread that hung.
+    pub thread: HungThread,
+    /// When; nothing in a dump, which knows one moment.
+    pub span: Option<Span>,
+    /// The message that main was in.
+    pub message: Option<String>,
+    /// Why.
+    pub cause: Cause,
+    /// The frame of the app that a developer would change.
+    pub root: Option<Site>,
+    /// The heaviest stack of that thread, innermost first.
+    pub stack: Vec<StackLine>,
+    /// Samples that the stack is out of; 0 if it is not out of samples.
+    pub samples: u64,
+    /// Who owns the lock, who owns the lock that that thread waits for, and so on.
+    pub owners: Vec<Owner>,
+    /// The threads of a deadlock, the one that hung first if it is one of them; empty without one.
+    pub cycle: Vec<String>,
+}
+
+impl Answer {
+    /// The answer of a dump.
+    #[must_use]
+    pub fn of_dump(dump: &Dump) -> Self {
+        let facts = Observed::of_dump(dump);
+        let section = dump.answer();
+        let blamed = dump.blamed();
+        let name = section.and_then(|section| section.cmdline.clone());
+        let process = name.or_else(|| blamed.as_ref().and_then(|blamed| blamed.name.clone()));
+        let pid = section.and_then(|section| section.pid).or(blamed.and_then(|blamed| blamed.pid));
+        let dumped = facts.dumped();
+        let thread = HungThread {
+            name: dumped.map_or_else(|| "main".to_owned(), |dumped| dumped.name.clone()),
+            tid: dumped.and_then(|dumped| dumped.tid),
+            main: true,
+        };
+        Self::of(&facts, process, pid, thread, None)
+    }
+
+    pub(crate) fn of(
+        facts: &Observed,
+        process: Option<String>,
+        pid: Option<u32>,
+        thread: HungThread,
+        span: Option<Span>,
+    ) -> Self {
+        let cause = Cause::of(facts);
+        let verdict = facts.verdict(cause.id);
+        let dumped = facts.dumped();
+        let (stack, samples) = heaviest(facts);
+        let owners = match dumped {
+            Some(dumped) if facts.owners.is_empty() => dumped.owners.clone(),
+            _ => facts.owners.clone(),
+        };
+        let cycle = match (cause.id, dumped) {
+            (CauseId::Deadlock, Some(dumped)) if !dumped.cycle.is_empty() => dumped.cycle.clone(),
+            (CauseId::DeadlockElsewhere, Some(dumped)) if !dumped.other_cycle.is_empty() => {
+                dumped.other_cycle.clone()
+            }
+            (CauseId::Deadlock | CauseId::DeadlockElsewhere, _) => facts.cycle.clone(),
+            _ => Vec::new(),
+        };
+        Self {
+            verdict,
+            process,
+            pid,
+            thread,
+            span,
+            message: facts.message.clone(),
+            root: root::of(facts, cause.id),
+            cause,
+            stack,
+            samples,
+            owners,
+            cycle,
+        }
+    }
+
+    /// The finding, in a sentence without a full stop.
+    #[must_use]
+    pub fn finding(&self) -> &str {
+        self.cause.evidence.first().map_or("nothing says why", |evidence| &evidence.text)
+    }
+
+    /// How sure the cause is.
+    #[must_use]
+    pub fn confidence(&self) -> Confidence {
+        self.cause.confidence
+    }
+}
+
+/// The stack to show, and how many samples it is out of: recorded calls if any of them has a name, else samples, else the dump.
+fn heaviest(facts: &Observed) -> (Vec<StackLine>, u64) {
+    let named =
+        facts.recorded.iter().any(|line| line.own && !crate::model::is_method_number(&line.site.name));
+    if named {
+        return (facts.recorded.clone(), 0);
+    }
+    if facts.sampled.samples > 0 {
+        return (facts.sampled.heaviest.clone(), facts.sampled.samples);
+    }
+    let dumped = facts.dumped().map(|dumped| dumped.stack.clone()).filter(|stack| !stack.is_empty());
+    (dumped.unwrap_or_else(|| facts.recorded.clone()), 0)
+}

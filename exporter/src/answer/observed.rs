@@ -1,0 +1,390 @@
+//! What is known of a hang, in the terms of the rules: plain values, whether they come from a recording or from a dump alone.
+
+use std::collections::HashMap;
+
+use trace_format::event::{Clocks, Usage, WaitKind};
+
+use super::cause::Evidence;
+use super::doing::{Doing, Seen, doing, parts, remote_call};
+use super::dumped::Dumped;
+use super::own::is_own;
+use super::stack::StackLine;
+use super::{Owner, Verdict};
+use crate::dump::{AnrKind, Dump, Subject};
+use crate::facts::{Before, Sample, Unit};
+use crate::words::{about, seconds};
+
+/// All waits of one kind for one thing, in the message that hung.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct WaitSum {
+    /// Which kind.
+    pub(crate) kind: WaitKind,
+    /// The lock's class, or what was called.
+    pub(crate) what: Option<String>,
+    /// The lock's owner, in words, where that is known.
+    pub(crate) owner: Option<String>,
+    /// When the first one began.
+    pub(crate) since: u64,
+    /// How often.
+    pub(crate) count: u64,
+    /// How long all took, ns.
+    pub(crate) total: u64,
+}
+
+/// What samples of main's stack show.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Sampled {
+    pub(crate) samples: u64,
+    /// How many were doing what, the most first.
+    pub(crate) doing: Vec<(Doing, u64)>,
+    /// The innermost method of most samples.
+    pub(crate) top: Option<String>,
+    /// The app's own method that is in most of them, the innermost of equals.
+    pub(crate) own: Option<(String, u64)>,
+    /// The stack that most samples have, innermost first, with the number of samples that have each frame.
+    pub(crate) heaviest: Vec<StackLine>,
+    /// The call to another process that most of them are in.
+    pub(crate) remote: Option<String>,
+}
+
+/// The CPU time of main, as it was polled.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct CpuTime {
+    pub(crate) ran: u64,
+    pub(crate) runnable: u64,
+    pub(crate) polled: u64,
+    /// How much of that ended with main in uninterruptible sleep.
+    pub(crate) uninterruptible: u64,
+    /// The longest time between two polls in which main was neither running, runnable nor asleep: its start and length.
+    pub(crate) gap: (u64, u64),
+}
+
+/// Calls that were too short to be recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Short {
+    pub(crate) calls: u64,
+    /// When the last of them were counted.
+    pub(crate) last: u64,
+    /// Whose most were, and their share in percent.
+    pub(crate) hot: Option<(String, u64)>,
+}
+
+/// What is known.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Observed {
+    /// When it was noticed, or the last moment.
+    pub(crate) asked: u64,
+    /// Start of the hang; `asked` if main did not hang.
+    pub(crate) since: u64,
+    /// Whether there is a hang at all, and whether an ANR.
+    pub(crate) hung: bool,
+    pub(crate) anr: bool,
+    /// Why the process judged the ANR to be another process's, and when.
+    pub(crate) others: Option<(u64, String)>,
+    /// What main was in, in the hang.
+    pub(crate) message: Option<String>,
+    /// What main was in when the system asked, by the recording or by samples of its stack; nothing if it polled.
+    pub(crate) open: Option<Unit>,
+    /// The innermost recorded method that was open for half of the hang, and since when.
+    pub(crate) method: Option<(String, u64)>,
+    /// What was recorded as open on main, innermost first.
+    pub(crate) recorded: Vec<StackLine>,
+    /// Who owns the lock of the wait that main is in, who owns the lock that that thread waits for, and so on.
+    pub(crate) owners: Vec<Owner>,
+    /// Threads that wait for each other by their recorded waits; main first if it is one of them.
+    pub(crate) cycle: Vec<String>,
+    /// Whether main is in that cycle, or waits for it.
+    pub(crate) cycle_reached: bool,
+    /// Calls of main's in the hang that were too short to be recorded.
+    pub(crate) short: Option<Short>,
+    /// How much of the hang coarse time stood still, ns.
+    pub(crate) standstill: u64,
+    /// Events of main's in the hang, and when the last one was.
+    pub(crate) events: (u64, u64),
+    pub(crate) waits: Vec<WaitSum>,
+    pub(crate) cpu: CpuTime,
+    /// How long the device slept in the hang, ns.
+    pub(crate) slept: u64,
+    /// The five seconds before it was noticed.
+    pub(crate) before: Before,
+    pub(crate) dump: Option<(u64, Dumped)>,
+    pub(crate) sampled: Sampled,
+    /// Main's `Thread.State` at the ANR.
+    pub(crate) state: Option<String>,
+    /// The scheduler's group of the process.
+    pub(crate) cgroup: Option<String>,
+    /// What the system said that it had waited for.
+    pub(crate) subject: Option<Subject>,
+}
+
+/// Whether `part` is at least half of `whole`, of numbers that a file may have made large.
+pub(super) fn is_half(part: u64, whole: u64) -> bool {
+    part >= whole.div_ceil(2)
+}
+
+/// Sums what was polled of main's CPU time.
+pub(crate) fn cpu_time(usage: &[(u64, Usage)], from: u64, to: u64) -> CpuTime {
+    let mut sum = CpuTime::default();
+    let within = usage.iter().filter(|(at, _)| (from..=to).contains(at));
+    for pair in within.collect::<Vec<_>>().windows(2) {
+        let [(begin, a), (end, b)] = pair else { continue };
+        let polled = end.saturating_sub(*begin);
+        let (ran, runnable) = (b.ran.saturating_sub(a.ran), b.waited.saturating_sub(a.waited));
+        sum.ran = sum.ran.saturating_add(ran);
+        sum.runnable = sum.runnable.saturating_add(runnable);
+        sum.polled = sum.polled.saturating_add(polled);
+        if b.state == b'D' {
+            sum.uninterruptible = sum.uninterruptible.saturating_add(polled);
+        }
+        let still = polled.saturating_sub(ran).saturating_sub(runnable);
+        // A frozen process neither sleeps nor runs, and its poller stands still with it.
+        if b.state == b'R' && still > sum.gap.1 {
+            sum.gap = (*begin, still);
+        }
+    }
+    sum
+}
+
+/// How long the device slept between two moments: BOOTTIME goes on, MONOTONIC does not.
+pub(crate) fn slept(clocks: &[Clocks], from: u64, to: u64) -> u64 {
+    let ahead = |c: &Clocks| c.boottime.saturating_sub(c.monotonic);
+    let before = clocks.iter().filter(|c| c.boottime <= from).map(ahead).next_back();
+    let within = clocks.iter().filter(|c| (from..=to).contains(&c.boottime));
+    let (mut least, mut most) = (before, before);
+    for clock in within {
+        least = Some(least.map_or(ahead(clock), |l| l.min(ahead(clock))));
+        most = Some(most.map_or(ahead(clock), |m| m.max(ahead(clock))));
+    }
+    most.unwrap_or(0) - least.unwrap_or(0)
+}
+
+/// What samples of main show, whose thread state was `state` if that is known.
+pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, state: &str) -> Sampled {
+    let mut found = Sampled::default();
+    let mut by_top: HashMap<&str, u64> = HashMap::new();
+    let mut by_remote: HashMap<String, u64> = HashMap::new();
+    let mut own: HashMap<&str, (u64, u64)> = HashMap::new();
+    for sample in samples.clone() {
+        found.samples += 1;
+        let names = || sample.frames().map(|line| line.split_once('(').map_or(line, |(name, _)| name));
+        if let Some(top) = names().next() {
+            *by_top.entry(top).or_default() += 1;
+        }
+        let does = doing(sample.frames().map(Seen::java), state);
+        match found.doing.iter_mut().find(|(known, _)| *known == does) {
+            Some((_, sum)) => *sum += 1,
+            None => found.doing.push((does, 1)),
+        }
+        if let Some(remote) = remote_call(sample.frames().map(Seen::java)) {
+            *by_remote.entry(remote).or_default() += 1;
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        for (depth, name) in names().enumerate() {
+            if is_own(parts(name).0) && !seen.contains(&name) && seen.len() < 64 {
+                seen.push(name);
+                let entry = own.entry(name).or_insert((0, 0));
+                *entry = (entry.0 + 1, entry.1 + depth as u64);
+            }
+        }
+    }
+    found.doing.sort_by_key(|(doing, count)| (std::cmp::Reverse(*count), *doing));
+    let most = by_top.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)));
+    found.top = most.map(|(name, _)| name.to_owned());
+    let most = by_remote.into_iter().max_by(|(a, n), (b, m)| n.cmp(m).then_with(|| b.cmp(a)));
+    found.remote = most.map(|(name, _)| name);
+    // In most samples, and of those the innermost.
+    let best = own.iter().max_by_key(|(name, (count, depth))| (*count, std::cmp::Reverse((*depth, **name))));
+    found.own = best.map(|(name, (count, _))| ((*name).to_owned(), *count));
+    found.heaviest = heaviest(samples);
+    found
+}
+
+/// Frames of the heaviest stack that are kept.
+const HEAVIEST: usize = 512;
+
+/// The stack that most samples share, from the outermost frame on: at each depth the frame that most of them have.
+fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
+    let mut stacks: Vec<Vec<&str>> = samples.map(|sample| sample.frames().collect()).collect();
+    for stack in &mut stacks {
+        stack.reverse();
+    }
+    let mut lines = Vec::new();
+    for depth in 0..HEAVIEST {
+        let mut counts: HashMap<&str, u64> = HashMap::new();
+        for stack in &stacks {
+            if let Some(frame) = stack.get(depth) {
+                *counts.entry(frame).or_default() += 1;
+            }
+        }
+        let Some((frame, count)) =
+            counts.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)))
+        else {
+            break;
+        };
+        stacks.retain(|stack| stack.get(depth) == Some(&frame));
+        lines.push(StackLine::sampled(frame, Some(count)));
+    }
+    lines.reverse();
+    lines
+}
+
+impl Observed {
+    /// What a thread dump alone says.
+    pub(crate) fn of_dump(dump: &Dump) -> Self {
+        let others = match (dump.blamed(), dump.answer()) {
+            (Some(blamed), None) if dump.sections.iter().any(|section| !section.threads.is_empty()) => {
+                Some((0, format!("the dump is about {}, whose stacks are not in it", blamed.title())))
+            }
+            _ => None,
+        };
+        let anr = dump.subject.is_some() || dump.blamed().is_some();
+        let mut found = Self { hung: true, anr: others.is_none() && anr, others, ..Self::default() };
+        found.set_dump(0, dump, None);
+        found
+    }
+
+    /// Adds a dump; says whether it has main.
+    pub(crate) fn set_dump(&mut self, at: u64, dump: &Dump, pid: Option<u32>) -> bool {
+        if let Some(subject) = &dump.subject {
+            self.subject.get_or_insert_with(|| subject.clone());
+        }
+        let dumped = Dumped::of(dump, pid);
+        self.dump = dumped.map(|dumped| (at, dumped)).or_else(|| self.dump.take());
+        self.dump.as_ref().is_some_and(|(_, dumped)| dumped.doing.is_some())
+    }
+
+    pub(super) fn dumped(&self) -> Option<&Dumped> {
+        self.dump.as_ref().map(|(_, dumped)| dumped)
+    }
+
+    pub(super) fn duration(&self) -> u64 {
+        self.asked.saturating_sub(self.since)
+    }
+
+    /// The verdict that goes with a cause.
+    pub(super) fn verdict(&self, cause: super::CauseId) -> Verdict {
+        match cause {
+            super::CauseId::OtherProcess => Verdict::OtherProcess,
+            cause if cause.is_of_a_main_that_goes_on() => Verdict::Recovered,
+            _ if self.anr => Verdict::Anr,
+            _ if self.hung => Verdict::Hang,
+            _ => Verdict::NoHang,
+        }
+    }
+
+    /// The longest sum of waits of these kinds, if it is at least half of the hang.
+    pub(super) fn mostly_waited(&self, fits: impl Fn(&WaitSum) -> bool) -> Option<&WaitSum> {
+        let longest = self.waits.iter().filter(|sum| fits(sum)).max_by_key(|sum| sum.total)?;
+        (longest.total > 0 && is_half(longest.total, self.duration())).then_some(longest)
+    }
+
+    /// Whether main slept through most of the time polled: it cannot have been busy then, whatever its stack says.
+    pub(super) fn slept_through(&self) -> bool {
+        let CpuTime { ran, runnable, polled, .. } = self.cpu;
+        polled > 0 && !is_half(ran.saturating_add(runnable), polled) && ran < polled / 5
+    }
+
+    /// What half of the samples, or the dump, show main doing.
+    pub(super) fn seen_doing(&self, what: impl Fn(Doing) -> bool) -> Option<(Doing, Evidence)> {
+        let Sampled { samples, doing, top, .. } = &self.sampled;
+        if *samples > 0 {
+            let fits = || doing.iter().filter(|(doing, _)| what(*doing));
+            let count = fits().map(|(_, count)| *count).sum::<u64>();
+            let (most, _) = fits().next()?;
+            let top = top.as_deref().unwrap_or("?");
+            let text = format!("{count} of {samples} samples of main's stack are in {top}");
+            return is_half(count, *samples).then(|| (*most, Evidence::new(0, text)));
+        }
+        let (at, dump) = self.dump.as_ref()?;
+        let found = dump.doing.filter(|doing| what(*doing))?;
+        let state = if dump.state.is_empty() { String::new() } else { format!("{} ", dump.state) };
+        Some((
+            found,
+            Evidence::new(*at, format!("the dump shows main {state}in {}", dump.top().unwrap_or("?"))),
+        ))
+    }
+
+    /// What main was in, in words.
+    pub(super) fn was_in(&self) -> Option<Evidence> {
+        let (name, since) = self.method.as_ref()?;
+        let took = seconds(self.asked.saturating_sub(*since));
+        Some(Evidence::new(*since, format!("{name} was open for {took}")))
+    }
+
+    /// What main called too briefly to be recorded, in words.
+    pub(super) fn short_calls(&self) -> Option<Evidence> {
+        let Short { calls, hot, .. } = self.short.as_ref()?;
+        let calls = about(*calls);
+        let text = match hot {
+            Some((name, percent)) => {
+                format!("{percent} % of about {calls} calls too short to record were {name}")
+            }
+            None => format!("about {calls} calls were too short to record"),
+        };
+        Some(Evidence::new(0, text))
+    }
+
+    /// Main's CPU time, in words.
+    pub(super) fn used(&self) -> Option<Evidence> {
+        let CpuTime { ran, runnable, polled, .. } = self.cpu;
+        let text = format!(
+            "main was running for {} and runnable for {} of {}",
+            seconds(ran),
+            seconds(runnable),
+            seconds(polled)
+        );
+        (polled > 0).then(|| Evidence::new(0, text))
+    }
+
+    /// What the system waited for, where it said so.
+    pub(super) fn component(&self) -> Option<AnrKind> {
+        self.subject.as_ref().map(|subject| subject.kind)
+    }
+
+    /// Whether main had nothing to do when the system asked. It had where a call was open, or a sample is not of the poll.
+    pub(super) fn main_was_idle(&self) -> bool {
+        let idle = self.dumped().is_some_and(|dump| dump.doing == Some(Doing::Of(super::CauseId::Idle)));
+        // Nothing says that nothing ran while time stood still.
+        (self.hung || self.anr)
+            && self.open.is_none()
+            && self.method.is_none()
+            && self.standstill == 0
+            && (idle || !self.hung && self.dump.is_none())
+    }
+
+    /// What the system had waited for, in its words.
+    pub(super) fn asked_for(&self) -> Option<Evidence> {
+        let subject = self.subject.as_ref()?;
+        Some(Evidence::new(0, format!("the system's subject: {}", subject.text)))
+    }
+
+    /// Why nothing can be said.
+    pub(super) fn what_is_missing(&self) -> Vec<Evidence> {
+        let mut found = Vec::new();
+        let mut add = |text: &str| found.push(Evidence::new(0, text.to_owned()));
+        if !self.hung && !self.anr {
+            add("nothing hung");
+        } else {
+            if let Some(open) = self.open.as_ref().filter(|_| !self.hung) {
+                add(&format!("main was in {} when the system asked", open.name));
+            }
+            match (&self.method, self.standstill) {
+                (Some(_), _) => {}
+                (None, _) if self.dump.is_some() => {}
+                (None, 0) => add("no instrumented method was open"),
+                (None, still) => add(&format!(
+                    "coarse time stood still for {}: what main called meanwhile is not recorded",
+                    seconds(still)
+                )),
+            }
+            if self.asked > 0 && self.cpu.polled == 0 {
+                add("main's CPU time was not polled");
+            }
+            if self.dump.is_none() && self.sampled.samples == 0 {
+                add("there is neither a dump nor a sample of main's stack");
+            }
+        }
+        found.extend(self.used());
+        found
+    }
+}

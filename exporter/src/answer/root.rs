@@ -1,0 +1,60 @@
+//! The root of a hang: the frame of the app that a developer would change.
+
+use super::id::CauseId;
+use super::observed::Observed;
+use super::stack::{self, Site};
+use crate::model::is_method_number;
+
+/// The root that goes with a cause. A name is preferred to a method's number, which another build gives to another method.
+pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
+    let named = |name: &str| Site { name: name.to_owned(), file: None, line: None };
+    let before = || facts.before.kinds.first().map(|kind| named(&kind.name));
+    match cause {
+        CauseId::MessageStorm | CauseId::Recovered => return before(),
+        CauseId::OtherProcess | CauseId::DeadlockElsewhere => return None,
+        CauseId::Frozen => {
+            return facts.message.as_deref().map(named);
+        }
+        cause if cause.is_of_a_main_that_goes_on() => return None,
+        _ => {}
+    }
+    let (recorded, numbered) = match facts.method.as_ref().map(|(name, _)| name.as_str()) {
+        Some(name) if is_method_number(name) => (None, Some(name)),
+        recorded => (recorded, None),
+    };
+    let sampled = facts.sampled.own.as_ref().map(|(name, _)| name.as_str());
+    let dumped = || facts.dumped().and_then(|dump| stack::root(&dump.stack));
+    if let Some(name) = recorded.or(sampled) {
+        return Some(placed(facts, name));
+    }
+    let seen = || stack::root(&facts.recorded).filter(|site| !is_method_number(&site.name));
+    dumped().or_else(seen).or_else(|| numbered.map(named)).or_else(|| facts.message.as_deref().map(named))
+}
+
+/// With file and line, from whatever stack has them.
+fn placed(facts: &Observed, name: &str) -> Site {
+    let dumped = facts.dumped().into_iter().flat_map(|dump| &dump.stack);
+    let lines = facts.sampled.heaviest.iter().chain(dumped).chain(&facts.recorded);
+    let known = lines.filter(|line| line.site.name == name).find(|line| line.site.file.is_some());
+    known.map_or_else(|| Site { name: name.to_owned(), file: None, line: None }, |line| line.site.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::observed::Sampled;
+
+    #[test]
+    fn a_root_is_a_name_if_there_is_one_and_else_the_methods_number() {
+        let root = |method: &str, sampled: Option<&str>| {
+            let own = sampled.map(|name| (name.to_owned(), 7));
+            let sampled = Sampled { own, ..Sampled::default() };
+            let facts = Observed { method: Some((method.to_owned(), 0)), sampled, ..Observed::default() };
+            of(&facts, CauseId::BusyMethod).unwrap().name
+        };
+        assert_eq!(root("com.acme.Feed.parse", Some("com.acme.Feed.next")), "com.acme.Feed.parse");
+        assert_eq!(root("method 43", Some("com.acme.Feed.next")), "com.acme.Feed.next");
+        assert_eq!(root("method 43", None), "method 43");
+        assert_eq!(root("method of.mine", Some("com.acme.Feed.next")), "method of.mine");
+    }
+}

@@ -1,0 +1,530 @@
+//! The table: what has to be known for which cause. The first row that holds is the cause; `docs/causes.md` prints it.
+//!
+//! Thread state and CPU time come before samples: a main that is blocked, or that slept through the hang, was not busy, whatever
+//! method its samples are in. No row concludes from what is missing.
+
+use trace_format::event::WaitKind;
+use trace_format::verdict::Confidence::{self, High, Low, Medium};
+
+use super::cause::Evidence;
+use super::doing::{Doing, Seen, doing};
+use super::id::CauseId;
+use super::observed::{Observed, WaitSum, is_half};
+use crate::words::seconds;
+
+/// Messages in five seconds that make a storm, and the share of the time, in percent, that they must take.
+const STORM: u64 = 100;
+const STORM_BUSY: u128 = 80;
+/// A message that is older than this is no part of a storm, ns.
+const LONG_MESSAGE: u64 = 2_000_000_000;
+/// So long neither run nor polled, ns: frozen.
+const STILL: u64 = 10_000_000_000;
+/// Percent of the heap free, at which memory is short.
+const HEAP_FULL: u64 = 5;
+/// Percent of the time in which all threads waited for memory, at which it is short (PSI `full avg10`).
+const PRESSURE: f64 = 10.0;
+/// A message so long before the dump had kept main busy, ns.
+const RECOVERED_FROM: u64 = 1_000_000_000;
+
+type Holds = fn(&Observed, CauseId) -> Option<Vec<Evidence>>;
+
+/// A row.
+pub struct Rule {
+    /// What it concludes.
+    pub cause: CauseId,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// When, in words.
+    pub when: &'static str,
+    /// The evidence, if it holds.
+    pub(super) holds: Holds,
+}
+
+const fn row(cause: CauseId, confidence: Confidence, when: &'static str, holds: Holds) -> Rule {
+    Rule { cause, confidence, when, holds }
+}
+
+const RECORDED: &str = "recorded waits of this kind took half of the hang";
+const SEEN: &str = "half of the samples of main's stack, or the dump, show it";
+const OF_A_DUMP: &str = "the dump shows it";
+
+/// All rows, in the order in which they are asked.
+pub const RULES: &[Rule] = {
+    use CauseId as C;
+    &[
+        row(
+            C::OtherProcess,
+            High,
+            "the recorder judged the signal to be another process's, or the dump is about another one",
+            other_process,
+        ),
+        row(C::Frozen, High, "the dump has main in the freezer", in_the_freezer),
+        row(C::Frozen, High, "the device slept for half of the hang", device_slept),
+        row(
+            C::Frozen,
+            Medium,
+            "for 10 s and half of the hang main was neither running, runnable nor asleep",
+            stood_still,
+        ),
+        row(
+            C::Deadlock,
+            High,
+            "the dump has a cycle of owners that main is in or waits for",
+            deadlock_dumped,
+        ),
+        row(
+            C::Deadlock,
+            High,
+            "recorded lock waits make a cycle that main is in or waits for",
+            deadlock_recorded,
+        ),
+        row(
+            C::PoolDeadlock,
+            High,
+            "main waits for a result, and other threads wait for a lock that main owns",
+            pool_deadlock,
+        ),
+        row(C::SharedPreferences, High, RECORDED, recorded),
+        row(C::SqlitePool, High, RECORDED, recorded),
+        row(C::Sqlite, High, RECORDED, recorded),
+        row(C::RunBlocking, High, RECORDED, recorded),
+        row(C::LockWait, High, "recorded lock waits took half of the hang", recorded),
+        row(C::BinderCall, High, RECORDED, recorded),
+        row(C::Fsync, High, RECORDED, recorded),
+        row(C::NetworkIo, High, RECORDED, recorded),
+        row(C::DiskIo, High, RECORDED, recorded),
+        row(C::FutureWait, High, RECORDED, recorded),
+        row(C::ThreadJoin, High, RECORDED, recorded),
+        row(C::Sleep, High, RECORDED, recorded),
+        row(C::ObjectWait, High, RECORDED, recorded),
+        row(C::LockWait, High, "the dump has main blocked at a lock", lock_dumped),
+        row(C::LockWait, Medium, "main's thread state was BLOCKED at the ANR", state_blocked),
+        row(
+            C::MemoryPressure,
+            High,
+            "main waits for the garbage collector, and 5 % of the heap or less is free",
+            heap_full,
+        ),
+        row(C::Gc, Medium, "the dump has main waiting for the garbage collector", seen),
+        row(C::MemoryPressure, High, "main reclaims memory in the kernel", seen),
+        row(
+            C::CpuStarvation,
+            High,
+            "main was runnable without a CPU for half of the time polled, twice as long as it ran",
+            starved,
+        ),
+        row(C::SharedPreferences, High, SEEN, seen),
+        row(C::SqlitePool, High, SEEN, seen),
+        row(C::Sqlite, Medium, SEEN, seen),
+        row(C::WebView, Medium, SEEN, seen),
+        row(C::RunBlocking, Medium, SEEN, seen),
+        row(C::FutureWait, Medium, SEEN, seen),
+        row(C::LockWait, Medium, SEEN, seen),
+        row(C::ThreadJoin, Medium, SEEN, seen),
+        row(C::Sleep, Medium, SEEN, seen),
+        row(C::ObjectWait, Medium, SEEN, seen),
+        row(C::BinderCall, Medium, SEEN, seen),
+        row(C::Fsync, Medium, SEEN, seen),
+        row(C::NetworkIo, Medium, SEEN, seen),
+        row(C::DiskIo, Medium, SEEN, seen),
+        row(
+            C::MemoryPressure,
+            Medium,
+            "main is in uninterruptible sleep, and all threads waited for memory 10 % of the last 10 s",
+            uninterruptible_for_memory,
+        ),
+        row(C::UninterruptibleIo, Medium, "main was in uninterruptible sleep", uninterruptible),
+        row(C::ClassLoading, Medium, SEEN, seen),
+        row(C::YieldSpin, Medium, SEEN, seen),
+        row(C::RenderThread, Medium, SEEN, seen),
+        row(C::NativeEngine, Medium, SEEN, seen),
+        row(C::NativeLock, Medium, SEEN, seen),
+        row(
+            C::MessageStorm,
+            High,
+            "100 messages or more in 5 s took 80 % of them or more, half of it one kind, and none was long",
+            storm,
+        ),
+        row(C::NativeCode, Medium, SEEN, seen),
+        row(
+            C::LockWait,
+            Low,
+            "main slept through the hang, and its samples are in Java code that waits for nothing by name",
+            slept_in_java,
+        ),
+        row(
+            C::BusyMethod,
+            High,
+            "main ran half of the time polled, and a method or half of the samples say where",
+            busy_ran,
+        ),
+        row(C::BusyMethod, Medium, "main ran half of the time polled", ran),
+        row(C::BusyMethod, Medium, "half of the samples are in one method of the app's", busy_sampled),
+        row(
+            C::BusyMethod,
+            Medium,
+            "in a recorded method, and main's events went on until the last fifth",
+            busy_events,
+        ),
+        row(C::BusyMethod, Low, "the dump has main runnable in a Java method", busy_dumped),
+        row(C::DeadlockElsewhere, High, "a cycle of owners, and main is not in it", deadlock_elsewhere),
+        row(C::Recovered, Medium, "main was busy shortly before, and no longer", recovered),
+        row(
+            C::MemoryPressure,
+            Medium,
+            "all threads waited for memory 10 % of the last 10 s, and main was not stuck",
+            pressure,
+        ),
+        row(C::Input, Medium, OF_A_DUMP, goes_on),
+        row(C::Vsync, Medium, OF_A_DUMP, goes_on),
+        row(C::StoppedByDump, Medium, OF_A_DUMP, goes_on),
+        row(C::Idle, Medium, "main had nothing to do when the system asked", idle),
+    ]
+};
+
+fn all(evidence: impl IntoIterator<Item = Option<Evidence>>) -> Option<Vec<Evidence>> {
+    Some(evidence.into_iter().flatten().collect())
+}
+
+fn one(at: u64, text: String) -> Option<Evidence> {
+    Some(Evidence::new(at, text))
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+fn other_process(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, why) = f.others.as_ref().filter(|_| !f.anr)?;
+    all([one(*at, why.clone())])
+}
+
+fn in_the_freezer(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, _) = f.dump.as_ref().filter(|(_, dump)| dump.frozen)?;
+    all([one(*at, "the dump has main in the kernel's freezer".to_owned()), f.used()])
+}
+
+fn device_slept(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let slept = (f.hung && f.slept > 0 && is_half(f.slept, f.duration())).then_some(f.slept)?;
+    let text = format!("the device slept for {} of the {}", seconds(slept), seconds(f.duration()));
+    all([one(f.since, text)])
+}
+
+fn stood_still(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, still) = f.cpu.gap;
+    let long = f.hung && still >= STILL && is_half(still, f.duration());
+    let text = format!("main was neither running, runnable nor asleep for {}", seconds(still));
+    long.then(|| all([one(at, text)]))?
+}
+
+fn deadlock_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, dump) = f.dump.as_ref().filter(|(_, dump)| !dump.cycle.is_empty())?;
+    let inferred = if dump.cycle_inferred { ", as it seems from their \"locked\" lines" } else { "" };
+    let text = format!("{} wait for each other's locks{inferred}", quoted(&dump.cycle));
+    all([one(*at, text), f.was_in()])
+}
+
+fn deadlock_recorded(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    if f.cycle.is_empty() || !f.cycle_reached {
+        return None;
+    }
+    all([one(0, format!("{} wait for each other's locks", quoted(&f.cycle))), f.was_in()])
+}
+
+fn deadlock_elsewhere(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, names) = match &f.dump {
+        Some((at, dump)) if !dump.other_cycle.is_empty() => (*at, &dump.other_cycle),
+        _ if !f.cycle.is_empty() && !f.cycle_reached => (0, &f.cycle),
+        _ => return None,
+    };
+    let text = format!("{} wait for each other's locks; main does not wait for them", quoted(names));
+    all([one(at, text), f.used()])
+}
+
+/// Whether main waits for what another thread has to do.
+fn is_for_a_result(doing: Doing) -> bool {
+    use CauseId as C;
+    matches!(
+        doing,
+        Doing::Of(C::FutureWait | C::RunBlocking | C::ThreadJoin | C::ObjectWait | C::SharedPreferences)
+    )
+}
+
+fn pool_deadlock(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, dump) = f.dump.as_ref().filter(|(_, dump)| !dump.waiters.is_empty())?;
+    let waits = dump.doing.filter(|doing| is_for_a_result(*doing))?;
+    let Doing::Of(what) = waits else { return None };
+    let count = dump.waiters.len();
+    let names = quoted(&dump.waiters[..count.min(4)]);
+    let more = if count > 4 { format!(" and {} more", count - 4) } else { String::new() };
+    let text = format!("main is in a {}, and {names}{more} wait for a lock that main owns", what.name());
+    all([one(*at, text), f.was_in()])
+}
+
+/// The cause that a recorded wait is of: by its kind and by what was waited on, or by a stack that names the caller.
+fn of_wait(f: &Observed, sum: &WaitSum) -> CauseId {
+    use CauseId as C;
+    let seen = f.seen_doing(|doing| matches!(doing, Doing::Of(_))).map(|(doing, _)| doing);
+    let named = match seen {
+        Some(Doing::Of(id)) => Some(id),
+        _ => None,
+    };
+    let what = sum.what.as_deref().unwrap_or_default();
+    match sum.kind {
+        WaitKind::Monitor => C::LockWait,
+        WaitKind::Sleep => C::Sleep,
+        WaitKind::Join => C::ThreadJoin,
+        WaitKind::Blocking => match doing(std::iter::once(Seen::java(what)), "") {
+            Doing::Of(id) if id.kind().is_wait() && id != C::FutureWait => match named {
+                // What was asked for says more than how it is done.
+                Some(caller @ (C::SharedPreferences | C::Sqlite)) => caller,
+                _ => id,
+            },
+            _ => named.filter(|id| id.kind() == super::CauseKind::IoWait).unwrap_or(C::DiskIo),
+        },
+        WaitKind::ObjectWait | WaitKind::Park | WaitKind::Unknown(_) => {
+            let caller =
+                named.filter(|id| id.kind().is_wait() && !matches!(id, C::FutureWait | C::ObjectWait));
+            caller.unwrap_or_else(|| match sum.kind {
+                WaitKind::ObjectWait => C::ObjectWait,
+                _ if what.starts_with("kotlinx.coroutines.BlockingCoroutine") => C::RunBlocking,
+                _ if what.contains("Lock$") || what.ends_with("Lock") || what.contains("Semaphore") => {
+                    C::LockWait
+                }
+                _ => C::FutureWait,
+            })
+        }
+    }
+}
+
+fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    let sum = f.mostly_waited(|sum| of_wait(f, sum) == cause)?;
+    let verb = match sum.kind {
+        WaitKind::Monitor => "waited for the lock of",
+        WaitKind::Blocking => "was in",
+        WaitKind::Sleep => "slept in",
+        WaitKind::Park => "was parked on",
+        WaitKind::Join => "was in Thread.join on",
+        WaitKind::ObjectWait => "was in Object.wait on",
+        WaitKind::Unknown(_) => "was in a wait of unknown kind on",
+    };
+    let what = sum.what.as_deref().unwrap_or("an object of unknown class");
+    let times = if sum.count > 1 { format!(" in {} waits", sum.count) } else { String::new() };
+    let percent = u128::from(sum.total) * 100 / u128::from(f.duration().max(1));
+    let text =
+        format!("main {verb} {what} for {} ({} % of the hang){times}", seconds(sum.total), percent.min(100));
+    let owner = sum.owner.as_ref().and_then(|owner| one(0, format!("owned by {owner}")));
+    all([one(sum.since, text), owner, f.was_in()])
+}
+
+fn lock_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, dump) = f.dump.as_ref()?;
+    let class = dump.lock.as_ref()?;
+    let class = class.as_deref().unwrap_or("an object of unknown class");
+    let owner = dump.owners.first().and_then(|owner| {
+        let place =
+            owner.root.as_ref().map(|root| &root.name).or(owner.stack.first().map(|line| &line.site.name));
+        let place = place.map_or_else(String::new, |place| format!(" in {place}"));
+        one(0, format!("owned by \"{}\", which is {}{place}", owner.thread, doing_words(&owner.doing)))
+    });
+    all([one(*at, format!("the dump has main waiting for the lock of {class}")), owner, f.was_in()])
+}
+
+/// What an owner does, behind "is".
+fn doing_words(doing: &str) -> String {
+    if doing.ends_with("ing") || doing.starts_with("waiting") {
+        doing.to_owned()
+    } else {
+        format!("in a {doing}")
+    }
+}
+
+fn state_blocked(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let state = f.state.as_ref().filter(|state| state.eq_ignore_ascii_case("blocked"))?;
+    let ran = f.cpu.polled > 0 && is_half(f.cpu.ran, f.cpu.polled);
+    let (_, place) = f.seen_doing(|_| true).unzip();
+    (!ran).then(|| {
+        all([one(0, format!("main's thread state was {state} at the ANR")), place, f.used(), f.was_in()])
+    })?
+}
+
+fn heap_full(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, dump) = f.dump.as_ref()?;
+    let free = dump.heap_free.filter(|free| *free <= HEAP_FULL)?;
+    let gc = seen(f, CauseId::Gc)?;
+    Some(gc.into_iter().chain(one(*at, format!("{free} % of the heap is free"))).collect())
+}
+
+fn starved(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let cpu = &f.cpu;
+    let starved =
+        f.hung && cpu.polled > 0 && is_half(cpu.runnable, cpu.polled) && cpu.ran <= cpu.runnable / 2;
+    let group = f.cgroup.as_ref().and_then(|group| one(0, format!("the process is in the group {group}")));
+    starved.then(|| all([f.used(), group, f.was_in()]))?
+}
+
+/// Whether main sleeps for the whole of such a cause.
+fn sleeps(cause: CauseId) -> bool {
+    use CauseId as C;
+    matches!(
+        cause,
+        C::LockWait
+            | C::ThreadJoin
+            | C::Sleep
+            | C::ObjectWait
+            | C::FutureWait
+            | C::RunBlocking
+            | C::SqlitePool
+    )
+}
+
+fn seen(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    let ran = f.cpu.polled > 0 && is_half(f.cpu.ran, f.cpu.polled);
+    if ran && sleeps(cause) {
+        return None;
+    }
+    let (_, place) = f.seen_doing(|doing| doing == Doing::Of(cause))?;
+    let dump = f.dumped();
+    let remote = f.sampled.remote.as_ref().or(dump.and_then(|dump| dump.remote.as_ref()));
+    let remote = remote
+        .filter(|_| cause == CauseId::BinderCall)
+        .and_then(|call| one(0, format!("the call is {call}")));
+    let engine = dump.and_then(|dump| dump.engine).filter(|_| cause == CauseId::NativeEngine);
+    let engine = engine.and_then(|engine| one(0, format!("the engine is {engine}")));
+    let stuck = dump.filter(|dump| dump.uninterruptible && f.sampled.samples == 0);
+    let stuck = stuck.and_then(|_| one(0, "main is in uninterruptible sleep".to_owned()));
+    all([Some(place), remote, engine, stuck, f.was_in(), f.used()])
+}
+
+/// A main that the dump found between two pieces of work.
+fn goes_on(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    let (at, dump) = f.dump.as_ref().filter(|(_, dump)| dump.doing == Some(Doing::Of(cause)))?;
+    (f.open.is_none() && f.method.is_none()).then(|| {
+        all([
+            one(*at, format!("the dump shows main in {}: {}", dump.top().unwrap_or("?"), cause.name())),
+            f.used(),
+        ])
+    })?
+}
+
+fn uninterruptible(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    if let Some((at, dump)) = f.dump.as_ref().filter(|(_, dump)| dump.uninterruptible) {
+        let top = dump.channel.as_deref().or(dump.top()).unwrap_or("?");
+        return all([one(*at, format!("the dump has main in uninterruptible sleep, in {top}")), f.was_in()]);
+    }
+    let cpu = &f.cpu;
+    let text = format!(
+        "main was in uninterruptible sleep for {} of {}",
+        seconds(cpu.uninterruptible),
+        seconds(cpu.polled)
+    );
+    (f.hung && cpu.polled > 0 && is_half(cpu.uninterruptible, cpu.polled) && !is_half(cpu.ran, cpu.polled))
+        .then(|| all([one(0, text), f.was_in()]))?
+}
+
+fn short_of_memory(f: &Observed) -> Option<Evidence> {
+    let (at, dump) = f.dump.as_ref()?;
+    let percent = dump.memory_pressure.filter(|percent| *percent >= PRESSURE)?;
+    Some(Evidence::new(*at, format!("all threads waited for memory {percent} % of the last 10 s (PSI)")))
+}
+
+fn uninterruptible_for_memory(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    let pressure = short_of_memory(f)?;
+    Some(std::iter::once(pressure).chain(uninterruptible(f, cause)?).collect())
+}
+
+fn pressure(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    all([Some(short_of_memory(f)?)])
+}
+
+fn storm(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let before = &f.before;
+    let kind = before.kinds.first()?;
+    let span = before.to.saturating_sub(before.from);
+    let short = !f.hung || f.duration() < LONG_MESSAGE;
+    let full = before.messages >= STORM && u128::from(before.busy) * 100 >= u128::from(span) * STORM_BUSY;
+    let text = format!(
+        "{} messages took {} of the last {}: {} of them were {}, {} together",
+        before.messages,
+        seconds(before.busy),
+        seconds(span),
+        kind.count,
+        kind.name,
+        seconds(kind.total)
+    );
+    (f.anr && short && full && is_half(kind.total, before.busy) && kind.longest < LONG_MESSAGE)
+        .then(|| all([one(before.from, text)]))?
+}
+
+fn ran(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let cpu = &f.cpu;
+    (f.hung && cpu.polled > 0 && is_half(cpu.ran, cpu.polled)).then(|| all([f.used(), f.was_in()]))?
+}
+
+fn busy_ran(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    let sampled = busy_sampled(f, cause);
+    let mut evidence = ran(f, cause).filter(|_| f.method.is_some() || sampled.is_some())?;
+    evidence.extend(sampled.into_iter().flatten());
+    evidence.extend(f.short_calls());
+    Some(evidence)
+}
+
+fn busy_sampled(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (name, count) =
+        f.sampled.own.as_ref().filter(|(_, count)| *count > 1 && is_half(*count, f.sampled.samples))?;
+    let (_, java) = f.seen_doing(|doing| doing == Doing::Java)?;
+    let text = format!("{count} of {} samples of main's stack have {name}", f.sampled.samples);
+    (!f.slept_through()).then(|| all([one(0, text), Some(java)]))?
+}
+
+fn slept_in_java(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (_, java) = f.seen_doing(|doing| doing == Doing::Java).filter(|_| f.sampled.samples > 0)?;
+    (f.hung && f.slept_through()).then(|| all([f.used(), Some(java), f.was_in()]))?
+}
+
+fn busy_events(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (events, mut last) = f.events;
+    let short = f.short.as_ref();
+    last = last.max(short.map_or(0, |short| short.last));
+    let many = events.saturating_add(short.map_or(0, |short| short.calls)) >= 100;
+    let late = f.asked.saturating_sub(last) <= f.duration() / 5;
+    let text =
+        format!("main's {events} events went on until {} before", seconds(f.asked.saturating_sub(last)));
+    (f.hung && f.duration() >= LONG_MESSAGE && f.method.is_some() && many && late && !f.slept_through())
+        .then(|| all([f.was_in(), one(last, text), f.short_calls()]))?
+}
+
+fn busy_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let dump = f.dumped().filter(|dump| dump.doing == Some(Doing::Java) && !dump.stack.is_empty())?;
+    let runs =
+        ["runnable", "suspended", "running", ""].iter().any(|state| dump.state.eq_ignore_ascii_case(state));
+    let (_, place) = f.seen_doing(|doing| doing == Doing::Java)?;
+    runs.then(|| all([Some(place), f.was_in()]))?
+}
+
+/// Whether main, when the system asked, was in nothing.
+fn went_on(f: &Observed) -> bool {
+    let goes_on = |doing| matches!(doing, Doing::Of(cause) if cause.is_of_a_main_that_goes_on());
+    f.open.is_none() && f.dumped().is_none_or(|dump| dump.doing.is_none_or(goes_on))
+}
+
+fn recovered(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let before = &f.before;
+    let kind = before.kinds.first()?;
+    let long = kind.longest >= RECOVERED_FROM || is_half(before.busy, before.to.saturating_sub(before.from));
+    let text = format!(
+        "main had recovered: of the {} before, {} were {}",
+        seconds(before.to.saturating_sub(before.from)),
+        seconds(kind.total),
+        kind.name
+    );
+    (f.anr && long && before.busy > 0 && went_on(f)).then(|| all([one(before.to, text), f.used()]))?
+}
+
+fn idle(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    let text = "main had nothing to do when the system asked: it had gone on, or the system waited for something else";
+    f.main_was_idle().then(|| {
+        let dumped = goes_on(f, cause).unwrap_or_default();
+        Some(dumped.into_iter().chain(one(0, text.to_owned())).chain(f.used()).collect())
+    })?
+}

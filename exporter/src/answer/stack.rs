@@ -1,0 +1,111 @@
+//! Stacks as the answer shows them, whatever they were read from.
+
+use super::doing::{Seen, parts};
+use super::own::is_own;
+use crate::dump::{Frame, Place, Thread, java_frame};
+
+/// Frames of a stack that are kept, from the inside.
+const MAX_FRAMES: usize = 512;
+
+/// Where in the app's code something is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Site {
+    /// Class and method.
+    pub name: String,
+    /// The source file, if it is known.
+    pub file: Option<String>,
+    /// The line, from 1, if it is known.
+    pub line: Option<u32>,
+}
+
+impl Site {
+    /// `a.b.C.d (C.java:7)`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{} ({file}:{line})", self.name),
+            (Some(file), None) => format!("{} ({file})", self.name),
+            (None, _) => self.name.clone(),
+        }
+    }
+}
+
+/// A frame of a stack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StackLine {
+    /// Class and method, or the function; what it is and where.
+    pub site: Site,
+    /// Whether it is the app's own code.
+    pub own: bool,
+    /// In how many samples it is, of a stack out of samples.
+    pub samples: Option<u64>,
+    /// How long it was open, ns, of a stack out of recorded calls.
+    pub open_ns: Option<u64>,
+}
+
+impl StackLine {
+    fn new(name: String, file: Option<String>, line: Option<u32>) -> Self {
+        let own = is_own(parts(&name).0);
+        Self { site: Site { name, file, line }, own, samples: None, open_ns: None }
+    }
+
+    /// Of a recorded method, wait or message.
+    pub(crate) fn recorded(name: &str, source: Option<(&str, u32)>, open_ns: u64) -> Self {
+        let file = source.map(|(file, _)| file).filter(|file| !file.is_empty()).map(str::to_owned);
+        let line = source.map(|(_, line)| line).filter(|line| *line > 0 && file.is_some());
+        Self { open_ns: Some(open_ns), ..Self::new(name.to_owned(), file, line) }
+    }
+
+    /// Of a line as Java's `StackTraceElement` writes it.
+    pub(crate) fn sampled(text: &str, samples: Option<u64>) -> Self {
+        let line = match java_frame(text) {
+            Some(java) => Self::dumped(&Frame::Java(java)),
+            None => Self::new(text.split('(').next().unwrap_or_default().to_owned(), None, None),
+        };
+        Self { samples, ..line }
+    }
+
+    /// Of a frame of a dump.
+    pub(crate) fn dumped(frame: &Frame) -> Self {
+        match frame {
+            Frame::Java(java) => {
+                let (file, line) = match &java.place {
+                    Place::Source { file, line } => (Some(file.clone()), *line),
+                    Place::Native | Place::Unknown => (None, None),
+                };
+                Self::new(format!("{}.{}", java.class, java.method), file, line)
+            }
+            Frame::Native(native) => {
+                let name = match &native.symbol {
+                    Some(symbol) => symbol.clone(),
+                    None => format!("{}+{:#x}", native.library(), native.pc),
+                };
+                Self { own: false, ..Self::new(name, None, None) }
+            }
+            Frame::Kernel(kernel) => Self { own: false, ..Self::new(kernel.symbol.clone(), None, None) },
+        }
+    }
+}
+
+/// A thread's stack in a dump.
+pub(super) fn of_thread(thread: &Thread) -> Vec<StackLine> {
+    thread.frames.iter().take(MAX_FRAMES).map(StackLine::dumped).collect()
+}
+
+/// The frames of a dump's thread, as they are classified.
+pub(super) fn seen(thread: &Thread) -> impl Iterator<Item = Seen<'_>> {
+    thread.frames.iter().map(|frame| match frame {
+        Frame::Java(java) => {
+            Seen::Java { class: &java.class, method: &java.method, native: java.place == Place::Native }
+        }
+        Frame::Native(native) => {
+            Seen::Native { symbol: native.symbol.as_deref().unwrap_or_default(), library: &native.map }
+        }
+        Frame::Kernel(kernel) => Seen::Kernel(&kernel.symbol),
+    })
+}
+
+/// The frame that a developer would change: the innermost one of the app's own.
+pub(super) fn root(stack: &[StackLine]) -> Option<Site> {
+    stack.iter().find(|line| line.own).map(|line| line.site.clone())
+}
