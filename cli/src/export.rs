@@ -86,8 +86,8 @@ pub(crate) struct Options {
     /// Number tracks so that the trace can be joined with others, byte by byte or by anrscope merge; it is a bit larger
     #[arg(long)]
     merge_safe: bool,
-    /// The oldest Perfetto that shall open it without complaint; from 53 on, states of a thread dump have their stacks with them
-    #[arg(long, value_name = "VERSION", default_value_t = 52)]
+    /// The oldest Perfetto that shall open it without complaint; before 53, states of a thread dump have no stacks beside them
+    #[arg(long, value_name = "VERSION", default_value_t = exporter::DEFAULT_MIN_PERFETTO)]
     min_perfetto: u32,
     /// Sort the events of a JSON trace by time, for programs that cannot; what does not fit into memory waits on disk
     #[arg(long)]
@@ -133,7 +133,14 @@ pub(crate) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let selection = Selection::default();
-        Self { level: 6, stdlib_anr: true, merge_safe: false, sorted: false, min_perfetto: 52, selection }
+        Self {
+            level: 6,
+            stdlib_anr: true,
+            merge_safe: false,
+            sorted: false,
+            min_perfetto: exporter::DEFAULT_MIN_PERFETTO,
+            selection,
+        }
     }
 }
 
@@ -210,6 +217,7 @@ pub(crate) fn write_watched(
         merge_safe: settings.merge_safe,
         sorted: settings.sorted,
         min_perfetto: settings.min_perfetto,
+        known_processes: Vec::new(),
         selection: settings.selection,
     };
     let output = Output::create(out)?;

@@ -25,7 +25,7 @@ mod tar;
 mod wire;
 
 use budget::{Budget, Metered};
-use packets::{Facts, Run, Walk};
+use packets::{Facts, Run, Told, Walk};
 
 /// Join recordings and a trace of the whole system
 ///
@@ -212,17 +212,27 @@ fn write(options: &Options) -> anyhow::Result<Vec<String>> {
     Ok(warnings)
 }
 
-/// Writes the trace of a recording to `out`, and says what is odd about it.
+/// Writes the trace of a recording to `out`, without what the other traces say already, and says what is odd about it.
 fn write_recording(
     options: &Options,
     maps: &mut MethodMaps,
     path: &Path,
+    told: &Told,
     out: impl Write,
 ) -> anyhow::Result<Vec<String>> {
     let recordings = Recordings::open(&[path.to_owned()], maps)?;
-    let how = ExportOptions { merge_safe: true, ..ExportOptions::default() };
+    let known_anr = recordings.inputs().iter().any(|input| {
+        let header = input.recording.header();
+        told.has_anr(&header.process_name, header.pid)
+    });
+    let how = ExportOptions {
+        merge_safe: true,
+        stdlib_anr: !known_anr,
+        known_processes: told.processes.iter().copied().collect(),
+        ..ExportOptions::default()
+    };
     let summary = export(&recordings.inputs(), &how, out)?;
-    let mut told: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
     for input in recordings.inputs() {
         let there =
             |name: &str| options.inputs.iter().any(|path| path.file_name().is_some_and(|own| own == name));
@@ -232,13 +242,13 @@ fn write_recording(
             .iter()
             .filter(|p| !there(p.file_name()))
         {
-            told.push(format!(
+            warnings.push(format!(
                 "the platform left a profile of this recording's ANR at {}: it is not among the inputs",
                 profile.path.escape_debug()
             ));
         }
     }
-    Ok(told)
+    Ok(warnings)
 }
 
 /// Traces of two boots have nothing to do with each other, though their clocks overlap.
@@ -272,6 +282,7 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
     let mut walked: Vec<(&Path, Facts)> = Vec::new();
     let mut boot = None;
     let mut latest = 0;
+    let mut told = Told::default();
     let lengths = options.inputs.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len());
     let (budget, own) = (Budget::for_inputs(lengths.sum()), Budget::unlimited());
     // The system's clocks come first: they are told more often.
@@ -281,7 +292,9 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
         let from_us = *kind == FileKind::Recording;
         let mut walk = Walk::new(path, out, if from_us { &own } else { &budget }, &mut latest);
         match kind {
-            FileKind::Recording => warnings.extend(write_recording(options, &mut maps, path, &mut walk)?),
+            FileKind::Recording => {
+                warnings.extend(write_recording(options, &mut maps, path, &told, &mut walk)?)
+            }
             FileKind::PerfettoTrace => walk.all(unpacked(path, &budget)?)?,
             kind => {
                 if *kind != FileKind::ChromeTrace
@@ -295,7 +308,10 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
                 )
             }
         }
-        let facts = walk.finish(&mut warnings)?;
+        let mut facts = walk.finish(&mut warnings)?;
+        if !from_us {
+            told.extend(std::mem::take(&mut facts.told));
+        }
         for (other, known) in &walked {
             let Some(track) = facts.tracks.intersection(&known.tracks).next() else { continue };
             let (one, two) = (other.display(), path.display());
@@ -348,7 +364,7 @@ fn archive(options: &Options, kinds: &[FileKind], mut out: &File) -> anyhow::Res
         let place = out.stream_position().context("an archive can only be written to a file")?;
         out.write_all(&[0; tar::BLOCK])?;
         if *kind == FileKind::Recording {
-            warnings.extend(write_recording(options, &mut maps, path, out)?);
+            warnings.extend(write_recording(options, &mut maps, path, &Told::default(), out)?);
         } else {
             let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
             io::copy(&mut file, &mut out).with_context(|| format!("cannot copy {}", path.display()))?;

@@ -1,8 +1,11 @@
--- The ANRs: since when, for how long, in which message and stage, who found them, and what was made of it.
+-- The ANRs: why, since when, for how long, in which message and stage, who found them, and what was made of it.
 select
   s.ts,
   s.dur / 1e6 as blocked_ms,
   s.name,
+  extract_arg(s.arg_set_id, 'debug.cause') as cause,
+  extract_arg(s.arg_set_id, 'debug.root') as root,
+  extract_arg(s.arg_set_id, 'debug.next') as next,
   extract_arg(s.arg_set_id, 'debug.message') as message,
   extract_arg(s.arg_set_id, 'debug.stage') as stage,
   extract_arg(s.arg_set_id, 'debug.scene') as scene,

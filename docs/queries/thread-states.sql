@@ -8,7 +8,8 @@ select
   extract_arg(s.arg_set_id, 'debug.doing') as doing,
   extract_arg(s.arg_set_id, 'debug.waits_for_lock') as waits_for,
   extract_arg(s.arg_set_id, 'debug.held_by') as held_by,
-  extract_arg(s.arg_set_id, 'debug.holds_locks') as holds
+  extract_arg(s.arg_set_id, 'debug.holds_locks') as holds,
+  extract_arg(s.arg_set_id, 'debug.stack') as stack
 from slice s
 join thread_track tt on s.track_id = tt.id
 join thread t using (utid)

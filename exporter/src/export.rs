@@ -10,11 +10,12 @@ use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
 use crate::method_map::{Fit, MethodMap};
 use crate::model::{
-    Filter, Input, Level, LogLine, Names, Selection, Sink, Streamed, Tally, first_moment, is_called, streamed,
+    Ask, Filter, Input, Level, LogLine, Names, Selection, Sink, Streamed, Tally, first_moment, is_called,
+    streamed,
 };
 use crate::perfetto::PerfettoWriter;
 use crate::text::clean;
-use crate::{ExportError, Warning};
+use crate::{ExportError, Report, Warning};
 
 /// More slices make the viewer slow.
 const MANY_SLICES: u64 = 3_000_000;
@@ -26,6 +27,9 @@ const AROUND: u64 = 1_000_000_000;
 const THREADS_NAMED: usize = 10;
 /// Without an ANR, the end, ns.
 const LAST: u64 = 10_000_000_000;
+
+/// The oldest Perfetto, by its major version, that takes a trace without a complaint if nothing else is asked for.
+pub const DEFAULT_MIN_PERFETTO: u32 = 53;
 
 /// What to write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -63,8 +67,10 @@ pub struct ExportOptions {
     /// come when they end, one thread after the other.
     pub sorted: bool,
     /// The oldest Perfetto, by its major version, that must take a trace without a complaint. From 53 on the states of a
-    /// thread dump have their stacks with them; older ones count an error for each.
+    /// thread dump have their stacks beside them; older ones count an error for each.
     pub min_perfetto: u32,
+    /// Processes of which a trace that this one is joined with tells parent and user: told twice, they could become two.
+    pub known_processes: Vec<u32>,
     /// The part to write.
     pub selection: Selection,
 }
@@ -80,7 +86,8 @@ impl ExportOptions {
             stdlib_anr: true,
             merge_safe: false,
             sorted: false,
-            min_perfetto: 52,
+            min_perfetto: DEFAULT_MIN_PERFETTO,
+            known_processes: Vec::new(),
             selection,
         }
     }
@@ -150,13 +157,18 @@ pub fn export<S: Source, W: Write>(
     out: W,
 ) -> Result<ExportSummary, ExportError> {
     let mut warnings = Vec::new();
+    let answers: Vec<_> = inputs
+        .iter()
+        .map(|input| || Report::build(input.file, input.recording, input.map).map(|report| report.answer))
+        .collect();
     let streams: Vec<Input<'_, S>> = inputs
         .iter()
-        .map(|input| {
+        .zip(&answers)
+        .map(|(input, answer)| {
             let (names, warning) = names_of(input.file, input.recording, input.map);
             warnings.extend(warning);
             warnings.extend(Warning::of_recording(input.file, input.recording));
-            Input { file: input.file, recording: input.recording, names }
+            Input { file: input.file, recording: input.recording, names, answer: Ask::of(answer) }
         })
         .collect();
     let (counts, bytes) = match options.format {
@@ -164,6 +176,7 @@ pub fn export<S: Source, W: Write>(
             let base = if options.merge_safe { base(inputs) } else { 0 };
             let mut writer =
                 PerfettoWriter::new(out, options.level, options.stdlib_anr, base, options.min_perfetto);
+            writer.leave_out_trees(&options.known_processes);
             let counts = selected(&streams, &options.selection, &mut writer, &mut warnings)?;
             (counts, writer.bytes())
         }

@@ -14,13 +14,17 @@ use std::io::{self, Write};
 use trace_format::event::Clocks;
 
 use crate::ExportError;
-use crate::model::{AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit, Value};
+use crate::model::{
+    AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit, Value, locks_name,
+};
 
 /// A pid for the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 /// From this begin on, times are told from the begin: readers take them for doubles, which hold nanoseconds only below 2^43
 /// microseconds, 101 days. Half of that leaves room for the recording.
 const REBASED_FROM: u64 = (1 << 42) * 1000;
+/// Rows of locks are threads of their own with tids from here on, which nobody has.
+const FIRST_LOCKS_TID: u32 = 1 << 25;
 /// Output is handed on in pieces of this size.
 const PIECE: usize = 256 << 10;
 
@@ -29,6 +33,7 @@ const PIECE: usize = 256 << 10;
 struct Span {
     begun: u64,
     label: Label,
+    category: Option<&'static str>,
     /// What its thread had spent on processors, ns.
     thread_time: Option<u64>,
     /// Its arguments so far, without braces.
@@ -61,6 +66,8 @@ pub(crate) struct JsonWriter<W> {
     /// Taken off every time.
     base: u64,
     processes: usize,
+    /// Rows of locks so far.
+    lock_rows: u32,
     /// Threads of the process that only a dump tells of.
     dumped: HashSet<u32>,
 }
@@ -80,6 +87,7 @@ impl<W: Write> JsonWriter<W> {
             system_server: false,
             base: 0,
             processes: 0,
+            lock_rows: 0,
             dumped: HashSet::new(),
         }
     }
@@ -136,6 +144,11 @@ impl<W: Write> JsonWriter<W> {
             put_micros(out, begun);
             out.extend_from_slice(b",\"tdur\":");
             put_micros(out, ended.saturating_sub(begun));
+        }
+        if let Some(category) = span.category {
+            out.extend_from_slice(b",\"cat\":\"");
+            out.extend_from_slice(category.as_bytes());
+            out.push(b'"');
         }
         out.extend_from_slice(b",\"name\":\"");
         out.extend_from_slice(match &span.label {
@@ -218,6 +231,11 @@ fn place(pid: u32, tid: u32) -> String {
     format!("\"pid\":{pid},\"tid\":{tid},\"ts\":")
 }
 
+/// What the span is about, if that is told.
+fn category(args: &[Arg<'_>]) -> Option<&'static str> {
+    args.iter().find_map(|arg| if let Value::Category(name) = arg.value { Some(name) } else { None })
+}
+
 /// What the thread had spent on processors, if that is told.
 fn thread_time(args: &[Arg<'_>]) -> Option<u64> {
     args.iter().find_map(|arg| if let Value::ThreadTime(ns) = arg.value { Some(ns) } else { None })
@@ -240,6 +258,7 @@ fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
             Value::Text(text) | Value::Group(text) => format!("\"{}\"", escaped(text)),
             // Arrows between tracks are left to the other format; processor time has its own place.
             Value::Flow(number) | Value::ThreadTime(number) => number.to_string(),
+            Value::Category(name) => name.to_owned(),
         };
         out.extend_from_slice(format!("\"{}\":{value}", arg.key).as_bytes());
     }
@@ -259,12 +278,13 @@ impl<W: Write> Sink for JsonWriter<W> {
         self.metadata(pid, None, "process_sort_index", &order)?;
         self.processes += 1;
         self.dumped.clear();
-        for (i, thread) in info.threads.iter().enumerate() {
+        for thread in &info.threads {
             if let Some(name) = &thread.name {
                 let args = format!("\"name\":\"{}\"", escaped(name));
                 self.metadata(pid, Some(thread.tid), "thread_name", &args)?;
             }
-            self.metadata(pid, Some(thread.tid), "thread_sort_index", &format!("\"sort_index\":{i}"))?;
+            let order = format!("\"sort_index\":{}", thread.rank);
+            self.metadata(pid, Some(thread.tid), "thread_sort_index", &order)?;
         }
         self.methods.clear();
         self.process = Some(info.clone());
@@ -285,6 +305,20 @@ impl<W: Write> Sink for JsonWriter<W> {
         Ok(())
     }
 
+    fn locks(&mut self, _tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
+        // A thread that nobody has: there are no other rows in this form.
+        let (pid, tid) = (self.pid(), FIRST_LOCKS_TID + self.lock_rows);
+        self.lock_rows += 1;
+        self.metadata(
+            pid,
+            Some(tid),
+            "thread_name",
+            &format!("\"name\":\"{}\"", escaped(&locks_name(name))),
+        )?;
+        self.place = place(pid, tid);
+        Ok(())
+    }
+
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
         let label = match name {
             Name::Method(id, names) => {
@@ -297,8 +331,8 @@ impl<W: Write> Sink for JsonWriter<W> {
             }
             Name::Text(text) | Name::Once(text) => Label::Text(escaped(text).into()),
         };
-        let thread_time = thread_time(args);
-        let mut span = Span { begun: at, label, thread_time, args: Vec::new(), held: Vec::new() };
+        let (thread_time, category) = (thread_time(args), category(args));
+        let mut span = Span { begun: at, label, category, thread_time, args: Vec::new(), held: Vec::new() };
         put_args(&mut span.args, args);
         self.open.push(span);
         Ok(())

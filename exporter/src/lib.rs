@@ -53,7 +53,7 @@ mod words;
 
 pub use answer::Answer;
 pub use error::ExportError;
-pub use export::{ExportInput, ExportOptions, ExportSummary, Format, export};
+pub use export::{DEFAULT_MIN_PERFETTO, ExportInput, ExportOptions, ExportSummary, Format, export};
 pub use file_source::{FileSource, open_recording};
 pub use method_map::{Fit, Method, MethodMap};
 pub use model::Selection;

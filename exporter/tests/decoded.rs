@@ -231,6 +231,12 @@ fn perfetto_slices(bytes: &[u8]) -> Vec<Slice> {
     slices
 }
 
+/// Whether a track of this name is none of a thread's own.
+fn is_no_threads(name: &str) -> bool {
+    name.starts_with("locks of ")
+        || Track::PLAIN.iter().any(|track| track.described().expect("a name").0 == name)
+}
+
 /// The slices of a JSON trace, without their depths, which it does not carry.
 fn json_slices(bytes: &[u8]) -> Vec<Slice> {
     let document: serde_json::Value = serde_json::from_slice(bytes).expect("JSON");
@@ -249,7 +255,7 @@ fn json_slices(bytes: &[u8]) -> Vec<Slice> {
         .iter()
         .filter(|e| e["ph"] == "M" && e["name"] == "thread_name")
         .filter_map(|e| Some((e["tid"].to_string(), e["args"]["name"].as_str()?)))
-        .filter(|(_, name)| Track::PLAIN.iter().any(|track| track.described().expect("a name").0 == *name))
+        .filter(|(_, name)| is_no_threads(name))
         .collect();
     let text = std::str::from_utf8(bytes).expect("UTF-8");
     let mut slices: Vec<Slice> = text
@@ -489,13 +495,12 @@ proptest! {
         let selection = Selection { from: Some(from), to: Some(from + length), min_duration: min, threads: Vec::new() };
         let (part, _) = collect_part(&bytes.0, &map(), &selection);
         let start = whole.start;
-        let plain = |place: &str| Track::PLAIN.iter().any(|t| t.described().expect("a name").0 == place);
         // A slice with a wanted instant in it stays, however short it is.
         let marked = |s: &Slice| part.instants.iter().any(|(place, at, _)| {
             *place == s.place && (s.ts..=s.ts + s.dur).contains(at)
         });
         let in_time = |s: &Slice| s.ts + s.dur >= start + from && s.ts <= start + from + length;
-        let long = |s: &Slice| s.dur >= min || plain(&s.place);
+        let long = |s: &Slice| s.dur >= min || is_no_threads(&s.place);
         let sure: Vec<&Slice> = whole.slices.iter().filter(|s| in_time(s) && long(s)).collect();
         let kept: Vec<&Slice> = part.slices.iter().filter(|s| long(s)).collect();
         prop_assert_eq!(sure, kept);

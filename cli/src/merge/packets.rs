@@ -35,6 +35,89 @@ pub(super) struct Run {
     pub(super) started: u64,
 }
 
+/// How many processes and ANRs are remembered; a device has fewer.
+const MAX_TOLD: usize = 1 << 16;
+/// A counter of the system by which Perfetto's `android.anrs` knows of an ANR: `ErrorId:com.example.app 4242#UUID`, on older
+/// systems without the pid.
+const ERROR_ID: &[u8] = b"ErrorId:";
+/// No process's name is longer, with its pid, bytes.
+const MAX_NAME: usize = 300;
+
+/// What a trace says that a recording of one of its processes would say again.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// Processes of its process trees.
+    pub(super) processes: HashSet<u32>,
+    /// Whose ANRs it has: what stands behind `ErrorId:`.
+    anrs: HashSet<Vec<u8>>,
+}
+
+impl Told {
+    /// Adds what another trace says.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.processes.extend(other.processes);
+        self.anrs.extend(other.anrs);
+    }
+
+    /// Whether an ANR of this process is among it.
+    pub(super) fn has_anr(&self, name: &str, pid: u32) -> bool {
+        let name = name.replace([' ', '#'], "_");
+        self.anrs.contains(format!("{name} {pid}").as_bytes()) || self.anrs.contains(name.as_bytes())
+    }
+
+    fn process(&mut self, pid: u64) {
+        if self.processes.len() < MAX_TOLD {
+            self.processes.extend(u32::try_from(pid));
+        }
+    }
+
+    /// Looks for ANRs in the next `length` bytes, whatever messages they are.
+    fn look_for_anrs(&mut self, from: &mut dyn BufRead, mut length: u64) -> Result<(), Stop> {
+        let mut seen: Vec<u8> = Vec::new();
+        while length > 0 {
+            let there = from.fill_buf().map_err(|_| Stop::Io)?;
+            if there.is_empty() {
+                return Err(Stop::End);
+            }
+            let n = there.len().min(usize::try_from(length).unwrap_or(usize::MAX));
+            seen.extend_from_slice(&there[..n]);
+            from.consume(n);
+            length -= n as u64;
+            let mut at = 0;
+            while let Some(found) = position(&seen[at..], ERROR_ID) {
+                let name = at + found + ERROR_ID.len();
+                let rest = &seen[name..seen.len().min(name + MAX_NAME)];
+                match rest.iter().position(|byte| *byte == b'#') {
+                    Some(end) if self.anrs.len() < MAX_TOLD => {
+                        self.anrs.insert(rest[..end].to_vec());
+                    }
+                    // Its end may be in the bytes that follow.
+                    None if rest.len() < MAX_NAME && length > 0 => break,
+                    _ => {}
+                }
+                at = name;
+            }
+            let kept = position(&seen[at..], ERROR_ID)
+                .map_or(seen.len().saturating_sub(ERROR_ID.len() - 1).max(at), |found| at + found);
+            seen.drain(..kept);
+        }
+        Ok(())
+    }
+}
+
+/// Where `needle` is in `bytes`.
+fn position(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = bytes[at..].iter().position(|byte| *byte == needle[0]) {
+        at += found;
+        if bytes[at..].starts_with(needle) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
 /// What has to fit to the other traces.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -48,6 +131,8 @@ pub(super) struct Facts {
     pub(super) booted: Option<i128>,
     /// Runs of processes that are described.
     pub(super) runs: HashSet<Run>,
+    /// What the system says that an app's recording says too.
+    pub(super) told: Told,
     /// Tracks that the packet that is being read added.
     added: Vec<u64>,
 }
@@ -84,19 +169,38 @@ impl Facts {
     ) -> Result<Option<u64>, Stop> {
         let (mut clocks, mut uuid, mut run, mut compressed) = (Vec::new(), 0, None, false);
         message(from, length, &mut |number, value| match (number, value) {
+            // Events of the kernel, in which the system's own counters are.
+            (1, Value::Bytes(from, length)) => self.told.look_for_anrs(from, length),
+            (2, Value::Bytes(from, length)) => {
+                message(from, length, &mut |number, value| match (number, value) {
+                    (1, Value::Bytes(from, length)) => message(from, length, &mut |number, value| {
+                        if let (1, Value::Number(pid)) = (number, value) {
+                            self.told.process(pid);
+                        }
+                        Ok(())
+                    }),
+                    _ => Ok(()),
+                })
+            }
             (6, Value::Bytes(from, length)) => snapshot(from, length, &mut clocks),
             (50, Value::Bytes(from, length)) => {
                 compressed = depth == 0;
                 if compressed { self.unpack(from, length, budget) } else { Ok(()) }
             }
-            (60, Value::Bytes(from, length)) => message(from, length, &mut |number, value| {
-                match (number, value) {
-                    (1, Value::Number(value)) => uuid = value,
-                    (3, Value::Bytes(from, length)) => run = process(from, length)?,
-                    _ => {}
-                }
-                Ok(())
-            }),
+            (60, Value::Bytes(from, length)) => {
+                message(from, length, &mut |number, value| match (number, value) {
+                    (1, Value::Number(value)) => {
+                        uuid = value;
+                        Ok(())
+                    }
+                    (2, Value::Bytes(from, length)) => self.told.look_for_anrs(from, length),
+                    (3, Value::Bytes(from, length)) => {
+                        run = process(from, length)?;
+                        Ok(())
+                    }
+                    _ => Ok(()),
+                })
+            }
             (6 | 50 | 60, _) => damaged("a field has a type that is not its own"),
             _ => Ok(()),
         })?;

@@ -6,9 +6,11 @@ use serde_json::json;
 const PAGE: &str = "https://ui.perfetto.dev/#!/";
 /// What is shown around an ANR, ns on each side.
 const AROUND: u64 = 1_000_000_000;
-/// Tracks that are pinned, as the page's regular expressions over their names.
-const PINNED: [&str; 2] = ["(Expected|Actual) Timeline|Android ANRs", "^main"];
-/// The tab beside it: what main was busy with longest.
+/// Tracks that are pinned, as the page's regular expressions over their names, from the top: the ANR with its answer, main and
+/// what it did on the processor, frames.
+const PINNED: [&str; 3] =
+    ["^ANR$|Android ANRs", "^main( [0-9]+)?$|^main: processor while late$", "(Expected|Actual) Timeline"];
+/// The tab where nothing is selected, whose details would be below it: what main was busy with longest.
 const QUERY: &str = "select s.ts, s.dur / 1e6 as ms, s.name from slice s join thread_track t on s.track_id = t.id \
                      join thread using (utid) where thread.is_main_thread and s.depth = 0 \
                      order by s.dur desc limit 50";
@@ -27,6 +29,7 @@ pub(super) struct Place {
 /// The page's address for the trace at `trace`; with `select` its last ANR is selected, and shown where it is known.
 pub(super) fn to_page(trace: &str, select: bool, anr: Option<Place>) -> String {
     let mut url = format!("{PAGE}?url={}", escaped(trace));
+    let selected = select && anr.is_some();
     if select {
         if let Some(Place { since, detected, trace: (first, last) }) = anr {
             let start = since.saturating_sub(AROUND).max(first);
@@ -38,8 +41,10 @@ pub(super) fn to_page(trace: &str, select: bool, anr: Option<Place>) -> String {
     }
     let mut commands: Vec<_> =
         PINNED.iter().map(|name| json!({"id": "dev.perfetto.PinTracksByRegex", "args": [name]})).collect();
-    commands
-        .push(json!({"id": "dev.perfetto.RunQueryAndShowTab", "args": [QUERY, "Longest messages of main"]}));
+    if !selected {
+        let args = [QUERY, "Longest messages of main"];
+        commands.push(json!({"id": "dev.perfetto.RunQueryAndShowTab", "args": args}));
+    }
     url.push_str(&format!("&startupCommands={}", escaped(&json!(commands).to_string())));
     url
 }
@@ -88,8 +93,11 @@ mod tests {
         let commands = unescaped(fields[5].strip_prefix("startupCommands=").unwrap());
         let commands: serde_json::Value = serde_json::from_str(&commands).unwrap();
         assert_eq!(commands[0]["id"], "dev.perfetto.PinTracksByRegex");
-        assert_eq!(commands[1]["args"][0], "^main");
-        assert!(commands[2]["args"][0].as_str().unwrap().contains("is_main_thread"));
-        assert!(!to_page("x", false, Some(anr)).contains("AndroidAnr"));
+        assert_eq!(commands[0]["args"][0], "^ANR$|Android ANRs");
+        assert_eq!(commands[1]["args"][0], "^main( [0-9]+)?$|^main: processor while late$");
+        // The selection's details are not covered by a tab.
+        assert_eq!(commands.as_array().unwrap().len(), 3);
+        let without = unescaped(&to_page("x", false, Some(anr)));
+        assert!(!without.contains("AndroidAnr") && without.contains("is_main_thread"), "{without}");
     }
 }

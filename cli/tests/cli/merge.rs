@@ -84,6 +84,104 @@ fn what_would_mix_is_refused_and_what_is_exported_for_it_is_not() {
     run(["merge", &junk, &traces[1], "-o", &out]).failed(1, &["junk"]);
 }
 
+/// A field of protobuf's wire format: a number, or bytes.
+fn number(field: u64, value: u64) -> Vec<u8> {
+    let varint = |mut value: u64| {
+        let mut bytes = Vec::new();
+        while value >= 0x80 {
+            bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    };
+    [varint(field << 3), varint(value)].concat()
+}
+
+fn bytes(field: u64, value: &[u8]) -> Vec<u8> {
+    let mut out = number(field, value.len() as u64);
+    // The wire type of bytes is 2, and that of numbers 0.
+    out[0] |= 2;
+    out.extend_from_slice(value);
+    out
+}
+
+fn packet(fields: &[Vec<u8>]) -> Vec<u8> {
+    bytes(1, &fields.concat())
+}
+
+/// A trace of the system that has the app's process, with another parent, and its ANR.
+fn system_trace(anr: bool) -> Vec<u8> {
+    let clock = |id, at| bytes(1, &[number(1, id), number(2, at)].concat());
+    let mut trace = packet(&[
+        number(10, 9),
+        number(13, 1),
+        bytes(6, &[clock(6, 50 * S), clock(1, BOOTED + 50 * S), number(2, 6)].concat()),
+    ]);
+    let process = |pid: u64, parent: u64, name: &str| {
+        bytes(1, &[number(1, pid), number(2, parent), bytes(3, name.as_bytes())].concat())
+    };
+    let tree = [process(1500, 700, "system_server"), process(42, 701, "com.example")].concat();
+    trace.extend(packet(&[number(8, 50 * S), bytes(2, &tree)]));
+    let described = bytes(
+        60,
+        &[number(1, 7001), bytes(3, &[number(1, 1500), bytes(6, b"system_server")].concat())].concat(),
+    );
+    trace.extend(packet(&[number(8, 50 * S), described]));
+    let counters =
+        ["ErrorId:com.example 42#aa-bb", "Subject(for ErrorId aa-bb):Input dispatching timed out (x)"];
+    for (uuid, name) in (7002..).zip(counters).filter(|_| anr) {
+        let counter = [number(1, uuid), bytes(2, name.as_bytes()), number(5, 7001), bytes(8, &[])].concat();
+        trace.extend(packet(&[number(8, 50 * S), bytes(60, &counter)]));
+        let event = [number(9, 4), number(11, uuid), number(30, 1)].concat();
+        trace.extend(packet(&[number(8, 57 * S), number(10, 9), number(58, 6), bytes(11, &event)]));
+    }
+    trace
+}
+
+/// What the system's trace says already is not said again: there is one ANR, one system_server, and one process of the app.
+#[test]
+fn an_anr_and_a_process_that_both_know_are_one() {
+    let folder = Folder::new();
+    let clocks = Clocks { boottime: 50 * S, monotonic: 50 * S, realtime: BOOTED + 50 * S };
+    let sigquit = trace_format::event::Sigquit {
+        sensed: 57 * S,
+        si_code: 0,
+        si_pid: 1500,
+        si_uid: 1000,
+        forward: trace_format::event::Forward::Catcher,
+        stuck_since: 51 * S,
+    };
+    let app = RecordingBuilder::new(42, "com.example")
+        .start(clocks)
+        .main("main", |t| {
+            t.event(51 * S, trace_format::Event::MessageBegin(trace_format::event::Message::default()));
+            t.enter(51 * S, 1);
+        })
+        .service(|t| {
+            t.event(50 * S, trace_format::Event::Clock(clocks))
+                .event(57 * S, trace_format::Event::Sigquit(sigquit));
+        })
+        .section(trace_format::section::SectionKind::Process, b"name=com.example\nparent_pid=812\n")
+        .last_alive(58 * S);
+    let app = folder.file("app.anrscope", app.build());
+    let out = folder.name("both.pftrace");
+    let anrs = "include perfetto module android.anrs; select anr_type, error_id from android_anrs";
+    let processes =
+        "select name, pid from process where name in ('system_server', 'com.example') order by name";
+    for (anr, wanted) in [(true, "INPUT_DISPATCHING_TIMEOUT"), (false, "UNKNOWN_ANR_TYPE")] {
+        let system = folder.file("system.pftrace", system_trace(anr));
+        run(["merge", &app, &system, "-o", &out]).ok(&["2 files -> "]);
+        let found = engine::rows(out.as_ref(), anrs);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0]["anr_type"], wanted);
+        let of_app: Vec<_> = engine::rows(out.as_ref(), processes);
+        let count = |name: &str| of_app.iter().filter(|row| row["name"] == name).count();
+        assert_eq!(count("com.example"), 1, "{of_app:?}");
+        assert!(!anr || count("system_server") == 1, "{of_app:?}");
+    }
+}
+
 /// The engine takes clocks that run back for broken ones, whichever trace comes first.
 #[test]
 fn clocks_that_were_read_in_turns_are_no_error() {

@@ -14,7 +14,8 @@ const SLICES: &str = "
     from slice join thread_track on slice.track_id = thread_track.id join thread using (utid)
         left join slice parent on slice.parent_id = parent.id
     where thread.name not in ('anrscope recorder', 'main: processor while late', 'main: messages before an ANR',
-        'MessageQueue', 'VSYNC') and thread_track.name is not 'main: processor while late' and slice.name != 'another thread waits for this one''s lock'
+        'MessageQueue', 'VSYNC') and thread_track.name is not 'main: processor while late' and slice.name != 'has the lock' and slice.name not glob 'Lock contention: *'
+        and coalesce(thread_track.name, '') not glob 'locks of *' and coalesce(thread.name, '') not glob 'locks of *'
     order by thread.tid, slice.ts, slice.depth";
 
 /// A slice of the log: its name and the bounds of its begin and end.

@@ -57,7 +57,8 @@ fn the_life_of_an_app_is_a_clean_trace_and_matrix_reports() {
     let recordings: Vec<&str> = recordings.iter().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(recordings.len(), 3, "{recordings:?}");
     let trace = folder.name("life.pftrace");
-    let shown = program::run([&["export"], &recordings[..], &["-o", &trace]].concat());
+    let shown =
+        program::run([&["export"], &recordings[..], &["-o", &trace, "--min-perfetto", "52"]].concat());
     assert_eq!(shown.code, Some(0), "{shown:?}");
     looks_at_the_trace(Path::new(&trace), pid);
     let slices = recordings.iter().map(|path| same_in_all_forms(Path::new(path), &MethodMap::empty()));

@@ -24,7 +24,8 @@ pub(crate) fn same_in_all_forms(recording: &Path, map: &MethodMap) -> u64 {
     ];
     for (format, level, name) in forms {
         let trace = folder.name(name);
-        let options = ExportOptions::new(format, level);
+        // The engine of the tests is Perfetto 52.
+        let options = ExportOptions { min_perfetto: 52, ..ExportOptions::new(format, level) };
         let summary = export(&[input], &options, std::fs::File::create(&trace).unwrap()).unwrap();
         let (model, tally) = collect(&bytes, map);
         assert_eq!(summary.counts, tally);

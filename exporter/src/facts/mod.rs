@@ -25,6 +25,7 @@ mod sections;
 mod service;
 mod skipped;
 mod stack;
+mod subject;
 mod survey;
 mod system;
 mod unit;
@@ -49,6 +50,7 @@ pub(crate) use frames::FrameFacts;
 pub(crate) use recorder::{Switch, estimate, first_event, percent};
 pub(crate) use restored::{Restored, Step, name_before};
 pub(crate) use stack::{Open, OpenStack, typed};
+pub(crate) use subject::{Subjects, known_form};
 pub(crate) use survey::{LockWait, Survey, last_moment};
 pub(crate) use unit::{Loops, begins, is_message};
 pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
@@ -158,6 +160,11 @@ impl<'a, S: Source> Facts<'a, S> {
                 Some((at, Dump::read(Path::new("dump"), text).ok()?))
             })
         })
+    }
+
+    /// Whether there are any.
+    pub(crate) fn has_dumps(&self) -> bool {
+        !self.sections.dumps.is_empty()
     }
 
     /// What the system says of the process's end, one at a time.

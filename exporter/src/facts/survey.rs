@@ -50,6 +50,8 @@ pub(crate) struct LockWait {
     pub(crate) begun: u64,
     /// The owner's thread uid.
     pub(crate) owner: u32,
+    /// The lock's identity, and its class.
+    pub(crate) lock: (u64, u32),
 }
 
 /// The last moment of a recording whose last events came at `last`.
@@ -87,11 +89,12 @@ impl Survey {
                     main_rate.add(time.min(MAX_TIME));
                 }
                 match event {
-                    Event::WaitBegin(Wait { kind, owner, .. }) => {
+                    Event::WaitBegin(Wait { kind, owner, lock, class }) => {
                         // Waits that interest nobody still pair with their ends.
                         let owner = if kind == WaitKind::Monitor { owner } else { 0 };
                         if open.len() < MAX_NESTED {
-                            open.push(LockWait { duration: 0, thread, ordinal, begun: time, owner });
+                            let lock = (lock, class.0);
+                            open.push(LockWait { duration: 0, thread, ordinal, begun: time, owner, lock });
                         }
                         ordinal += 1;
                     }

@@ -7,6 +7,9 @@ use crate::text::clean;
 /// Locks of a thread that are told one by one.
 const MAX_HELD: usize = 8;
 
+/// Frames of a stack that are told as an argument, from the inside.
+const MAX_TOLD: usize = 24;
+
 /// An argument that owns its text.
 #[derive(Debug)]
 enum Fact {
@@ -33,12 +36,13 @@ pub(super) struct Dumped {
 
 impl Dumped {
     /// Of a dump's thread. `kind` says what the dump was made for, and `tid_of` which tid of the trace a thread of the
-    /// virtual machine has.
-    pub(super) fn of(
+    /// virtual machine has. `stack` are the functions on its stack, innermost first.
+    pub(super) fn of<'s>(
         kind: &'static str,
         section: &Section,
         thread: &Thread,
         tid_of: impl Fn(&Thread) -> Option<u32>,
+        stack: impl Iterator<Item = &'s str>,
     ) -> Self {
         let mut facts = Facts(Vec::new());
         facts.plain("dump_kind", Some(Value::Text(kind)));
@@ -76,6 +80,12 @@ impl Dumped {
         facts.text("holds_locks", (!held.is_empty()).then(|| held.join(", ")));
         let mutexes = thread.held_mutexes.iter().take(MAX_HELD).map(String::as_str).collect::<Vec<_>>();
         facts.text("holds_mutexes", (!mutexes.is_empty()).then(|| mutexes.join(", ")));
+        let mut stack = stack.peekable();
+        let mut told = stack.by_ref().take(MAX_TOLD).collect::<Vec<_>>().join(" < ");
+        if stack.peek().is_some() {
+            told.push_str(" < …");
+        }
+        facts.text("stack", Some(told));
         Self { name: format!("dump: {state}"), facts: facts.0 }
     }
 

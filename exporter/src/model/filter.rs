@@ -128,6 +128,7 @@ fn kept(value: Value<'_>) -> Kept {
         Value::Number(value) => Kept::Plain(Value::Number(value)),
         Value::Bool(value) => Kept::Plain(Value::Bool(value)),
         Value::Flow(value) => Kept::Plain(Value::Flow(value)),
+        Value::Category(name) => Kept::Plain(Value::Category(name)),
         Value::ThreadTime(ns) => Kept::Plain(Value::ThreadTime(ns)),
     }
 }
@@ -153,6 +154,12 @@ impl<K: Sink> Sink for Filter<'_, K> {
         self.min_duration = if matches!(track, Track::Thread(_)) { self.selection.min_duration } else { 0 };
         (self.late, self.held) = (0, Vec::new());
         self.sink.track(track)
+    }
+
+    fn locks(&mut self, tid: u32, name: &str, lane: usize) -> Result<(), ExportError> {
+        self.min_duration = 0;
+        (self.late, self.held) = (0, Vec::new());
+        self.sink.locks(tid, name, lane)
     }
 
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {

@@ -7,6 +7,8 @@ use super::sink::{Arg, FrameRow, Jank, Sink, Unit, Value};
 use crate::ExportError;
 use crate::facts::FrameFacts;
 
+/// Main that is in one message for so long is said not to respond, ns.
+const UNRESPONSIVE: u64 = 5_000_000_000;
 /// How often frames a second are told, ns of a stretch of frames.
 const WINDOW: u64 = 1_000_000_000;
 /// A vsync so long before its frame is a damaged word, ns: ten minutes.
@@ -36,6 +38,8 @@ pub(crate) struct Frames {
     shown: u32,
     /// Frames so far, for those without a vsync's number.
     count: u64,
+    /// Begin of the last frame; 0 before the first.
+    last_begin: u64,
 }
 
 /// The level's word.
@@ -70,6 +74,29 @@ impl Frames {
     /// A frame began.
     pub(crate) fn begin(&mut self, at: u64, frame: Frame) {
         self.open = Some(Open { frame, begun: at });
+        self.last_begin = at;
+    }
+
+    /// A message of main from `begun` to `at` is over, or was cut there. If it was so long that nobody would call it a frame, none
+    /// was begun in it and some were wanted, the vsyncs that it missed are one frozen frame. Says whether there is one.
+    pub(crate) fn missed<K: Sink>(
+        &mut self,
+        (begun, at): (u64, u64),
+        sink: &mut K,
+    ) -> Result<bool, ExportError> {
+        let took = at.saturating_sub(begun);
+        let lost = dropped(took, interval_ns(0.0)).whole();
+        let frozen = DropLevels::default().of(lost) == Level::Frozen;
+        // Frames were drawn just before, or the system itself would say that nothing responds.
+        let wanted =
+            self.last_end > 0 && (begun.saturating_sub(self.last_end) < WINDOW || took >= UNRESPONSIVE);
+        if !frozen || !wanted || self.last_begin >= begun {
+            return Ok(false);
+        }
+        self.count += 1;
+        let row = FrameRow { token: self.count, expected: None, actual: (begun, at), jank: Jank::Frozen };
+        sink.frame(&row)?;
+        Ok(true)
     }
 
     /// Whether the stages of the frame that is open were concluded and not told.

@@ -56,6 +56,7 @@ impl Identities {
                 recorded_tid: thread.tid,
                 name: name.map(|n| clean(n).into_owned()),
                 main,
+                rank: 0,
             }
         });
         let threads: Vec<ThreadInfo> = threads.collect();

@@ -8,16 +8,22 @@ use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::verdict::Verdict;
 
 use super::Tally;
+use super::answered::Told;
 use super::labels::{forward_name, known};
 use super::sink::{AnrRow, Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
 use super::snapshot::{self, Shown};
-use super::thread::{Found, Shared};
+use super::thread::{Found, Shared, unplaced};
 use crate::ExportError;
-use crate::facts::{Anr, Capture, Detector, confidence_name, outcome_name, reasons_text, verdict_name};
+use crate::dump::Subject;
+use crate::facts::{
+    Anr, Capture, Detector, Subjects, confidence_name, known_form, outcome_name, reasons_text, verdict_name,
+};
 use crate::text::clean;
 
 /// A snapshot that knows of no message is the one of an ANR that was detected so shortly before it, ns.
 const NEAR: u64 = 2_000_000_000;
+/// Characters of a subject that are in a slice's name; all of it is an argument.
+const MAX_SUBJECT: usize = 120;
 
 /// What happens on the ANR track, by time.
 enum Mark<'a> {
@@ -66,6 +72,8 @@ pub(super) fn incident_track<S: Source, K: Sink>(
         return Ok(());
     }
     marks.sort_by_key(|(at, _)| *at);
+    let subjects = Subjects::of(shared.facts).map_err(unplaced)?;
+    let last = incidents.anrs.last();
     sink.track(Track::Anr)?;
     tally.tracks += 1;
     let mut now = shared.start;
@@ -85,7 +93,13 @@ pub(super) fn incident_track<S: Source, K: Sink>(
         match mark {
             Mark::Anr(anr, snapshot) => {
                 let message = found.asked.get(&anr.since).and_then(Option::as_deref);
-                begin_anr(shared, anr, now, message, snapshot, tally, sink)?;
+                let subject = subjects.of_anr(anr, last == Some(anr));
+                // It is of one hang; without its begin it is of the last.
+                let answered = shared.answer.as_ref().filter(|answer| match answer.since {
+                    Some(since) => since == anr.since,
+                    None => last == Some(anr),
+                });
+                begin_anr(shared, anr, now, Seen { message, snapshot, subject, answered }, tally, sink)?;
                 open = Some(anr.detected);
             }
             Mark::Capture(mark) => capture(mark, now, tally, sink)?,
@@ -107,24 +121,44 @@ pub(super) fn incident_track<S: Source, K: Sink>(
     Ok(())
 }
 
+/// What else is known of an ANR.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    /// The message that main was in.
+    message: Option<&'a str>,
+    snapshot: Option<&'a AnrSnapshot>,
+    /// What the system called it.
+    subject: Option<&'a Subject>,
+    /// Why, if this is the hang that was asked about.
+    answered: Option<&'a Told>,
+}
+
+/// As much of a subject as a name can have.
+fn short(subject: &str) -> Cow<'_, str> {
+    match subject.char_indices().nth(MAX_SUBJECT) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &subject[..at])),
+        None => Cow::Borrowed(subject),
+    }
+}
+
 fn begin_anr<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     anr: &Anr,
     at: u64,
-    message: Option<&str>,
-    snapshot: Option<&AnrSnapshot>,
+    Seen { message, snapshot, subject: told, answered }: Seen<'_>,
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
     tally.anrs += 1;
     tally.slices += 1;
-    let subject = anr.subject();
+    let subject = told.map_or_else(|| anr.subject(), |told| clean(&known_form(told)).into_owned());
     let reasons = anr.verdict.as_ref().map(reasons_text);
     let forwarded = match &anr.detector {
         Detector::Sigquit(signal) => forward_name(signal.forward),
         Detector::Watchdog => Cow::Borrowed(""),
     };
-    let mut args = Vec::with_capacity(16);
+    let mut args = Vec::with_capacity(32);
+    args.extend(answered.into_iter().flat_map(Told::args));
     let detector = if matches!(anr.detector, Detector::Sigquit(_)) { "sigquit" } else { "watchdog" };
     args.push(Arg::new("detector", Value::Text(detector)));
     args.push(Arg::new("blocked_ms", Value::Millis(anr.blocked())));
@@ -140,10 +174,12 @@ fn begin_anr<S: Source, K: Sink>(
     if anr.more_signals > 0 {
         args.push(Arg::new("more_sigquits", Value::Uint(anr.more_signals.into())));
     }
-    args.push(Arg::new("subject_by", Value::Text("anrscope")));
+    args.push(Arg::new("subject", Value::Text(&subject)));
+    args.push(Arg::new("subject_by", Value::Text(if told.is_some() { "the system" } else { "anrscope" })));
+    args.extend(told.map(|told| Arg::new("subject_kind", Value::Text(told.kind.name()))));
     let shown = snapshot.map(Shown::of);
     args.extend(shown.iter().flat_map(Shown::args));
-    sink.begin(at, Name::Text(&format!("ANR: {subject}")), &args)?;
+    sink.begin(at, Name::Text(&format!("ANR: {}", short(&subject))), &args)?;
 
     let detected = anr.detected.max(at);
     let what = message.map_or_else(String::new, |m| format!(" in {m}"));
@@ -192,7 +228,7 @@ fn verdict_args<'a>(verdict: Option<&'a Verdict>, reasons: Option<&'a str>) -> i
     let verdict = verdict.into_iter().flat_map(|v| {
         [
             Arg::new("verdict", Value::Text(outcome_name(v.outcome))),
-            Arg::new("confidence", Value::Text(confidence_name(v.confidence))),
+            Arg::new("verdict_confidence", Value::Text(confidence_name(v.confidence))),
             Arg::new("sender", Value::Text(v.sender.word())),
             Arg::new("policy", Value::Text(v.policy.word())),
         ]

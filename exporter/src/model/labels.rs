@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use trace_format::Texts;
 use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
 
+use super::codes::code_name;
 use super::sink::{Arg, Unit, Value};
 use crate::facts::Processor;
 use crate::text::clean;
@@ -31,13 +32,22 @@ pub(crate) fn known(texts: &Texts, id: TextId) -> Option<Cow<'_, str>> {
 }
 
 /// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as AOSP's Looper names its slices. What came out of no queue
-/// has no `what`: its name is `<target>: <callback>` or `<target>`.
+/// has no `what`: its name is `<target>: <callback>` or `<target>`. A message of the framework's own handler says what its
+/// number means: `android.app.ActivityThread$H: #115 SERVICE_ARGS`.
 pub(crate) fn message_name(texts: &Texts, message: &Message) -> String {
     let target = text(texts, message.target, "Handler");
     match known(texts, message.callback) {
         Some(callback) => format!("{target}: {callback}"),
         None if !message.is_queued() => target.into_owned(),
-        None => format!("{target}: #{}", message.what),
+        None => numbered_name(&target, message.what),
+    }
+}
+
+/// The name of a message that has no callback.
+pub(super) fn numbered_name(target: &str, what: i32) -> String {
+    match code_name(target, what) {
+        Some(code) => format!("{target}: #{what} {code}"),
+        None => format!("{target}: #{what}"),
     }
 }
 
@@ -82,6 +92,12 @@ pub(crate) fn contention_name(
     )
 }
 
+/// The begin of a wait, inside of it. Perfetto's `android.monitor_contention` takes a contended monitor for one only if nothing is
+/// inside that is called otherwise.
+pub(crate) fn waits_for(owner: &str) -> String {
+    format!("Lock contention: waits for {owner}")
+}
+
 /// The text of a lock's identity; a number would lose bits on its way through JSON.
 pub(crate) fn lock_text(lock: u64) -> String {
     format!("0x{lock:x}")
@@ -96,6 +112,18 @@ pub(crate) fn forward_name(forward: Forward) -> Cow<'static, str> {
         Forward::Passive => "passive",
         Forward::Unknown(number) => return Cow::Owned(format!("unknown ({number})")),
     })
+}
+
+/// Perfetto's name of what a thread mostly did between two looks.
+pub(crate) fn state_name(mostly: &'static str) -> &'static str {
+    match mostly {
+        "running" => "Running",
+        "waiting for a processor" => "Runnable",
+        "in uninterruptible sleep" => "Uninterruptible Sleep",
+        "stopped" => "Stopped",
+        "asleep" => "Sleeping",
+        other => other,
+    }
 }
 
 /// What a thread used of the processor between two looks.

@@ -5,6 +5,9 @@
 //! name needs from elsewhere (the end of the recording, what a lock's owner was doing) is known before: from the facts, and
 //! from `owners`. Nothing here grows with the number of events.
 
+mod answered;
+mod categories;
+mod codes;
 mod dumped;
 mod filter;
 mod flows;
@@ -15,6 +18,7 @@ mod identity;
 mod incident_track;
 mod labels;
 mod late_tracks;
+mod locks;
 mod log_form;
 mod measured_stages;
 mod names;
@@ -29,13 +33,15 @@ mod tally;
 mod thread;
 mod typed;
 
+pub use answered::Ask;
+pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
 pub use names::Names;
 pub(crate) use names::is_method_number;
 pub use sink::{
     AnrRow, Arg, FrameRow, Jank, Level, LogLine, LogSource, Name, ProcessInfo, Sink, StackFrame, StackRow,
-    ThreadInfo, ThreadState, Track, Unit, Value,
+    ThreadInfo, ThreadState, Track, Unit, Value, is_recorders_counter, locks_name,
 };
 pub use stream::{Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};

@@ -1,8 +1,9 @@
 //! What a lock's owner was doing when somebody began to wait for it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{ReadError, Source};
+use trace_format::{ReadError, Source, TextId};
 
 use super::flows::Flows;
 use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack};
@@ -12,8 +13,8 @@ use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack};
 struct Owner {
     /// Its innermost method.
     method: Option<u32>,
-    /// The arrow from the wait to it.
-    flow: u64,
+    /// The arrow from the wait to it, and the one from its release to the waiter.
+    flows: (u64, u64),
 }
 
 /// Somebody began to wait for what this thread holds.
@@ -25,8 +26,12 @@ pub(crate) struct Awaited {
     pub(crate) by: usize,
     /// How long it waited; to the end of time if it did not get it.
     pub(crate) duration: u64,
-    /// The arrow from there.
+    /// The arrow from there, and the one to the waiter at the end.
     pub(crate) flow: u64,
+    pub(crate) release: u64,
+    /// The lock's identity, and its class.
+    pub(crate) lock: u64,
+    pub(crate) class: TextId,
 }
 
 /// Owners by (waiting thread, ordinal of its wait), and each owner's side of it.
@@ -60,13 +65,16 @@ impl Owners {
                 by: wait.thread,
                 duration: wait.duration,
                 flow: flows.next(),
+                release: flows.next(),
+                lock: wait.lock.0,
+                class: TextId(wait.lock.1),
             });
             let awaited: Vec<Awaited> = awaited.collect();
-            let mut arrows = awaited.iter().map(|awaited| awaited.flow);
+            let mut arrows = awaited.iter().map(|awaited| (awaited.flow, awaited.release));
             let mut next = waits.into_iter().peekable();
             let mut note = |wait: &LockWait, stack: &OpenStack| {
-                let (method, flow) = (stack.innermost_method(), arrows.next().unwrap_or_default());
-                owners.owners.insert((wait.thread, wait.ordinal), Owner { method, flow });
+                let (method, flows) = (stack.innermost_method(), arrows.next().unwrap_or_default());
+                owners.owners.insert((wait.thread, wait.ordinal), Owner { method, flows });
             };
             stack.clear();
             for step in facts.steps(thread) {
@@ -89,14 +97,29 @@ impl Owners {
         Ok(owners)
     }
 
+    /// Threads by how long others waited for what they hold, the longest first; main's waits count before all others.
+    pub(crate) fn by_weight(&self, main: Option<usize>) -> Vec<usize> {
+        let weight = |awaited: &[Awaited]| {
+            let of = |mains: bool| {
+                let some = awaited.iter().filter(|a| (Some(a.by) == main) == mains);
+                some.fold(0_u64, |sum, a| sum.saturating_add(a.duration))
+            };
+            (of(true), of(false))
+        };
+        let mut threads: Vec<_> =
+            self.awaited.iter().map(|(thread, awaited)| (weight(awaited), *thread)).collect();
+        threads.sort_by_key(|(weight, thread)| (Reverse(*weight), *thread));
+        threads.into_iter().map(|(_, thread)| thread).collect()
+    }
+
     /// The owner's method at this wait, if it is known.
     pub(crate) fn method(&self, thread: usize, ordinal: u64) -> Option<u32> {
         self.owners.get(&(thread, ordinal))?.method
     }
 
-    /// The arrow from this wait to its owner, if it is known.
-    pub(crate) fn flow(&self, thread: usize, ordinal: u64) -> Option<u64> {
-        self.owners.get(&(thread, ordinal)).map(|owner| owner.flow)
+    /// The arrows from this wait to its owner and back, if it is known.
+    pub(crate) fn flows(&self, thread: usize, ordinal: u64) -> Option<(u64, u64)> {
+        self.owners.get(&(thread, ordinal)).map(|owner| owner.flows)
     }
 
     /// When others began to wait for what this thread holds, by time.

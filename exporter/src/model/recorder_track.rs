@@ -7,7 +7,8 @@ use trace_format::event::Change;
 use trace_format::layout::State;
 
 use super::Tally;
-use super::labels::processor_args;
+use super::categories::THREAD_STATE;
+use super::labels::{processor_args, state_name};
 use super::sink::{Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
 use super::thread::Shared;
 use crate::facts::{Cost, Overhead, Survey, Switch, Why, estimate, first_event, percent};
@@ -25,6 +26,8 @@ const CPU: &str = "main: processor while late (%)";
 const STANDSTILL: &str = "coarse time stood still: calls look short or are missing";
 /// The counter of methods that are not recorded.
 const METHODS_OFF: &str = "methods switched off";
+/// All of these.
+pub(super) const RECORDERS_COUNTERS: [&str; 4] = [COST, MEASURED, CPU, METHODS_OFF];
 
 /// What happens on the recorder's track.
 enum Mark {
@@ -370,9 +373,9 @@ pub(super) fn processor_track<S: Source, K: Sink>(
         tally.slices += 1;
         // The processor's own time, where readers look for it.
         let mut args = processor_args(&span).to_vec();
-        args.push(Arg::thread_time(used));
+        args.extend([Arg::thread_time(used), Arg::category(THREAD_STATE)]);
         used = used.saturating_add(span.ran);
-        sink.begin(begin, Name::Text(span.mostly()), &args)?;
+        sink.begin(begin, Name::Text(state_name(span.mostly())), &args)?;
         sink.end(end, &[Arg::thread_time(used)])?;
         now = end;
     }

@@ -4,6 +4,7 @@ use trace_format::Source;
 
 use super::Tally;
 use super::dumped::Dumped;
+use super::locks::{DumpedWait, Known, dumped_waits};
 use super::sink::{Sink, StackFrame, StackRow, ThreadState};
 use super::thread::{Shared, unplaced};
 use crate::ExportError;
@@ -37,6 +38,10 @@ struct Stacks<'a, K> {
     tally: &'a mut Tally,
     start: u64,
     left: usize,
+    /// Main's tid.
+    main: Option<u32>,
+    /// The waits that dumps state.
+    waits: Vec<DumpedWait>,
 }
 
 impl<K: Sink> Stacks<'_, K> {
@@ -59,27 +64,30 @@ impl<K: Sink> Stacks<'_, K> {
         self.tally.stacks += u64::from(!frames.is_empty());
         self.tally.instants += u64::from(state.is_some());
         let at = at.max(self.start);
+        let main = self.main == Some(tid);
+        let sampled = main && !frames.is_empty();
         let args = state.map(Dumped::args).unwrap_or_default();
         let state = state.map(|state| ThreadState { name: &state.name, args: &args });
         if frames.len() <= MAX_FRAMES {
-            return self.sink.stack(&StackRow { at, tid, name, frames, state });
+            return self.sink.stack(&StackRow { at, tid, name, frames, sampled, state });
         }
         let missing = format!("{} more frames", frames.len() - MAX_FRAMES);
         let mut cut = vec![StackFrame { function: &missing, ..frames[0] }];
         cut.extend_from_slice(&frames[frames.len() - MAX_FRAMES..]);
-        self.sink.stack(&StackRow { at, tid, name, frames: &cut, state })
+        self.sink.stack(&StackRow { at, tid, name, frames: &cut, sampled, state })
     }
 }
 
-/// Writes all stacks of a recording. Comes behind all of its tracks.
+/// Writes all stacks of a recording, and says which waits its dumps state. Comes behind all of its tracks but those of locks.
 pub(crate) fn stacks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     tally: &mut Tally,
     sink: &mut K,
-) -> Result<(), ExportError> {
+) -> Result<Vec<DumpedWait>, ExportError> {
     let facts = shared.facts;
-    let mut out = Stacks { sink, tally, start: shared.start, left: MAX_STACKS };
-    if let Some(main) = shared.process.threads.iter().find(|t| t.main && out.sink.wants(t)).map(|t| t.tid) {
+    let main = shared.process.threads.iter().find(|t| t.main && sink.wants(t)).map(|t| t.tid);
+    let mut out = Stacks { sink, tally, start: shared.start, left: MAX_STACKS, main, waits: Vec::new() };
+    if let Some(main) = main {
         let mut frames = Vec::new();
         for sample in facts.sections.samples.iter() {
             frames.clear();
@@ -99,7 +107,7 @@ pub(crate) fn stacks<S: Source, K: Sink>(
         let at = at.clamp(1, MAX_TIME);
         dump_stacks(shared, dumped_for(&facts.incidents, at), at, &dump, &mut out)?;
     }
-    Ok(())
+    Ok(out.waits)
 }
 
 /// What the dump at `at` was made for, by the last signal before it.
@@ -132,6 +140,16 @@ fn dump_stacks<S: Source, K: Sink>(
         })
     };
     let stranger = |thread: &Thread| thread.sys_tid.filter(|tid| *tid > 0 && !shared.process.has_tid(*tid));
+    let named = |thread: &Thread| thread.name.as_deref().map_or("unknown".into(), clean).into_owned();
+    for section in ours.clone() {
+        let of = |thread: &Thread| match known(section, thread) {
+            Some(known) => {
+                Some(Known { tid: known.tid, name: known.name.clone().unwrap_or_else(|| named(thread)) })
+            }
+            None => stranger(thread).map(|tid| Known { tid, name: named(thread) }),
+        };
+        dumped_waits(shared, at, section, of, &mut out.waits);
+    }
     for (section, thread) in ours.flat_map(|section| section.threads.iter().map(move |t| (section, t))) {
         let name = thread.name.as_deref().map(clean);
         let (tid, name) = match known(section, thread) {
@@ -144,8 +162,9 @@ fn dump_stacks<S: Source, K: Sink>(
         };
         let tid_of =
             |other: &Thread| known(section, other).map(|known| known.tid).or_else(|| stranger(other));
-        let state = Dumped::of(kind, section, thread, tid_of);
         let texts: Vec<_> = texts(thread);
+        let functions = texts.iter().map(|(function, ..)| function.as_str());
+        let state = Dumped::of(kind, section, thread, tid_of, functions);
         let frames = texts.iter().rev().map(|(function, mapping, source)| StackFrame {
             function,
             mapping,

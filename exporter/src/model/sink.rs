@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use trace_format::event::Clocks;
 
 use super::Names;
+use super::recorder_track::RECORDERS_COUNTERS;
+use super::thread::SHORT_CALLS;
 use crate::ExportError;
 use crate::facts::SystemInfo;
 
@@ -49,6 +51,8 @@ pub enum Value<'a> {
     Flow(u64),
     /// No argument but a group: viewers give events of one group one colour.
     Group(&'a str),
+    /// No argument but what the slice is about, one of few words.
+    Category(&'static str),
     /// No argument but the time that the main thread had spent on processors by then, ns. Both ends of a slice have it, or
     /// neither.
     ThreadTime(u64),
@@ -82,6 +86,12 @@ impl<'a> Arg<'a> {
         Self { key: "", value: Value::Group(name) }
     }
 
+    /// The slice is about this.
+    #[must_use]
+    pub fn category(name: &'static str) -> Self {
+        Self { key: "", value: Value::Category(name) }
+    }
+
     /// Main had spent so much time on processors, ns.
     #[must_use]
     pub fn thread_time(ns: u64) -> Self {
@@ -91,7 +101,7 @@ impl<'a> Arg<'a> {
     /// Whether it is an argument, and not a link, a group or a clock.
     #[must_use]
     pub fn is_argument(&self) -> bool {
-        !matches!(self.value, Value::Flow(_) | Value::Group(_) | Value::ThreadTime(_))
+        !matches!(self.value, Value::Flow(_) | Value::Group(_) | Value::Category(_) | Value::ThreadTime(_))
     }
 }
 
@@ -135,6 +145,8 @@ pub struct ThreadInfo {
     pub name: Option<String>,
     /// Whether it is the recorded main thread.
     pub main: bool,
+    /// Its place among the process's threads: main first, then those that main waited for.
+    pub rank: u32,
 }
 
 /// A track of a process.
@@ -177,6 +189,28 @@ impl Track {
     #[must_use]
     pub fn of_main(self) -> bool {
         matches!(self, Self::StartupPhases | Self::Processor)
+    }
+
+    /// Whether it is in the recorder's group, which stands at the end: what is nobody's first question.
+    #[must_use]
+    pub fn of_recorder(self) -> bool {
+        matches!(self, Self::History | Self::Queue | Self::Vsync)
+    }
+
+    /// Its place among the tracks of the process, or of its group.
+    #[must_use]
+    pub fn rank(self) -> u32 {
+        match self {
+            Self::Anr => 0,
+            Self::Thread(_) => 1,
+            Self::Processor => 2,
+            Self::StartupPhases => 3,
+            Self::Startup => 4,
+            Self::History => 5,
+            Self::Queue => 6,
+            Self::Vsync => 7,
+            Self::Recorder => 100,
+        }
     }
 
     /// Its place in [`Track::PLAIN`]; `None` for a thread's.
@@ -222,6 +256,18 @@ impl Track {
             }
         }
     }
+}
+
+/// Whether a counter of this name is the recorder's own, and not the app's.
+#[must_use]
+pub fn is_recorders_counter(name: &str) -> bool {
+    RECORDERS_COUNTERS.contains(&name) || name.ends_with(SHORT_CALLS)
+}
+
+/// What the rows of locks of a thread of this name are called.
+#[must_use]
+pub fn locks_name(thread: &str) -> String {
+    format!("locks of {thread}")
 }
 
 /// How grave a log line is. Of ours only three come.
@@ -348,6 +394,8 @@ pub struct StackRow<'a> {
     pub name: Option<&'a str>,
     /// The frames, outermost first; none only where there is a state.
     pub frames: &'a [StackFrame<'a>],
+    /// Whether the frames are a sample for flame graphs: only main's are. Those of the others stand beside their states.
+    pub sampled: bool,
     /// What a dump says of it: shown as an instant on the thread's track.
     pub state: Option<ThreadState<'a>>,
 }
@@ -374,6 +422,12 @@ pub trait Sink {
     /// # Errors
     /// As for [`Sink::head`].
     fn track(&mut self, track: Track) -> Result<(), ExportError>;
+    /// Events from here on belong to a row of locks beside the thread with this tid, which is one of the process's or came
+    /// with a stack, and has this name. Rows of one thread are told apart by `lane`, and each comes once.
+    ///
+    /// # Errors
+    /// As for [`Sink::head`].
+    fn locks(&mut self, tid: u32, name: &str, lane: usize) -> Result<(), ExportError>;
     /// A slice begins.
     ///
     /// # Errors

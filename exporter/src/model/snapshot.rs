@@ -2,6 +2,7 @@
 
 use trace_format::sections::anr_snapshot::AnrSnapshot;
 
+use super::labels::numbered_name;
 use super::sink::{Arg, Value};
 
 /// Waiting messages of a snapshot that are shown.
@@ -113,7 +114,10 @@ fn pending(line: &str, place: u64) -> Option<Pending> {
     let target = value(" target=").map_or("Handler".to_owned(), class);
     let name = match (value(" callback="), value(" what="), value(" barrier=")) {
         (Some(callback), ..) => format!("{target}: {}", class(callback)),
-        (_, Some(what), _) => format!("{target}: #{what}"),
+        (_, Some(what), _) => match what.parse() {
+            Ok(what) => numbered_name(&target, what),
+            Err(_) => format!("{target}: #{what}"),
+        },
         (.., Some(_)) => "sync barrier".to_owned(),
         _ => target,
     };
@@ -136,7 +140,8 @@ mod tests {
         \x20 Message 0: { when=-5s3ms callback=com.example.Save$1@77aa target=android.os.Handler }\n\
         \x20 Message 1: { when=+12ms what=3 obj=x target=com.example.Row$H }\n\
         \x20 Message 2: { when=0 barrier=9 }\n\
-        \x20 (Total messages: 3, polling=false, quitting=false)\n";
+        \x20 Message 3: { when=+2ms what=115 target=android.app.ActivityThread$H }\n\
+        \x20 (Total messages: 4, polling=false, quitting=false)\n";
 
     #[test]
     fn a_snapshot_is_shown_whole() {
@@ -148,6 +153,7 @@ mod tests {
             ("android.os.Handler: com.example.Save$1", "-5s3ms"),
             ("com.example.Row$H: #3", "+12ms"),
             ("sync barrier", "0"),
+            ("android.app.ActivityThread$H: #115 SERVICE_ARGS", "+2ms"),
         ];
         assert_eq!((names, more), (wanted.to_vec(), 0));
         assert_eq!(memory(&s).collect::<Vec<_>>(), [("Java heap", 2 << 20)]);

@@ -6,11 +6,13 @@ use std::path::Path;
 use trace_format::event::Clocks;
 use trace_format::{Recording, Source};
 
+use super::answered::Ask;
 use super::flows::Flows;
 use super::history::History;
 use super::identity::Identities;
 use super::incident_track::incident_track;
 use super::late_tracks::{queue_track, vsync_track};
+use super::locks::locks;
 use super::owners::Owners;
 use super::recorder_track::{processor_track, recorder_track};
 use super::samples::stacks;
@@ -18,8 +20,11 @@ use super::sink::{ProcessInfo, Sink, Track};
 use super::startup::startup_tracks;
 use super::thread::{Found, Shared, ThreadPass};
 use super::{Names, Tally};
-use crate::facts::{Facts, MAX_TIME, OpenStack, SystemInfo};
+use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, SystemInfo};
 use crate::{ExportError, Warning};
+
+/// Who waits for a lock for so long hangs, ns.
+const HUNG: u64 = 5_000_000_000;
 
 /// One recording and the names of its methods.
 #[derive(Debug)]
@@ -30,6 +35,8 @@ pub struct Input<'a, S> {
     pub recording: &'a Recording<S>,
     /// Its methods' names.
     pub names: Names<'a>,
+    /// Who knows why it hung, if it did.
+    pub answer: Ask<'a>,
 }
 
 /// What became of recordings, and what else there is to say of them.
@@ -77,6 +84,15 @@ pub(crate) fn streamed<S: Source, K: Sink>(
         one(input, start, first, &flows, &mut identities, &mut stack, &mut found, sink)?;
     }
     Ok(found)
+}
+
+/// Whether there is anything to ask why of: an ANR, a dump, or a lock that somebody waits for at the end.
+fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey) -> bool {
+    let stuck = |wait: &LockWait| wait.duration == u64::MAX && survey.end.saturating_sub(wait.begun) >= HUNG;
+    !facts.incidents.anrs.is_empty()
+        || !facts.incidents.captures.is_empty()
+        || facts.has_dumps()
+        || survey.waits.iter().any(stuck)
 }
 
 fn placed<S, T>(input: &Input<'_, S>, result: Result<T, trace_format::ReadError>) -> Result<T, ExportError> {
@@ -155,13 +171,36 @@ fn one<S: Source, K: Sink>(
     all.anr = all.anr.or(anrs.first().map(|anr| (anr.since, anr.detected)));
     all.last = all.last.max(survey.end);
     all.system = all.system.take().or_else(|| Some(system.clone()).filter(SystemInfo::is_known));
-    let process = ProcessInfo { system, ..identities.process(recording, first) };
+    let mut process = ProcessInfo { system, ..identities.process(recording, first) };
+    let main = process.threads.iter().position(|thread| thread.main);
+    let weighty = owners.by_weight(main);
+    let mut next_rank = 0;
+    let order = main.into_iter().chain(weighty).chain(0..process.threads.len());
+    let mut ranked = HashSet::new();
+    for thread in order.filter(|thread| ranked.insert(*thread)).collect::<Vec<_>>() {
+        process.threads[thread].rank = next_rank;
+        next_rank += 1;
+    }
     sink.process(&process)?;
+    let answer = if may_have_hung(&facts, &survey) { input.answer.told()? } else { None };
+    if let Some(answer) = &answer {
+        answer.log(start, sink)?;
+    }
 
     let pauses = facts.recorder.pauses();
     let (names, survey) = (input.names, &survey);
-    let shared =
-        Shared { recording, names, process: &process, owners, flows, facts: &facts, survey, pauses, start };
+    let shared = Shared {
+        recording,
+        names,
+        process: &process,
+        owners,
+        flows,
+        facts: &facts,
+        survey,
+        answer,
+        pauses,
+        start,
+    };
     let mut found = Found {
         asked: anrs.iter().map(|anr| (anr.since, None)).collect(),
         history: History::before(anrs),
@@ -187,7 +226,8 @@ fn one<S: Source, K: Sink>(
     startup_tracks(&shared, &facts.sections.starts, &mut tally, sink)?;
     recorder_track(&shared, survey, &mut tally, sink)?;
     processor_track(&shared, &mut tally, sink)?;
-    stacks(&shared, &mut tally, sink).map_err(|error| place(input, error))?;
+    let dumped = stacks(&shared, &mut tally, sink).map_err(|error| place(input, error))?;
+    locks(&shared, &dumped, &mut tally, sink)?;
     all.counts += tally;
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use trace_format::event::{Folded, types};
 use trace_format::{Event, Recording, Source, ids};
 
+use super::answered::Told;
 use super::flows::{Flows, Late};
 use super::folded::ShortCalls;
 use super::frames::Frames;
@@ -13,7 +14,7 @@ use super::labels::{self, text};
 use super::log_form;
 use super::measured_stages::MeasuredStages;
 use super::names::Names;
-use super::owners::{Awaited, Owners};
+use super::owners::Owners;
 use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Unit, Value};
 use super::tally::Tally;
 use crate::ExportError;
@@ -23,6 +24,8 @@ use crate::facts::{Facts, MAX_TIME, Open, OpenStack, Pause, Processor, Step, Sur
 /// then close the wrong ones, so both are cut here.
 pub const MAX_DEPTH: usize = 512;
 
+/// What the counters of short calls are called, behind their thread.
+pub(super) const SHORT_CALLS: &str = ": short calls a second";
 /// Threads of a process with a counter of their short calls: the first ones, main among them.
 const MAX_SHORT_COUNTERS: usize = 32;
 
@@ -35,6 +38,8 @@ pub(crate) struct Shared<'a, S> {
     pub(crate) flows: &'a Flows,
     pub(crate) facts: &'a Facts<'a, S>,
     pub(crate) survey: &'a Survey,
+    /// Why it hung, if it did.
+    pub(crate) answer: Option<Told>,
     pub(crate) pauses: Vec<Pause>,
     /// The trace's first moment: nothing is shown earlier.
     pub(crate) start: u64,
@@ -72,6 +77,8 @@ pub(crate) struct ThreadPass<'a, S, K> {
     /// How far below the deepest shown slice the stack went since that slice began.
     cut: usize,
     pub(super) waits: u64,
+    /// Waits whose owner is known that are open: since when, and the arrow from the release.
+    pub(super) waiting: Vec<(u64, u64)>,
     /// Calls that left nothing, by the depth of the slice that they were in, innermost last.
     short: Vec<(usize, ShortCalls)>,
     /// The counter of such calls, and up to when it is true.
@@ -81,8 +88,6 @@ pub(crate) struct ThreadPass<'a, S, K> {
     begun: bool,
     /// The pauses that are not over yet.
     pauses: &'a [Pause],
-    /// What others will want of this thread.
-    awaited: &'a [Awaited],
     /// The next time at which something goes between the thread's own events.
     between: u64,
     /// The moments, by time and the last one first, at which a unit of main's began whose name is wanted.
@@ -113,12 +118,12 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             message: String::new(),
             cut: 0,
             waits: 0,
+            waiting: Vec::new(),
             short: Vec::new(),
             short_counter: None,
             now: shared.start,
             begun: false,
             pauses: &shared.pauses,
-            awaited: shared.owners.awaited(thread),
             between: 0,
             asked: Vec::new(),
         };
@@ -131,41 +136,15 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
     }
 
     fn look_ahead(&mut self) {
-        let pause = self.pauses.first().map(|pause| pause.begin);
-        let awaited = self.awaited.first().map(|awaited| awaited.at);
-        self.between = pause.into_iter().chain(awaited).min().unwrap_or(u64::MAX);
+        self.between = self.pauses.first().map_or(u64::MAX, |pause| pause.begin);
     }
 
     /// Shows what lies between the last event and one at `at`.
     #[cold]
     fn between(&mut self, at: u64) -> Result<(), ExportError> {
-        while let Some(awaited) = self.awaited.first().filter(|awaited| awaited.at < at) {
-            let begun = awaited.at;
-            if self.pauses.first().is_some_and(|pause| pause.begin < begun) {
-                self.paused_until(begun)?;
-            }
-            // Later than the wait, so that the arrow runs from there to here.
-            self.now = self.now.max(begun + 1);
-            self.awaited(awaited)?;
-            self.awaited = &self.awaited[1..];
-        }
         self.paused_until(at)?;
         self.look_ahead();
         Ok(())
-    }
-
-    fn awaited(&mut self, awaited: &Awaited) -> Result<(), ExportError> {
-        let waiter = &self.shared.process.threads[awaited.by];
-        let name = waiter.name.as_deref().unwrap_or("unknown");
-        let mut args = vec![
-            Arg::flow(awaited.flow),
-            Arg::new("waiter_tid", Value::Uint(waiter.tid.into())),
-            Arg::new("waiter_name", Value::Text(name)),
-        ];
-        if awaited.duration < u64::MAX {
-            args.push(Arg::new("waited_ms", Value::Millis(awaited.duration)));
-        }
-        self.instant(self.now, "another thread waits for this one's lock", &args)
     }
 
     /// Streams the thread; what is still open is closed at `end`.
@@ -233,7 +212,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             self.found.short_counters += 1;
             let thread = &self.shared.process.threads[self.thread];
             let name = thread.name.as_deref().unwrap_or("thread");
-            self.short_counter = Some((format!("{name} ({}): short calls a second", thread.tid), since));
+            self.short_counter = Some((format!("{name} ({}){SHORT_CALLS}", thread.tid), since));
         }
         if let Some((name, until)) = &mut self.short_counter {
             if *until < since {
@@ -472,6 +451,9 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 args.extend(labels::processor_args(processor));
             }
             self.sink.end(at, &args)?;
+            if let Some(wait) = typed_event.filter(|closed| closed.key == typed(types::WAIT) && !incomplete) {
+                self.granted(&wait, at)?;
+            }
         }
         Ok(())
     }

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use trace_format::Source;
 use trace_format::event::{Frame, Message, Stage, Wait, WaitKind, types};
 
+use super::categories;
 use super::flows::LATE_MESSAGE;
 use super::labels::{self, known};
 use super::measured_stages::MeasuredStages;
 use super::sink::{Arg, Name, Sink, Value};
-use super::thread::ThreadPass;
+use super::thread::{MAX_DEPTH, ThreadPass};
 use crate::ExportError;
 use crate::facts::{Open, typed};
 
@@ -47,6 +48,11 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
                 let flow = self.found.late.message(self.shared.flows, message.due, late, &name);
                 args.extend(flow.map(Arg::flow));
             }
+        }
+        if self.main
+            && let Some(answer) = self.shared.answer.as_ref().filter(|answer| answer.since == Some(at))
+        {
+            args.extend(answer.args());
         }
         self.open(at, typed(types::MESSAGE), Name::Text(&name), &args)
     }
@@ -99,8 +105,9 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
             }
             _ => labels::wait_name(wait.kind, class.as_deref()),
         };
-        let mut args = Vec::with_capacity(6);
-        args.extend(self.shared.owners.flow(self.thread, ordinal).map(Arg::flow));
+        let mut args = Vec::with_capacity(7);
+        args.push(Arg::category(categories::of_wait(wait.kind, class.as_deref())));
+        let flows = self.shared.owners.flows(self.thread, ordinal);
         if let Some(owner) = owner {
             args.push(Arg::new("owner_tid", Value::Uint(owner.tid.into())));
             args.push(Arg::new("owner_name", Value::Text(owner_name)));
@@ -111,7 +118,23 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         if let Some(class) = class.as_ref().filter(|_| wait.kind != WaitKind::Blocking) {
             args.push(Arg::new("lock_class", Value::Text(class)));
         }
-        self.open(at, typed(types::WAIT), Name::Text(&name), &args)
+        self.open(at, typed(types::WAIT), Name::Text(&name), &args)?;
+        // A viewer draws an arrow from the end of what it begins at, so that it begins at something without length.
+        if let Some((flow, release)) = flows.filter(|_| self.stack.depth() <= MAX_DEPTH) {
+            self.waiting.push((at, release));
+            self.instant(at, &labels::waits_for(owner_name), &[Arg::flow(flow)])?;
+        }
+        Ok(())
+    }
+
+    /// A wait has ended, and what it was for is had.
+    pub(super) fn granted(&mut self, wait: &Open, at: u64) -> Result<(), ExportError> {
+        while let Some((begun, release)) = self.waiting.pop_if(|(begun, _)| *begun >= wait.begun) {
+            if begun == wait.begun && at > begun {
+                self.instant(at, "has the lock", &[Arg::flow(release)])?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn stage(&mut self, at: u64, stage: Stage) -> Result<(), ExportError> {
@@ -142,11 +165,15 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
             }
         } else if closed.key == typed(types::MESSAGE)
             && self.main
-            && self.found.history.is_kept()
             // One in a loop within a message is part of that message.
             && self.stack.find(typed(types::MESSAGE)).is_none()
         {
-            self.found.history.message(closed.begun, at, &self.message);
+            if self.found.history.is_kept() {
+                self.found.history.message(closed.begun, at, &self.message);
+            }
+            if self.frames.missed((closed.begun, at), self.sink)? {
+                self.tally.frames += 1;
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::blocks::SHORT;
-use super::interning::{annotation, named};
+use super::interning::{annotation, category, named};
 use super::packets::{self, event, packet};
 use super::wire::put_varint;
 use super::writer::PerfettoWriter;
@@ -69,6 +69,7 @@ impl<W: Write> PerfettoWriter<W> {
         for arg in args {
             match arg.value {
                 Value::Flow(number) => body.fixed(event::FLOW_IDS, number.wrapping_add(*base)),
+                Value::Category(name) => category(body, interned, interning, name),
                 Value::Group(group) => body.text(event::CORRELATION, group),
                 Value::ThreadTime(ns) => match thread_time {
                     Some(track) => {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::packets::event;
 use super::wire::Message;
-use crate::model::{Arg, Value};
+use crate::model::{Arg, CATEGORIES, Value};
 
 /// Bytes of names that one sequence remembers. Beyond that names are written out where they are used:
 /// larger, but memory stays flat.
@@ -63,6 +63,8 @@ pub(crate) struct Interning {
     /// By method id: in which round it got which number. Rounds save clearing it for each thread.
     methods: Vec<(u32, u32)>,
     round: u32,
+    /// Which of the categories were told, by place.
+    categories: [bool; CATEGORIES.len()],
 }
 
 impl Interning {
@@ -73,6 +75,7 @@ impl Interning {
         self.values.clear();
         (self.next_name, self.next_key, self.next_value) = (0, 0, 0);
         self.round += 1;
+        self.categories = Default::default();
     }
 
     /// The number of a method's name, if it has one.
@@ -109,6 +112,21 @@ pub(super) fn named<'m>(
     }
 }
 
+/// Says what an event is about.
+pub(super) fn category<'m>(
+    body: &'m mut Message,
+    interned: &mut Message,
+    interning: &mut Interning,
+    name: &str,
+) -> &'m mut Message {
+    let Some(place) = CATEGORIES.iter().position(|known| *known == name) else { return body };
+    let number = place as u64 + 1;
+    if !std::mem::replace(&mut interning.categories[place], true) {
+        interned.message(1, |m| m.uint(1, number).text(2, name));
+    }
+    body.uint(event::CATEGORY_IIDS, number)
+}
+
 /// An argument of an event.
 pub(super) fn annotation<'m>(
     m: &'m mut Message,
@@ -140,7 +158,7 @@ pub(super) fn annotation<'m>(
             Interned::Full => m.text(6, text),
         },
         // They are no arguments.
-        Value::Flow(_) | Value::Group(_) | Value::ThreadTime(_) => m,
+        Value::Flow(_) | Value::Group(_) | Value::Category(_) | Value::ThreadTime(_) => m,
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) mod packet {
 
 /// Field numbers of TrackEvent.
 pub(crate) mod event {
+    pub(crate) const CATEGORY_IIDS: u32 = 3;
     pub(crate) const ANNOTATIONS: u32 = 4;
     pub(crate) const TYPE: u32 = 9;
     pub(crate) const NAME_IID: u32 = 10;
@@ -88,6 +89,9 @@ pub(crate) fn clocks(m: &mut Message, c: &Clocks) {
     });
 }
 
+/// Processes and threads by the ranks that their descriptors say (Perfetto 57 and later).
+const EXPLICIT_RANKS: u64 = 1;
+
 /// What a descriptor describes.
 pub(crate) enum Described<'a> {
     Process {
@@ -100,10 +104,12 @@ pub(crate) enum Described<'a> {
         pid: u32,
         tid: u32,
         name: Option<&'a str>,
+        /// Its place among the threads.
+        rank: u32,
     },
     Counter {
         name: &'a str,
-        process: u64,
+        parent: u64,
         unit: Unit,
     },
     /// What a thread has spent on processors; readers know it by its name and type.
@@ -113,6 +119,18 @@ pub(crate) enum Described<'a> {
     Plain {
         name: &'a str,
         parent: u64,
+        description: &'a str,
+        /// Its place among its siblings.
+        rank: u32,
+        /// Whether others are in it, which then have their own places.
+        group: bool,
+    },
+    /// The root of all, whose processes and threads are in the order of their ranks.
+    Root,
+    /// A row beside a thread; those of one name are shown as one.
+    Beside {
+        name: &'a str,
+        thread: u64,
         description: &'a str,
     },
 }
@@ -131,12 +149,15 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
                 });
                 if let Some(description) = description { m.text(14, description) } else { m }
             }
-            Described::Thread { pid, tid, name } => m.message(4, |m| {
-                m.uint(1, pid.into()).uint(2, tid.into());
-                if let Some(name) = name { m.text(5, name) } else { m }
-            }),
-            Described::Counter { name, process, unit } => {
-                m.text(2, name).uint(5, process).message(8, |m| match unit {
+            Described::Thread { pid, tid, name, rank } => m
+                .message(4, |m| {
+                    m.uint(1, pid.into()).uint(2, tid.into());
+                    if let Some(name) = name { m.text(5, name) } else { m }
+                })
+                .uint(12, rank.into()),
+            Described::Root => m.uint(19, EXPLICIT_RANKS).uint(20, EXPLICIT_RANKS),
+            Described::Counter { name, parent, unit } => {
+                m.text(2, name).uint(5, parent).message(8, |m| match unit {
                     Unit::Count => m,
                     Unit::Bytes => m.uint(3, 3),
                     Unit::Sign(sign) => m.text(6, sign),
@@ -146,8 +167,15 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
                 m.text(2, "thread_time").uint(5, thread).message(8, |m| m.uint(1, 1).uint(4, 1))
             }
             // Tracks of one name are merged unless they ask not to be.
-            Described::Plain { name, parent, description } => {
-                m.text(2, name).uint(5, parent).text(14, description).uint(15, 2)
+            Described::Plain { name, parent, description, rank, group } => {
+                m.text(2, name).uint(5, parent);
+                if group {
+                    m.uint(11, 3);
+                }
+                m.uint(12, rank.into()).text(14, description).uint(15, 2)
+            }
+            Described::Beside { name, thread, description } => {
+                m.text(2, name).uint(5, thread).text(14, description)
             }
         }
     });

@@ -88,16 +88,9 @@ impl Stacks {
         number
     }
 
-    /// The packet of a stack, but for its sequence; and the stack's number.
-    pub(crate) fn packet(
-        &mut self,
-        m: &mut Message,
-        row: &StackRow<'_>,
-        pid: u32,
-        interned: &mut Message,
-    ) -> u64 {
-        interned.clear();
-        let frames: Vec<u64> = row.frames.iter().map(|frame| self.frame(frame, interned)).collect();
+    /// The number of a stack; what of it is new goes into `interned`.
+    fn stack(&mut self, frames: &[StackFrame<'_>], interned: &mut Message) -> u64 {
+        let frames: Vec<u64> = frames.iter().map(|frame| self.frame(frame, interned)).collect();
         let (stack, new) = self.stacks.of(frames.clone());
         if new {
             interned.message(STACKS, |m| {
@@ -108,6 +101,13 @@ impl Stacks {
                 m
             });
         }
+        stack
+    }
+
+    /// The packet of a sample, but for its sequence.
+    pub(crate) fn sample(&mut self, m: &mut Message, row: &StackRow<'_>, pid: u32, interned: &mut Message) {
+        interned.clear();
+        let stack = self.stack(row.frames, interned);
         m.uint(packet::TIMESTAMP, row.at);
         if !interned.bytes().is_empty() {
             m.data(packet::INTERNED_DATA, interned.bytes());
@@ -116,17 +116,16 @@ impl Stacks {
             // 2: user code.
             m.uint(2, pid.into()).uint(3, row.tid.into()).uint(4, stack).uint(5, 2).uint(6, 1)
         });
-        stack
     }
 
-    /// The packet of a state, but for its sequence: an instant on `track`, with the number of a stack of this sequence.
+    /// The packet of a state, but for its sequence: an instant on `track`, with this stack beside it.
     pub(crate) fn state(
         &mut self,
         m: &mut Message,
         at: u64,
         track: u64,
         state: &ThreadState<'_>,
-        stack: Option<u64>,
+        frames: &[StackFrame<'_>],
         interned: &mut Message,
     ) {
         interned.clear();
@@ -136,7 +135,8 @@ impl Stacks {
         for arg in state.args.iter().filter(|arg| arg.is_argument()) {
             body.message(event::ANNOTATIONS, |m| annotation(m, interned, &mut self.texts, arg));
         }
-        if let Some(stack) = stack {
+        if !frames.is_empty() {
+            let stack = self.stack(frames, interned);
             body.uint(event::CALLSTACK_IID, stack);
         }
         m.uint(packet::TIMESTAMP, at);

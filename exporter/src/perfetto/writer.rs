@@ -11,10 +11,15 @@ use super::packets::{self, Described, Log, event, packet};
 use super::stacks::Stacks;
 use super::wire::{Message, put_varint};
 use crate::ExportError;
-use crate::model::{AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit};
+use crate::model::{
+    AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit,
+    is_recorders_counter, locks_name,
+};
 
 /// A pid for the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
+/// Threads that only a dump knows come behind all that were recorded.
+const LAST_THREADS: u32 = 1 << 30;
 const SYSTEM_SERVER: &str = "system_server";
 /// The first version that takes a stack with an event. Older ones count an error for each.
 const WITH_CALLSTACKS: u32 = 53;
@@ -73,6 +78,8 @@ pub(crate) struct PerfettoWriter<W> {
     system_told: bool,
     /// The oldest reader that must take it without a complaint, as Perfetto's major version.
     min_perfetto: u32,
+    /// Processes whose parent and user are told elsewhere.
+    known_processes: Vec<u32>,
     /// What is added to the numbers of arrows and frames.
     pub(super) base: u64,
     bytes: u64,
@@ -101,9 +108,15 @@ impl<W: Write> PerfettoWriter<W> {
             thread_time: None,
             system_told: false,
             min_perfetto,
+            known_processes: Vec::new(),
             base,
             bytes: 0,
         }
+    }
+
+    /// Says nothing of the parents and users of these processes.
+    pub(crate) fn leave_out_trees(&mut self, processes: &[u32]) {
+        self.known_processes = processes.to_vec();
     }
 
     /// Bytes written, once the trace is finished.
@@ -131,6 +144,21 @@ impl<W: Write> PerfettoWriter<W> {
         let uuid = self.uuid();
         packets::descriptor(&mut self.message, uuid, self.start, described);
         self.write()?;
+        Ok(uuid)
+    }
+
+    /// The group at the end of the process, with what is the recorder's own.
+    fn recorders_group(&mut self) -> io::Result<u64> {
+        let track = Track::Recorder;
+        let (Some(place), Some((name, description))) = (track.plain(), track.described()) else {
+            return Ok(self.process.uuid);
+        };
+        if let Some(uuid) = self.process.plain[place] {
+            return Ok(uuid);
+        }
+        let (parent, rank) = (self.process.uuid, track.rank());
+        let uuid = self.describe(&Described::Plain { name, parent, description, rank, group: true })?;
+        self.process.plain[place] = Some(uuid);
         Ok(uuid)
     }
 
@@ -180,20 +208,28 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             started: info.started.max(self.start),
             description,
         })?;
+        if first && self.base == 0 {
+            // A trace to be joined with others leaves their order alone.
+            packets::descriptor(&mut self.message, 0, self.start, &Described::Root);
+            self.write()?;
+        }
         let mut tracks = Vec::with_capacity(info.threads.len());
         for thread in &info.threads {
             let name = thread.name.as_deref();
-            tracks.push(self.describe(&Described::Thread { pid, tid: thread.tid, name })?);
+            let (tid, rank) = (thread.tid, thread.rank);
+            tracks.push(self.describe(&Described::Thread { pid, tid, name, rank })?);
         }
-        packets::process_tree(
-            &mut self.message,
-            self.start,
-            pid,
-            info.uid,
-            &info.name,
-            info.system.parent_pid,
-        );
-        self.write()?;
+        if !self.known_processes.contains(&pid) {
+            packets::process_tree(
+                &mut self.message,
+                self.start,
+                pid,
+                info.uid,
+                &info.name,
+                info.system.parent_pid,
+            );
+            self.write()?;
+        }
         if info.system.is_known() && !std::mem::replace(&mut self.system_told, true) {
             packets::system(&mut self.message, &info.system);
             self.write()?;
@@ -229,8 +265,10 @@ impl<W: Write> Sink for PerfettoWriter<W> {
                 Some(uuid) => uuid,
                 None => {
                     let main = self.process.main.filter(|_| track.of_main());
-                    let parent = main.unwrap_or(process);
-                    let uuid = self.describe(&Described::Plain { name, parent, description })?;
+                    let group = if track.of_recorder() { Some(self.recorders_group()?) } else { None };
+                    let parent = main.or(group).unwrap_or(process);
+                    let (rank, group) = (track.rank(), track == Track::Recorder);
+                    let uuid = self.describe(&Described::Plain { name, parent, description, rank, group })?;
                     self.process.plain[place] = Some(uuid);
                     uuid
                 }
@@ -238,6 +276,23 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             (_, None) => process,
         };
         if self.fresh.take() == Some(uuid) { Ok(()) } else { Ok(self.sequence_head(uuid)?) }
+    }
+
+    fn locks(&mut self, tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
+        self.stacks = None;
+        let thread = match self.process.by_tid.get(&tid) {
+            Some(thread) => *thread,
+            None => {
+                let pid = self.process.pid;
+                let rank = LAST_THREADS;
+                let thread = self.describe(&Described::Thread { pid, tid, name: Some(name), rank })?;
+                self.process.by_tid.insert(tid, thread);
+                thread
+            }
+        };
+        let description = "What this thread held while others waited for it, and what a thread dump says that it waited for";
+        let row = self.describe(&Described::Beside { name: &locks_name(name), thread, description })?;
+        Ok(self.sequence_head(row)?)
     }
 
     #[inline]
@@ -269,7 +324,8 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             Some(track) => *track,
             None => {
                 let process = self.process.uuid;
-                let track = self.describe(&Described::Counter { name, process, unit })?;
+                let parent = if is_recorders_counter(name) { self.recorders_group()? } else { process };
+                let track = self.describe(&Described::Counter { name, parent, unit })?;
                 self.process.counters.insert(name.into(), track);
                 track
             }
@@ -293,7 +349,8 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             Some(track) => *track,
             None => {
                 let pid = self.process.pid;
-                let track = self.describe(&Described::Thread { pid, tid: row.tid, name: row.name })?;
+                let rank = LAST_THREADS;
+                let track = self.describe(&Described::Thread { pid, tid: row.tid, name: row.name, rank })?;
                 self.process.by_tid.insert(row.tid, track);
                 track
             }
@@ -308,17 +365,16 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             }
         };
         let Self { message, interned, blocks, process, .. } = self;
-        let mut stack = None;
-        if !row.frames.is_empty() {
+        if row.sampled {
             message.uint(packet::SEQUENCE, sequence);
-            stack = Some(stacks.packet(message, row, process.pid, interned));
+            stacks.sample(message, row, process.pid, interned);
             blocks.packet(message.bytes())?;
             message.clear();
         }
         if let Some(state) = row.state {
             message.uint(packet::SEQUENCE, sequence);
-            let stack = stack.filter(|_| self.min_perfetto >= WITH_CALLSTACKS);
-            stacks.state(message, row.at, track, &state, stack, interned);
+            let frames = if self.min_perfetto >= WITH_CALLSTACKS { row.frames } else { &[] };
+            stacks.state(message, row.at, track, &state, frames, interned);
             blocks.packet(message.bytes())?;
             message.clear();
         }
@@ -367,7 +423,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         let subject = format!("Subject(for ErrorId {}):{}", row.error_id, row.subject);
         for counter in [error, subject] {
             let unit = Unit::Count;
-            let track = self.describe(&Described::Counter { name: &counter, process: server, unit })?;
+            let track = self.describe(&Described::Counter { name: &counter, parent: server, unit })?;
             // This time may lie before or behind that of the track in hand.
             self.absolute_sample(row.at, track, 1.0)?;
         }

@@ -11,10 +11,10 @@ use super::chart::{Chart, ChartBuilder};
 use super::frame::{Frame, FrameKind};
 use super::history::{BEFORE, History, What};
 use super::long_waits::{LongWaits, Named, SLOW};
-use super::messages::{message_kind_name, told_name};
+use super::messages::message_kind_name;
 use crate::facts::Unit;
 use crate::facts::{Before, Facts, Loops, OpenStack, Step, UnitKind, begins, is_message, name_before, typed};
-use crate::model::{Names, stage_names, wait_name};
+use crate::model::{Names, message_name, stage_names, wait_name};
 use crate::text::clean;
 use crate::words::thread_name;
 
@@ -413,7 +413,7 @@ impl<'a, S: Source> Walk<'a, S> {
         let detail = self.detail(depth);
         let texts = self.recording.texts();
         let name = match detail {
-            Some(Detail::Message(m)) => told_name(texts, &m),
+            Some(Detail::Message(m)) => message_name(texts, &m),
             Some(Detail::Frame(vsync)) => format!("Choreographer#doFrame {vsync}"),
             Some(Detail::Wait(w)) => wait_name(w.kind, text(self.recording, w.class).as_deref()).into_owned(),
             Some(Detail::Text(id)) => text(self.recording, id).unwrap_or_else(|| "span".to_owned()),

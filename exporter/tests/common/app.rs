@@ -56,7 +56,7 @@ pub(crate) const SAMPLES: &str = "@109000000000 0\ncom.example.app.List.measure(
     @110000000000 2\ncom.example.app.List.child(List.java:80)\n\
     @111000000000 2\ncom.example.app.List.measure(List.java:71)\n";
 
-pub(crate) const DUMP: &str = "\n----- pid 4242 at 2026-01-01 00:00:00.000000000+0000 -----\nCmd line: com.example.app\n\n\
+pub(crate) const DUMP: &str = "Subject: Input dispatching timed out (4a1 com.example.app/.Main (server) is not responding. Waited 5001ms for MotionEvent)\n\n----- pid 4242 at 2026-01-01 00:00:00.000000000+0000 -----\nCmd line: com.example.app\n\n\
     DALVIK THREADS (3):\n\
     \"main\" prio=5 tid=1 Runnable\n\
     \x20 | group=\"main\" sCount=0 ucsCount=0 flags=0 obj=0x7 self=0xb4\n\

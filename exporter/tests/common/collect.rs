@@ -1,8 +1,8 @@
 //! A sink that keeps the model, to compare traces with.
 
 use exporter::model::{
-    AnrRow, Arg, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally, Track,
-    Unit, Value, stream,
+    AnrRow, Arg, Ask, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally,
+    Track, Unit, Value, stream,
 };
 use exporter::{ExportError, MethodMap, Selection};
 use trace_format::Recording;
@@ -123,6 +123,14 @@ impl Sink for Collected {
         Ok(())
     }
 
+    fn locks(&mut self, tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
+        assert!(tid > 0);
+        self.balanced();
+        self.now = 0;
+        self.place = exporter::model::locks_name(name);
+        Ok(())
+    }
+
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
         self.moved(at);
         self.linked(at, args);
@@ -203,7 +211,8 @@ pub(crate) fn collect_part(bytes: &[u8], map: &MethodMap, selection: &Selection)
     let names = Names::new(Some(map));
     let mut collected = Collected::default();
     let file = std::path::Path::new("test.anrscope");
-    let inputs = [Input { file, recording: &recording, names }];
+    let answer = || exporter::Report::build(file, &recording, map).map(|report| report.answer);
+    let inputs = [Input { file, recording: &recording, names, answer: Ask::of(&answer) }];
     let tally = if selection.is_all() {
         stream(&inputs, &mut collected).unwrap()
     } else {

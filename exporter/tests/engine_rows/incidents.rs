@@ -63,7 +63,11 @@ fn a_stall_is_the_same_in_all_forms() {
         assert!(lock["blocking_utid"].is_u64() && lock["is_blocked_thread_main"] == 1, "{lock}");
 
         if options.format == Format::Perfetto {
-            let [log] = &logs[..] else { panic!("{logs:?}") };
+            // The answer comes first, at the trace's first moment.
+            let (answer, rest): (Vec<_>, Vec<_>) =
+                logs.iter().partition(|log| log["ts"].as_u64() == Some(100 * S));
+            assert!((4..=6).contains(&answer.len()), "{logs:?}");
+            let [log] = &rest[..] else { panic!("{logs:?}") };
             assert_eq!(log["ts"].as_u64(), Some(hang + 5 * S + 40 * MS), "on the wall clock and back");
             assert_eq!((log["prio"].as_u64(), log["tag"].as_str()), (Some(6), Some("anrscope")));
             let message = log["msg"].as_str().unwrap();
@@ -103,7 +107,7 @@ fn a_dump_asked_of_an_idle_process_is_no_anr() {
 fn what_the_process_said_of_a_signal_decides_what_is_shown() {
     let anrs = "include perfetto module android.anrs; select * from android_anrs";
     let marks = "select name, dur, extract_arg(arg_set_id, 'debug.verdict') verdict,
-        extract_arg(arg_set_id, 'debug.confidence') confidence, extract_arg(arg_set_id, 'debug.reasons') reasons,
+        extract_arg(arg_set_id, 'debug.verdict_confidence') confidence, extract_arg(arg_set_id, 'debug.reasons') reasons,
         extract_arg(arg_set_id, 'debug.sender') sender, extract_arg(arg_set_id, 'debug.judged_by') judged_by
         from slice where name glob 'ANR: *' or name = 'SIGQUIT' order by ts, dur";
     let shown = |verdicts: &[Verdict]| {
@@ -116,8 +120,10 @@ fn what_the_process_said_of_a_signal_decides_what_is_shown() {
         for options in &FORMS[1..] {
             same_as_model(&bytes, options);
         }
-        let answer =
-            engine::ask(&same_as_model(&bytes, &FORMS[0]).0, &[anrs, marks, "select msg from android_logs"]);
+        let answer = engine::ask(
+            &same_as_model(&bytes, &FORMS[0]).0,
+            &[anrs, marks, "select msg from android_logs where ts > 100000000000"],
+        );
         assert!(answer.problems.is_empty(), "{:?}", answer.problems);
         answer.queries
     };
@@ -164,7 +170,7 @@ fn what_the_process_said_of_a_signal_decides_what_is_shown() {
 
 #[test]
 fn the_standard_librarys_form_can_be_left_out() {
-    let options = ExportOptions { stdlib_anr: false, ..ExportOptions::default() };
+    let options = ExportOptions { stdlib_anr: false, ..FORMS[0].clone() };
     let (file, summary) = export_to_file(&stalled().build(), &options);
     assert_eq!(summary.counts.anrs, 1);
     let server = engine::rows(&file.0, "select 1 from process where name = 'system_server'");

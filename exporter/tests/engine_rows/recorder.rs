@@ -148,7 +148,7 @@ fn the_recorder_shows_what_it_did_and_what_that_cost() {
             .iter()
             .map(|r| (at(r), r["dur"].as_u64().unwrap() / MS, r["name"].as_str().unwrap()))
             .collect();
-        assert_eq!(found, [(112_000, 500, "running"), (112_500, 500, "asleep")]);
+        assert_eq!(found, [(112_000, 500, "Running"), (112_500, 500, "Sleeping")]);
         let [message] = &message[..] else { panic!("{message:?}") };
         assert_eq!((number(message, "cpu"), number(message, "runnable")), (410.0, 100.0));
         assert_eq!((message["mostly"].as_str(), number(message, "voluntary")), (Some("asleep"), 5.0));

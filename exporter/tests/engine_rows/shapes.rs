@@ -65,7 +65,7 @@ fn the_deepest_slice_that_is_shown_says_how_much_is_below_it() {
             t.enter(S + i, 1);
         });
     });
-    let (file, _) = export_to_file(&bytes.build(), &ExportOptions::default());
+    let (file, _) = export_to_file(&bytes.build(), &FORMS[0]);
     let rows = engine::rows(
         &file.0,
         "select depth, extract_arg(arg_set_id, 'debug.truncated_depth') n from slice where n is not null",

@@ -107,8 +107,8 @@ fn every_row_of_ten_small_traces_is_the_models() {
     let made = made.into_iter().chain((0..5).map(restless)).map(|bytes| (bytes, map()));
     // Written by recorders, of earlier versions: the second on a JVM, with times that are coarse.
     let recorded = [(common::old::version_1_0(), map()), common::old::version_1_1()];
-    let sorted = ExportOptions { sorted: true, ..ExportOptions::new(Format::ChromeJson, 0) };
-    let joinable = ExportOptions { merge_safe: true, ..ExportOptions::default() };
+    let sorted = ExportOptions { sorted: true, ..FORMS[2].clone() };
+    let joinable = ExportOptions { merge_safe: true, ..FORMS[0].clone() };
     let mut count = 0;
     for (i, (bytes, map)) in made.chain(recorded).enumerate() {
         for options in FORMS.iter().chain([&sorted, &joinable]) {

@@ -54,3 +54,31 @@ fn actual_and_expected_frame_timeline() {
         frames.iter().map(|f| (f["ts"].as_u64().unwrap(), f["dur"].as_u64().unwrap())).collect();
     assert_eq!(found, wanted);
 }
+
+/// The vsyncs that main missed in a hang are one frozen frame, not a gap.
+#[test]
+fn the_vsyncs_that_a_hang_missed_are_a_frozen_frame() {
+    let (file, _) = export_to_file(&common::stalled().build(), &FORMS[0]);
+    let frozen = engine::rows(
+        &file.0,
+        "select ts, dur, jank_type, jank_severity_type severity, jank_tag from actual_frame_timeline_slice
+         where jank_severity_type = 'Full'",
+    );
+    let hang = 102 * S;
+    assert_eq!(
+        frozen,
+        [json!({"ts": hang, "dur": 8 * S, "jank_type": "App Deadline Missed", "severity": "Full",
+            "jank_tag": "Self Jank"})]
+    );
+}
+
+/// What a thread waits in, and what it did on the processor, can be asked for by kind.
+#[test]
+fn waits_and_states_have_their_categories() {
+    let found = rows(
+        "select category, count() n, min(name) name from slice where category is not null
+         and name not glob 'Lock contention*' group by category order by category",
+    );
+    let of: Vec<_> = found.iter().map(|row| (row["category"].as_str().unwrap(), &row["n"])).collect();
+    assert_eq!(of, [("lock", &json!(4)), ("thread_state", &json!(2))], "{found:?}");
+}

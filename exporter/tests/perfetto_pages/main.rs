@@ -47,7 +47,7 @@ const LOST: &str = "
 #[test]
 fn nothing_is_lost_on_the_way_in() {
     let mut forms = FORMS.to_vec();
-    forms.push(ExportOptions { merge_safe: true, ..ExportOptions::default() });
+    forms.push(ExportOptions { merge_safe: true, ..FORMS[0].clone() });
     for form in &forms {
         let (file, _) = export_to_file(&app().build(), form);
         assert_eq!(engine::rows(&file.0, LOST), [] as [Value; 0], "{form:?}");

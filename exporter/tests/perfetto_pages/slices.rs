@@ -59,22 +59,32 @@ fn counters_have_their_units_and_end_in_gaps() {
 #[test]
 fn arrows_from_a_wait_to_the_owner_from_due_to_dispatch_and_from_vsync_to_frame() {
     let flows = rows(
-        "select o.name `from`, o.ts from_ts, i.name `to`, i.ts to_ts, t.name to_thread from flow f
+        "select o.name `from`, o.ts from_ts, o.ts + o.dur from_end, i.name `to`, i.ts to_ts, t.name to_thread from flow f
          join slice o on f.slice_out = o.id join slice i on f.slice_in = i.id
          left join thread_track tt on i.track_id = tt.id left join thread t using (utid) order by o.ts",
     );
     let of = |glob: &str| {
         flows.iter().filter(|f| f["from"].as_str().unwrap().starts_with(glob)).collect::<Vec<_>>()
     };
-    let [wait] = &of("monitor contention")[..] else { panic!("{flows:?}") };
-    assert_eq!((&wait["from_ts"], &wait["to_ts"]), (&json!(LOCK), &json!(LOCK + 1)));
-    assert_eq!(wait["to_thread"], "worker-1");
+    // From the wait's begin to the owner, and from the release, which is where what it holds ends, to the waiter. Both are upright.
+    let [wait, stated] = &of("Lock contention: waits for worker-1")[..] else { panic!("{flows:?}") };
+    assert_eq!((&wait["from_ts"], &wait["to_ts"]), (&json!(LOCK), &json!(LOCK)));
+    assert_eq!(
+        (&wait["to_thread"], &wait["to"]),
+        (&json!("worker-1"), &json!("holds lock of com.example.app.Store"))
+    );
+    let [release] = &of("holds lock of ")[..] else { panic!("{flows:?}") };
+    assert_eq!((&release["from_end"], &release["to_ts"]), (&json!(LOCK + 400 * MS), &json!(LOCK + 400 * MS)));
+    assert_eq!((&release["to"], &release["to_thread"]), (&json!("has the lock"), &json!("main")));
+    // What the dump states, since main's message began.
+    assert_eq!((&stated["from_ts"], &stated["to_ts"]), (&json!(HANG), &json!(HANG)));
+    assert!(flows.iter().all(|f| f["from_ts"].as_u64() <= f["to_ts"].as_u64()), "{flows:?}");
     let [due] = &of("due: ")[..] else { panic!("{flows:?}") };
     assert_eq!((&due["from_ts"], &due["to_ts"]), (&json!(LATE_MESSAGE - 300 * MS), &json!(LATE_MESSAGE)));
     assert_eq!(due["to"], "com.example.app.Row$H: #3");
     let [vsync] = &of("VSYNC")[..] else { panic!("{flows:?}") };
     assert_eq!((&vsync["from_ts"], &vsync["to_ts"]), (&json!(LATE_FRAME), &json!(LATE_FRAME + 40 * MS)));
-    assert_eq!(flows.len(), 3);
+    assert_eq!(flows.len(), 5);
 }
 
 /// Main is looked at while its message is late; what it used of the processor meanwhile is `thread_dur`.
@@ -90,8 +100,8 @@ fn thread_dur_of_what_main_did_while_it_was_late() {
     assert_eq!(
         looks,
         [
-            json!({"ts": at, "dur": half, "name": "running", "thread_ts": 0, "thread_dur": 440 * MS, "thread": "main"}),
-            json!({"ts": at + half, "dur": half, "name": "asleep", "thread_ts": 440 * MS,
+            json!({"ts": at, "dur": half, "name": "Running", "thread_ts": 0, "thread_dur": 440 * MS, "thread": "main"}),
+            json!({"ts": at + half, "dur": half, "name": "Sleeping", "thread_ts": 440 * MS,
                 "thread_dur": 10 * MS, "thread": "main"}),
         ]
     );

@@ -33,8 +33,6 @@ fn perf_samples_and_their_frames() {
         row(111 * S, 4242, "main", measure),
         row(113 * S + 30 * MS, 4242, "main", measure),
         row(dumped, 4242, "main", "android.os.Looper.loop > com.example.app.List.measure"),
-        row(dumped, 4250, "worker-1", "com.example.app.Store.read > read"),
-        row(dumped, 4299, "OkHttp", "com.example.app.Store.write"),
     ];
     assert_eq!(found, wanted);
     assert!(stacks.iter().any(|s| s["mapping"].as_str().unwrap().contains("thread dump")), "{stacks:?}");
@@ -80,6 +78,7 @@ fn what_a_dump_says_of_its_threads_is_on_their_tracks() {
             "held_by",
             "held_by_tid",
             "holds_locks",
+            "stack",
         ]
         .map(arg)
         .join(", ");
@@ -110,6 +109,7 @@ fn what_a_dump_says_of_its_threads_is_on_their_tracks() {
         assert_eq!((&worker["native_state"], &worker["cgroup"]), (&json!("S"), &json!("default")));
         assert_eq!((&worker["cpu_ms"], &worker["runnable_ms"]), (&json!(1.5), &json!(0.25)));
         assert_eq!((worker["user_ms"].as_f64(), worker["system_ms"].as_f64()), (Some(100.0), Some(50.0)));
+        assert_eq!(worker["stack"], "read < com.example.app.Store.read");
         assert_eq!(worker["holds_locks"], "com.example.app.Store (0x0000001a)");
         let blocked = &found[3];
         assert_eq!((&blocked["thread"], &blocked["state"]), (&json!("OkHttp"), &json!("Blocked")));
@@ -124,7 +124,8 @@ fn what_a_dump_says_of_its_threads_is_on_their_tracks() {
 /// and takes all the rest of the trace.
 #[test]
 fn states_have_their_stacks_for_readers_that_take_them() {
-    let newer = ExportOptions { min_perfetto: 53, ..ExportOptions::default() };
+    let newer = ExportOptions::default();
+    assert_eq!(newer.min_perfetto, 53);
     let (file, _) = export_to_file(&app().build(), &newer);
     let answer =
         engine::ask(&file.0, &[LOST, "select count() n from slice", "select count() n from perf_sample"]);
@@ -134,4 +135,18 @@ fn states_have_their_stacks_for_readers_that_take_them() {
     let older =
         engine::ask(&trace().0, &["select count() n from slice", "select count() n from perf_sample"]);
     assert_eq!([slices, samples], [&older.queries[0], &older.queries[1]]);
+}
+
+/// What the other threads did would hide main in the flame graph, and is no sample: it stands beside their states.
+#[test]
+fn the_flame_graph_is_mains_alone() {
+    for options in [FORMS[0].clone(), ExportOptions::default()] {
+        let (file, _) = export_to_file(&app().build(), &options);
+        let threads = &engine::ask(
+            &file.0,
+            &["select t.tid, count() n from perf_sample p join thread t using (utid) group by t.tid"],
+        )
+        .queries[0];
+        assert_eq!(*threads, [json!({"tid": 4242, "n": 5})], "{options:?}");
+    }
 }

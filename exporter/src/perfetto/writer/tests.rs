@@ -10,7 +10,7 @@ use crate::model::{Names, ThreadInfo};
 const START: u64 = 1_000_000_000_000;
 
 fn process() -> ProcessInfo {
-    let main = ThreadInfo { tid: 42, recorded_tid: 42, name: Some("main".to_owned()), main: true };
+    let main = ThreadInfo { tid: 42, recorded_tid: 42, name: Some("main".to_owned()), main: true, rank: 0 };
     ProcessInfo {
         pid: 42,
         uid: 0,

@@ -1,0 +1,90 @@
+//! The answer in the trace: arguments of the ANR and of the message that hung, and the first lines of the log.
+
+use std::fmt;
+
+use super::sink::{Arg, Level, LogLine, Sink, Value};
+use crate::ExportError;
+use crate::answer::{Answer, Verdict};
+use crate::facts::confidence_name;
+use crate::text::clean;
+
+/// Lines of the log; viewers show about so many without a click.
+const MAX_LINES: usize = 6;
+/// Keys of the evidence.
+const EVIDENCE: [&str; 6] =
+    ["evidence_0", "evidence_1", "evidence_2", "evidence_3", "evidence_4", "evidence_5"];
+
+/// Whom to ask for the answer of a recording, if anybody: it costs another walk over main, so that only a recording in which
+/// something may have hung is asked about.
+#[derive(Clone, Copy, Default)]
+pub struct Ask<'a>(Option<&'a dyn Fn() -> Result<Answer, ExportError>>);
+
+impl fmt::Debug for Ask<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Ask(somebody)" } else { "Ask(nobody)" })
+    }
+}
+
+impl<'a> Ask<'a> {
+    /// This one knows.
+    #[must_use]
+    pub fn of(answer: &'a dyn Fn() -> Result<Answer, ExportError>) -> Self {
+        Self(Some(answer))
+    }
+
+    /// What is told of the answer, if there is one.
+    pub(super) fn told(self) -> Result<Option<Told>, ExportError> {
+        let Some(ask) = self.0 else { return Ok(None) };
+        Ok(Told::of(&ask()?))
+    }
+}
+
+/// An answer in the trace's words.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// When the hang began, if that is known.
+    pub(super) since: Option<u64>,
+    args: Vec<(&'static str, String)>,
+    lines: Vec<String>,
+}
+
+impl Told {
+    /// Nothing is told where nothing hung.
+    fn of(answer: &Answer) -> Option<Self> {
+        if answer.verdict == Verdict::NoHang {
+            return None;
+        }
+        let text = |text: &str| clean(text).into_owned();
+        let cause = &answer.cause;
+        let mut args =
+            vec![("cause", text(cause.id.name())), ("confidence", text(confidence_name(cause.confidence)))];
+        args.extend(answer.root.as_ref().map(|root| ("root", text(&root.title()))));
+        args.extend(answer.owners.first().map(|owner| {
+            ("owner", text(&format!("{} (tid {}): {}", owner.thread, owner.tid, owner.place())))
+        }));
+        let first = answer.cycle.first().into_iter();
+        let cycle: Vec<&str> = answer.cycle.iter().chain(first).map(String::as_str).collect();
+        if !cycle.is_empty() {
+            args.push(("deadlock", text(&cycle.join(" > "))));
+        }
+        args.extend(EVIDENCE.into_iter().zip(&cause.evidence).map(|(key, e)| (key, text(&e.text))));
+        args.push(("next", text(cause.next)));
+        let told = answer.lines();
+        // What to do comes last and is never cut.
+        let (last, told) = told.split_last()?;
+        let told = told.iter().take(MAX_LINES - 2).chain([last]);
+        let mut lines = vec![text(&answer.headline())];
+        lines.extend(told.map(|(label, line)| text(&format!("{label}: {line}"))));
+        Some(Self { since: answer.span.map(|span| span.since), args, lines })
+    }
+
+    /// The answer, as arguments.
+    pub(super) fn args(&self) -> impl Iterator<Item = Arg<'_>> {
+        self.args.iter().map(|(key, text)| Arg::new(key, Value::Text(text)))
+    }
+
+    /// Writes the first lines of the log.
+    pub(super) fn log<K: Sink>(&self, at: u64, sink: &mut K) -> Result<(), ExportError> {
+        self.lines.iter().try_for_each(|line| sink.log(&LogLine::ours(at, Level::Error, line)))
+    }
+}

@@ -1,0 +1,296 @@
+//! Who held what others waited for, beside the threads: a slice for each wait on the owner, from the wait's begin to its end, and
+//! the waits that a thread dump states, since main's message began.
+//!
+//! An arrow runs from the begin of a wait to what its owner holds, and one from there, which is at the release, to the
+//! thread that waited. Viewers draw an arrow from the end of where it begins, so both begin or end at an instant of the
+//! waiting thread, and are upright.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trace_format::Source;
+use trace_format::event::Sigquit;
+
+use super::Tally;
+use super::categories::LOCK;
+use super::labels::{contention_name, known, lock_text, waits_for};
+use super::sink::{Arg, Name, Sink, Value};
+use super::thread::Shared;
+use crate::ExportError;
+use crate::dump::{Frame, LockGraph, Place, Section, Thread};
+use crate::facts::{Detector, Incidents};
+use crate::text::clean;
+
+/// Rows of one thread that overlap each other. What finds none free is left out.
+const MAX_LANES: usize = 16;
+/// Waits of all dumps of a process that are shown.
+const MAX_DUMPED: usize = 1024;
+
+/// A thread as the trace knows it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Known {
+    pub(super) tid: u32,
+    pub(super) name: String,
+}
+
+/// A wait that a dump states.
+#[derive(Clone, Debug)]
+pub(super) struct DumpedWait {
+    waiter: Known,
+    owner: Known,
+    /// `com.example.Store (0x0000001a)`.
+    lock: String,
+    since: u64,
+    at: u64,
+    /// The names of the threads that wait for each other, if this wait is one of them.
+    deadlock: Option<String>,
+    /// Whether the dump does not name the owner, and it was concluded.
+    inferred: bool,
+    /// Where owner and waiter are: function, and file with line.
+    places: [(String, String); 2],
+}
+
+impl DumpedWait {
+    /// What is told of it on one side. `keys` are for the other.
+    fn told<'a>(&'a self, keys: [&'static str; 2], other: &'a Known) -> Vec<Arg<'a>> {
+        let mut args = vec![
+            Arg::category(LOCK),
+            Arg::new(keys[0], Value::Uint(other.tid.into())),
+            Arg::new(keys[1], Value::Text(&other.name)),
+            Arg::new("lock", Value::Text(&self.lock)),
+            Arg::new("stated_by", Value::Text("thread dump")),
+        ];
+        args.extend(self.deadlock.as_deref().map(|names| Arg::new("deadlock", Value::Text(names))));
+        if self.inferred {
+            args.push(Arg::new("inferred", Value::Bool(true)));
+        }
+        args
+    }
+}
+
+/// Since when main was in what it was in at `at`, if a signal tells.
+fn since(incidents: &Incidents, at: u64) -> u64 {
+    let told = |s: &Sigquit| Some(s.stuck_since).filter(|since| *since > 0);
+    let anrs = incidents.anrs.iter().filter_map(|anr| match &anr.detector {
+        Detector::Sigquit(_) => Some((anr.detected, anr.since)),
+        Detector::Watchdog => None,
+    });
+    let captures = incidents.captures.iter().filter_map(|c| Some((c.at, told(&c.sigquit)?)));
+    let before = anrs.chain(captures).filter(|(sensed, since)| *sensed <= at && *since <= at);
+    before.max_by_key(|(sensed, _)| *sensed).map_or(at, |(_, since)| since)
+}
+
+/// The waits that a dump's section states; `of` knows the trace's name of a thread.
+pub(super) fn dumped_waits<S: Source>(
+    shared: &Shared<'_, S>,
+    at: u64,
+    section: &Section,
+    of: impl Fn(&Thread) -> Option<Known>,
+    waits: &mut Vec<DumpedWait>,
+) {
+    let graph = LockGraph::of(section);
+    let thread = |tid: u32| section.thread(tid).and_then(|thread| Some((thread, of(thread)?)));
+    let began = since(&shared.facts.incidents, at);
+    for edge in &graph.edges {
+        let (Some((waiting, waiter)), Some((owning, owner))) = (thread(edge.from), thread(edge.to)) else {
+            continue;
+        };
+        if waits.len() >= MAX_DUMPED {
+            return;
+        }
+        // What was recorded is told already, and from its true begin.
+        if waiter.tid == owner.tid || is_recorded(shared, waiter.tid, at) {
+            continue;
+        }
+        let cycle =
+            graph.deadlocks.iter().find(|cycle| cycle.contains(&edge.from) && cycle.contains(&edge.to));
+        let deadlock = cycle.map(|cycle| {
+            let names = cycle.iter().chain(cycle.first()).map(|tid| {
+                section.thread(*tid).and_then(|t| t.name.as_deref()).unwrap_or("unknown").to_owned()
+            });
+            clean(&names.collect::<Vec<_>>().join(" > ")).into_owned()
+        });
+        let class = edge.class.as_deref().unwrap_or("an unknown object");
+        let lock = edge.address.map_or_else(|| class.to_owned(), |a| format!("{class} (0x{a:08x})"));
+        waits.push(DumpedWait {
+            waiter,
+            owner,
+            lock: clean(&lock).into_owned(),
+            since: began.max(shared.start).min(at),
+            at,
+            deadlock,
+            inferred: edge.inferred,
+            places: [place(owning), place(waiting)],
+        });
+    }
+}
+
+fn is_recorded<S: Source>(shared: &Shared<'_, S>, tid: u32, at: u64) -> bool {
+    shared.survey.waits.iter().any(|wait| {
+        shared.process.threads[wait.thread].tid == tid
+            && (wait.begun..=wait.begun.saturating_add(wait.duration)).contains(&at)
+    })
+}
+
+/// The innermost Java frame, in ART's words.
+fn place(thread: &Thread) -> (String, String) {
+    let java = thread.frames.iter().find_map(|frame| match frame {
+        Frame::Java(java) => Some(java),
+        _ => None,
+    });
+    let Some(java) = java else { return ("? unknown()".to_owned(), "Unknown Source:0".to_owned()) };
+    let source = match &java.place {
+        Place::Source { file, line } => {
+            format!("{}:{}", file.replace(['(', ')', ':'], "_"), line.unwrap_or(0))
+        }
+        _ => "Unknown Source:0".to_owned(),
+    };
+    let function = clean(&format!("? {}.{}()", java.class, java.method.replace(' ', "_"))).into_owned();
+    (function, clean(&source).into_owned())
+}
+
+/// Something on a thread's rows for locks.
+struct Row<'a> {
+    begin: u64,
+    end: u64,
+    name: String,
+    args: Vec<Arg<'a>>,
+    /// The arrow from the begin of this wait, and to whom.
+    wait: Option<(u64, &'a str)>,
+    incomplete: bool,
+}
+
+/// Writes the locks of all threads. Comes behind all stacks, by which every thread is known.
+pub(super) fn locks<S: Source, K: Sink>(
+    shared: &Shared<'_, S>,
+    dumped: &[DumpedWait],
+    tally: &mut Tally,
+    sink: &mut K,
+) -> Result<(), ExportError> {
+    let texts = shared.recording.texts();
+    let end_of_all = shared.survey.end.max(shared.start);
+    let mut locks: BTreeMap<u32, (String, Vec<Row<'_>>)> = BTreeMap::new();
+    let addresses: Vec<_> = (0..shared.process.threads.len())
+        .map(|i| {
+            shared.owners.awaited(i).iter().map(|a| (lock_text(a.lock), known(texts, a.class))).collect()
+        })
+        .collect::<Vec<Vec<_>>>();
+    for (i, thread) in shared.process.threads.iter().enumerate().filter(|(_, t)| sink.wants(t)) {
+        let name = thread.name.as_deref().unwrap_or("unknown");
+        for (awaited, (address, class)) in shared.owners.awaited(i).iter().zip(&addresses[i]) {
+            let waiter = &shared.process.threads[awaited.by];
+            let begin = awaited.at.max(shared.start).min(end_of_all);
+            let incomplete = awaited.duration == u64::MAX;
+            let end = begin.saturating_add(awaited.duration).min(end_of_all);
+            let mut args = vec![
+                Arg::category(LOCK),
+                Arg::flow(awaited.flow),
+                Arg::new("waiter_tid", Value::Uint(waiter.tid.into())),
+                Arg::new("waiter_name", Value::Text(waiter.name.as_deref().unwrap_or("unknown"))),
+            ];
+            if !incomplete {
+                args.push(Arg::flow(awaited.release));
+                args.push(Arg::new("waited_ms", Value::Millis(awaited.duration)));
+            }
+            if awaited.lock > 0 {
+                args.push(Arg::new("lock", Value::Text(address)));
+            }
+            let what = class.as_deref().unwrap_or("an unknown object");
+            let row = Row { begin, end, name: format!("holds lock of {what}"), args, wait: None, incomplete };
+            locks.entry(thread.tid).or_insert_with(|| (name.to_owned(), Vec::new())).1.push(row);
+        }
+    }
+    let wanted = |known: &Known| {
+        let recorded = shared.process.threads.iter().find(|thread| thread.tid == known.tid);
+        recorded.is_none_or(|thread| sink.wants(thread))
+    };
+    for wait in dumped.iter().filter(|wait| wanted(&wait.waiter) && wanted(&wait.owner)) {
+        let flow = shared.flows.next();
+        let [owner_at, waiter_at] = &wait.places;
+        let contention = contention_name(
+            &wait.owner.name,
+            wait.owner.tid,
+            (&owner_at.0, &owner_at.1),
+            (&waiter_at.0, &waiter_at.1),
+        );
+        let (begin, end) = (wait.since, wait.at);
+        let mut holds = wait.told(["waiter_tid", "waiter_name"], &wait.waiter);
+        holds.push(Arg::flow(flow));
+        let waits = wait.told(["owner_tid", "owner_name"], &wait.owner);
+        let mut push = |known: &Known, name: String, args, wait| {
+            let row = Row { begin, end, name, args, wait, incomplete: false };
+            locks.entry(known.tid).or_insert_with(|| (known.name.clone(), Vec::new())).1.push(row);
+        };
+        push(&wait.waiter, contention, waits, Some((flow, wait.owner.name.as_str())));
+        push(&wait.owner, format!("holds lock of {}", wait.lock), holds, None);
+    }
+    // Arrows run in the file's order where the time is the same: from the waits to what is held.
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for (tid, (name, rows)) in locks {
+        let (waits, holds): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.wait.is_some());
+        first.push((tid, name.clone(), waits, 0));
+        second.push((tid, name, holds, MAX_LANES));
+    }
+    for (tid, name, rows, lane) in first.into_iter().chain(second) {
+        write(tid, &name, rows, lane, tally, sink)?;
+    }
+    Ok(())
+}
+
+/// Writes the rows of one thread, each on the first lane on which it nests.
+fn write<K: Sink>(
+    tid: u32,
+    name: &str,
+    mut rows: Vec<Row<'_>>,
+    first_lane: usize,
+    tally: &mut Tally,
+    sink: &mut K,
+) -> Result<(), ExportError> {
+    rows.sort_by_key(|row| (row.begin, Reverse(row.end)));
+    let mut lanes: Vec<(Vec<u64>, Vec<Row<'_>>)> = Vec::new();
+    for row in rows {
+        let fits = |open: &mut Vec<u64>| {
+            while open.pop_if(|end| *end <= row.begin).is_some() {}
+            open.last().is_none_or(|end| *end >= row.end)
+        };
+        let lane = match lanes.iter_mut().position(|(open, _)| fits(open)) {
+            Some(lane) => lane,
+            None if lanes.len() < MAX_LANES => {
+                lanes.push(Default::default());
+                lanes.len() - 1
+            }
+            None => {
+                tally.skipped += 1;
+                continue;
+            }
+        };
+        lanes[lane].0.push(row.end);
+        lanes[lane].1.push(row);
+    }
+    for (lane, (_, rows)) in lanes.iter().enumerate() {
+        sink.locks(tid, name, first_lane + lane)?;
+        tally.tracks += 1;
+        let mut open: Vec<(u64, bool)> = Vec::new();
+        let end = |(at, incomplete): (u64, bool), tally: &mut Tally, sink: &mut K| {
+            tally.incomplete += u64::from(incomplete);
+            let args = [Arg::new("incomplete", Value::Bool(true))];
+            sink.end(at, if incomplete { &args } else { &[] })
+        };
+        for row in rows {
+            while let Some(ended) = open.pop_if(|(end, _)| *end <= row.begin) {
+                end(ended, tally, sink)?;
+            }
+            tally.slices += 1;
+            sink.begin(row.begin, Name::Text(&row.name), &row.args)?;
+            if let Some((flow, owner)) = row.wait {
+                tally.instants += 1;
+                sink.instant(row.begin, Name::Text(&waits_for(owner)), &[Arg::flow(flow)])?;
+            }
+            open.push((row.end, row.incomplete));
+        }
+        while let Some(ended) = open.pop() {
+            end(ended, tally, sink)?;
+        }
+    }
+    Ok(())
+}
