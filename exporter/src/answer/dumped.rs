@@ -92,7 +92,8 @@ impl Dumped {
             });
         let pressure = |of: &str| {
             let key = format!("pressure_{of}_full_avg10_percent");
-            let fact = facts().filter(|fact| fact.key == key).last()?;
+            // The system writes it again before each dump: the last one is this one's.
+            let fact = facts().rfind(|fact| fact.key == key)?;
             match &fact.value {
                 FactValue::Text(text) => text.parse().ok(),
                 FactValue::Number(n) => Some(*n as f64),

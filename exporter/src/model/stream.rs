@@ -174,12 +174,11 @@ fn one<S: Source, K: Sink>(
     let mut process = ProcessInfo { system, ..identities.process(recording, first) };
     let main = process.threads.iter().position(|thread| thread.main);
     let weighty = owners.by_weight(main);
-    let mut next_rank = 0;
     let order = main.into_iter().chain(weighty).chain(0..process.threads.len());
     let mut ranked = HashSet::new();
-    for thread in order.filter(|thread| ranked.insert(*thread)).collect::<Vec<_>>() {
-        process.threads[thread].rank = next_rank;
-        next_rank += 1;
+    let order: Vec<usize> = order.filter(|thread| ranked.insert(*thread)).collect();
+    for (rank, thread) in order.into_iter().enumerate() {
+        process.threads[thread].rank = u32::try_from(rank).unwrap_or(u32::MAX);
     }
     sink.process(&process)?;
     let answer = if may_have_hung(&facts, &survey) { input.answer.told()? } else { None };

@@ -229,8 +229,7 @@ fn observed<S: Source>(
     facts.open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, asked));
     let pid = Some(recording.header().pid).filter(|pid| *pid > 0);
     facts.came_back = hang.filter(|hang| hang.ended).and_then(|hang| {
-        let later =
-            incidents.anrs.iter().map(|anr| anr.detected).filter(|at| *at >= hang.until).next_back()?;
+        let later = incidents.anrs.iter().map(|anr| anr.detected).rfind(|at| *at >= hang.until)?;
         Some((hang.until, later))
     });
     let confirmed = incidents.anrs.iter().any(|anr| anr.verdict.is_some());
