@@ -8,7 +8,7 @@ use super::super::moments::{moment, time_of_day};
 use super::super::waits::WaitFact;
 use super::names::Names;
 use super::wrap::Row;
-use crate::answer::{Owner, Verdict};
+use crate::answer::{CauseId, Owner, Verdict};
 use crate::facts::{Unit, UnitKind};
 use crate::text::clean;
 use crate::words::{about, rounded, seconds, times};
@@ -45,6 +45,9 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
         rows.push(("Message", vec![format!("{}, since {since}", message(unit, names))]));
     } else if r.hang.is_some() {
         rows.push(("Message", vec!["not recorded".to_owned()]));
+    } else if matches!(answer.cause.id, CauseId::MessageStorm | CauseId::Recovered) {
+        let before = answer.root.iter().map(|root| names.message(&clean(&root.name)));
+        rows.push(("Message", before.map(|name| format!("{name}, most of the time before")).collect()));
     }
     let evidence = evidence(r, wait.is_some(), names);
     if !evidence.is_empty() {
@@ -132,8 +135,13 @@ fn waits(wait: &WaitFact) -> String {
 
 fn finding(r: &Report, names: &mut Names) -> String {
     let finding = r.answer.finding();
-    let finding = if r.hang.is_some() { finding.strip_prefix("main ").unwrap_or(finding) } else { finding };
-    names.text(&clean(finding))
+    let finding = if r.hang.is_some() && r.answer.is_known() {
+        finding.strip_prefix("main ").unwrap_or(finding)
+    } else {
+        finding
+    };
+    let unknown = if r.answer.is_known() { "" } else { "nothing recorded says why: " };
+    format!("{unknown}{}", names.text(&clean(finding)))
 }
 
 /// The facts that no other row has.
