@@ -72,7 +72,7 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
     let folder = Folder::new();
     let shown = program::run(["demo", "--stall", "7", "--out", folder.path().to_str().unwrap()]).ok(&[]);
     for answer in [
-        "com.example.shop.CheckoutActivity$PayTask",
+        "CheckoutActivity$PayTask (Handler callback)",
         "com.example.shop.PriceStore",
         "SyncWorker",
         "ANR in com.example.shop (pid ",

@@ -44,6 +44,8 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     });
     rows.push(("Starts", starts.collect()));
     rows.push(("Recording", recording(r)));
+    let notices = r.notices.iter().take(LISTED);
+    rows.push(("Notice", notices.map(|(at, text)| format!("{text} (at {})", moment(r, *at))).collect()));
     rows.push(("Warning", r.warnings.iter().map(ToString::to_string).collect()));
     rows.retain(|(_, lines)| !lines.is_empty());
     rows
