@@ -30,9 +30,12 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
     let recordings = Recordings::open(&files, &mut maps)?;
     let format = options.format();
+    if options.verbose && !matches!(format, ReportFormat::Text) {
+        bail!("--verbose adds to the page of text: leave out --format, or --verbose")
+    }
     let page = match format {
         ReportFormat::Matrix => issues_of(&recordings, &options)?,
-        _ => page(&recordings, &files, format, options.out.is_none())?,
+        _ => page(&recordings, &files, &options)?,
     };
     output::page(options.out.as_deref(), format.is_json(), |out| Ok(out.write_all(page.as_bytes())?))?;
     Ok(ExitCode::SUCCESS)
@@ -61,12 +64,8 @@ fn files(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// The report in every form but Matrix's. Warnings go to stderr too, unless the page itself is what is seen.
-fn page(
-    recordings: &Recordings,
-    files: &[PathBuf],
-    format: ReportFormat,
-    to_stdout: bool,
-) -> anyhow::Result<String> {
+fn page(recordings: &Recordings, files: &[PathBuf], options: &Options) -> anyhow::Result<String> {
+    let (format, to_stdout) = (options.format(), options.out.is_none());
     // All of them before the first line, so that an error leaves no half report.
     let mut reports = Vec::new();
     for input in recordings.inputs() {
@@ -90,13 +89,16 @@ fn page(
             reports.iter().zip(files).map(|(report, file)| report.to_json(&file)).collect();
         return Ok(format!("{:#}\n", json!({"schema": SCHEMA_VERSION, "reports": documents})));
     }
-    // The page tells them too; who reads it on a terminal need not see them twice.
+    // The page has them too: on a terminal they would be there twice.
     if !(to_stdout && crate::terminal::stdout().is_terminal()) {
         for warning in reports.iter().flat_map(|report| &report.warnings) {
             crate::terminal::warn(warning)?;
         }
     }
-    let pages: Vec<String> = reports.iter().map(ToString::to_string).collect();
+    let page = |report: &Report| {
+        if options.verbose { report.verbose().to_string() } else { report.to_string() }
+    };
+    let pages: Vec<String> = reports.iter().map(page).collect();
     Ok(pages.join("\n"))
 }
 

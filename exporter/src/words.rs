@@ -14,10 +14,26 @@ pub(crate) fn seconds(ns: u64) -> String {
     }
 }
 
+/// A duration to two or three digits, for a sentence.
+pub(crate) fn rounded(ns: u64) -> String {
+    match ns {
+        0 => "0 ms".to_owned(),
+        1..995_000 => format!("{:.2} ms", ns as f64 / 1e6),
+        995_000..99_950_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        99_950_000..999_500_000 => format!("{:.0} ms", ns as f64 / 1e6),
+        _ => format!("{:.1} s", ns as f64 / 1e9),
+    }
+}
+
 /// A number with its thousands apart, to three digits that count: it is an estimate.
 pub(crate) fn about(n: u64) -> String {
     let least = 10_u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(2));
-    let digits = (n / least * least).to_string();
+    thousands(n / least * least)
+}
+
+/// A number with its thousands apart.
+pub(crate) fn thousands(n: u64) -> String {
+    let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -65,7 +81,14 @@ pub(crate) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use super::about;
+    use super::{about, rounded};
+
+    #[test]
+    fn a_rounded_duration_has_the_digits_of_a_sentence() {
+        let told =
+            [0, 36_000, 999_000, 2_210_000, 99_960_000, 300_100_000, 999_500_000, 8_006_000_000].map(rounded);
+        assert_eq!(told, ["0 ms", "0.04 ms", "1.0 ms", "2.2 ms", "100 ms", "300 ms", "1.0 s", "8.0 s"]);
+    }
 
     #[test]
     fn an_estimate_has_three_digits() {

@@ -96,7 +96,7 @@ fn a_recording_of_version_1_0_exports_to_what_that_version_made_of_it() {
 fn its_report_is_the_page_it_always_was_with_what_is_told_since() {
     let bytes = version_1_0();
     let recording = Recording::open(&bytes).unwrap();
-    let page = Report::build(Path::new("old"), &recording, &map()).unwrap().to_string();
+    let page = Report::build(Path::new("old"), &recording, &map()).unwrap().verbose().to_string();
     if std::env::var_os("ANRSCOPE_WRITE_DATA").is_some() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/recording-1.0.txt");
         std::fs::write(file, &page).unwrap();
@@ -118,7 +118,7 @@ fn a_recording_of_version_1_1_exports_to_what_that_version_made_of_it() {
 fn the_report_of_version_1_1_still_tells_what_was_recorded() {
     let (bytes, map) = version_1_1();
     let recording = Recording::open(&bytes).unwrap();
-    let page = Report::build(Path::new("old"), &recording, &map).unwrap().to_string();
+    let page = Report::build(Path::new("old"), &recording, &map).unwrap().verbose().to_string();
     for fact in ["paused from +0.038 s to +0.058 s", "com.example.Shop.price (asked for)", "9.4 ns an event"]
     {
         assert!(page.contains(fact) && include_str!("data/recording-1.1.txt").contains(fact), "{page}");
@@ -138,13 +138,15 @@ fn a_recording_of_version_1_2_exports_to_what_that_version_made_of_it() {
 fn the_report_of_version_1_2_still_tells_what_was_recorded() {
     let bytes = unpacked(include_bytes!("data/recording-1.2.anrscope.gz"));
     let recording = Recording::open(&bytes).unwrap();
-    let page = Report::build(Path::new("old"), &recording, &MethodMap::empty()).unwrap().to_string();
+    let page =
+        Report::build(Path::new("old"), &recording, &MethodMap::empty()).unwrap().verbose().to_string();
     for fact in [
-        "MAIN THREAD HUNG for 6.766 s, to the last moment recorded",
+        "main thread blocked for 6.8 s; ",
         "68 of 68 samples of main's stack are in java.lang.Thread.sleep",
+        "68/68    dev.anrscope.AppLife.lambda$life$26 (AppLife.java:163)",
         "the system lists us as not responding (poll 1)",
         "6.766 s  TRAVERSAL",
-        "our watchdog noticed after 1.005 s",
+        "the watchdog noticed after 1.005 s",
     ] {
         assert!(page.contains(fact), "{fact}: {page}");
     }

@@ -135,7 +135,7 @@ fn all_pages_agree_on_what_they_knew_and_on_what_they_could_not_read() {
     assert_eq!(skipped(&report.warnings), wanted);
     assert_eq!((report.anrs.len(), report.hang.as_ref().map(|h| h.since)), (1, Some(102 * S)));
     assert_eq!(report.waits.iter().map(|wait| wait.kind).collect::<Vec<_>>(), [WaitKind::Unknown(77)]);
-    let text = report.to_string();
+    let text = report.verbose().to_string();
     assert!(text.contains(wanted) && text.contains("in a wait of unknown kind on"), "{text}");
     let json = report.to_json("h.anrscope").to_string();
     assert!(json.contains(wanted) && json.contains("\"kind\":\"unknown\""), "{json}");

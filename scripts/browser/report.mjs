@@ -4,8 +4,10 @@
 //   node scripts/browser/report.mjs WEB_DIST PAGE.html...            prints one JSON document (below)
 //   node scripts/browser/report.mjs WEB_DIST PAGE.html... --pictures FOLDER
 //
-// {"pages":[{"page":FILE,"looks":N,"charts":N,"slices":N,"problems":[TEXT,...],
+// {"pages":[{"page":FILE,"looks":N,"charts":N,"slices":N,"headline":TEXT,"alarming":BOOL,"beside":BOOL,"axes":N,"problems":[TEXT,...],
 //            "arrived":{"title":TEXT,"slices":N} | null}]}
+// `headline` is the page's first line, `alarming` whether it is in the colour of a hang; `beside`: on the widest page a second stack is
+// to the right of the first one. `axes` counts time axes with five labels in order.
 // `looks` counts page, width and theme; `slices` those whose colour was found where they should be. `arrived` is what the UI
 // says of the trace that the first page's button gave it; null of other pages.
 // Exit status: 0 looked at, whatever was found; 1 it could not be looked at.
@@ -104,6 +106,23 @@ const WIDEST = `(() => {
     name: chart.names[s[4]]};
 })()`;
 
+/** The headline and its colour, whether two stacks are beside each other, and how many charts have a time axis. */
+const SHAPE = `(() => {
+  const head = document.querySelector('h1');
+  const probe = document.body.appendChild(Object.assign(document.createElement('i'), {className: 'bad'}));
+  const bad = getComputedStyle(probe).color;
+  probe.remove();
+  const stacks = [...document.querySelectorAll('.beside > div')].map((node) => node.getBoundingClientRect());
+  const times = (axis) => [...axis.children].map((label) => parseFloat(label.textContent));
+  const rises = (list) => list.length === 5 && list.every((time, i) => i === 0 || time >= list[i - 1]);
+  return {
+    headline: head.textContent,
+    alarming: getComputedStyle(head).color === bad,
+    beside: stacks.length > 1 && stacks[1].left >= stacks[0].right && Math.abs(stacks[0].top - stacks[1].top) < 1,
+    axes: [...document.querySelectorAll('.axis')].filter((axis) => rises(times(axis))).length,
+  };
+})()`;
+
 const told = (page) => page.value(`document.getElementById('told').textContent`);
 const views = (page) => page.value(`JSON.stringify(charts.map((c) => c.view))`);
 
@@ -198,6 +217,7 @@ async function look(browser, file, hand) {
       if (folder) await page.picture(join(folder, `${basename(file, '.html')}-${name}-${theme}.png`), true);
       const {problems: bad, light} = await page.value(LOOK(CONTRAST, TAPPED));
       lights.push(light);
+      Object.assign(found, await page.value(SHAPE));
       const {problems: missing, right, charts} = await page.value(SLICES);
       problems.push(...bad, ...missing);
       found.charts = charts;

@@ -43,7 +43,7 @@ fn write_group(out: &mut dyn Write, group: &Group, texts: u64) -> io::Result<()>
     let share = group.count as f64 * 100.0 / texts as f64;
     writeln!(out, "\n{:>6} {share:>5.1} %  {process}: main {}", group.count, group.doing)?;
     let root = group.root.as_ref().map_or_else(String::new, |root| format!(", in {}", root.title()));
-    writeln!(out, "        {}{root}", group.cause.name())?;
+    writeln!(out, "        cause: {}{root}", group.cause.name())?;
     for frame in group.stack.iter().take(FRAMES) {
         writeln!(out, "        at {frame}")?;
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// Say in words what the main thread was doing: one page a recording
 ///
-/// What hung, for how long, in which method under which message, and who held the lock it waited for.
+/// What hung and for how long, why, in which method, who owned the lock that it waited for, and what to do.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -15,6 +15,9 @@ Examples:
 
     # With the map of the build that ran.
     anrscope report app.anrscope --method-map build/methodMapping.txt
+
+    # All details: ids, signals, the recorder's cost, every list in full.
+    anrscope report app.anrscope --verbose
 
     # A page to send along, that a phone can read.
     anrscope report app.anrscope --format html -o hang.html
@@ -41,6 +44,9 @@ pub(crate) struct Options {
     /// The report as JSON
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// Add all details to the page of text: ids, signals, the recorder's cost, every list in full
+    #[arg(long, short, conflicts_with_all = ["json", "group", "parquet"])]
+    pub(super) verbose: bool,
     /// Write the report to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,

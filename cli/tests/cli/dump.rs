@@ -89,7 +89,7 @@ fn directories_and_bug_reports_are_read_and_grouped() {
     let page = run(["dump", &directory]).ok(&["1 file left out"]);
     assert_eq!(page.matches("MAIN \"main\"").count(), 3, "{page}");
     let page = run(["dump", "--group", &directory]).ok(&["1 file left out"]);
-    assert!(page.starts_with("3 texts, 2 groups of equal main stacks\n\n     2  66.7 %  com.acme: main is in native code\n        at a.B.often\n"), "{page}");
+    assert!(page.starts_with("3 texts, 2 groups of equal main stacks\n\n     2  66.7 %  com.acme: main is in native code\n        cause: unknown, in a.B.often (B.java:1)\n        at a.B.often\n"), "{page}");
     assert!(page.contains("newest: ") && page.contains("two.txt (2026-01-02 00:00:00)"), "{page}");
     let shown = run(["dump", "--group", "--json", &directory]);
     let json: Value = serde_json::from_str(&shown.stdout).unwrap();

@@ -48,7 +48,8 @@ fn looked_at(pages: &[&str]) -> Vec<Value> {
 }
 
 /// At 390, 820 and 1440 px, in light and dark: nothing is too wide, hard to read or hard to hit, nothing is fetched and nothing
-/// complains, the charts have their slices, taps, clicks and keys tell them. And the button gives the real UI the trace.
+/// complains, the charts have their slices and a time axis, taps, clicks and keys tell them. A hang is red and has the owner's stack
+/// beside main's; nothing hung is neither. And the button gives the real UI the trace.
 #[test]
 fn html_reports_can_be_read_anywhere_and_give_their_trace_to_perfetto() {
     let folder = Folder::new();
@@ -70,6 +71,19 @@ fn html_reports_can_be_read_anywhere_and_give_their_trace_to_perfetto() {
         let (charts, slices) = (page["charts"].as_u64().unwrap(), page["slices"].as_u64().unwrap());
         assert!(if wide { charts == 2 && slices >= 18 } else { charts == 1 }, "{page:#}");
     }
+    let shape = |at: usize, key: &str| seen[at][key].clone();
+    for at in 0..seen.len() {
+        assert_eq!(shape(at, "axes"), shape(at, "charts"), "{:#}", seen[at]);
+    }
+    let headline = shape(0, "headline");
+    assert!(headline.as_str().unwrap().starts_with("ANR in com.example.shop (pid "), "{headline}");
+    assert_eq!(
+        (shape(0, "alarming"), shape(0, "beside")),
+        (true.into(), true.into()),
+        "main beside the owner"
+    );
+    assert!(shape(3, "headline").as_str().unwrap().starts_with("No hang in "), "{:#}", seen[3]);
+    assert_eq!((shape(3, "alarming"), shape(3, "beside")), (false.into(), false.into()));
     let arrived = &seen[0]["arrived"];
     assert!(arrived["title"].as_str().unwrap().starts_with("com.example.shop"), "{arrived}");
     let trace = folder.name("demo.pftrace");

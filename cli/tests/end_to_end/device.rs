@@ -137,7 +137,7 @@ fn capture_on_anr_keeps_each_and_runs_a_command() {
     let mut said = String::new();
     capture.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(capture.0.wait().unwrap().success(), "{said}");
-    assert!(said.contains("MAIN THREAD HUNG") || said.contains("ANR"), "{said}");
+    assert!(said.contains("main thread blocked for ") || said.contains("ANR"), "{said}");
     let caught =
         said.lines().find_map(|line| line.strip_prefix("CAUGHT ")).unwrap_or_else(|| panic!("{said}"));
     assert!(caught.ends_with("demo.pftrace") && Path::new(caught).is_file(), "{caught}");

@@ -1,5 +1,5 @@
-//! Five questions that everybody asks of a hang, answered by the text of a report alone: what hung, how long, under which
-//! message, who held what, what to look at next. `data/five-questions.txt` holds the answers that are expected.
+//! Six questions about a hang, answered by the text of a report alone: what hung, how long, why, under which message, who
+//! owned the lock, what to do. `data/five-questions.txt` holds the answers that are expected.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,13 @@ use crate::program;
 pub(crate) mod scenario;
 
 /// The questions, and the label in front of the answer on the page.
-const QUESTIONS: [(&str, &str); 5] = [
-    ("what hung", "in method"),
+const QUESTIONS: [(&str, &str); 6] = [
+    ("what hung", "Main thread"),
     ("how long", ""),
-    ("under which message", "in message"),
-    ("who held what", "waiting"),
-    ("what to look at next", "look at"),
+    ("why", "Cause:"),
+    ("under which message", "Message"),
+    ("who owned the lock", "Lock owner"),
+    ("what to do", "What to do"),
 ];
 
 /// Of each recording the expected answers by question.
@@ -37,21 +38,19 @@ fn expected() -> BTreeMap<String, Vec<(String, String)>> {
 /// What a reader who knows nothing but the labels takes from the page.
 fn answers(page: &str) -> Vec<String> {
     let labelled = |label: &str| {
-        let mut lines = page.lines().filter_map(|line| line.strip_prefix("  ")?.strip_prefix(label));
-        lines.next().filter(|rest| rest.starts_with(' ')).map(|rest| rest.trim().to_owned())
+        let mut lines = page.lines().skip_while(|line| !line.starts_with(&format!("  {label}  ")));
+        let first = lines.next()?.strip_prefix("  ")?.strip_prefix(label)?.trim().to_owned();
+        // What is wrapped goes on below it.
+        let more = lines.map_while(|line| line.strip_prefix(&" ".repeat(16)));
+        Some(more.fold(first, |text, line| format!("{text} {line}")))
     };
+    let mut lines = page.lines();
+    let (how_long, why) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
     QUESTIONS
         .iter()
         .map(|(question, label)| match *question {
-            // The head of the page's second part, in capitals.
-            "how long" => {
-                page.split("\n\n").nth(1).and_then(|part| part.lines().next()).unwrap_or("").to_owned()
-            }
-            "who held what" => [labelled(label), labelled("held by")]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join("; held by "),
+            "how long" => how_long.to_owned(),
+            "why" => why.strip_prefix(label).unwrap_or("none").trim().to_owned(),
             _ => labelled(label).unwrap_or_else(|| "none".to_owned()),
         })
         .collect()
@@ -95,7 +94,7 @@ const MADE: [&str; 6] = [
 ];
 
 #[test]
-fn the_text_of_recordings_of_six_causes_answers_five_questions() {
+fn the_text_of_recordings_of_six_causes_answers_six_questions() {
     let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
     let folder = Folder::new();
     for name in MADE {
@@ -112,11 +111,10 @@ fn the_text_of_recordings_of_six_causes_answers_five_questions() {
 /// The check can fail.
 #[test]
 fn a_page_without_its_answers_is_not_taken_for_one_with_them() {
-    let page =
-        "x (pid 1)\nkilled\n\nMAIN THREAD HUNG for 7.000 s, to the last moment recorded\n  in message  H\n";
+    let page = "Hang in x (pid 1): main thread blocked for 7.0 s\n\n  Message       H\n";
     assert_eq!(
         answers(page),
-        ["none", "MAIN THREAD HUNG for 7.000 s, to the last moment recorded", "H", "", "none"]
+        ["none", "Hang in x (pid 1): main thread blocked for 7.0 s", "none", "H", "none", "none"]
     );
     assert_eq!(masked("+12.345 s (0x9a1ce5)"), "+#.# s (#x#a#ce#)");
 }

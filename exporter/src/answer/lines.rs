@@ -42,6 +42,18 @@ impl Answer {
         format!("{} ({})", self.cause.id.name().to_uppercase(), confidence_name(self.cause.confidence))
     }
 
+    /// What to do about it, naming the owner's method where that is known.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        let owner = self.owners.first().filter(|_| self.cause.id == CauseId::LockWait);
+        match owner.and_then(|owner| Some((owner.lock.as_ref()?, owner.root.as_ref()?))) {
+            Some((lock, root)) if self.owners.len() == 1 => {
+                format!("Do not hold the lock of {lock} across {}, or do not take it on main.", root.name)
+            }
+            _ => self.cause.next.to_owned(),
+        }
+    }
+
     /// The lines that say it all, each with its label: at most six and the owners.
     #[must_use]
     pub fn lines(&self) -> Vec<(&'static str, String)> {

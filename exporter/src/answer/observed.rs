@@ -206,26 +206,27 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
 /// Frames of the heaviest stack that are kept.
 const HEAVIEST: usize = 512;
 
-/// The stack that most samples share, from the outermost frame on: at each depth the frame that most of them have.
+/// The stack that most samples share, from the outermost frame on: at each depth the method that most of them have, with the line
+/// that is there most often.
 fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
+    fn method(frame: &str) -> &str {
+        frame.split_once('(').map_or(frame, |(name, _)| name)
+    }
+    fn most<'f>(frames: impl Iterator<Item = &'f str>) -> Option<(&'f str, u64)> {
+        let mut counts: HashMap<&str, u64> = HashMap::new();
+        frames.for_each(|frame| *counts.entry(frame).or_default() += 1);
+        counts.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)))
+    }
     let mut stacks: Vec<Vec<&str>> = samples.map(|sample| sample.frames().collect()).collect();
     for stack in &mut stacks {
         stack.reverse();
     }
     let mut lines = Vec::new();
     for depth in 0..HEAVIEST {
-        let mut counts: HashMap<&str, u64> = HashMap::new();
-        for stack in &stacks {
-            if let Some(frame) = stack.get(depth) {
-                *counts.entry(frame).or_default() += 1;
-            }
-        }
-        let Some((frame, count)) =
-            counts.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)))
-        else {
-            break;
-        };
-        stacks.retain(|stack| stack.get(depth) == Some(&frame));
+        let at = |stack: &Vec<&'a str>| stack.get(depth).copied();
+        let Some((name, count)) = most(stacks.iter().filter_map(at).map(method)) else { break };
+        stacks.retain(|stack| at(stack).is_some_and(|frame| method(frame) == name));
+        let frame = most(stacks.iter().filter_map(at)).map_or(name, |(frame, _)| frame);
         lines.push(StackLine::sampled(frame, Some(count)));
     }
     lines.reverse();

@@ -136,6 +136,7 @@ pub(super) fn build<S: Source>(
         (None, at) => (at.unwrap_or(end), end),
     };
     Ok(Report {
+        file: file.display().to_string(),
         process: clean(&header.process_name).into_owned(),
         pid: header.pid,
         system: facts.system(),
@@ -156,6 +157,7 @@ pub(super) fn build<S: Source>(
         counts: Counts {
             threads: threads.len() as u64,
             words: threads.iter().map(Thread::words).sum(),
+            events: survey.events.iter().sum(),
             overwritten: threads.iter().fold(0, |sum, t| sum.saturating_add(t.overwritten())),
             ..walk.counts
         },

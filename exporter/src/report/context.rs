@@ -1,12 +1,9 @@
-//! The parts of the page around the hang: why, what ran before, starts, and the five answers.
+//! The details around the hang: why, what ran before, starts.
 
 use std::fmt::{self, Formatter};
 
-use trace_format::event::WaitKind;
-
 use super::findings::Report;
 use super::moments::moment;
-use super::waits::doing;
 use crate::answer::Cause;
 use crate::facts::Before;
 use crate::facts::confidence_name;
@@ -16,140 +13,20 @@ use crate::words::{seconds, times};
 /// Facts of a cause, kinds of messages and starts that are listed.
 const LISTED: usize = 5;
 
-/// What everybody asks of a hang, answered in a line each.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answers {
-    /// What hung: the method or wait that main was in.
-    pub what: String,
-    /// How long, and whether it ended.
-    pub how_long: String,
-    /// Under which message.
-    pub message: String,
-    /// Who held what main waited for.
-    pub holder: String,
-    /// What to look at next.
-    pub next: String,
-}
-
-impl Answers {
-    /// The five, with their questions.
-    #[must_use]
-    pub fn rows(&self) -> [(&'static str, &str); 5] {
-        [
-            ("what hung", &self.what),
-            ("how long", &self.how_long),
-            ("under which message", &self.message),
-            ("who held what", &self.holder),
-            ("what to look at next", &self.next),
-        ]
-    }
-}
-
-impl Report {
-    /// The five answers; without a hang or a cause there are none.
-    #[must_use]
-    pub fn answers(&self) -> Option<Answers> {
-        let next = self.cause.as_ref().map_or("", |cause| cause.next).to_owned();
-        let Some(hang) = &self.hang else {
-            let cause = self.cause.as_ref()?;
-            return Some(Answers {
-                what: match self.open.as_ref().filter(|_| !self.anrs.is_empty()) {
-                    Some(open) => {
-                        format!("main was in {} when the system asked, and not for long", open.name)
-                    }
-                    None => format!("main did not hang in one message: {}", cause.kind.name()),
-                },
-                how_long: format!(
-                    "the messages of {} took {}",
-                    seconds(self.before.to - self.before.from),
-                    seconds(self.before.busy)
-                ),
-                message: self.before.kinds.first().map_or("none", |kind| &kind.name).to_owned(),
-                holder: "main waited for nobody".to_owned(),
-                next,
-            });
-        };
-        let root = self.cause.as_ref().and_then(|cause| cause.root.clone());
-        let what = hang
-            .main_method()
-            .map(|m| m.name.clone())
-            .or(root)
-            .unwrap_or_else(|| "no recorded method".to_owned());
-        let holder = match &hang.wait {
-            Some(wait) => {
-                let class = wait.class.as_deref().unwrap_or("an object of unknown class");
-                match (&wait.holder, wait.kind) {
-                    (Some(holder), _) => {
-                        format!(
-                            "thread \"{}\" held the lock of {class}, and {}",
-                            holder.name,
-                            does(doing(holder))
-                        )
-                    }
-                    (None, WaitKind::Monitor) => format!("somebody unknown held the lock of {class}"),
-                    (None, WaitKind::Blocking) => format!("nobody: main was in {class}"),
-                    (None, _) => format!("nobody known: main waited on {class}"),
-                }
-            }
-            None => format!("main waited {}", self.unrecorded_wait()),
-        };
-        let ended = if hang.ended { "then it went on" } else { "to the last moment recorded" };
-        Some(Answers {
-            what,
-            how_long: format!(
-                "{}{}, {ended}",
-                if hang.began_before() { "at least " } else { "" },
-                seconds(hang.duration())
-            ),
-            message: match &hang.unit {
-                Some(unit) if unit.message().is_none() => format!("none: main was in {}", unit.name),
-                Some(unit) => unit.name.clone(),
-                None => "not recorded".to_owned(),
-            },
-            holder,
-            next,
-        })
-    }
-}
-
-impl Report {
-    /// What main waited for, where no wait was recorded in the hang.
-    pub(super) fn unrecorded_wait(&self) -> String {
-        let cause = self.cause.as_ref();
-        let owner = self.answer.owners.first();
-        match owner.and_then(|owner| Some((owner.lock.as_ref()?, owner))) {
-            Some((lock, owner)) => {
-                format!(
-                    "for the lock of {lock}, owned by \"{}\" in {} (says the dump)",
-                    owner.thread,
-                    owner.place()
-                )
-            }
-            None if cause.is_some_and(|cause| cause.kind.is_wait()) => {
-                "(for whom is not recorded: see the cause)".to_owned()
-            }
-            None => "for nobody that was recorded".to_owned(),
-        }
-    }
-}
-
-/// `which was in X` as a sentence's end.
-fn does(doing: String) -> String {
-    doing.strip_prefix("which ").map_or_else(|| doing.clone(), str::to_owned)
-}
-
+/// The rule that fired, and all facts.
 pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> fmt::Result {
-    let name = cause.kind.name();
-    writeln!(f, "  cause       {name} ({}): {}", confidence_name(cause.confidence), cause.rule)?;
-    for evidence in cause.evidence.iter().take(LISTED) {
+    let (name, group) = (cause.id.name(), cause.kind.word());
+    writeln!(f, "  cause       {name} ({}), of the group {group}", confidence_name(cause.confidence))?;
+    writeln!(f, "              rule: {}", cause.rule)?;
+    for evidence in &cause.evidence {
         let at = evidence.at.map_or_else(String::new, |at| format!("{}: ", moment(r, at)));
         writeln!(f, "              {at}{}", clean(&evidence.text))?;
     }
-    if !cause.also.is_empty() {
-        let also: Vec<&str> = cause.also.iter().map(|kind| kind.name()).collect();
-        writeln!(f, "              also possible: {}", also.join(", "))?;
+    if cause.also.is_empty() {
+        return Ok(());
     }
-    writeln!(f, "  look at     {}", cause.next)
+    let also: Vec<&str> = cause.also.iter().map(|kind| kind.name()).collect();
+    writeln!(f, "              also possible: {}", also.join(", "))
 }
 
 /// What ran in the seconds before.
@@ -159,7 +36,7 @@ pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Resul
     }
     let others = match before.not_queued {
         0 => String::new(),
-        n => format!(" and {} in no message", times(n, "call")),
+        n => format!(" and {} outside of messages", times(n, "call")),
     };
     let share = u128::from(before.busy) * 100 / u128::from(before.to.saturating_sub(before.from).max(1));
     writeln!(

@@ -31,6 +31,8 @@ pub struct ThreadCoverage {
 /// What a recording tells. Times are BOOTTIME ns, durations ns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
+    /// The recording, as it was named.
+    pub file: String,
     /// The process's name.
     pub process: String,
     /// Its pid.

@@ -10,13 +10,13 @@ use super::frame::{Frame, FrameKind};
 use super::hang::Hang;
 use super::recorder::RecorderReport;
 use super::waits::WaitFact;
-use crate::answer::Cause;
+use crate::answer::{Cause, Site};
 use crate::facts::Before;
 use crate::facts::Unit;
 use crate::facts::{Anr, Detector, Startup, Why};
 
 /// The version of the schema. Its first number changes when a key changes its meaning or goes.
-pub const SCHEMA_VERSION: &str = "1.4";
+pub const SCHEMA_VERSION: &str = "1.5";
 
 /// Frames of a stack, and ANRs and captures, that are told.
 const MAX_FRAMES: usize = 512;
@@ -171,6 +171,29 @@ fn start(start: &Startup) -> Value {
         "first_draw_ns": start.first_draw, "splash_end_ns": start.splash_end, "grade": start.grade.word()})
 }
 
+/// The answer's five sentences under the keys that version 1.0 had.
+fn answers(report: &Report) -> Value {
+    let answer = &report.answer;
+    let what = answer.root.as_ref().map_or_else(|| answer.finding().to_owned(), Site::title);
+    let message = match &report.hang {
+        Some(hang) => hang.unit.as_ref().map_or("not recorded", |unit| &unit.name),
+        None => answer.message.as_deref().or(report.open.as_ref().map(|open| &*open.name)).unwrap_or("none"),
+    };
+    let holder = match answer.owners.first() {
+        Some(owner) => {
+            let lock = owner.lock.as_deref().unwrap_or("an object of unknown class");
+            format!(
+                "thread \"{}\" (tid {}) owned the lock of {lock}: {}",
+                owner.thread,
+                owner.tid,
+                owner.place()
+            )
+        }
+        None => "no owner of a lock is known".to_owned(),
+    };
+    json!({"what": what, "how_long": report.headline(), "message": message, "holder": holder, "next": answer.advice()})
+}
+
 impl Report {
     /// The report as JSON; `file` is what it is called there.
     #[must_use]
@@ -181,10 +204,7 @@ impl Report {
             Some(State::Disarmed) => "disarmed",
             None => "unknown",
         };
-        let answers = self.answers().map(|answers| {
-            json!({"what": answers.what, "how_long": answers.how_long, "message": answers.message,
-                "holder": answers.holder, "next": answers.next})
-        });
+        let answers = self.cause.as_ref().map(|_| answers(self));
         let slowest = self.slowest.iter();
         let slowest =
             slowest.map(|s| json!({"name": s.name, "since_ns": s.since, "duration_ns": s.duration}));
@@ -209,6 +229,8 @@ impl Report {
             "file": file,
             "process": self.process,
             "pid": self.pid,
+            "app_version": self.system.app_version,
+            "app_version_code": self.system.app_version_code,
             "start": {"boottime_ns": self.start.boottime, "realtime_ns": self.start.realtime},
             "first_ns": self.first,
             "end_ns": self.end,

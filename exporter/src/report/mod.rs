@@ -30,7 +30,6 @@ pub use crate::answer::{Cause, CauseId, CauseKind, Evidence};
 pub use crate::facts::{Before, MessageKind, Unit, UnitKind};
 pub use busy::{Busy, Callee};
 pub use chart::{Chart, Slice};
-pub use context::Answers;
 pub use findings::{Report, ThreadCoverage};
 pub use frame::{Frame, FrameKind};
 pub use hang::Hang;
@@ -42,7 +41,7 @@ pub use waits::{Holder, WaitFact};
 pub use walk::{Counts, Slow};
 
 impl Report {
-    /// Reads a recording. `file` is for messages only.
+    /// Reads a recording. `file` is for messages, and for the commands that the page names.
     ///
     /// # Errors
     /// If the recording cannot be read any further.

@@ -80,7 +80,7 @@ fn own_method(stack: &[Frame]) -> Option<&Frame> {
 /// What the holder does, in a few words.
 pub(super) fn doing(holder: &Holder) -> String {
     if let Some((lock, owner)) = &holder.waits_for {
-        let owner = owner.as_deref().map_or_else(String::new, |o| format!(", which \"{o}\" holds"));
+        let owner = owner.as_deref().map_or_else(String::new, |o| format!(", which \"{o}\" owns"));
         return format!("which itself waits for the lock of {lock}{owner}");
     }
     match (holder.stack.last(), &holder.last_left) {

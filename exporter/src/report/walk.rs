@@ -65,6 +65,8 @@ pub struct Counts {
     pub frames: u64,
     /// Methods entered on the main thread.
     pub methods: u64,
+    /// Events of all threads.
+    pub events: u64,
 }
 
 /// A text of the recording's, fit to be shown.

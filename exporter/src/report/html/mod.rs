@@ -26,6 +26,9 @@ impl Report {
         });
         let data = json!({
             "report": self.to_json(name),
+            "headline": self.headline(),
+            "cause": self.answer.cause_title(),
+            "advice": self.answer.advice(),
             "chart": {
                 "from_ns": chart.from,
                 "to_ns": chart.to,

@@ -1,19 +1,18 @@
-//! The report as a page of text.
+//! What stands behind the answer: ids, signals, stacks and waits as they were recorded, lists in full, what recording cost.
 
 use std::fmt::{self, Formatter};
 
 use trace_format::layout::State;
 
-use super::context::{write_before, write_cause, write_starts};
-use super::findings::Report;
-use super::frame::Frame;
-use super::hang::Hang;
-use super::moments::{moment, time_of_day};
-use super::waits::{WaitFact, doing};
-use crate::answer::CauseId;
+use super::super::context::{write_before, write_cause, write_starts};
+use super::super::findings::Report;
+use super::super::frame::Frame;
+use super::super::hang::Hang;
+use super::super::moments::{moment, time_of_day};
+use super::super::waits::{WaitFact, doing};
+use super::rows::forwarded;
 use crate::facts::Unit;
 use crate::facts::{Anr, Capture, Coverage, Detector, Processor, Why, reasons_text, verdict_name};
-use crate::model::forward_name;
 use crate::text::clean;
 use crate::words::{about, seconds, times, waited_for};
 
@@ -27,28 +26,23 @@ const COVERAGE_LISTED: usize = 4;
 const LISTED: usize = 8;
 
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
-    write!(f, "{} (pid {}), ", r.process, r.pid)?;
-    match r.partial_main() {
-        None => {
-            let begun = time_of_day(r, r.first).map_or_else(String::new, |at| format!(" from {at}"));
-            writeln!(f, "{} recorded{begun}", seconds(r.end.saturating_sub(r.first)))?;
-        }
-        Some(main) => {
-            let begun = time_of_day(r, main.from).map_or_else(String::new, |at| format!(", from {at}"));
-            let (recorded, lived) = (seconds(main.recorded), seconds(main.lived()));
-            writeln!(f, "{recorded} of main's {lived} are recorded{begun}")?;
-        }
-    }
+    let begun = time_of_day(r, r.first).map_or_else(String::new, |at| format!(", from {at}"));
+    writeln!(f, "  recorded    {}{begun}", recorded(r))?;
     let ended = match r.state {
-        Some(State::Open) => "The process was killed, crashed, or is still running",
-        Some(State::Ended) => "The process ended in order",
-        Some(State::Disarmed) => "The recorder switched itself off",
-        None => "How the recording ended is not known to this version",
+        Some(State::Open) => "the process was killed, crashed, or is still running",
+        Some(State::Ended) => "the process ended normally",
+        Some(State::Disarmed) => "the recorder switched itself off",
+        None => "how the recording ended is unknown to this version",
     };
-    writeln!(f, "{ended}; last seen alive at {}.\n", moment(r, r.end))?;
-    match &r.hang {
-        Some(hang) => write_hang(r, hang, f)?,
-        None => write_no_hang(r, f)?,
+    if let Some(version) = &r.system.app_version {
+        let code = r.system.app_version_code.map_or_else(String::new, |code| format!(" ({code})"));
+        writeln!(f, "  app         version {version}{code}")?;
+    }
+    writeln!(f, "  end         {ended}; last seen alive at {}", moment(r, r.end))?;
+    match (&r.hang, &r.cause) {
+        (Some(hang), _) => write_hang(r, hang, f)?,
+        (None, Some(cause)) => write_cause(r, cause, f)?,
+        (None, None) => {}
     }
     write_signals(r, f)?;
     if !r.slowest.is_empty() || r.before.messages + r.before.not_queued > 0 {
@@ -67,7 +61,7 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "\nMAIN'S LONGEST WAITS")?;
         for w in &r.waits {
             let what = waited_for(w.kind, w.class.as_deref(), w.lock);
-            let holder = w.holder.as_ref().map_or_else(String::new, |name| format!(", held by \"{name}\""));
+            let holder = w.holder.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
             let method = w.method.as_ref().map_or_else(String::new, |name| format!(", in {name}"));
             writeln!(f, "  {:>10}  at {}  {what}{holder}{method}", seconds(w.duration), moment(r, w.since))?;
         }
@@ -76,7 +70,7 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if !r.profiles.is_empty() {
         writeln!(
             f,
-            "\nPROFILES OF THE PLATFORM'S, on the device (anrscope merge puts one beside this recording)"
+            "\nPROFILES OF THE PLATFORM, on the device (anrscope merge shows one beside this recording)"
         )?;
         for profile in &r.profiles {
             writeln!(f, "  {} ({} bytes)", clean(&profile.path), profile.bytes)?;
@@ -96,7 +90,7 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if c.not_queued > 0 {
         writeln!(
             f,
-            "  and on main {} in no message (input events, idle handlers)",
+            "  and on main {} outside of messages (input events, idle handlers)",
             times(c.not_queued, "unit")
         )?;
     }
@@ -104,8 +98,8 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if let Some(s) = &r.signals {
         writeln!(
             f,
-            "  SIGQUITs: {} taken, {} handed on, {} handed to nobody; {} of them rescued from a main that did not run, \
-             {} without a record of their own",
+            "  SIGQUIT: {} received, {} forwarded, {} not forwarded; {} re-sent for a main that did not run, \
+             {} without an event of their own",
             s.sensed, s.forwarded, s.failed, s.rescued, s.merged
         )?;
     }
@@ -119,49 +113,18 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Nothing hung, or main did not: then the messages may have been too many, or it was not main that was waited for.
-fn write_no_hang(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
-    let kind = r.cause.as_ref().map(|cause| cause.id);
-    match kind {
-        Some(CauseId::OtherProcess) => {
-            writeln!(f, "NOTHING HUNG HERE\n  The system asked for a dump because of another process.")?;
-        }
-        _ if r.anrs.is_empty() => {
-            let messages = match r.counts.messages + r.counts.not_queued {
-                0 => "main ran no message, by which a hang would be known",
-                _ => "main was in no message that took long",
-            };
-            writeln!(f, "NOTHING HUNG\n  No ANR was recorded, and {messages}.")?;
-            if let Some(open) = &r.open {
-                let took = seconds(r.end.saturating_sub(open.since));
-                writeln!(f, "  At the end main was in {}, for {took} so far.", open.name)?;
-            }
-        }
-        Some(CauseId::MessageStorm) => {
-            writeln!(f, "MAIN DID NOT HANG in one message: many kept it busy")?;
-            if let Some(most) = r.before.kinds.first() {
-                writeln!(f, "  in message  {}, most of the time", most.name)?;
-            }
-            writeln!(f, "  waiting     for nobody")?;
-        }
-        _ => match &r.open {
-            Some(open) => {
-                writeln!(f, "MAIN WAS BUSY when the system asked, and not for long\n  {}", open.line())?;
-                writeln!(f, "  since       {}", moment(r, open.since))?;
-            }
-            None => writeln!(f, "MAIN DID NOT HANG\n  It was in no message that took long; see the ANRs.")?,
-        },
-    }
-    match &r.cause {
-        Some(cause) => write_cause(r, cause, f),
-        None => Ok(()),
+/// How much of main's time is recorded.
+fn recorded(r: &Report) -> String {
+    match r.partial_main() {
+        Some(main) => format!("{} of main's {}", seconds(main.recorded), seconds(main.lived())),
+        None => seconds(r.end.saturating_sub(r.first)),
     }
 }
 
 fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
-    let end = if h.ended { "then it went on" } else { "to the last moment recorded" };
+    let end = if h.ended { "then main continued" } else { "to the last moment recorded" };
     let (least, before) = if h.began_before() { ("at least ", "before ") } else { ("", "") };
-    writeln!(f, "MAIN THREAD HUNG for {least}{}, {end}", seconds(h.duration()))?;
+    writeln!(f, "  hang        {least}{}, {end}", seconds(h.duration()))?;
     match &h.unit {
         Some(unit) => writeln!(f, "  {}", unit.line())?,
         None => writeln!(f, "  in message  (not recorded)")?,
@@ -169,9 +132,8 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     let day = time_of_day(r, h.since).map_or_else(String::new, |at| format!(", {at}"));
     writeln!(f, "  since       {before}{}{day}", moment(r, h.since))?;
     write_method(r, h, f)?;
-    match &h.wait {
-        Some(wait) => write_wait(r, wait, f)?,
-        None => writeln!(f, "  waiting     {}", r.unrecorded_wait())?,
+    if let Some(wait) = &h.wait {
+        write_wait(r, wait, f)?;
     }
     if let Some(cause) = &r.cause {
         write_cause(r, cause, f)?;
@@ -186,7 +148,7 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(f, "\nMAIN'S STACK at {} (innermost first, with how long each was open)", moment(r, h.at))?;
     write_stack(&h.stack, h.at, h.standstill, f)?;
     if let Some(holder) = h.wait.as_ref().and_then(|w| w.holder.as_ref()) {
-        writeln!(f, "\nSTACK OF THE HOLDER, \"{}\" (tid {})", holder.name, holder.tid)?;
+        writeln!(f, "\nSTACK OF THE OWNER, \"{}\" (tid {})", holder.name, holder.tid)?;
         write_stack(&holder.stack, h.at, h.standstill, f)?;
     }
     Ok(())
@@ -206,7 +168,7 @@ fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
                 _ => writeln!(f)?,
             }
         }
-        // What began and ended meanwhile left nothing, so nobody knows that nothing ran.
+        // What began and ended meanwhile left nothing: something may have run.
         None if h.standstill > 0 => writeln!(f, "  in method   (not recorded)")?,
         None => writeln!(f, "  in method   (no instrumented method was open)")?,
     }
@@ -264,27 +226,27 @@ fn write_wait(r: &Report, wait: &WaitFact, f: &mut Formatter<'_>) -> fmt::Result
     let what = waited_for(wait.kind, wait.class.as_deref(), wait.lock);
     writeln!(f, "  waiting     {what} (since {})", moment(r, wait.since))?;
     if let Some(holder) = &wait.holder {
-        writeln!(f, "  held by     thread \"{}\" (tid {}), {}", holder.name, holder.tid, doing(holder))?;
+        writeln!(f, "  owned by    thread \"{}\" (tid {}), {}", holder.name, holder.tid, doing(holder))?;
     }
     Ok(())
 }
 
-/// Whether it computed, waited for a processor, or for something else.
+/// Whether it computed, waited for a CPU, or for something else.
 fn write_processor(p: &Processor, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(
         f,
-        "  processor   main was {}: of {} looked at it ran {}, and waited {} for a processor\n              \
-         it gave the processor up {} and lost it {}",
-        p.mostly(),
+        "  CPU         {}: of {} polled main ran for {} and was runnable for {}\n              \
+         {} voluntary and {} involuntary context switches",
+        p.mostly().replace("asleep", "sleeping").replace("waiting for a processor", "runnable"),
         seconds(p.looked()),
         seconds(p.ran),
         seconds(p.waited),
-        times(p.voluntary.into(), "time"),
-        times(p.involuntary.into(), "time")
+        p.voluntary,
+        p.involuntary
     )
 }
 
-/// What recording cost, and what is missing because somebody wanted it so.
+/// What recording cost, and what is missing on purpose.
 fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let recorder = &r.recorder;
     if let Some((percent, worst)) = &recorder.measured {
@@ -300,7 +262,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
             "  cost, an estimate: {:.1} ns an event when measured at the start ({}), {:.1} ns with coarse time: about {} % of main's time, \
-             and for all threads {} % of one processor",
+             and for all threads {} % of one CPU",
             m.precise,
             m.clock,
             m.coarse,
@@ -318,7 +280,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         )?;
     }
     if recorder.clamped > 0 {
-        writeln!(f, "  {} times were moved so that none runs back", recorder.clamped)?;
+        writeln!(f, "  {} timestamps were moved so that time never runs back", recorder.clamped)?;
     }
     for pause in recorder.pauses.iter().take(LISTED) {
         let end = pause.end.map_or_else(|| "the end".to_owned(), |end| moment(r, end));
@@ -335,7 +297,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
                 format!("its calls are short, and {rate} events a second were over the budget")
             }
             Why::Budget(None) => "its calls are short, and they were over the budget".to_owned(),
-            Why::Cost(calls) => format!("{calls} calls a second cost more than they tell"),
+            Why::Cost(calls) => format!("{calls} calls a second cost more than they are worth"),
         };
         let when = match off.until {
             Some(until) => format!("from {} to {}", moment(r, off.since), moment(r, until)),
@@ -351,16 +313,13 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// What it was, and why one says so.
+/// The verdict on the signal, and its reasons.
 fn write_verdict(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::Result {
     if matches!(anr.detector, Detector::Watchdog) {
         return Ok(());
     }
     let Some(verdict) = &anr.verdict else {
-        return writeln!(
-            f,
-            "  verdict     ANR by the 2 s rule: the recording holds no verdict on this signal"
-        );
+        return writeln!(f, "  verdict     ANR by the 2 s rule: the recording has no verdict on this signal");
     };
     let stuck = match anr.blocked() {
         0 => String::new(),
@@ -381,24 +340,24 @@ fn write_anr(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::Resu
         Detector::Sigquit(s) => {
             writeln!(
                 f,
-                "  ANR         SIGQUIT from pid {} (uid {}), {after} after {begun}; forwarded: {}",
+                "  ANR         SIGQUIT from pid {} (uid {}), {after} after {begun}; {}",
                 s.si_pid,
                 s.si_uid,
-                forward_name(s.forward)
+                forwarded(s.forward)
             )?;
             if anr.more_signals > 0 {
-                writeln!(f, "              and {} more SIGQUITs for the same ANR", anr.more_signals)?;
+                writeln!(f, "              and {} more SIGQUIT for the same ANR", anr.more_signals)?;
             }
             if let Some(at) = anr.watchdog {
                 let after = seconds(at.saturating_sub(anr.since));
-                writeln!(f, "              our watchdog noticed after {after}")?;
+                writeln!(f, "              the watchdog noticed after {after}")?;
             }
             Ok(())
         }
         Detector::Watchdog => {
             writeln!(
                 f,
-                "  ANR         suspected: our watchdog noticed after {after}; the system sent no SIGQUIT"
+                "  ANR         suspected: the watchdog noticed after {after}; the system sent no SIGQUIT"
             )
         }
     }
@@ -409,7 +368,7 @@ fn write_stack(stack: &[Frame], at: u64, standstill: u64, f: &mut Formatter<'_>)
         return writeln!(f, "  (not recorded: coarse time stood still)");
     }
     if stack.is_empty() {
-        return writeln!(f, "  (nothing recorded was open)");
+        return writeln!(f, "  (no recorded call was open)");
     }
     let hidden = stack.len().saturating_sub(STACK_LINES);
     for (i, frame) in stack.iter().rev().enumerate() {
@@ -440,7 +399,7 @@ fn write_signals(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         }
     }
     if !r.captures.is_empty() {
-        writeln!(f, "\nTHREAD DUMPS ASKED FOR (SIGQUIT that was no ANR of this process)")?;
+        writeln!(f, "\nTHREAD DUMPS REQUESTED (SIGQUIT without an ANR of this process)")?;
         for Capture { at, sigquit: s, verdict } in r.captures.iter().take(8) {
             writeln!(f, "  at {}  by pid {} (uid {})", moment(r, *at), s.si_pid, s.si_uid)?;
             if let Some(verdict) = verdict {

@@ -1,0 +1,211 @@
+//! The answer as rows: what main does, who owns the lock, under which message, and what to do.
+
+use trace_format::event::WaitKind;
+
+use super::super::findings::Report;
+use super::super::hang::Hang;
+use super::super::moments::{moment, time_of_day};
+use super::super::waits::WaitFact;
+use super::names::Names;
+use super::wrap::Row;
+use crate::answer::{CauseId, Owner, Verdict};
+use crate::facts::{Unit, UnitKind};
+use crate::text::clean;
+use crate::words::{about, rounded, seconds, times};
+
+/// Owners, and facts, that are listed.
+const OWNERS: usize = 8;
+const EVIDENCE: usize = 3;
+
+pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
+    if r.answer.verdict == Verdict::NoHang {
+        return no_hang(r, names);
+    }
+    let answer = &r.answer;
+    let wait = r.hang.as_ref().and_then(|hang| Some((hang, telling_wait(hang)?)));
+    let mut rows =
+        vec![(if answer.span.is_some() { "Main thread" } else { "Finding" }, main(r, wait, names))];
+    if !answer.cycle.is_empty() {
+        let first = answer.cycle.first().into_iter();
+        let cycle: Vec<_> = answer.cycle.iter().chain(first).map(|name| format!("\"{name}\"")).collect();
+        rows.push(("Deadlock", vec![cycle.join(" waits for ")]));
+    }
+    for (at, owner) in answer.owners.iter().take(OWNERS).enumerate() {
+        let label = if at == 0 { "Lock owner" } else { "Its owner" };
+        let next = answer.owners.get(at + 1).map(|next| next.lock.clone());
+        let recorded = wait.and_then(|(_, wait)| wait.holder.as_ref()?.waits_for.as_ref());
+        let recorded = recorded.filter(|_| at == 0).map(|(lock, _)| Some(lock.clone()));
+        let of_cycle = answer.cycle.contains(&owner.thread).then_some(None);
+        rows.push((label, vec![owns(owner, next.or(recorded).or(of_cycle), names)]));
+    }
+    if let Some(unit) = r.hang.as_ref().and_then(|hang| hang.unit.as_ref()) {
+        rows.push(("Message", vec![message(unit, names)]));
+    } else if let Some(unit) = r.open.as_ref().filter(|_| r.hang.is_none() && !r.anrs.is_empty()) {
+        let since = moment(r, unit.since);
+        rows.push(("Message", vec![format!("{}, since {since}", message(unit, names))]));
+    } else if r.hang.is_some() {
+        rows.push(("Message", vec!["not recorded".to_owned()]));
+    } else if matches!(answer.cause.id, CauseId::MessageStorm | CauseId::Recovered) {
+        let before = answer.root.iter().map(|root| names.message(&clean(&root.name)));
+        rows.push(("Message", before.map(|name| format!("{name}, most of the time before")).collect()));
+    }
+    let evidence = evidence(r, wait.is_some(), names);
+    if !evidence.is_empty() {
+        rows.push(("Evidence", evidence));
+    }
+    rows.push(("What to do", vec![names.bare(&answer.advice())]));
+    rows
+}
+
+/// What main does, since when, and what it calls.
+fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<String> {
+    let answer = &r.answer;
+    // A message has its own row.
+    let root = answer.root.as_ref().filter(|root| Some(&root.name) != answer.message.as_ref());
+    let root = root.map(|root| names.text(&root.title()));
+    let mut lines = Vec::new();
+    let mut percent = None;
+    match (wait, root) {
+        (Some((hang, wait)), root) => {
+            let root = root.unwrap_or_else(|| answer.thread.name.clone());
+            lines.push(format!("{root} {}", waits(wait)));
+            let whole = hang.at.saturating_sub(hang.since).max(1);
+            let part = u128::from(hang.at.saturating_sub(wait.since.max(hang.since)));
+            // A share of 99.9 % is all of it.
+            percent = Some(((part * 100 + u128::from(whole) / 2) / u128::from(whole)).min(100));
+        }
+        (None, Some(root)) if answer.span.is_some() => {
+            lines.push(root);
+            lines.push(finding(r, names));
+        }
+        (None, _) => lines.push(finding(r, names)),
+    }
+    if let Some(hang) = &r.hang {
+        let day = time_of_day(r, hang.since).and_then(|at| Some(format!(" ({})", at.get(11..)?)));
+        let before = if hang.began_before() { "before " } else { "" };
+        let share = percent.map_or_else(String::new, |percent| format!(", {percent} % of the hang"));
+        lines.push(format!("since {before}{}{}{share}", moment(r, hang.since), day.unwrap_or_default()));
+        lines.extend(calls(hang, names));
+    }
+    lines
+}
+
+/// What the method whose loop main was in called.
+fn calls(hang: &Hang, names: &mut Names) -> Option<String> {
+    let busy = hang.busy.as_ref()?;
+    if busy.short_calls > 0 {
+        let calls = about(busy.short_calls);
+        let hot: Vec<_> =
+            busy.hot.iter().take(2).map(|(name, percent)| format!("{name} ({percent} %)")).collect();
+        return Some(match &hot[..] {
+            [] => format!("calls about {calls} methods, too briefly to be recorded"),
+            hot => {
+                names.text(&format!("calls {} of about {calls} calls too short to record", hot.join(", ")))
+            }
+        });
+    }
+    let callee = busy.callees.first().filter(|callee| callee.total >= busy.open / 2 && callee.calls > 1)?;
+    Some(names.text(&format!(
+        "calls {}, {} in {}",
+        callee.name,
+        rounded(callee.total),
+        times(callee.calls, "call")
+    )))
+}
+
+/// The wait that main is in, if it takes half of the hang or more.
+fn telling_wait(hang: &Hang) -> Option<&WaitFact> {
+    let half = hang.at.saturating_sub(hang.since) / 2;
+    hang.wait.as_ref().filter(|wait| hang.at.saturating_sub(wait.since) >= half)
+}
+
+/// What main does in a wait, behind the method's name.
+fn waits(wait: &WaitFact) -> String {
+    let class = clean(wait.class.as_deref().unwrap_or("an object of unknown class"));
+    match wait.kind {
+        WaitKind::Monitor => format!("waits for the lock of {class}"),
+        WaitKind::ObjectWait => format!("is in Object.wait on {class}"),
+        WaitKind::Park => format!("is parked on {class}"),
+        WaitKind::Sleep => "is in Thread.sleep".to_owned(),
+        WaitKind::Join => format!("is in Thread.join on {class}"),
+        WaitKind::Blocking => format!("is in {class}"),
+        WaitKind::Unknown(_) => format!("waits on {class}"),
+    }
+}
+
+fn finding(r: &Report, names: &mut Names) -> String {
+    let finding = r.answer.finding();
+    let finding = if r.hang.is_some() && r.answer.is_known() {
+        finding.strip_prefix("main ").unwrap_or(finding)
+    } else {
+        finding
+    };
+    let unknown = if r.answer.is_known() { "" } else { "nothing recorded says why: " };
+    format!("{unknown}{}", names.text(&clean(finding)))
+}
+
+/// The facts that no other row has.
+fn evidence(r: &Report, waits: bool, names: &mut Names) -> Vec<String> {
+    let cpu = r.hang.as_ref().is_some_and(|hang| hang.processor.is_some());
+    let finding = r.answer.finding();
+    let told = |text: &str| {
+        let sampled = [text, finding].iter().all(|text| text.contains("samples of main's stack"));
+        sampled && text.rsplit(' ').next() == finding.rsplit(' ').next()
+            || text.contains("calls too short to record")
+            || text.starts_with("owned by ")
+            || text.contains(" was open for ")
+            || cpu && text.starts_with("main was running for ")
+            || waits && text.ends_with("of the hang)")
+    };
+    let facts = r.answer.cause.evidence.iter().skip(1).filter(|fact| !told(&fact.text));
+    let lines = facts.take(EVIDENCE).map(|fact| {
+        let at = fact.at.map_or_else(String::new, |at| format!("{}: ", moment(r, at)));
+        format!("{at}{}", names.text(&clean(&fact.text)))
+    });
+    lines.collect()
+}
+
+/// What an owner does with the lock; `waits`: the lock that it waits for itself, if that is known.
+fn owns(owner: &Owner, waits: Option<Option<String>>, names: &mut Names) -> String {
+    let who = format!("\"{}\" (tid {})", owner.thread, owner.tid);
+    let place = owner.root.as_ref().map(|root| names.bare(&root.title()));
+    if let Some(lock) = waits {
+        let at = place.map_or_else(String::new, |place| format!(" in {place}"));
+        let lock =
+            lock.map_or_else(|| "a lock of the cycle".to_owned(), |lock| format!("the lock of {lock}"));
+        return format!("{who} itself waits for {lock}{at}");
+    }
+    let innermost = owner.stack.first().filter(|line| owner.root.as_ref() != Some(&line.site));
+    let inner = innermost.map(|line| names.bare(&line.site.name));
+    let place = [place, inner].into_iter().flatten().collect::<Vec<_>>().join(" > ");
+    let open = owner.stack.iter().find(|line| line.own).and_then(|line| line.open_ns);
+    let open = open.map_or_else(String::new, |ns| format!(", for {} so far", rounded(ns)));
+    match (&*place, &*owner.doing) {
+        ("", doing) => format!("{who} owns it: {doing}"),
+        (place, "running") => format!("{who} owns it while it runs {place}{open}"),
+        (place, "unknown") => format!("{who} owns it while in {place}{open}"),
+        (place, doing) => format!("{who} owns it while in {place} ({doing}){open}"),
+    }
+}
+
+/// What main was in, a message or not.
+fn message(unit: &Unit, names: &mut Names) -> String {
+    let name = clean(&unit.name);
+    if unit.kind != UnitKind::Message {
+        return format!("none; main was in {}", names.text(&name));
+    }
+    names.message(&name)
+}
+
+/// What was recorded where nothing hung.
+fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
+    let main = match (&r.open, r.counts.messages + r.counts.not_queued) {
+        (Some(open), _) => {
+            let took = seconds(r.end.saturating_sub(open.since));
+            format!("in {} at the end, for {took} so far", names.text(&clean(&open.name)))
+        }
+        (None, 0) => "ran no message; a call or wait of 5 s or more would be a hang".to_owned(),
+        (None, n) => format!("ran {}, none of them long", times(n, "message")),
+    };
+    vec![("Main thread", vec![main])]
+}

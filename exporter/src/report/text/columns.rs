@@ -1,0 +1,130 @@
+//! Stacks, two beside each other: main's and the owner's.
+
+use std::fmt::{self, Formatter};
+
+use trace_format::event::WaitKind;
+
+use super::super::findings::Report;
+use super::super::waits::WaitFact;
+use super::WIDTH;
+use super::names::Names;
+use crate::answer::{Owner, StackLine};
+use crate::text::clean;
+use crate::words::seconds;
+
+/// Lines of a stack that are shown; the middle of a longer one is left out.
+const LINES: usize = 24;
+const OUTERMOST: usize = 4;
+/// Owners whose stacks are shown.
+const OWNERS: usize = 4;
+/// Spaces between two stacks.
+const GAP: usize = 3;
+
+/// A thread's stack as lines of text, its title first.
+struct Side(Vec<String>);
+
+impl Side {
+    fn width(&self) -> usize {
+        self.0.iter().map(|line| line.chars().count()).max().unwrap_or(0)
+    }
+}
+
+pub(super) fn write(r: &Report, names: &mut Names, f: &mut Formatter<'_>) -> fmt::Result {
+    let sides = sides(r, names);
+    for pair in sides.chunks(2) {
+        writeln!(f)?;
+        let left = &pair[0];
+        let right = pair.get(1);
+        let fits = right.is_some_and(|right| 2 + left.width() + GAP + right.width() <= WIDTH);
+        let Some(right) = right.filter(|_| fits) else {
+            for (at, side) in pair.iter().enumerate() {
+                if at > 0 {
+                    writeln!(f)?;
+                }
+                side.0.iter().try_for_each(|line| writeln!(f, "  {line}"))?;
+            }
+            continue;
+        };
+        // Halves, unless one of them needs more.
+        let half = (WIDTH - 2) / 2;
+        let column = (left.width() + GAP).max(half.min(WIDTH - 2 - right.width()));
+        for at in 0..left.0.len().max(right.0.len()) {
+            let (a, b) = (left.0.get(at), right.0.get(at));
+            let line = format!("  {:column$}{}", a.map_or("", |line| line), b.map_or("", |line| line));
+            writeln!(f, "{}", line.trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+fn sides(r: &Report, names: &mut Names) -> Vec<Side> {
+    let answer = &r.answer;
+    let recorded = answer.samples == 0 && answer.stack.iter().all(|line| line.open_ns.is_some());
+    let hang = r.hang.as_ref().filter(|_| recorded);
+    let wait = hang.and_then(|hang| Some((hang.at, hang.wait.as_ref()?)));
+    let wait = wait.filter(|(_, wait)| wait.kind != WaitKind::Blocking);
+    let wait = wait.map(|(at, wait)| (seconds(at.saturating_sub(wait.since)), waiting(wait)));
+    let mut sides = Vec::new();
+    if !answer.stack.is_empty() || wait.is_some() {
+        let title = match answer.samples {
+            0 => answer.thread.name.clone(),
+            samples => format!("{} (heaviest stack of {samples} samples)", answer.thread.name),
+        };
+        sides.push(side(title, wait, &answer.stack, answer.samples, names));
+    }
+    for (at, owner) in
+        answer.owners.iter().take(OWNERS).enumerate().filter(|(_, owner)| !owner.stack.is_empty())
+    {
+        let waits =
+            (answer.owners.len() > at + 1 || answer.cycle.contains(&owner.thread)) && is_recorded(owner);
+        let wait = waits.then(|| (String::new(), "[waiting for monitor]"));
+        sides.push(side(format!("{} (owner)", owner.thread), wait, &owner.stack, 0, names));
+    }
+    sides
+}
+
+fn is_recorded(owner: &Owner) -> bool {
+    owner.stack.iter().any(|line| line.open_ns.is_some())
+}
+
+fn waiting(wait: &WaitFact) -> &'static str {
+    match wait.kind {
+        WaitKind::Monitor => "[waiting for monitor]",
+        WaitKind::ObjectWait => "[Object.wait]",
+        WaitKind::Park => "[parked]",
+        WaitKind::Sleep => "[Thread.sleep]",
+        WaitKind::Join => "[Thread.join]",
+        WaitKind::Blocking | WaitKind::Unknown(_) => "[waiting]",
+    }
+}
+
+fn side(
+    title: String,
+    wait: Option<(String, &str)>,
+    stack: &[StackLine],
+    samples: u64,
+    names: &mut Names,
+) -> Side {
+    let first = stack.iter().position(|line| line.own);
+    let amount = |line: &StackLine| match (line.samples, line.open_ns) {
+        (Some(count), _) => format!("{count}/{samples}"),
+        (None, Some(ns)) => seconds(ns),
+        (None, None) => String::new(),
+    };
+    let mut rows: Vec<(String, char, String)> = Vec::new();
+    rows.extend(wait.map(|(amount, text)| (amount, ' ', text.to_owned())));
+    let hidden = if stack.len() > LINES { LINES - OUTERMOST..stack.len() - OUTERMOST } else { 0..0 };
+    for (at, line) in stack.iter().enumerate() {
+        if hidden.start == at && !hidden.is_empty() {
+            rows.push((String::new(), ' ', format!("... {} more ...", hidden.len())));
+        }
+        if !hidden.contains(&at) {
+            let mark = if first == Some(at) { '>' } else { ' ' };
+            rows.push((amount(line), mark, names.text(&clean(&line.site.title()))));
+        }
+    }
+    let width = rows.iter().map(|(amount, ..)| amount.len()).max().unwrap_or(0);
+    let width = if width > 0 { width + 2 } else { 0 };
+    let lines = rows.into_iter().map(|(amount, mark, name)| format!("{amount:width$}{mark} {name}"));
+    Side(std::iter::once(title).chain(lines).collect())
+}

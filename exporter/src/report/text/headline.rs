@@ -1,0 +1,83 @@
+//! The first line: what hung, for how long, and how it ended.
+
+use trace_format::layout::State;
+
+use super::super::findings::Report;
+use crate::answer::{CauseId, Verdict};
+use crate::words::rounded;
+
+impl Report {
+    /// The first line of the page: what hung, for how long, and how it ended.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let answer = &self.answer;
+        let process =
+            if self.pid > 0 { format!("{} (pid {})", self.process, self.pid) } else { self.process.clone() };
+        let thread = match answer.thread.main {
+            true => "main thread".to_owned(),
+            false => format!("thread \"{}\"", answer.thread.name),
+        };
+        let took = answer.span.map(|span| {
+            format!("{}{}", if span.at_least { "at least " } else { "" }, rounded(span.duration))
+        });
+        match (answer.verdict, took) {
+            (Verdict::NoHang, _) => format!("No hang in {process}: {}{}", self.recorded(), self.closed()),
+            (Verdict::OtherProcess, None) => {
+                format!("No ANR of {process}: the system asked because of another process")
+            }
+            (Verdict::OtherProcess, Some(took)) => format!(
+                "No ANR of {process}: the system asked because of another process; {thread} was busy for {took}"
+            ),
+            (Verdict::Recovered, None) => {
+                format!("ANR in {process}: {thread} was not blocked when the system asked")
+            }
+            (Verdict::Recovered, Some(took)) => {
+                format!("ANR in {process}: {thread} blocked for {took}, and no longer when the system asked")
+            }
+            (Verdict::Anr, None) if answer.cause.id == CauseId::MessageStorm => {
+                format!("ANR in {process}: {thread} busy with many short messages")
+            }
+            (Verdict::Anr, None) if self.open.is_some() => {
+                format!("ANR in {process}: {thread} was busy when the system asked, and not for long")
+            }
+            (Verdict::Anr, None) => format!("ANR in {process}: {thread} was in no long message"),
+            (Verdict::Hang, None) if !answer.cycle.is_empty() => {
+                format!("Deadlock in {process}: {thread} never came back")
+            }
+            (Verdict::Hang, None) => format!("Hang in {process}: {thread} blocked"),
+            (verdict, Some(took)) => {
+                let what = if verdict == Verdict::Anr { "ANR" } else { "Hang" };
+                format!("{what} in {process}: {thread} blocked for {took}{}", self.then())
+            }
+        }
+    }
+
+    /// What came after the hang.
+    fn then(&self) -> &'static str {
+        match self.state {
+            _ if self.answer.span.is_some_and(|span| span.ended) => ", then it continued",
+            Some(State::Open) => "; the process was then killed, or still runs",
+            Some(State::Ended) => "; the process then ended",
+            Some(State::Disarmed) => "; the recorder then switched itself off",
+            None => "",
+        }
+    }
+
+    /// `12.4 s of main's 14.0 s recorded`, or `14.0 s recorded`.
+    pub(super) fn recorded(&self) -> String {
+        match self.partial_main() {
+            Some(main) => format!("{} of main's {} recorded", rounded(main.recorded), rounded(main.lived())),
+            None => format!("{} recorded", rounded(self.end.saturating_sub(self.first))),
+        }
+    }
+
+    /// How a recording without a hang ended.
+    pub(super) fn closed(&self) -> &'static str {
+        match self.state {
+            Some(State::Open) => "",
+            Some(State::Ended) => "; the process ended normally",
+            Some(State::Disarmed) => "; the recorder switched itself off",
+            None => "; how the recording ended is unknown to this version",
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! One line each for the system, main's CPU time, what ran before, and the recording.
+
+use trace_format::event::Forward;
+
+use super::super::findings::Report;
+use super::super::moments::moment;
+use super::names::Names;
+use super::wrap::Row;
+use crate::facts::{Anr, Detector, Processor, outcome_name, reasons_text};
+use crate::model::forward_name;
+use crate::text::clean;
+use crate::words::{rounded, thousands, times, waited_for};
+
+/// Waits and starts that are listed.
+const LISTED: usize = 3;
+
+pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
+    let mut rows = vec![("System", system(r))];
+    if let Some(processor) = r.hang.as_ref().and_then(|hang| hang.processor.as_ref()) {
+        rows.push(("CPU", vec![cpu(processor)]));
+    }
+    rows.extend(before(r, names).map(|line| ("Before", vec![line])));
+    let waits = r.waits.iter().take(LISTED).map(|w| {
+        let what = waited_for(w.kind, w.class.as_deref(), 0);
+        let owner = w.holder.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
+        let method = w.method.as_ref().map_or_else(String::new, |name| format!(", in {name}"));
+        names.text(&clean(&format!(
+            "{} at {} {what}{owner}{method}",
+            rounded(w.duration),
+            moment(r, w.since)
+        )))
+    });
+    let waits: Vec<String> = waits.collect();
+    rows.push(("Long waits", waits));
+    let starts = r.starts.iter().take(LISTED).map(|start| {
+        let activity =
+            if start.activity.is_empty() { String::new() } else { format!(" of {}", clean(&start.activity)) };
+        names.text(&format!(
+            "{}{activity}: {} ({})",
+            start.kind.word(),
+            rounded(start.duration()),
+            start.grade.word()
+        ))
+    });
+    rows.push(("Starts", starts.collect()));
+    rows.push(("Recording", recording(r)));
+    let notices = r.notices.iter().take(LISTED);
+    rows.push(("Notice", notices.map(|(at, text)| format!("{text} (at {})", moment(r, *at))).collect()));
+    rows.push(("Warning", r.warnings.iter().map(ToString::to_string).collect()));
+    rows.retain(|(_, lines)| !lines.is_empty());
+    rows
+}
+
+/// What the system asked, and what the process made of it.
+fn system(r: &Report) -> Vec<String> {
+    let shown = r.hang.as_ref().and_then(|hang| hang.anr.as_ref()).or(r.anrs.first());
+    let mut lines: Vec<String> = shown.map(anr).into_iter().collect();
+    let more = r.anrs.len().saturating_sub(lines.len()) as u64;
+    let mut others = Vec::new();
+    if more > 0 {
+        others.push(times(more, "more ANR"));
+    }
+    if !r.captures.is_empty() {
+        let senders: Vec<u32> = r.captures.iter().map(|capture| capture.sigquit.si_pid).collect();
+        let own = if senders.iter().all(|pid| *pid == r.pid) { " from the process itself," } else { "" };
+        others.push(format!("{}{own} for a thread dump only", times(senders.len() as u64, "SIGQUIT")));
+    }
+    if lines.is_empty() && others.is_empty() {
+        lines.push("no SIGQUIT and no ANR recorded".to_owned());
+    } else if !others.is_empty() {
+        lines.push(others.join(", "));
+    }
+    lines
+}
+
+fn anr(anr: &Anr) -> String {
+    let after = match anr.blocked() {
+        0 => String::new(),
+        ns => format!(" after {:.2} s", ns as f64 / 1e9),
+    };
+    match &anr.detector {
+        Detector::Watchdog => {
+            format!("no SIGQUIT; the recorder's watchdog reported it{after} (suspected ANR)")
+        }
+        Detector::Sigquit(signal) => {
+            let verdict = match &anr.verdict {
+                Some(verdict) => format!("{}: {}", outcome_name(verdict.outcome), reasons_text(verdict)),
+                None => "ANR by the 2 s rule (no verdict recorded)".to_owned(),
+            };
+            let verdict = verdict.trim_end_matches(": ");
+            format!("SIGQUIT{after} from pid {}, {}; {verdict}", signal.si_pid, forwarded(signal.forward))
+        }
+    }
+}
+
+/// `sleeping for 100 % of 6.7 s (ran 0.04 ms, runnable 2.2 ms)`.
+fn cpu(p: &Processor) -> String {
+    let asleep = p.looked().saturating_sub(p.ran).saturating_sub(p.waited);
+    let (state, part) = match p.mostly() {
+        "running" => ("running", p.ran),
+        "waiting for a processor" => ("runnable", p.waited),
+        "asleep" => ("sleeping", asleep),
+        other => (other, asleep),
+    };
+    let percent = (u128::from(part) * 100 + u128::from(p.looked()) / 2) / u128::from(p.looked().max(1));
+    let switches = match (p.voluntary, p.involuntary) {
+        (0, 0) => String::new(),
+        (a, b) => format!("; {a} voluntary, {b} involuntary context switches"),
+    };
+    format!(
+        "{state} for {percent} % of {} (ran {}, runnable {}{switches})",
+        rounded(p.looked()),
+        rounded(p.ran),
+        rounded(p.waited)
+    )
+}
+
+/// What ran in the seconds before the hang, or before the end.
+fn before(r: &Report, names: &mut Names) -> Option<String> {
+    let before = &r.before;
+    if before.messages + before.not_queued == 0 {
+        return None;
+    }
+    let span = before.to.saturating_sub(before.from);
+    let share = u128::from(before.busy) * 100 / u128::from(span.max(1));
+    let mut line = format!("{}: main busy {share} %, {}", rounded(span), times(before.messages, "message"));
+    if before.not_queued > 0 {
+        line += &format!(", {} outside of messages", times(before.not_queued, "call"));
+    }
+    if let Some(kind) = before.kinds.first().filter(|kind| kind.count > 1) {
+        line += &format!(
+            ", {} of them {} ({})",
+            thousands(kind.count),
+            short_message(&kind.name, names),
+            rounded(kind.total)
+        );
+    }
+    if let Some(slow) = r.slowest.first() {
+        line += &format!(", slowest {} ({})", rounded(slow.duration), short_message(&slow.name, names));
+    }
+    Some(line)
+}
+
+/// A message without packages.
+fn short_message(name: &str, names: &mut Names) -> String {
+    let bare = names.bare(&clean(name));
+    names.message(&bare)
+}
+
+/// How much was recorded, what is missing, and what it cost.
+fn recording(r: &Report) -> Vec<String> {
+    let (c, recorder) = (&r.counts, &r.recorder);
+    let mut missing = Vec::new();
+    if c.overwritten > 0 {
+        missing.push(format!("{} overwritten", times(c.overwritten, "older word")));
+    }
+    if recorder.dropped > 0 {
+        missing.push(format!("{} lost", times(recorder.dropped, "event")));
+    }
+    if !recorder.pauses.is_empty() {
+        missing.push(format!("paused {}", times(recorder.pauses.len() as u64, "time")));
+    }
+    if recorder.methods_off() > 0 {
+        missing.push(format!("{} switched off", times(recorder.methods_off() as u64, "method")));
+    }
+    if recorder.standstills.total() > 0 {
+        missing.push(format!("coarse time stood still for {}", rounded(recorder.standstills.total())));
+    }
+    let missing = if missing.is_empty() { "nothing lost".to_owned() } else { missing.join(", ") };
+    let cost = match (&recorder.measured, recorder.main_cost_percent) {
+        (Some((percent, _)), _) => format!("; cost {percent} % of the threads' time"),
+        (None, Some(percent)) => format!("; cost about {percent} % of main"),
+        (None, None) => String::new(),
+    };
+    let events = if c.events == 1 { "1 event".to_owned() } else { format!("{} events", thousands(c.events)) };
+    let threads = times(c.threads, "thread");
+    vec![format!("{}, {missing}, {events}, {threads}{cost}", r.recorded())]
+}
+
+/// Where the signal went.
+pub(super) fn forwarded(forward: Forward) -> String {
+    match forward {
+        Forward::Catcher => "forwarded to the Signal Catcher".to_owned(),
+        Forward::OlderHandler => "forwarded to the previous handler".to_owned(),
+        Forward::Failed => "forwarded to no thread".to_owned(),
+        Forward::Passive => "left to the system".to_owned(),
+        Forward::Unknown(_) => format!("forwarding {}", forward_name(forward)),
+    }
+}
