@@ -231,7 +231,13 @@ impl RecorderFacts {
             Some(Switch { at: *at, method: control.method, off })
         });
         let measured = self.overhead.switched.iter();
-        let measured = measured.map(|s| Switch { at: s.at, method: s.method, off: s.off.map(Why::Cost) });
+        let measured = measured.map(|s| {
+            let why = |calls| match s.events {
+                Some(events) => Why::Budget(Some(events).filter(|n| (1..=MAX_RATE).contains(n))),
+                None => Why::Cost(calls),
+            };
+            Switch { at: s.at, method: s.method, off: s.off.map(why) }
+        });
         // Of equal times what was measured comes first: it says more.
         let mut all: Vec<Switch> = measured.chain(controlled).collect();
         all.sort_by_key(|switch| switch.at);
