@@ -381,6 +381,18 @@ mod tests {
     }
 
     #[test]
+    fn what_the_ring_of_main_has_no_room_for_was_over_the_budget() {
+        let bytes = RecordingBuilder::new(1, "p").section(
+            SectionKind::Overhead,
+            b"1000000000 off 5 100 200\n2000000000 off 6 100\n3000000000 on 5\n4000000000 off 5 100 1000000001\n",
+        );
+        let facts = Facts::of(&Recording::open(bytes.build()).unwrap()).unwrap().recorder;
+        let off: Vec<_> = facts.switched_off().iter().map(|o| (o.method, o.why)).collect();
+        let (budget, unknown) = (Why::Budget(Some(200)), Why::Budget(None));
+        assert_eq!(off, [(5, budget), (6, Why::Cost(100)), (5, unknown)]);
+    }
+
+    #[test]
     fn standstills_that_meet_are_one() {
         let still = Standstills::of(vec![(50, 60), (10, 20), (15, 30), (30, 35), (70, 70), (90, 80)]);
         assert_eq!(still.all(), [(10, 35), (50, 60)]);
