@@ -23,6 +23,7 @@ use crate::time::cycles::{Calibrator, Finding};
 use crate::time::fold::{self, Reach, Whose};
 use crate::time::time_word::Pace;
 use crate::time::{self, clock};
+use crate::writing::room::Room;
 use crate::writing::{cost, overhead};
 
 /// In precise mode the clock is compared and blocks are touched ahead, no more.
@@ -67,6 +68,7 @@ struct Ticker {
     standstills: Standstills,
     reach_of_main: Reach,
     reach_of_others: Reach,
+    room_of_main: Room,
 }
 
 impl Ticker {
@@ -87,6 +89,7 @@ impl Ticker {
             standstills: Standstills::new(now),
             reach_of_main: Reach::new(Whose::Main, words(recorder.main_blocks.homes.count()), now),
             reach_of_others: Reach::new(Whose::Others, words(recorder.pool_blocks.count()), now),
+            room_of_main: Room::new(words(recorder.main_blocks.homes.count()), now),
         }
     }
 
@@ -96,6 +99,16 @@ impl Ticker {
         self.reach_of_main.look(main, BLOCK_WORDS as u64, self.checked);
         let others = self.recorder.pool.taken_so_far();
         self.reach_of_others.look(others, BLOCK_WORDS as u64, self.checked);
+    }
+
+    /// Looks whether a recursion fills main's ring.
+    fn keep_room(&mut self, now: u64) {
+        let ring = &self.recorder.main_blocks;
+        let filling = self.room_of_main.look(ring, ring.opened_so_far(), now);
+        // Where every call was asked for, every call is recorded.
+        if !filling.is_empty() && fold::leaves_out() {
+            overhead::make_room(&filling, now);
+        }
     }
 
     fn run(mut self) {
@@ -113,6 +126,7 @@ impl Ticker {
             }
             MAIN_DOOR.tick(TIME.high.load(Ordering::SeqCst), word::MAX_GAP);
             self.recorder.touch_ahead();
+            self.keep_room(now);
             if now.saturating_sub(self.weighed) >= overhead::WINDOW {
                 self.weighed = now;
                 overhead::check(now);

@@ -231,7 +231,13 @@ impl RecorderFacts {
             Some(Switch { at: *at, method: control.method, off })
         });
         let measured = self.overhead.switched.iter();
-        let measured = measured.map(|s| Switch { at: s.at, method: s.method, off: s.off.map(Why::Cost) });
+        let measured = measured.map(|s| {
+            let why = |calls| match s.events {
+                Some(events) => Why::Budget(Some(events).filter(|n| (1..=MAX_RATE).contains(n))),
+                None => Why::Cost(calls),
+            };
+            Switch { at: s.at, method: s.method, off: s.off.map(why) }
+        });
         // Of equal times what was measured comes first: it says more.
         let mut all: Vec<Switch> = measured.chain(controlled).collect();
         all.sort_by_key(|switch| switch.at);
@@ -372,6 +378,18 @@ mod tests {
             ]
         );
         assert_eq!((facts.off().len(), facts.switches().len()), (1, 5));
+    }
+
+    #[test]
+    fn what_the_ring_of_main_has_no_room_for_was_over_the_budget() {
+        let bytes = RecordingBuilder::new(1, "p").section(
+            SectionKind::Overhead,
+            b"1000000000 off 5 100 200\n2000000000 off 6 100\n3000000000 on 5\n4000000000 off 5 100 1000000001\n",
+        );
+        let facts = Facts::of(&Recording::open(bytes.build()).unwrap()).unwrap().recorder;
+        let off: Vec<_> = facts.switched_off().iter().map(|o| (o.method, o.why)).collect();
+        let (budget, unknown) = (Why::Budget(Some(200)), Why::Budget(None));
+        assert_eq!(off, [(5, budget), (6, Why::Cost(100)), (5, unknown)]);
     }
 
     #[test]

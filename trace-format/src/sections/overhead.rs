@@ -3,6 +3,7 @@
 //! ```text
 //! TIME cost NS EVENTS PERCENT     an event takes NS (decimal), so many EVENTS a second, together PERCENT (decimal) of the threads' time
 //! TIME off ID CALLS               the method is not recorded from here on; it was called CALLS times a second
+//! TIME off ID CALLS EVENTS        so many of its calls a second were kept, EVENTS in all, for which main's ring has no room
 //! TIME on ID                      it is recorded again
 //! ```
 //! TIME is CLOCK_BOOTTIME ns.
@@ -48,6 +49,8 @@ pub struct Switched {
     pub method: u32,
     /// Its calls a second, if it was switched off.
     pub off: Option<u64>,
+    /// Its events a second, if it was switched off because main's ring has no room for them.
+    pub events: Option<u64>,
 }
 
 impl Line {
@@ -69,7 +72,9 @@ impl Line {
             "off" | "on" => {
                 let method = words.next()?.parse().ok()?;
                 let calls = words.next().and_then(|calls| calls.parse().ok()).unwrap_or(0);
-                Self::Switched(Switched { at, method, off: (kind == "off").then_some(calls) })
+                let off = (kind == "off").then_some(calls);
+                let events = off.and_then(|_| words.next()?.parse().ok());
+                Self::Switched(Switched { at, method, off, events })
             }
             _ => return None,
         })
@@ -89,6 +94,11 @@ impl Writer {
     /// A method that was called so many times a second is switched off.
     pub fn off(&mut self, at: u64, method: u32, calls: u64) {
         self.line(at, "off", &[&method.to_string(), &calls.to_string()]);
+    }
+
+    /// A method of which so many calls a second were kept, so many events in all, is switched off to make room.
+    pub fn off_for_room(&mut self, at: u64, method: u32, calls: u64, events: u64) {
+        self.line(at, "off", &[&method.to_string(), &calls.to_string(), &events.to_string()]);
     }
 
     /// A method is switched on again.
@@ -130,10 +140,17 @@ mod tests {
             written.cost(at, ns, events, ns / 11);
             written.off(at, method, calls);
             written.on(at, method);
+            written.off_for_room(at, method, calls, events);
             let read: Vec<_> = written.text().lines().map(|line| Line::parse(line).unwrap()).collect();
             let cost = Cost { at, ns: ns as f64 / 100.0, events, percent: (ns / 11) as f64 / 100.0 };
-            let switched = |off| Line::Switched(Switched { at, method, off });
-            prop_assert_eq!(read, [Line::Cost(cost), switched(Some(calls)), switched(None)]);
+            let switched = |off, events| Line::Switched(Switched { at, method, off, events });
+            let expected = [
+                Line::Cost(cost),
+                switched(Some(calls), None),
+                switched(None, None),
+                switched(Some(calls), Some(events)),
+            ];
+            prop_assert_eq!(read, expected);
         }
 
         #[test]

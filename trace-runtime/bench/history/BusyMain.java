@@ -6,7 +6,7 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
- * Main is busy in one of ten ways for so many seconds: {@code BusyMain WAY SECONDS}. Each way is a loop in {@code work} of its class, ten calls below {@code main}
+ * Main is busy in one of eleven ways for so many seconds: {@code BusyMain WAY SECONDS}. Each way is a loop in {@code work} of its class, ten calls below {@code main}
  * at least, which stays open all the time. Prints how often the loop went round.
  */
 public final class BusyMain {

@@ -20,8 +20,8 @@ pub(crate) const NOTHING: u64 = u64::MAX;
 /// How short a call has to be in precise time to be left out, unless somebody says otherwise: recording it takes about a tenth of a microsecond.
 pub(crate) const PRECISE_NS: u64 = 20_000;
 
-/// A full ring is to reach back so far, ns.
-const REACH: u64 = 90_000_000_000;
+/// A full ring is to reach back so far, ns: half as far again as what is promised, a minute, for the pace is never known but from the past.
+pub(crate) const REACH: u64 = 90_000_000_000;
 
 /// The largest limit, ns: what is longer is a frame's or a message's business.
 const LARGEST: u64 = 64_000_000;
@@ -55,6 +55,11 @@ pub(crate) fn set_limit(limit: u64) {
     for ring in [&TIME.fold_main, &TIME.fold_others] {
         LIMITS.put(ring, limit);
     }
+}
+
+/// Whether calls are left out that are too short.
+pub(crate) fn leaves_out() -> bool {
+    LIMITS.least.load(Ordering::Relaxed) != NOTHING
 }
 
 impl Limits {

@@ -11,6 +11,7 @@
 //! | `short_calls` | what is told of calls that leave nothing |
 //! | `switches` | methods that are switched off |
 //! | `overhead` | what recording costs while it runs, and methods that go off for it |
+//! | `room` | methods that would fill main's ring, and go off for it |
 //! | `waits`, `owners` | waits, and who holds what is waited for |
 //! | `cost` | what an event costs on this device |
 
@@ -20,6 +21,7 @@ pub(crate) mod events;
 pub(crate) mod open_calls;
 pub(crate) mod overhead;
 pub(crate) mod owners;
+pub(crate) mod room;
 mod seats;
 pub(crate) mod short_calls;
 pub(crate) mod switches;

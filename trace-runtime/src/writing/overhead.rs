@@ -12,7 +12,8 @@
 //!
 //! # What is switched off
 //! The methods with most samples, until what is left is well below the limit. A method whose calls are long is called seldom and is never among them. Each comes
-//! back after a while, a few at a time; whoever is found guilty again soon stays away twice as long.
+//! back after a while, a few at a time; whoever is found guilty again soon stays away twice as long. So it is with the methods that would fill main's ring
+//! ([`room`](crate::writing::room)).
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -23,6 +24,7 @@ use trace_format::sections::overhead::Writer;
 
 use crate::files::worker;
 use crate::time::clock;
+use crate::writing::room::Filling;
 use crate::writing::switches::{self, Switch};
 
 /// How much of the threads' time recording may take unless somebody says otherwise, in hundredths of a percent.
@@ -98,6 +100,16 @@ pub(crate) fn check(now: u64) {
         ids: &ids,
     };
     let lines = control.look(&window, switches::turn);
+    if !lines.text().is_empty() {
+        worker::append(SectionKind::Overhead, lines.into_payload());
+    }
+}
+
+/// Switches off what fills main's ring, unless no method is ever to be switched off. On the ticker's thread.
+pub(crate) fn make_room(filling: &[Filling], now: u64) {
+    let mut control = CONTROL.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(control) = control.as_mut() else { return };
+    let lines = control.make_room(filling, now, switches::turn);
     if !lines.text().is_empty() {
         worker::append(SectionKind::Overhead, lines.into_payload());
     }
@@ -227,6 +239,20 @@ impl Control {
         }
     }
 
+    fn make_room(&mut self, filling: &[Filling], now: u64, turn: impl Fn(u32, Switch)) -> Writer {
+        let mut lines = Writer::default();
+        if self.max == 0 {
+            return lines;
+        }
+        for &Filling { id, calls, words } in filling {
+            if self.is_switched_off(id, calls, now) {
+                turn(id, Switch::Closing);
+                lines.off_for_room(now, id, calls, words);
+            }
+        }
+        lines
+    }
+
     /// Notes it; gives whether it was on.
     fn is_switched_off(&mut self, id: u32, rate: u64, now: u64) -> bool {
         let stay = FIRST_STAY;
@@ -350,6 +376,33 @@ mod tests {
         let calm = [(1, 60_000), (2, 20_000)];
         (0..12_000).for_each(|_| drop(program.run(&calm)));
         assert!(program.off.borrow().is_empty(), "{:?}", program.off);
+    }
+
+    #[test]
+    fn what_fills_the_ring_goes_off_and_comes_back_as_what_costs_too_much_does() {
+        let mut program = Program::new(300);
+        let filling = [Filling { id: 7, calls: 1_000, words: 2_000 }];
+        let fill = |program: &mut Program| {
+            let lines = program.control.make_room(&filling, program.now, |id, _| {
+                program.off.borrow_mut().insert(id);
+            });
+            lines.text().to_owned()
+        };
+        program.run(&[(7, 1_000)]);
+        assert_eq!(fill(&mut program), "30000000 off 7 1000 2000\n");
+        assert_eq!(fill(&mut program), "", "it is off already");
+        let back = |program: &mut Program| {
+            let since = program.now;
+            while !program.off.borrow().is_empty() {
+                program.run(&[]);
+            }
+            (program.now - since) / 1_000_000_000
+        };
+        assert_eq!(back(&mut program), 5);
+        assert_eq!(fill(&mut program).lines().count(), 1);
+        assert_eq!(back(&mut program), 10, "at once again");
+        program.control.max = 0;
+        assert_eq!(fill(&mut program), "", "nothing is to be switched off");
     }
 
     #[test]

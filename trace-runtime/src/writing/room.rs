@@ -1,0 +1,278 @@
+//! A budget of words for main's ring: a recursion that would push everything else out of it is switched off.
+//!
+//! A call is kept if a tick falls into it, so a loop leaves a few words at each tick, and where that is too much the limit of short calls is
+//! raised ([`fold`](crate::time::fold)). Neither helps against a deep recursion. All its calls are open at the same tick, and the words of a call that is
+//! open where a block ends stay, however short it was: a recursion of a thousand calls, which takes a few microseconds, leaves up to two thousand words
+//! that all say the same.
+//!
+//! # The budget
+//! A ring of `n` words reaches back [`REACH`] as long as no more than `n / REACH` are written in any time unit. That much is allowed, and at first
+//! and after a calm time a sixteenth of the ring at once, which shortens the reach by no more than that.
+//!
+//! When that is spent, the last full blocks are looked at, beside the writer. Of a recursion's words most follow an equal one: a begin comes after a begin of the same
+//! method, an end after an end of it. The methods of which that holds are switched off, those with the most words first, until what is left fits. In a loop begins and ends
+//! take turns: it is never found.
+//!
+//! Nothing is counted where words are written. A tick at which there is budget left costs the ticker one load and a subtraction.
+
+use std::collections::HashMap;
+
+use trace_format::layout::BLOCK_WORDS;
+use trace_format::{event, ids, word};
+
+use crate::memory::block::{self, Seen};
+use crate::memory::ring::Ring;
+use crate::time::fold::REACH;
+
+/// Part of the ring that may be written at once: one in so many.
+const AT_ONCE: i64 = 16;
+/// Full blocks that are looked at.
+const SAMPLED: u64 = 8;
+/// A method with less than one in so many of the words is not what fills the ring.
+const LEAST_SHARE: u64 = 16;
+
+/// No rate is told of less time than this, ns: coarse time passes by the tick.
+const LEAST_TIME: u64 = 1_000_000;
+
+/// A method that fills the ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Filling {
+    pub(crate) id: u32,
+    /// Its calls that are kept, a second.
+    pub(crate) calls: u64,
+    /// Words that it writes, a second.
+    pub(crate) words: u64,
+}
+
+/// What may still be written to a ring.
+#[derive(Debug)]
+pub(crate) struct Room {
+    /// Words that the ring has room for.
+    ring: i64,
+    /// Words that may be written now; less than 0 if there were too many.
+    left: i64,
+    /// Below this the blocks are looked at: not at every tick, for switches take a moment to have an effect.
+    low: i64,
+    /// Blocks that were opened when it was looked at last, and when.
+    seen: u64,
+    at: u64,
+}
+
+impl Room {
+    /// For a ring with room for `ring` words.
+    pub(crate) fn new(ring: u64, now: u64) -> Self {
+        let ring = i64::try_from(ring).unwrap_or(i64::MAX);
+        Self { ring, left: ring / AT_ONCE, low: 0, seen: 0, at: now }
+    }
+
+    /// Spends what was written since the last look, if any was; gives the methods that fill the ring if there is no room left.
+    #[inline]
+    pub(crate) fn look(&mut self, ring: &impl Ring, opened: u64, now: u64) -> Vec<Filling> {
+        if opened != self.seen && self.is_spent(opened, now) {
+            self.find(ring, opened, now)
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn is_spent(&mut self, opened: u64, now: u64) -> bool {
+        let passed = now.saturating_sub(self.at);
+        let written = (opened - self.seen).saturating_mul(BLOCK_WORDS as u64);
+        let refill = i128::from(self.ring) * i128::from(passed) / i128::from(REACH);
+        let most = self.ring / AT_ONCE;
+        (self.seen, self.at) = (opened, now);
+        // What was too much is remembered for as long as the ring holds it.
+        let left = (i128::from(self.left) + refill).min(most.into()) - i128::from(written);
+        self.left = left.max(-i128::from(self.ring)) as i64;
+        let spent = self.left < self.low;
+        self.low = if spent { self.left - most / 4 } else { self.low.max(self.left - most / 4).min(0) };
+        spent
+    }
+
+    /// Looks at the last full blocks. A block that is overwritten meanwhile is not looked at.
+    fn find(&self, ring: &impl Ring, opened: u64, now: u64) -> Vec<Filling> {
+        let newest = opened.saturating_sub(1);
+        let mut counted = Counted::default();
+        let mut since = now;
+        let mut words = Vec::with_capacity(BLOCK_WORDS);
+        for sequence in newest.saturating_sub(SAMPLED.min(ring.length() / 2))..newest {
+            words.clear();
+            let seen = block::copy(&ring.block(sequence), sequence, ring.horizon(), &mut words);
+            if let Seen::There(extent) = seen {
+                since = since.min(extent.t0);
+                counted.block(&words);
+            }
+        }
+        let passed = now.saturating_sub(since).max(LEAST_TIME);
+        let allowed = i128::from(self.ring) * i128::from(passed) / i128::from(REACH);
+        counted.filling(passed, allowed as u64)
+    }
+}
+
+/// The words of a method in some blocks.
+#[derive(Clone, Copy, Default)]
+struct Words {
+    all: u64,
+    begins: u64,
+    /// Those that follow an equal one.
+    nested: u64,
+    last_begins: bool,
+}
+
+#[derive(Default)]
+struct Counted {
+    words: u64,
+    methods: HashMap<u32, Words>,
+}
+
+impl Counted {
+    /// Counts the words of a block from the first one on.
+    fn block(&mut self, words: &[u64]) {
+        self.words += words.len() as u64;
+        let mut at = 0;
+        while let Some(&word) = words.get(at) {
+            let id = word::id(word);
+            at += 1;
+            if !ids::is_method(id) {
+                at += event::payload_len(id);
+                continue;
+            }
+            let begins = word::is_begin(word);
+            let of = self.methods.entry(id).or_default();
+            of.nested += u64::from(of.all > 0 && of.last_begins == begins);
+            of.all += 1;
+            of.begins += u64::from(begins);
+            of.last_begins = begins;
+        }
+    }
+
+    /// The recursions, if these words were written in `passed` ns, in which `allowed` fit.
+    fn filling(&self, passed: u64, allowed: u64) -> Vec<Filling> {
+        let mut found: Vec<_> = self
+            .methods
+            .iter()
+            .filter(|(_, of)| of.all * LEAST_SHARE >= self.words && of.nested * 4 >= of.all * 3)
+            .collect();
+        found.sort_unstable_by_key(|(id, of)| (std::cmp::Reverse(of.all), **id));
+        let rate =
+            |count: u64| (u128::from(count) * 1_000_000_000 / u128::from(passed.max(LEAST_TIME))) as u64;
+        let mut left = self.words;
+        let mut filling = Vec::new();
+        for (id, of) in found {
+            if left <= allowed {
+                break;
+            }
+            left -= of.all;
+            filling.push(Filling { id: *id, calls: rate(of.begins), words: rate(of.all) });
+        }
+        filling
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    /// A block's words: so many rounds of `round`, of which a positive number begins a method and a negative one ends it.
+    fn rounds(round: &[i32], count: usize) -> Vec<u64> {
+        let word = |n: &i32| word::pack(*n > 0, n.unsigned_abs(), 0);
+        round.iter().map(word).cycle().take(round.len() * count).collect()
+    }
+
+    /// A method that calls itself so often.
+    fn recursion(id: i32, depth: usize) -> Vec<i32> {
+        [vec![id; depth], vec![-id; depth]].concat()
+    }
+
+    /// What is found in blocks that were written in a second, where `allowed` words fit.
+    fn filling(blocks: &[Vec<u64>], allowed: u64) -> Vec<Filling> {
+        let mut counted = Counted::default();
+        blocks.iter().for_each(|block| counted.block(block));
+        counted.filling(S, allowed)
+    }
+
+    #[test]
+    fn a_recursion_fills_a_ring_and_a_loop_does_not() {
+        let found = filling(&[rounds(&recursion(7, 500), 1)], 100);
+        assert_eq!(found, [Filling { id: 7, calls: 500, words: 1_000 }]);
+        // A block of begins, then one of ends.
+        let found = filling(&[rounds(&[7], 1_000), rounds(&[-7], 1_000)], 100);
+        assert_eq!(found.len(), 1);
+        // Two methods that call each other.
+        let found = filling(&[rounds(&[7, 8], 500), rounds(&[-8, -7], 500)], 100);
+        assert_eq!(found.iter().map(|of| of.id).collect::<Vec<_>>(), [7, 8]);
+        // A loop with three calls, and a tree of which every call has two.
+        assert_eq!(filling(&[rounds(&[1, 2, -2, 3, -3, -1], 160)], 100), []);
+        assert_eq!(filling(&[rounds(&[5, 5, 5, -5, 5, -5, -5, 5, 5, -5, 5, -5, -5, -5], 70)], 100), []);
+    }
+
+    #[test]
+    fn no_more_go_off_than_it_takes() {
+        let round = [recursion(7, 300), recursion(8, 150), recursion(9, 20), vec![1, -1]].concat();
+        let block = [rounds(&round, 1)];
+        let off = |allowed| filling(&block, allowed).iter().map(|of| of.id).collect::<Vec<_>>();
+        assert_eq!(off(942), []);
+        assert_eq!(off(342), [7]);
+        assert_eq!(off(10), [7, 8], "9 has too few words to be to blame");
+    }
+
+    #[test]
+    fn typed_events_do_not_count_and_words_of_any_kind_are_counted_without_a_panic() {
+        let mut counted = Counted::default();
+        let clock = trace_format::Event::Clock(trace_format::event::Clocks::default()).encode();
+        let mut words = rounds(&recursion(7, 10), 1);
+        words.push(clock.word(0));
+        words.extend(clock.payload());
+        words.extend(rounds(&recursion(7, 10), 1));
+        counted.block(&words);
+        assert_eq!(counted.methods.len(), 1);
+        // Cut in the middle of an event.
+        counted.block(&words[..words.len() - 22]);
+        counted.block(&[0, u64::MAX, 1]);
+        assert_eq!(Counted::default().filling(0, 0), []);
+    }
+
+    #[test]
+    fn the_budget_allows_a_burst_and_what_reaches_back_far_enough() {
+        let block = BLOCK_WORDS as u64;
+        let ring = 984 * block;
+        let mut room = Room::new(ring, 0);
+        // A sixteenth at once.
+        assert!(!room.is_spent(61, S));
+        assert!(room.is_spent(122, 2 * S));
+        // And the whole ring in each REACH for ever, which is 10.9 blocks a second.
+        let mut room = Room::new(ring, 0);
+        assert!((1..10_000).all(|n| !room.is_spent(10 * n, n * S)));
+        // Twice that is too much, a few seconds later.
+        let (opened, now) = (10 * 9_999, 9_999 * S);
+        let after = (1..100).find(|n| room.is_spent(opened + 22 * n, now + n * S));
+        assert_eq!(after, Some(5));
+        // However much it was, it is forgotten when the ring has forgotten it.
+        assert!(room.is_spent(1 << 40, now + 200 * S) && room.left == -room.ring);
+        assert!(!room.is_spent((1 << 40) + 1, now + 300 * S) && room.left > 0);
+    }
+
+    #[test]
+    fn what_is_written_stays_within_the_budget_if_what_is_found_goes_off_for_a_while() {
+        let block = BLOCK_WORDS as u64;
+        let ring = 984 * block;
+        let mut room = Room::new(ring, 0);
+        let (mut opened, mut off_until, mut before) = (0_u64, 0, 0);
+        let tick = 1_000_000;
+        for now in (tick..=180 * S).step_by(tick as usize) {
+            if now == 90 * S {
+                before = opened;
+            }
+            // A recursion that would fill the ring in 50 ms, beside which nothing is recorded.
+            if now >= off_until {
+                opened += 20;
+                if room.is_spent(opened, now) {
+                    off_until = now + 5 * S;
+                }
+            }
+        }
+        assert!((opened - before) * block < ring * 9 / 8, "{} of {} blocks", opened - before, ring / block);
+    }
+}
