@@ -32,12 +32,21 @@ fn events(json: &str) -> Vec<Value> {
     events
 }
 
+/// Whether `new` is `old` with the name of the code that a message of `ActivityThread$H` had as a number only.
+fn names(new: &Value, old: &Value) -> bool {
+    let (Some(new), Some(old)) = (new.as_str(), old.as_str()) else { return false };
+    let name = new.strip_prefix(old).and_then(|rest| rest.strip_prefix(' '));
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    old.contains("ActivityThread$H: #") && name.is_some_and(is_name)
+}
+
 /// Whether `new` says all that `old` said; later versions may say more.
 fn says(new: &Value, old: &Value) -> bool {
     match (new, old) {
-        (Value::Object(new), Value::Object(old)) => {
-            old.iter().all(|(key, old)| new.get(key).is_some_and(|new| says(new, old)))
-        }
+        (Value::Object(new), Value::Object(old)) => old.iter().all(|(key, old)| {
+            new.get(key).is_some_and(|new| says(new, old) || key == "name" && names(new, old))
+        }),
         _ => new == old,
     }
 }

@@ -72,8 +72,8 @@ fn html_reports_can_be_read_anywhere_and_give_their_trace_to_perfetto() {
         assert!(if wide { charts == 2 && slices >= 18 } else { charts == 1 }, "{page:#}");
     }
     let shape = |at: usize, key: &str| seen[at][key].clone();
-    for at in 0..seen.len() {
-        assert_eq!(shape(at, "axes"), shape(at, "charts"), "{:#}", seen[at]);
+    for page in &seen {
+        assert_eq!(page["axes"], page["charts"], "{page:#}");
     }
     let headline = shape(0, "headline");
     assert!(headline.as_str().unwrap().starts_with("ANR in com.example.shop (pid "), "{headline}");

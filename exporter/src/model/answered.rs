@@ -56,8 +56,10 @@ impl Told {
         }
         let text = |text: &str| clean(text).into_owned();
         let cause = &answer.cause;
-        let mut args =
-            vec![("cause", text(cause.id.name())), ("confidence", text(confidence_name(cause.confidence)))];
+        let mut args = vec![
+            ("cause", text(cause.id.name())),
+            ("cause_confidence", text(confidence_name(cause.confidence))),
+        ];
         args.extend(answer.root.as_ref().map(|root| ("root", text(&root.title()))));
         args.extend(answer.owners.first().map(|owner| {
             ("owner", text(&format!("{} (tid {}): {}", owner.thread, owner.tid, owner.place())))

@@ -228,7 +228,7 @@ fn verdict_args<'a>(verdict: Option<&'a Verdict>, reasons: Option<&'a str>) -> i
     let verdict = verdict.into_iter().flat_map(|v| {
         [
             Arg::new("verdict", Value::Text(outcome_name(v.outcome))),
-            Arg::new("verdict_confidence", Value::Text(confidence_name(v.confidence))),
+            Arg::new("confidence", Value::Text(confidence_name(v.confidence))),
             Arg::new("sender", Value::Text(v.sender.word())),
             Arg::new("policy", Value::Text(v.policy.word())),
         ]

@@ -107,7 +107,7 @@ fn a_dump_asked_of_an_idle_process_is_no_anr() {
 fn what_the_process_said_of_a_signal_decides_what_is_shown() {
     let anrs = "include perfetto module android.anrs; select * from android_anrs";
     let marks = "select name, dur, extract_arg(arg_set_id, 'debug.verdict') verdict,
-        extract_arg(arg_set_id, 'debug.verdict_confidence') confidence, extract_arg(arg_set_id, 'debug.reasons') reasons,
+        extract_arg(arg_set_id, 'debug.confidence') confidence, extract_arg(arg_set_id, 'debug.reasons') reasons,
         extract_arg(arg_set_id, 'debug.sender') sender, extract_arg(arg_set_id, 'debug.judged_by') judged_by
         from slice where name glob 'ANR: *' or name = 'SIGQUIT' order by ts, dur";
     let shown = |verdicts: &[Verdict]| {

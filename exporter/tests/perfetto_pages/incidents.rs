@@ -164,7 +164,7 @@ fn chrome_json_has_starts_anrs_and_locks_too() {
 #[test]
 fn the_answer_is_on_the_anr_on_the_message_and_in_the_log() {
     let arg = |key: &str| format!("extract_arg(s.arg_set_id, 'debug.{key}') {key}");
-    let args = ["cause", "confidence", "root", "evidence_0", "next"].map(arg).join(", ");
+    let args = ["cause", "cause_confidence", "root", "evidence_0", "next"].map(arg).join(", ");
     let query = format!(
         "select s.ts, s.name, {args} from slice s where extract_arg(s.arg_set_id, 'debug.cause') is not null order by s.name"
     );
@@ -176,7 +176,7 @@ fn the_answer_is_on_the_anr_on_the_message_and_in_the_log() {
         "{message}"
     );
     assert_eq!((&anr["ts"], &message["ts"]), (&json!(HANG), &json!(HANG)));
-    for key in ["cause", "confidence", "root", "evidence_0", "next"] {
+    for key in ["cause", "cause_confidence", "root", "evidence_0", "next"] {
         assert!(anr[key].as_str().is_some_and(|text| !text.is_empty()), "{key}: {anr}");
         assert_eq!(anr[key], message[key]);
     }
