@@ -212,7 +212,7 @@ impl Decoder {
             let (tid, name) = (thread.tid() as u32, thread.thread_name.clone());
             if !self.events {
                 let process = self.process.as_mut().ok_or("a thread of no process")?;
-                process.threads.push(ThreadInfo { tid, recorded_tid: tid, name, main: false });
+                process.threads.push(ThreadInfo { tid, recorded_tid: tid, name, main: false, rank: 0 });
             }
             Place::Named(tid.to_string())
         } else if track.counter.is_some() {

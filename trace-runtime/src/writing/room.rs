@@ -61,7 +61,8 @@ pub(crate) struct Room {
 impl Room {
     /// For a ring with room for `ring` words.
     pub(crate) fn new(ring: u64, now: u64) -> Self {
-        let ring = i64::try_from(ring).unwrap_or(i64::MAX);
+        // No ring is as large, and the figures below stay within their type.
+        let ring = ring.min(1 << 32) as i64;
         Self { ring, left: ring / AT_ONCE, low: 0, seen: 0, at: now }
     }
 
@@ -77,13 +78,13 @@ impl Room {
 
     fn is_spent(&mut self, opened: u64, now: u64) -> bool {
         let passed = now.saturating_sub(self.at);
-        let written = (opened - self.seen).saturating_mul(BLOCK_WORDS as u64);
-        let refill = i128::from(self.ring) * i128::from(passed) / i128::from(REACH);
+        let written = (opened - self.seen).min(self.ring as u64).saturating_mul(BLOCK_WORDS as u64);
+        let refill = words_in(self.ring, passed);
         let most = self.ring / AT_ONCE;
         (self.seen, self.at) = (opened, now);
         // What was too much is remembered for as long as the ring holds it.
-        let left = (i128::from(self.left) + refill).min(most.into()) - i128::from(written);
-        self.left = left.max(-i128::from(self.ring)) as i64;
+        let left = (self.left + refill).min(most) - i64::try_from(written).unwrap_or(i64::MAX / 2);
+        self.left = left.max(-self.ring);
         let spent = self.left < self.low;
         self.low = if spent { self.left - most / 4 } else { self.low.max(self.left - most / 4).min(0) };
         spent
@@ -104,9 +105,15 @@ impl Room {
             }
         }
         let passed = now.saturating_sub(since).max(LEAST_TIME);
-        let allowed = i128::from(self.ring) * i128::from(passed) / i128::from(REACH);
-        counted.filling(passed, allowed as u64)
+        counted.filling(passed, words_in(self.ring, passed) as u64)
     }
+}
+
+/// Words that may be written in `passed` ns to a ring with room for `ring`, if it is to reach back far enough; those of two rings at most.
+fn words_in(ring: i64, passed: u64) -> i64 {
+    const MICROS: u64 = 1_000;
+    let passed = passed.min(2 * REACH) / MICROS;
+    ring * passed as i64 / (REACH / MICROS) as i64
 }
 
 /// The words of a method in some blocks.
@@ -148,20 +155,16 @@ impl Counted {
 
     /// The recursions, if these words were written in `passed` ns, in which `allowed` fit.
     fn filling(&self, passed: u64, allowed: u64) -> Vec<Filling> {
-        let mut found: Vec<_> = self
-            .methods
-            .iter()
-            .filter(|(_, of)| of.all * LEAST_SHARE >= self.words && of.nested * 4 >= of.all * 3)
-            .collect();
-        found.sort_unstable_by_key(|(id, of)| (std::cmp::Reverse(of.all), **id));
-        let rate =
-            |count: u64| (u128::from(count) * 1_000_000_000 / u128::from(passed.max(LEAST_TIME))) as u64;
+        let is_one = |of: &Words| of.all * LEAST_SHARE >= self.words && of.nested * 4 >= of.all * 3;
+        // A block has a thousand words: no figure here is large.
+        let rate = |count: u64| count * 1_000_000_000 / passed.max(LEAST_TIME);
         let mut left = self.words;
-        let mut filling = Vec::new();
-        for (id, of) in found {
-            if left <= allowed {
-                break;
-            }
+        let mut filling: Vec<Filling> = Vec::new();
+        // There are sixteen at most, so that looking for the next one each time is cheaper than a sort is large.
+        while left > allowed {
+            let next =
+                self.methods.iter().filter(|(id, of)| is_one(of) && filling.iter().all(|f| f.id != **id));
+            let Some((id, of)) = next.max_by_key(|(id, of)| (of.all, std::cmp::Reverse(**id))) else { break };
             left -= of.all;
             filling.push(Filling { id: *id, calls: rate(of.begins), words: rate(of.all) });
         }
