@@ -15,8 +15,6 @@
 //!
 //! Nothing is counted where words are written. A tick at which there is budget left costs the ticker one load and a subtraction.
 
-use std::collections::HashMap;
-
 use trace_format::layout::BLOCK_WORDS;
 use trace_format::{event, ids, word};
 
@@ -93,19 +91,18 @@ impl Room {
     /// Looks at the last full blocks. A block that is overwritten meanwhile is not looked at.
     fn find(&self, ring: &impl Ring, opened: u64, now: u64) -> Vec<Filling> {
         let newest = opened.saturating_sub(1);
-        let mut counted = Counted::default();
         let mut since = now;
-        let mut words = Vec::with_capacity(BLOCK_WORDS);
+        let (mut words, mut block) = (Vec::new(), Vec::with_capacity(BLOCK_WORDS));
         for sequence in newest.saturating_sub(SAMPLED.min(ring.length() / 2))..newest {
-            words.clear();
-            let seen = block::copy(&ring.block(sequence), sequence, ring.horizon(), &mut words);
+            block.clear();
+            let seen = block::copy(&ring.block(sequence), sequence, ring.horizon(), &mut block);
             if let Seen::There(extent) = seen {
                 since = since.min(extent.t0);
-                counted.block(&words);
+                methods_of(&block, |word| words.push(word));
             }
         }
         let passed = now.saturating_sub(since).max(LEAST_TIME);
-        counted.filling(passed, words_in(self.ring, passed) as u64)
+        filling(&words, passed, words_in(self.ring, passed) as u64)
     }
 }
 
@@ -116,9 +113,24 @@ fn words_in(ring: i64, passed: u64) -> i64 {
     ring * passed as i64 / (REACH / MICROS) as i64
 }
 
-/// The words of a method in some blocks.
+/// Hands over the words of a block that are of methods.
+fn methods_of(block: &[u64], mut each: impl FnMut(u64)) {
+    let mut at = 0;
+    while let Some(&word) = block.get(at) {
+        let id = word::id(word);
+        at += 1;
+        if ids::is_method(id) {
+            each(word);
+        } else {
+            at += event::payload_len(id);
+        }
+    }
+}
+
+/// The words of a method.
 #[derive(Clone, Copy, Default)]
 struct Words {
+    id: u32,
     all: u64,
     begins: u64,
     /// Those that follow an equal one.
@@ -126,50 +138,51 @@ struct Words {
     last_begins: bool,
 }
 
-#[derive(Default)]
-struct Counted {
-    words: u64,
-    methods: HashMap<u32, Words>,
+/// The methods that may have one in [`LEAST_SHARE`] of the words: each that does is among them (Misra and Gries, 1982).
+fn frequent(words: &[u64]) -> [Words; LEAST_SHARE as usize] {
+    let mut kept = [Words::default(); LEAST_SHARE as usize];
+    for word in words {
+        let id = word::id(*word);
+        if let Some(place) = kept.iter().position(|of| of.all > 0 && of.id == id) {
+            kept[place].all += 1;
+        } else if let Some(free) = kept.iter_mut().find(|of| of.all == 0) {
+            (free.id, free.all) = (id, 1);
+        } else {
+            kept.iter_mut().for_each(|of| of.all -= 1);
+        }
+    }
+    kept.map(|of| Words { id: of.id, ..Words::default() })
 }
 
-impl Counted {
-    /// Counts the words of a block from the first one on.
-    fn block(&mut self, words: &[u64]) {
-        self.words += words.len() as u64;
-        let mut at = 0;
-        while let Some(&word) = words.get(at) {
-            let id = word::id(word);
-            at += 1;
-            if !ids::is_method(id) {
-                at += event::payload_len(id);
-                continue;
-            }
-            let begins = word::is_begin(word);
-            let of = self.methods.entry(id).or_default();
+/// The recursions, if these words of methods were written in `passed` ns, in which `allowed` fit.
+fn filling(words: &[u64], passed: u64, allowed: u64) -> Vec<Filling> {
+    let mut methods = frequent(words);
+    for word in words {
+        if let Some(of) = methods.iter_mut().find(|of| of.id == word::id(*word)) {
+            let begins = word::is_begin(*word);
             of.nested += u64::from(of.all > 0 && of.last_begins == begins);
             of.all += 1;
             of.begins += u64::from(begins);
             of.last_begins = begins;
         }
     }
-
-    /// The recursions, if these words were written in `passed` ns, in which `allowed` fit.
-    fn filling(&self, passed: u64, allowed: u64) -> Vec<Filling> {
-        let is_one = |of: &Words| of.all * LEAST_SHARE >= self.words && of.nested * 4 >= of.all * 3;
-        // A block has a thousand words: no figure here is large.
-        let rate = |count: u64| count * 1_000_000_000 / passed.max(LEAST_TIME);
-        let mut left = self.words;
-        let mut filling: Vec<Filling> = Vec::new();
-        // There are sixteen at most, so that looking for the next one each time is cheaper than a sort is large.
-        while left > allowed {
-            let next =
-                self.methods.iter().filter(|(id, of)| is_one(of) && filling.iter().all(|f| f.id != **id));
-            let Some((id, of)) = next.max_by_key(|(id, of)| (of.all, std::cmp::Reverse(**id))) else { break };
-            left -= of.all;
-            filling.push(Filling { id: *id, calls: rate(of.begins), words: rate(of.all) });
-        }
-        filling
+    let mut left = words.len() as u64;
+    methods
+        .iter_mut()
+        .filter(|of| of.all * LEAST_SHARE < left || of.nested * 4 < of.all * 3)
+        .for_each(|of| of.all = 0);
+    // A block has a thousand words: no figure here is large.
+    let rate = |count: u64| count * 1_000_000_000 / passed.max(LEAST_TIME);
+    let mut filling = Vec::new();
+    while left > allowed {
+        let next =
+            methods.iter_mut().filter(|of| of.all > 0).max_by_key(|of| (of.all, std::cmp::Reverse(of.id)));
+        let Some(of) = next else { break };
+        left -= of.all;
+        filling.push(Filling { id: of.id, calls: rate(of.begins), words: rate(of.all) });
+        of.all = 0;
     }
+    filling
 }
 
 #[cfg(all(test, not(loom)))]
@@ -190,32 +203,30 @@ mod tests {
     }
 
     /// What is found in blocks that were written in a second, where `allowed` words fit.
-    fn filling(blocks: &[Vec<u64>], allowed: u64) -> Vec<Filling> {
-        let mut counted = Counted::default();
-        blocks.iter().for_each(|block| counted.block(block));
-        counted.filling(S, allowed)
+    fn found(blocks: &[Vec<u64>], allowed: u64) -> Vec<Filling> {
+        filling(&blocks.concat(), S, allowed)
     }
 
     #[test]
     fn a_recursion_fills_a_ring_and_a_loop_does_not() {
-        let found = filling(&[rounds(&recursion(7, 500), 1)], 100);
+        let found = found(&[rounds(&recursion(7, 500), 1)], 100);
         assert_eq!(found, [Filling { id: 7, calls: 500, words: 1_000 }]);
         // A block of begins, then one of ends.
-        let found = filling(&[rounds(&[7], 1_000), rounds(&[-7], 1_000)], 100);
+        let found = found(&[rounds(&[7], 1_000), rounds(&[-7], 1_000)], 100);
         assert_eq!(found.len(), 1);
         // Two methods that call each other.
-        let found = filling(&[rounds(&[7, 8], 500), rounds(&[-8, -7], 500)], 100);
+        let found = found(&[rounds(&[7, 8], 500), rounds(&[-8, -7], 500)], 100);
         assert_eq!(found.iter().map(|of| of.id).collect::<Vec<_>>(), [7, 8]);
         // A loop with three calls, and a tree of which every call has two.
-        assert_eq!(filling(&[rounds(&[1, 2, -2, 3, -3, -1], 160)], 100), []);
-        assert_eq!(filling(&[rounds(&[5, 5, 5, -5, 5, -5, -5, 5, 5, -5, 5, -5, -5, -5], 70)], 100), []);
+        assert_eq!(found(&[rounds(&[1, 2, -2, 3, -3, -1], 160)], 100), []);
+        assert_eq!(found(&[rounds(&[5, 5, 5, -5, 5, -5, -5, 5, 5, -5, 5, -5, -5, -5], 70)], 100), []);
     }
 
     #[test]
     fn no_more_go_off_than_it_takes() {
         let round = [recursion(7, 300), recursion(8, 150), recursion(9, 20), vec![1, -1]].concat();
         let block = [rounds(&round, 1)];
-        let off = |allowed| filling(&block, allowed).iter().map(|of| of.id).collect::<Vec<_>>();
+        let off = |allowed| found(&block, allowed).iter().map(|of| of.id).collect::<Vec<_>>();
         assert_eq!(off(942), []);
         assert_eq!(off(342), [7]);
         assert_eq!(off(10), [7, 8], "9 has too few words to be to blame");
@@ -223,18 +234,32 @@ mod tests {
 
     #[test]
     fn typed_events_do_not_count_and_words_of_any_kind_are_counted_without_a_panic() {
-        let mut counted = Counted::default();
         let clock = trace_format::Event::Clock(trace_format::event::Clocks::default()).encode();
         let mut words = rounds(&recursion(7, 10), 1);
         words.push(clock.word(0));
         words.extend(clock.payload());
         words.extend(rounds(&recursion(7, 10), 1));
-        counted.block(&words);
-        assert_eq!(counted.methods.len(), 1);
+        let of = |block: &[u64]| {
+            let mut words = Vec::new();
+            methods_of(block, |word| words.push(word));
+            words
+        };
+        assert_eq!(of(&words), rounds(&recursion(7, 10), 2));
         // Cut in the middle of an event.
-        counted.block(&words[..words.len() - 22]);
-        counted.block(&[0, u64::MAX, 1]);
-        assert_eq!(Counted::default().filling(0, 0), []);
+        assert_eq!(of(&words[..words.len() - 22]).len(), 20);
+        filling(&of(&[0, u64::MAX, 1]), S, 0);
+        assert_eq!(filling(&[], 0, 0), []);
+    }
+
+    #[test]
+    fn a_method_with_its_share_of_the_words_is_found_among_any_number_of_others() {
+        // A thousand methods with a word each, and between them two recursions with a sixteenth of the words or more.
+        let others: Vec<Vec<u64>> = (1_000..2_000).map(|id| rounds(&[id], 1)).collect();
+        let mut blocks = vec![rounds(&recursion(7, 60), 1)];
+        blocks.extend(others);
+        blocks.push(rounds(&recursion(8, 50), 1));
+        let ids: Vec<u32> = found(&blocks, 100).iter().map(|of| of.id).collect();
+        assert_eq!(ids, [7, 8]);
     }
 
     #[test]
