@@ -203,30 +203,30 @@ mod tests {
     }
 
     /// What is found in blocks that were written in a second, where `allowed` words fit.
-    fn found(blocks: &[Vec<u64>], allowed: u64) -> Vec<Filling> {
+    fn fills(blocks: &[Vec<u64>], allowed: u64) -> Vec<Filling> {
         filling(&blocks.concat(), S, allowed)
     }
 
     #[test]
     fn a_recursion_fills_a_ring_and_a_loop_does_not() {
-        let found = found(&[rounds(&recursion(7, 500), 1)], 100);
+        let found = fills(&[rounds(&recursion(7, 500), 1)], 100);
         assert_eq!(found, [Filling { id: 7, calls: 500, words: 1_000 }]);
         // A block of begins, then one of ends.
-        let found = found(&[rounds(&[7], 1_000), rounds(&[-7], 1_000)], 100);
+        let found = fills(&[rounds(&[7], 1_000), rounds(&[-7], 1_000)], 100);
         assert_eq!(found.len(), 1);
         // Two methods that call each other.
-        let found = found(&[rounds(&[7, 8], 500), rounds(&[-8, -7], 500)], 100);
+        let found = fills(&[rounds(&[7, 8], 500), rounds(&[-8, -7], 500)], 100);
         assert_eq!(found.iter().map(|of| of.id).collect::<Vec<_>>(), [7, 8]);
         // A loop with three calls, and a tree of which every call has two.
-        assert_eq!(found(&[rounds(&[1, 2, -2, 3, -3, -1], 160)], 100), []);
-        assert_eq!(found(&[rounds(&[5, 5, 5, -5, 5, -5, -5, 5, 5, -5, 5, -5, -5, -5], 70)], 100), []);
+        assert_eq!(fills(&[rounds(&[1, 2, -2, 3, -3, -1], 160)], 100), []);
+        assert_eq!(fills(&[rounds(&[5, 5, 5, -5, 5, -5, -5, 5, 5, -5, 5, -5, -5, -5], 70)], 100), []);
     }
 
     #[test]
     fn no_more_go_off_than_it_takes() {
         let round = [recursion(7, 300), recursion(8, 150), recursion(9, 20), vec![1, -1]].concat();
         let block = [rounds(&round, 1)];
-        let off = |allowed| found(&block, allowed).iter().map(|of| of.id).collect::<Vec<_>>();
+        let off = |allowed| fills(&block, allowed).iter().map(|of| of.id).collect::<Vec<_>>();
         assert_eq!(off(942), []);
         assert_eq!(off(342), [7]);
         assert_eq!(off(10), [7, 8], "9 has too few words to be to blame");
@@ -258,7 +258,7 @@ mod tests {
         let mut blocks = vec![rounds(&recursion(7, 60), 1)];
         blocks.extend(others);
         blocks.push(rounds(&recursion(8, 50), 1));
-        let ids: Vec<u32> = found(&blocks, 100).iter().map(|of| of.id).collect();
+        let ids: Vec<u32> = fills(&blocks, 100).iter().map(|of| of.id).collect();
         assert_eq!(ids, [7, 8]);
     }
 
