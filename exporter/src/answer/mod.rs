@@ -6,7 +6,7 @@
 //! recording -> report  ┘           -> root, stacks   ├> Answer -> report, dump, groups, fleet's columns, trace
 //!                                  -> owners, cycle  ┘
 //! ```
-//! [`Observed`](observed::Observed) holds plain values, so that a dump and a recording of the same facts have the same answer.
+//! `observed::Observed` holds plain values, so that a dump and a recording of the same facts have the same answer.
 
 mod cause;
 pub(crate) mod doing;
