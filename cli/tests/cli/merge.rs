@@ -315,7 +315,7 @@ fn a_profile_that_the_platform_left_is_told_unless_it_is_among_the_inputs() {
     let told = run(["merge", &app, &profile, "-o", &out]);
     assert_eq!(told.code, Some(0));
     assert!(!told.stderr.contains("the platform left"), "{}", told.stderr);
-    let report = run(["report", &app]);
+    let report = run(["report", "--verbose", &app]);
     assert!(report.stdout.contains("profile_trigger_anr.pftrace (9 bytes)"), "{}", report.stdout);
     let json: Value = serde_json::from_str(&run(["report", &app, "--format", "json"]).stdout).unwrap();
     assert!(json.to_string().contains("\"profiles\":[{\"bytes\":9,"), "{json}");

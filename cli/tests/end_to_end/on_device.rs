@@ -129,7 +129,11 @@ fn a_dump_is_asked_for_and_a_stretch_recorded_by_the_apps_own_commands() {
     let out = bench.folder.name("out");
     let shown = run(&bench, &["trigger", PACKAGE, "-o", &out]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    assert!(shown.stderr.contains("asked pid") && shown.stdout.contains("dump requested"), "{shown:?}");
+    assert!(
+        shown.stderr.contains("asked pid")
+            && shown.stdout.contains("1 SIGQUIT from the process itself, for a thread dump only"),
+        "{shown:?}"
+    );
 
     // It is told to stop, by what any script has; a stretch that is recorded then leaves it as it was.
     let said = shell(

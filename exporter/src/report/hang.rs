@@ -11,7 +11,7 @@ use super::waits::{WaitFact, doing, wait_fact};
 use super::walk::{Ended, Walk, text};
 use crate::answer::observed::{Observed, Short, WaitSum};
 use crate::facts::Unit;
-use crate::facts::{Anr, Facts, Processor};
+use crate::facts::{Anr, Facts, Processor, UnitKind};
 use crate::model::Names;
 use crate::words::thread_name;
 
@@ -146,6 +146,9 @@ pub(super) fn hang<S: Source>(
             (None, None) => return Ok(None),
         },
     };
+    // A call that stands for a message may be seen late: it has been open since it began.
+    let begun = unit.filter(|unit| unit.kind == UnitKind::Call && !unit.began_before).map(|unit| unit.since);
+    let since = begun.map_or(since, |begun| since.min(begun));
     let unit = unit.cloned().or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
     let wait = match snapshot.last().and_then(|o| o.wait) {
         Some(wait) => {

@@ -58,10 +58,11 @@ pub(crate) fn ask(trace: &Path, queries: &[&str]) -> Answer {
         panic!("{}: {error} (no engine? run scripts/test)", trace.display());
     }
     let rows = |v: &Value| v.as_array().cloned().unwrap_or_default();
-    Answer {
-        problems: rows(&answer["check"]["problems"]),
-        queries: rows(&answer["queries"]).iter().map(rows).collect(),
-    }
+    // The program writes for Perfetto 53 by default. This engine is 52: it counts the fields that it does not know, and no more.
+    let by_the_program = env!("CARGO_PKG_NAME") == "cli";
+    let newer = |problem: &Value| by_the_program && problem["name"] == "unknown_extension_fields";
+    let problems = rows(&answer["check"]["problems"]).into_iter().filter(|problem| !newer(problem));
+    Answer { problems: problems.collect(), queries: rows(&answer["queries"]).iter().map(rows).collect() }
 }
 
 /// Loads `trace`, which must be without a problem, and runs one query.

@@ -6,7 +6,7 @@ use super::super::findings::Report;
 use super::super::moments::moment;
 use super::names::Names;
 use super::wrap::Row;
-use crate::facts::{Anr, Detector, Processor, outcome_name, reasons_text};
+use crate::facts::{Anr, Detector, Processor, outcome_name};
 use crate::model::forward_name;
 use crate::text::clean;
 use crate::words::{rounded, thousands, times, waited_for};
@@ -84,10 +84,10 @@ fn anr(anr: &Anr) -> String {
         }
         Detector::Sigquit(signal) => {
             let verdict = match &anr.verdict {
-                Some(verdict) => format!("{}: {}", outcome_name(verdict.outcome), reasons_text(verdict)),
+                // Its reasons are among the details.
+                Some(verdict) => outcome_name(verdict.outcome).to_owned(),
                 None => "ANR by the 2 s rule (no verdict recorded)".to_owned(),
             };
-            let verdict = verdict.trim_end_matches(": ");
             format!("SIGQUIT{after} from pid {}, {}; {verdict}", signal.si_pid, forwarded(signal.forward))
         }
     }
@@ -103,12 +103,8 @@ fn cpu(p: &Processor) -> String {
         other => (other, asleep),
     };
     let percent = (u128::from(part) * 100 + u128::from(p.looked()) / 2) / u128::from(p.looked().max(1));
-    let switches = match (p.voluntary, p.involuntary) {
-        (0, 0) => String::new(),
-        (a, b) => format!("; {a} voluntary, {b} involuntary context switches"),
-    };
     format!(
-        "{state} for {percent} % of {} (ran {}, runnable {}{switches})",
+        "{state} for {percent} % of {} (ran {}, runnable {})",
         rounded(p.looked()),
         rounded(p.ran),
         rounded(p.waited)
@@ -127,16 +123,9 @@ fn before(r: &Report, names: &mut Names) -> Option<String> {
     if before.not_queued > 0 {
         line += &format!(", {} outside of messages", times(before.not_queued, "call"));
     }
-    if let Some(kind) = before.kinds.first().filter(|kind| kind.count > 1) {
-        line += &format!(
-            ", {} of them {} ({})",
-            thousands(kind.count),
-            short_message(&kind.name, names),
-            rounded(kind.total)
-        );
-    }
     if let Some(slow) = r.slowest.first() {
-        line += &format!(", slowest {} ({})", rounded(slow.duration), short_message(&slow.name, names));
+        let name = short_message(&slow.name, names).replace("Choreographer#doFrame", "frame");
+        line += &format!(", slowest {} ({name})", rounded(slow.duration));
     }
     Some(line)
 }
