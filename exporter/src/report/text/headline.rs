@@ -40,6 +40,9 @@ impl Report {
             (Verdict::Anr, None) if self.open.is_some() => {
                 format!("ANR in {process}: {thread} was busy when the system asked, and not for long")
             }
+            (Verdict::Anr, None) if answer.cause.id.is_of_a_main_that_goes_on() => {
+                format!("ANR in {process}: {thread} was not blocked when the system asked")
+            }
             (Verdict::Anr, None) => format!("ANR in {process}: {thread} was in no long message"),
             (Verdict::Hang, None) if !answer.cycle.is_empty() => {
                 format!("Deadlock in {process}: {thread} never came back")
