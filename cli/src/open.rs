@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use exporter::Report;
+use exporter::answer::Verdict;
+use trace_format::section::SectionKind;
 
 use crate::cleanup;
 use crate::export::{self, Settings};
@@ -29,7 +31,7 @@ mod port_owner;
 /// The one port that the page may fetch from.
 const PORT: u16 = 9001;
 
-/// Open a trace in ui.perfetto.dev, with the tracks pinned that matter
+/// Open a trace in ui.perfetto.dev, at what hung
 ///
 /// The trace goes from this machine into the browser and nowhere else: it is given to that page alone, once, and then
 /// the program ends. A recording is exported first.
@@ -38,10 +40,14 @@ const PORT: u16 = 9001;
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    anrscope open app.pftrace
+    # A recording: its last ANR or hang is selected, and its process expanded.
+    anrscope open app.anrscope
 
-    # A recording, at its last ANR.
+    # And nothing but the time of the ANR in view.
     anrscope open app.anrscope --anr
+
+    # Any trace. What hung is known if app.anrscope, its recording, lies beside it.
+    anrscope open app.pftrace
 
     # On a machine without a browser: open the address where there is one, with
     # ssh -L 9001:127.0.0.1:9001 MACHINE running.
@@ -57,7 +63,7 @@ pub(crate) struct Options {
     /// A trace (.pftrace, .json, .json.gz) or a recording (.anrscope)
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Show the last ANR: zoom there and select it
+    /// Zoom to the last ANR or hang
     #[arg(long)]
     anr: bool,
     /// Print the address instead of opening a browser
@@ -89,9 +95,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     // Before the export: to fail after a minute of it is no service.
     let listener = listen(options.port)?;
     let mut scratch = None;
-    let (path, anr) = if is_recording {
-        let mut maps = MethodMaps::new(options.method_map.as_deref(), None)?;
-        let recordings = Recordings::open(std::slice::from_ref(&options.file), &mut maps)?;
+    let (path, view) = if is_recording {
+        let recordings = recordings(&options.file, options.method_map.as_deref())?;
         let folder = Scratch::create().context("cannot make a folder for temporary files")?;
         let path = folder.path().join("trace.pftrace");
         let summary = export::write(&recordings, Settings::default(), &path)?;
@@ -99,11 +104,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             crate::terminal::warn(warning)?;
         }
         scratch = Some(folder);
-        (path, last_anr(&recordings)?)
+        (path, view(&recordings)?)
     } else {
-        (options.file.clone(), None)
+        (options.file.clone(), view_by_recording(&options.file))
     };
-    if options.anr && is_recording && anr.is_none() {
+    if options.anr && is_recording && view.hang.is_none() {
         writeln!(crate::terminal::stderr(), "warning: there is no ANR in {}", options.file.display())?;
     }
     let file = File::open(&path)
@@ -113,7 +118,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         bail!("{} is no file: name a trace", path.display());
     }
     let name = format!("{}/{}", secret(), served_name(&options.file, is_recording));
-    let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, anr);
+    let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, &view);
     if options.print_url {
         let mut stdout = crate::terminal::stdout();
         writeln!(stdout, "{url}").and_then(|()| stdout.flush())?;
@@ -152,14 +157,46 @@ fn listen(port: u16) -> anyhow::Result<TcpListener> {
     })
 }
 
-fn last_anr(recordings: &Recordings) -> anyhow::Result<Option<link::Place>> {
-    let mut found = None;
+fn recordings(file: &Path, method_map: Option<&Path>) -> anyhow::Result<Recordings> {
+    let mut maps = MethodMaps::new(method_map, None)?;
+    Recordings::open(&[file.to_owned()], &mut maps)
+}
+
+/// What is shown of a trace with these recordings.
+fn view(recordings: &Recordings) -> anyhow::Result<link::View> {
+    let mut view = link::View::default();
     for input in recordings.inputs() {
         let report = Report::build(input.file, input.recording, input.map)?;
         let trace = (report.first, report.end);
-        found = report.anrs.last().map(|anr| link::Place { since: anr.since, detected: anr.detected, trace });
+        let anr = report.anrs.last().map(|anr| link::Place {
+            since: anr.since,
+            until: anr.detected,
+            is_anr: true,
+            trace,
+        });
+        let span = report.answer.span.filter(|_| report.answer.verdict != Verdict::NoHang);
+        let hang = span.map(|span| link::Place {
+            since: span.since,
+            until: span.since.saturating_add(span.duration),
+            is_anr: false,
+            trace,
+        });
+        let is_long =
+            input.recording.sections().iter().any(|section| section.kind == Some(SectionKind::DumpText));
+        view = link::View { process: Some(report.process), is_long, hang: anr.or(hang) };
     }
-    Ok(found)
+    Ok(view)
+}
+
+/// What is shown of a trace that lies beside the recording it was made of, as other subcommands leave it: the view is no
+/// reason to fail.
+fn view_by_recording(trace: &Path) -> link::View {
+    let recording = trace.with_extension("anrscope");
+    if FileKind::of(&recording).is_ok_and(|kind| kind == FileKind::Recording) {
+        recordings(&recording, None).and_then(|recordings| view(&recordings)).unwrap_or_default()
+    } else {
+        link::View::default()
+    }
 }
 
 /// 128 bits of the system's randomness, which the standard library keys its hash maps with.

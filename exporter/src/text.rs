@@ -20,3 +20,11 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     }
     Cow::Owned(out)
 }
+
+/// The first `characters` of a text, and a sign that there are more.
+pub(crate) fn short(text: &str, characters: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(characters) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
+        None => Cow::Borrowed(text),
+    }
+}

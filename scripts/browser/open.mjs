@@ -2,7 +2,8 @@
 //
 //   node scripts/browser/open.mjs ANRSCOPE RECORDING WEB_DIST MESSAGE
 //
-// Main, the frames and the ANRs must be pinned, and the message that hung, whose name has MESSAGE in it, selected and in view.
+// The ANRs alone must be pinned, main and the frames be in the expanded process, and the ANR with its cause selected and in view, a
+// slice that begins with the message that hung, whose name has MESSAGE in it.
 // Prints what holds. Exit status: 0 as it should be, 1 not.
 import {until, withChromium} from './chromium.mjs';
 import {opened} from './program.mjs';
@@ -13,23 +14,25 @@ async function show(browser, {url, fetched}) {
   const page = await browser.page();
   await page.open(url);
   await fetched();
-  const pinned = `[...document.querySelectorAll('.pf-viewer-page__pinned-track-tree')].map((e) => e.innerText).join('\\n')`;
+  // What is pinned, by the page's own objects, and the text of what lies below.
+  const pinned = `(window.app.trace.workspace ?? window.app.trace.workspaces.currentWorkspace).pinnedTracks.map((track) => track.name)`;
+  const below = `document.querySelector('.pf-viewer-page__scrolling-track-tree').innerText`;
   const holds = async (what, expression) => {
-    await until(what, () => page.value(expression)).catch(async (error) => {
+    await until(what, () => page.value(`Boolean(window.app?.trace) && (${expression})`)).catch(async (error) => {
       throw new Error(`${error.message}\npinned: ${await page.value(pinned)}\n${await page.value('document.body.innerText')}`);
     });
     console.log(what);
   };
   const name = JSON.stringify(message);
-  await holds('main is pinned', `/main/.test(${pinned})`);
-  await holds('the frames are pinned', `/Actual Timeline/.test(${pinned}) && /Expected Timeline/.test(${pinned})`);
-  await holds('the ANRs are pinned', `/ANR/.test(${pinned})`);
+  await holds('the ANRs are pinned, and nothing else', `${pinned}.join() === 'ANR'`);
+  await holds('main is in the expanded process', `/main [0-9]+/.test(${below})`);
+  await holds('the frames are, too', `/Actual Timeline/.test(${below}) && /Expected Timeline/.test(${below})`);
   await holds('a tab has the message that hung', `document.body.innerText.includes(${name})`);
   // The page's own objects: what is selected is drawn on a canvas.
-  await holds('that message is selected and in view', `(() => {
+  await holds('its ANR with the cause is selected and in view', `(() => {
     const {selection: {selection}, timeline: {visibleWindow: {start, duration}}} = window.app.trace;
     const [from, to] = [start.integral, start.integral + BigInt(Math.ceil(duration))];
-    return String(selection.name).includes(${name}) && from <= selection.ts && selection.ts < to;
+    return String(selection.name).startsWith('ANR: LOCK WAIT, lock owner SyncWorker: ') && from <= selection.ts && selection.ts < to;
   })()`);
   await holds('the page has no error of the trace to tell', `window.app.trace.traceInfo.importErrors === 0`);
   return 0;

@@ -60,7 +60,7 @@ async function ui(browser, file, flags, name, ready, prepare) {
 
 process.exit(await withChromium(dist, async (browser) => {
   await report(browser);
-  await ui(browser, demo, ['--anr'], 'demo.png', `/PayTask/.test(window.app.trace.selection.selection.name)`, '');
+  await ui(browser, demo, ['--anr'], 'demo.png', `/LOCK WAIT/.test(window.app.trace.selection.selection.name)`, '');
   await ui(browser, life, [], 'life.png', `document.querySelector('.pf-viewer-page__pinned-track-tree')`, `
     await window.app.commands.runCommand('dev.perfetto.ExpandTracksByRegex', 'com.example');
     [...document.querySelectorAll('.pf-icon, i')].filter((icon) => icon.textContent === 'keyboard_arrow_down').pop()?.click();`);

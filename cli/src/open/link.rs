@@ -6,47 +6,91 @@ use serde_json::json;
 const PAGE: &str = "https://ui.perfetto.dev/#!/";
 /// What is shown around an ANR, ns on each side.
 const AROUND: u64 = 1_000_000_000;
-/// Tracks that are pinned, as the page's regular expressions over their names, from the top: the ANR with its answer, main and
-/// what it did on the processor, frames.
-const PINNED: [&str; 3] =
-    ["^ANR$|Android ANRs", "^main( [0-9]+)?$|^main: processor while late$", "(Expected|Actual) Timeline"];
+/// The track that is pinned, as the page's regular expression over its name: the ANR with its answer.
+const ANR: &str = "^ANR$|Android ANRs";
+/// Main's group, in which it stands beside what it did on the processor.
+const MAIN: &str = "^main( [0-9]+)?$";
+/// Tracks that are pinned where no process is known that could be expanded, from the top: main and what it did on the processor,
+/// frames.
+const PINNED: [&str; 2] = ["^main( [0-9]+)?$|^main: processor while late$", "(Expected|Actual) Timeline"];
 /// The tab where nothing is selected, whose details would be below it: what main was busy with longest.
 const QUERY: &str = "select s.ts, s.dur / 1e6 as ms, s.name from slice s join thread_track t on s.track_id = t.id \
                      join thread using (utid) where thread.is_main_thread and s.depth = 0 \
                      order by s.dur desc limit 50";
 
-/// Where an ANR lies in its trace, all in BOOTTIME ns.
+/// What is shown of a trace.
+#[derive(Clone, Default, Debug)]
+pub(super) struct View {
+    /// The process that is expanded.
+    pub(super) process: Option<String>,
+    /// Whether it has the many threads of a thread dump, by which main may be out of sight: pages before version 57 put the ANR, which
+    /// is selected, behind all of them.
+    pub(super) is_long: bool,
+    /// The ANR or hang that is selected.
+    pub(super) hang: Option<Place>,
+}
+
+/// Where an ANR or a hang lies in its trace, all in BOOTTIME ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// When main got stuck: what stands there is selected.
     pub(super) since: u64,
-    /// When it was noticed.
-    pub(super) detected: u64,
+    /// When that was noticed, or when it ended.
+    pub(super) until: u64,
+    /// Whether it is an ANR, which has a slice of its own from `since` to `until`.
+    pub(super) is_anr: bool,
     /// The trace's first and last moment: the page looks at no window that reaches beyond.
     pub(super) trace: (u64, u64),
 }
 
-/// The page's address for the trace at `trace`; with `select` its last ANR is selected, and shown where it is known.
-pub(super) fn to_page(trace: &str, select: bool, anr: Option<Place>) -> String {
+/// The page's address for the trace at `trace`. What hung is selected; with `zoom` its time fills the window.
+pub(super) fn to_page(trace: &str, zoom: bool, view: &View) -> String {
     let mut url = format!("{PAGE}?url={}", escaped(trace));
-    let selected = select && anr.is_some();
-    if select {
-        if let Some(Place { since, detected, trace: (first, last) }) = anr {
+    if let Some(Place { since, until, is_anr, trace: (first, last) }) = view.hang {
+        if zoom {
             let start = since.saturating_sub(AROUND).max(first);
-            let end = detected.saturating_add(AROUND).min(last);
-            url.push_str(&format!("&visStart={start}&visEnd={end}&ts={since}"));
+            let end = until.saturating_add(AROUND).min(last);
+            url.push_str(&format!("&visStart={start}&visEnd={end}"));
         }
+        url.push_str(&format!("&ts={since}"));
+        if is_anr {
+            // The message begins at the same moment: the length tells them apart.
+            url.push_str(&format!("&dur={}", until.saturating_sub(since)));
+        }
+    }
+    if zoom {
         // Pages from version 54 on have this themselves.
         url.push_str("&com.android.AndroidAnr");
     }
-    let mut commands: Vec<_> =
-        PINNED.iter().map(|name| json!({"id": "dev.perfetto.PinTracksByRegex", "args": [name]})).collect();
-    if !selected {
+    let pin = |name: &str| json!({"id": "dev.perfetto.PinTracksByRegex", "args": [name]});
+    let mut commands = vec![pin(ANR)];
+    match &view.process {
+        Some(process) => {
+            // Behind the name the page writes the pid.
+            let names = format!("^{}( [0-9]+)?$|{MAIN}", literal(process));
+            commands.extend(view.is_long.then(|| pin(MAIN)));
+            commands.push(json!({"id": "dev.perfetto.ExpandTracksByRegex", "args": [names]}));
+        }
+        None => commands.extend(PINNED.map(pin)),
+    }
+    if view.hang.is_none() && !zoom {
         let args = [QUERY, "Longest messages of main"];
         commands.push(json!({"id": "dev.perfetto.RunQueryAndShowTab", "args": args}));
     }
     url.push_str(&format!("&startupCommands={}", escaped(&json!(commands).to_string())));
     url
+}
+
+/// A regular expression of the page's that is this text.
+fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if r"\^$.|?*+()[]{}".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// Percent escapes for all but letters, digits and `-._~`.
@@ -80,24 +124,71 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
+    fn commands(url: &str) -> Vec<(String, String)> {
+        let commands = unescaped(url.split("startupCommands=").nth(1).unwrap());
+        let commands: Vec<serde_json::Value> = serde_json::from_str(&commands).unwrap();
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        commands
+            .iter()
+            .map(|command| (text(&command["id"]).replace("dev.perfetto.", ""), text(&command["args"][0])))
+            .collect()
+    }
+
     #[test]
-    fn the_address_says_what_to_fetch_where_to_look_and_what_to_pin() {
-        let anr =
-            Place { since: 5_000_000_000, detected: 10_000_000_000, trace: (1_000_000_000, 10_500_000_000) };
-        let url = to_page("http://127.0.0.1:9001/a.pftrace", true, Some(anr));
+    fn the_address_says_what_to_fetch_where_to_look_and_what_to_show() {
+        let hang = Place {
+            since: 5_000_000_000,
+            until: 10_000_000_000,
+            is_anr: true,
+            trace: (1_000_000_000, 10_500_000_000),
+        };
+        let view =
+            View { process: Some("com.example.shop:sync".to_owned()), is_long: false, hang: Some(hang) };
+        let url = to_page("http://127.0.0.1:9001/a.pftrace", true, &view);
         let settings = url.strip_prefix("https://ui.perfetto.dev/#!/?").unwrap();
         let fields: Vec<_> = settings.split('&').collect();
         assert_eq!(unescaped(fields[0]), "url=http://127.0.0.1:9001/a.pftrace");
         assert_eq!(fields[1..4], ["visStart=4000000000", "visEnd=10500000000", "ts=5000000000"]);
-        assert_eq!(fields[4], "com.android.AndroidAnr");
-        let commands = unescaped(fields[5].strip_prefix("startupCommands=").unwrap());
-        let commands: serde_json::Value = serde_json::from_str(&commands).unwrap();
-        assert_eq!(commands[0]["id"], "dev.perfetto.PinTracksByRegex");
-        assert_eq!(commands[0]["args"][0], "^ANR$|Android ANRs");
-        assert_eq!(commands[1]["args"][0], "^main( [0-9]+)?$|^main: processor while late$");
-        // The selection's details are not covered by a tab.
-        assert_eq!(commands.as_array().unwrap().len(), 3);
-        let without = unescaped(&to_page("x", false, Some(anr)));
-        assert!(!without.contains("AndroidAnr") && without.contains("is_main_thread"), "{without}");
+        assert_eq!(fields[4..6], ["dur=5000000000", "com.android.AndroidAnr"]);
+        // The answer in the log or the selection's details is not covered by a tab.
+        let shown = [
+            ("PinTracksByRegex".to_owned(), "^ANR$|Android ANRs".to_owned()),
+            (
+                "ExpandTracksByRegex".to_owned(),
+                r"^com\.example\.shop:sync( [0-9]+)?$|^main( [0-9]+)?$".to_owned(),
+            ),
+        ];
+        assert_eq!(commands(&url), shown);
+
+        // The hang is selected without a word, and all of the trace in view.
+        let url = to_page("x", false, &view);
+        assert!(url.contains("&ts=5000000000&dur=5000000000&startup") && !url.contains("visStart"), "{url}");
+        assert_eq!(commands(&url), shown);
+        let long = View { is_long: true, ..view.clone() };
+        let pinned = ("PinTracksByRegex".to_owned(), "^main( [0-9]+)?$".to_owned());
+        assert_eq!(commands(&to_page("x", false, &long))[1], pinned);
+        let hang = Place { is_anr: false, ..hang };
+        let url = to_page("x", false, &View { hang: Some(hang), ..view });
+        assert!(url.contains("&ts=5000000000&startup"), "{url}");
+    }
+
+    #[test]
+    fn of_a_trace_without_a_hang_the_longest_messages_are_listed() {
+        let names = |url: &str| commands(url).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+        let process = Some("Busy".to_owned());
+        let url = to_page("x", false, &View { process, ..View::default() });
+        assert_eq!(names(&url), ["PinTracksByRegex", "ExpandTracksByRegex", "RunQueryAndShowTab"]);
+        assert!(commands(&url)[2].1.contains("is_main_thread"), "{url}");
+        let unknown = View::default();
+        assert_eq!(names(&to_page("x", false, &unknown))[1..3], ["PinTracksByRegex", "PinTracksByRegex"]);
+        // The page finds the ANR of a trace by itself.
+        let url = to_page("x", true, &unknown);
+        assert_eq!(names(&url), ["PinTracksByRegex"; 3]);
+        assert!(url.contains("&com.android.AndroidAnr&startup"), "{url}");
+    }
+
+    #[test]
+    fn a_name_is_no_expression() {
+        assert_eq!(literal("/opt/a+b (1).jar"), r"/opt/a\+b \(1\)\.jar");
     }
 }

@@ -109,7 +109,9 @@ fn a_recording_is_exported_and_shown_at_its_anr() {
     let port = port();
     let (child, url) = waiting(&[&recording, "--anr"], port);
     assert!(
-        url.contains("&visStart=1000000000&visEnd=7000000000&ts=2000000000&com.android.AndroidAnr&"),
+        url.contains(
+            "&visStart=1000000000&visEnd=7000000000&ts=2000000000&dur=5000000000&com.android.AndroidAnr&"
+        ),
         "{url}"
     );
     let host = format!("Host: localhost:{port}");

@@ -121,7 +121,7 @@ fn a_page_that_is_spoiled_is_found_out() {
 }
 
 #[test]
-fn open_shows_the_hang_in_the_real_ui_with_our_pins() {
+fn open_shows_the_hang_in_the_real_ui_in_its_expanded_process() {
     let folder = Folder::new();
     let recording = demo(&folder);
     let program = env!("CARGO_BIN_EXE_anrscope");
@@ -131,11 +131,11 @@ fn open_shows_the_hang_in_the_real_ui_with_our_pins() {
     assert_eq!(
         told.lines().collect::<Vec<_>>(),
         [
-            "main is pinned",
-            "the frames are pinned",
-            "the ANRs are pinned",
+            "the ANRs are pinned, and nothing else",
+            "main is in the expanded process",
+            "the frames are, too",
             "a tab has the message that hung",
-            "that message is selected and in view",
+            "its ANR with the cause is selected and in view",
             "the page has no error of the trace to tell",
         ]
     );

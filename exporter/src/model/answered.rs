@@ -6,10 +6,12 @@ use super::sink::{Arg, Level, LogLine, Sink, Value};
 use crate::ExportError;
 use crate::answer::{Answer, Verdict};
 use crate::facts::confidence_name;
-use crate::text::clean;
+use crate::text::{clean, short};
 
 /// Lines of the log; viewers show about so many without a click.
 const MAX_LINES: usize = 6;
+/// Characters of the cause and its owners in a name.
+const MAX_WHY: usize = 160;
 /// Keys of the evidence.
 const EVIDENCE: [&str; 6] =
     ["evidence_0", "evidence_1", "evidence_2", "evidence_3", "evidence_4", "evidence_5"];
@@ -44,6 +46,8 @@ impl<'a> Ask<'a> {
 pub(crate) struct Told {
     /// When the hang began, if that is known.
     pub(super) since: Option<u64>,
+    /// The cause and who or what is behind it, for a name: `LOCK WAIT, lock owner SyncWorker`.
+    pub(super) why: String,
     args: Vec<(&'static str, String)>,
     lines: Vec<String>,
 }
@@ -71,13 +75,21 @@ impl Told {
         }
         args.extend(EVIDENCE.into_iter().zip(&cause.evidence).map(|(key, e)| (key, text(&e.text))));
         args.push(("next", text(cause.next)));
+        let name = cause.id.name().to_uppercase();
+        let why = match (answer.owners.first(), &answer.root) {
+            _ if !cycle.is_empty() => format!("{name} {}", cycle.join(" > ")),
+            (Some(owner), _) => format!("{name}, lock owner {}", owner.thread),
+            (None, Some(root)) => format!("{name} in {}", root.title()),
+            (None, None) => name,
+        };
+        let why = text(&short(&why, MAX_WHY));
         let told = answer.lines();
         // What to do comes last and is never cut.
         let (last, told) = told.split_last()?;
         let told = told.iter().take(MAX_LINES - 2).chain([last]);
         let mut lines = vec![text(&answer.headline())];
         lines.extend(told.map(|(label, line)| text(&format!("{label}: {line}"))));
-        Some(Self { since: answer.span.map(|span| span.since), args, lines })
+        Some(Self { since: answer.span.map(|span| span.since), why, args, lines })
     }
 
     /// The answer, as arguments.

@@ -18,7 +18,7 @@ use crate::dump::Subject;
 use crate::facts::{
     Anr, Capture, Detector, Subjects, confidence_name, known_form, outcome_name, reasons_text, verdict_name,
 };
-use crate::text::clean;
+use crate::text::{clean, short};
 
 /// A snapshot that knows of no message is the one of an ANR that was detected so shortly before it, ns.
 const NEAR: u64 = 2_000_000_000;
@@ -133,14 +133,6 @@ struct Seen<'a> {
     answered: Option<&'a Told>,
 }
 
-/// As much of a subject as a name can have.
-fn short(subject: &str) -> Cow<'_, str> {
-    match subject.char_indices().nth(MAX_SUBJECT) {
-        Some((at, _)) => Cow::Owned(format!("{}…", &subject[..at])),
-        None => Cow::Borrowed(subject),
-    }
-}
-
 fn begin_anr<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     anr: &Anr,
@@ -179,7 +171,9 @@ fn begin_anr<S: Source, K: Sink>(
     args.extend(told.map(|told| Arg::new("subject_kind", Value::Text(told.kind.name()))));
     let shown = snapshot.map(Shown::of);
     args.extend(shown.iter().flat_map(Shown::args));
-    sink.begin(at, Name::Text(&format!("ANR: {}", short(&subject))), &args)?;
+    // What viewers show of a slice that nobody has clicked is its name: the answer is in it, before what the system called it.
+    let why = answered.map_or_else(String::new, |answered| format!("{}: ", answered.why));
+    sink.begin(at, Name::Text(&format!("ANR: {why}{}", short(&subject, MAX_SUBJECT))), &args)?;
 
     let detected = anr.detected.max(at);
     let what = message.map_or_else(String::new, |m| format!(" in {m}"));

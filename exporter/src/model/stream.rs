@@ -23,7 +23,7 @@ use super::{Names, Tally};
 use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, SystemInfo};
 use crate::{ExportError, Warning};
 
-/// Who waits for a lock for so long hangs, ns.
+/// Who waits for a lock, or does one thing, for so long hangs, ns.
 const HUNG: u64 = 5_000_000_000;
 
 /// One recording and the names of its methods.
@@ -86,13 +86,16 @@ pub(crate) fn streamed<S: Source, K: Sink>(
     Ok(found)
 }
 
-/// Whether there is anything to ask why of: an ANR, a dump, or a lock that somebody waits for at the end.
-fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey) -> bool {
-    let stuck = |wait: &LockWait| wait.duration == u64::MAX && survey.end.saturating_sub(wait.begun) >= HUNG;
+/// Whether there is anything to ask why of: an ANR, a dump, a lock that somebody waits for at the end, or a main that said nothing
+/// for long before the end.
+fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey, main: Option<usize>) -> bool {
+    let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG;
+    let stuck = |wait: &LockWait| wait.duration == u64::MAX && for_long(wait.begun);
     !facts.incidents.anrs.is_empty()
         || !facts.incidents.captures.is_empty()
         || facts.has_dumps()
         || survey.waits.iter().any(stuck)
+        || main.is_some_and(|main| survey.last[main] > 0 && for_long(survey.last[main]))
 }
 
 fn placed<S, T>(input: &Input<'_, S>, result: Result<T, trace_format::ReadError>) -> Result<T, ExportError> {
@@ -181,7 +184,7 @@ fn one<S: Source, K: Sink>(
         process.threads[thread].rank = u32::try_from(rank).unwrap_or(u32::MAX);
     }
     sink.process(&process)?;
-    let answer = if may_have_hung(&facts, &survey) { input.answer.told()? } else { None };
+    let answer = if may_have_hung(&facts, &survey, main) { input.answer.told()? } else { None };
     if let Some(answer) = &answer {
         answer.log(start, sink)?;
     }

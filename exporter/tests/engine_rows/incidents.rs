@@ -73,7 +73,8 @@ fn a_stall_is_the_same_in_all_forms() {
             let message = log["msg"].as_str().unwrap();
             assert!(message.ends_with("in android.os.Handler: com.example.Main$PerformClick"), "{message}");
             let [anr] = &anr[..] else { panic!("{anr:?}") };
-            assert_eq!(anr["name"].as_str(), Some("ANR: main thread blocked 5040 ms (SIGQUIT)"));
+            let name = "ANR: LOCK WAIT, lock owner worker-1: main thread blocked 5040 ms (SIGQUIT)";
+            assert_eq!(anr["name"].as_str(), Some(name));
             assert_eq!((anr["detector"].as_str(), anr["si_pid"].as_u64()), (Some("sigquit"), Some(1234)));
             assert_eq!(anr["watchdog"].as_f64(), Some(5000.0));
             assert_eq!(anr["dur"].as_u64(), Some(5 * S + 40 * MS));

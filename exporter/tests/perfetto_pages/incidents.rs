@@ -170,7 +170,9 @@ fn the_answer_is_on_the_anr_on_the_message_and_in_the_log() {
     );
     let found = rows(&query);
     let [anr, message] = &found[..] else { panic!("{found:?}") };
-    assert!(anr["name"].as_str().unwrap().starts_with("ANR: Input dispatching timed out"), "{anr}");
+    let name = "ANR: LOCK WAIT in com.example.List.draw: Input dispatching timed out (4a1 com.example.app/.Main (server) is not \
+                responding. Waited 5001ms for MotionEvent)";
+    assert_eq!(anr["name"].as_str(), Some(name));
     assert!(
         message["name"].as_str().unwrap().starts_with("android.view.Choreographer$FrameHandler"),
         "{message}"
