@@ -79,9 +79,7 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
         "ANR in com.example.shop (pid ",
         "): main thread blocked for ",
         "Cause: LOCK WAIT (high confidence)\n",
-        // The parent is no system by its uid; that the list names us settles it.
-        ", forwarded to the Signal Catcher; ANR: ",
-        "the system lists us as not responding (poll ",
+        ", forwarded to the Signal Catcher; ANR\n",
         // Main sleeps in the lock; the looks at it say so.
         "  CPU           sleeping for 100 % of ",
         "; cost ",
@@ -94,6 +92,8 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
         "  cost, ",
         "  SIGQUIT: 1 received, 1 forwarded, 0 not forwarded;",
         "  verdict     ANR (high confidence): main stuck ",
+        // The parent is no system by its uid; that the list names us settles it.
+        "the system lists us as not responding (poll ",
     ] {
         assert!(verbose.contains(detail), "{detail} is not in {verbose}");
     }
