@@ -77,7 +77,7 @@ impl Recordings {
     /// Opens `files`, each with its map.
     ///
     /// # Errors
-    /// If one of them is no recording, or its map is none.
+    /// If one of them is not a recording, or its map is not a map.
     pub(crate) fn open(files: &[PathBuf], maps: &mut MethodMaps) -> anyhow::Result<Self> {
         let mut opened = Vec::new();
         for file in files {

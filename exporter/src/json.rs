@@ -23,7 +23,7 @@ const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 /// From this begin on, times are told from the begin: readers take them for doubles, which hold nanoseconds only below 2^43
 /// microseconds, 101 days. Half of that leaves room for the recording.
 const REBASED_FROM: u64 = (1 << 42) * 1000;
-/// Rows of locks are threads of their own with tids from here on, which nobody has.
+/// Rows of locks are threads of their own with tids from here on, which no thread of Linux has.
 const FIRST_LOCKS_TID: u32 = 1 << 25;
 /// Output is handed on in pieces of this size.
 const PIECE: usize = 256 << 10;
@@ -231,7 +231,7 @@ fn place(pid: u32, tid: u32) -> String {
     format!("\"pid\":{pid},\"tid\":{tid},\"ts\":")
 }
 
-/// What the span is about, if that is told.
+/// What the span is about, if that is known.
 fn category(args: &[Arg<'_>]) -> Option<&'static str> {
     args.iter().find_map(|arg| if let Value::Category(name) = arg.value { Some(name) } else { None })
 }
@@ -306,7 +306,7 @@ impl<W: Write> Sink for JsonWriter<W> {
     }
 
     fn locks(&mut self, _tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
-        // A thread that nobody has: there are no other rows in this form.
+        // A tid that no thread has: there are no other rows in this form.
         let (pid, tid) = (self.pid(), FIRST_LOCKS_TID + self.lock_rows);
         self.lock_rows += 1;
         self.metadata(

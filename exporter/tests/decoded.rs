@@ -231,7 +231,7 @@ fn perfetto_slices(bytes: &[u8]) -> Vec<Slice> {
     slices
 }
 
-/// Whether a track of this name is none of a thread's own.
+/// Whether a track of this name does not belong to a thread.
 fn is_no_threads(name: &str) -> bool {
     name.starts_with("locks of ")
         || Track::PLAIN.iter().any(|track| track.described().expect("a name").0 == name)

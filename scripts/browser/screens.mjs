@@ -20,7 +20,7 @@ const SEEN = `(() => {
     const range = document.createRange();
     range.selectNodeContents(node);
     return [...range.getClientRects()].filter(inside).some((box) => {
-      // Of what another element covers or cuts off nobody reads a word.
+      // Text that another element covers or cuts off cannot be read.
       const [x, y] = [box.left + Math.min(box.width, innerWidth - box.left) / 2, box.top + Math.min(box.height, innerHeight - box.top) / 2];
       const top = document.elementFromPoint(x, y);
       return top && (element.contains(top) || top.contains(element));

@@ -50,7 +50,7 @@ impl MethodMaps {
     /// `map` is that of all recordings, or a directory of maps; without it each recording has the one beside it.
     ///
     /// # Errors
-    /// If the mapping is none, or the directory has no map.
+    /// If the mapping is not one, or the directory has no map.
     pub(crate) fn new(map: Option<&Path>, mapping: Option<&Path>) -> anyhow::Result<Self> {
         let from = match map {
             None => From::Beside,
@@ -61,10 +61,10 @@ impl MethodMaps {
         Ok(Self { from, mapping, kept: Vec::new(), missing: HashSet::new() })
     }
 
-    /// The map for the recording `file` of the build with this id; an empty one if there is none, which is told of a directory.
+    /// The map for the recording `file` of the build with this id; an empty one, with a warning, if a directory has no such map.
     ///
     /// # Errors
-    /// If it cannot be read, or is none.
+    /// If it cannot be read, or is not a map.
     pub(super) fn of(&mut self, file: &Path, id: MapId) -> anyhow::Result<Arc<MethodMap>> {
         let path = match &self.from {
             From::Beside => map_beside(file),

@@ -57,6 +57,18 @@ pub(crate) enum Doing {
     Unclear,
 }
 
+impl Doing {
+    /// In words, as of a lock's owner.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Of(cause) => cause.name(),
+            Self::BinderPool => "waiting for binder calls",
+            Self::Java => "running",
+            Self::Unclear => "unclear",
+        }
+    }
+}
+
 /// Frames that are looked at.
 const DEPTH: usize = 128;
 /// Innermost native frames that say how it waits.

@@ -132,10 +132,7 @@ impl Dumped {
 
     fn locks(&mut self, section: &Section, main: &Thread) {
         let graph = LockGraph::of(section);
-        let named = |tid: u32| {
-            let thread = section.thread(tid);
-            thread.and_then(|t| t.name.clone()).unwrap_or_else(|| format!("tid {tid}"))
-        };
+        let named = |tid: u32| named(section, tid);
         if let Some(wanted) = main.wanted() {
             self.lock = Some(wanted.class.clone());
         } else if self.doing == Some(Doing::Of(super::CauseId::LockWait)) && self.is_blocked() {
@@ -192,21 +189,19 @@ fn is_freezer(channel: &str) -> bool {
 fn cycle_of(section: &Section) -> Vec<String> {
     let graph = LockGraph::of(section);
     let cycle = graph.deadlocks.iter().chain(&graph.possible_deadlocks).next();
-    let name =
-        |tid: &u32| section.thread(*tid).and_then(|t| t.name.clone()).unwrap_or_else(|| format!("tid {tid}"));
-    cycle.map(|cycle| cycle.iter().map(name).collect()).unwrap_or_default()
+    cycle.map(|cycle| cycle.iter().map(|tid| named(section, *tid)).collect()).unwrap_or_default()
+}
+
+/// The name of a thread, or its number where it has none.
+fn named(section: &Section, tid: u32) -> String {
+    section.thread(tid).and_then(|thread| thread.name.clone()).unwrap_or_else(|| format!("tid {tid}"))
 }
 
 fn owner(thread: &Thread, lock: Option<String>) -> Owner {
     let state = thread.state.clone().unwrap_or_default();
     let stack = stack::of_thread(thread);
     let tid = thread.sys_tid.or(thread.tid).unwrap_or_default();
-    let doing = match doing::doing(stack::seen(thread), &state) {
-        Doing::Of(cause) => cause.name().to_owned(),
-        Doing::BinderPool => "waiting for binder calls".to_owned(),
-        Doing::Java => "running".to_owned(),
-        Doing::Unclear => "unclear".to_owned(),
-    };
+    let doing = doing::doing(stack::seen(thread), &state).words().to_owned();
     Owner {
         thread: thread.name.clone().unwrap_or_else(|| format!("tid {tid}")),
         tid,

@@ -21,13 +21,13 @@ mod root;
 mod rules;
 mod stack;
 
-use trace_format::verdict::Confidence;
-
 pub use cause::{Cause, Evidence};
 pub use id::CauseId;
 pub use kind::CauseKind;
 pub use rules::{RULES, Rule};
 pub use stack::{Site, StackLine};
+
+pub(crate) use stack::root as own_site;
 
 pub(crate) use doing::Doing;
 pub(crate) use doing::{Seen, doing, parts};
@@ -228,12 +228,6 @@ impl Answer {
     #[must_use]
     pub fn finding(&self) -> &str {
         self.cause.evidence.first().map_or("nothing says why", |evidence| &evidence.text)
-    }
-
-    /// How sure the cause is.
-    #[must_use]
-    pub fn confidence(&self) -> Confidence {
-        self.cause.confidence
     }
 }
 

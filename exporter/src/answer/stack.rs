@@ -106,6 +106,6 @@ pub(super) fn seen(thread: &Thread) -> impl Iterator<Item = Seen<'_>> {
 }
 
 /// The frame that a developer would change: the innermost one of the app's own.
-pub(super) fn root(stack: &[StackLine]) -> Option<Site> {
+pub(crate) fn root(stack: &[StackLine]) -> Option<Site> {
     stack.iter().find(|line| line.own).map(|line| line.site.clone())
 }

@@ -16,14 +16,14 @@ const MAX_WHY: usize = 160;
 const EVIDENCE: [&str; 6] =
     ["evidence_0", "evidence_1", "evidence_2", "evidence_3", "evidence_4", "evidence_5"];
 
-/// Whom to ask for the answer of a recording, if anybody: it costs another walk over main, so that only a recording in which
+/// How to get the answer of a recording, if there is a way: it costs another walk over main, so that only a recording in which
 /// something may have hung is asked about.
 #[derive(Clone, Copy, Default)]
 pub struct Ask<'a>(Option<&'a dyn Fn() -> Result<Answer, ExportError>>);
 
 impl fmt::Debug for Ask<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Ask(somebody)" } else { "Ask(nobody)" })
+        f.write_str(if self.0.is_some() { "Ask(Some)" } else { "Ask(None)" })
     }
 }
 
@@ -34,7 +34,7 @@ impl<'a> Ask<'a> {
         Self(Some(answer))
     }
 
-    /// What is told of the answer, if there is one.
+    /// The answer, if there is one.
     pub(super) fn told(self) -> Result<Option<Told>, ExportError> {
         let Some(ask) = self.0 else { return Ok(None) };
         Ok(Told::of(&ask()?))
@@ -53,7 +53,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Nothing is told where nothing hung.
+    /// Empty where nothing hung.
     fn of(answer: &Answer) -> Option<Self> {
         if answer.verdict == Verdict::NoHang {
             return None;

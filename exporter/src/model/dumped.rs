@@ -7,7 +7,7 @@ use crate::text::clean;
 /// Locks of a thread that are told one by one.
 const MAX_HELD: usize = 8;
 
-/// Frames of a stack that are told as an argument, from the inside.
+/// Frames of a stack that an argument lists, from the inside.
 const MAX_TOLD: usize = 24;
 
 /// An argument that owns its text.

@@ -77,7 +77,7 @@ impl Frames {
         self.last_begin = at;
     }
 
-    /// A message of main from `begun` to `at` is over, or was cut there. If it was so long that nobody would call it a frame, none
+    /// A message of main from `begun` to `at` is over, or was cut there. If it was too long for a frame, none
     /// was begun in it and some were wanted, the vsyncs that it missed are one frozen frame. Says whether there is one.
     pub(crate) fn missed<K: Sink>(
         &mut self,

@@ -171,7 +171,7 @@ fn begin_anr<S: Source, K: Sink>(
     args.extend(told.map(|told| Arg::new("subject_kind", Value::Text(told.kind.name()))));
     let shown = snapshot.map(Shown::of);
     args.extend(shown.iter().flat_map(Shown::args));
-    // What viewers show of a slice that nobody has clicked is its name: the answer is in it, before what the system called it.
+    // Without a click, viewers show a slice's name and no more: the answer is in it, before what the system called it.
     let why = answered.map_or_else(String::new, |answered| format!("{}: ", answered.why));
     sink.begin(at, Name::Text(&format!("ANR: {why}{}", short(&subject, MAX_SUBJECT))), &args)?;
 

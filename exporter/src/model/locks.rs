@@ -51,7 +51,7 @@ pub(super) struct DumpedWait {
 }
 
 impl DumpedWait {
-    /// What is told of it on one side. `keys` are for the other.
+    /// The arguments of one side. `keys` are for the other.
     fn told<'a>(&'a self, keys: [&'static str; 2], other: &'a Known) -> Vec<Arg<'a>> {
         let mut args = vec![
             Arg::category(LOCK),
@@ -98,7 +98,7 @@ pub(super) fn dumped_waits<S: Source>(
         if waits.len() >= MAX_DUMPED {
             return;
         }
-        // What was recorded is told already, and from its true begin.
+        // A recorded wait has its slice already, and from its true start.
         if waiter.tid == owner.tid || is_recorded(shared, waiter.tid, at) {
             continue;
         }

@@ -191,7 +191,7 @@ impl Track {
         matches!(self, Self::StartupPhases | Self::Processor)
     }
 
-    /// Whether it is in the recorder's group, which stands at the end: what is nobody's first question.
+    /// Whether it is in the recorder's group, which stands at the end: no reader asks for it first.
     #[must_use]
     pub fn of_recorder(self) -> bool {
         matches!(self, Self::History | Self::Queue | Self::Vsync)
@@ -423,7 +423,7 @@ pub trait Sink {
     /// As for [`Sink::head`].
     fn track(&mut self, track: Track) -> Result<(), ExportError>;
     /// Events from here on belong to a row of locks beside the thread with this tid, which is one of the process's or came
-    /// with a stack, and has this name. Rows of one thread are told apart by `lane`, and each comes once.
+    /// with a stack, and has this name. `lane` distinguishes the rows of one thread, and each comes once.
     ///
     /// # Errors
     /// As for [`Sink::head`].

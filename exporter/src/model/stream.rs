@@ -86,7 +86,7 @@ pub(crate) fn streamed<S: Source, K: Sink>(
     Ok(found)
 }
 
-/// Whether there is anything to ask why of: an ANR, a dump, a lock that somebody waits for at the end, or a main that said nothing
+/// Whether there is anything to ask why of: an ANR, a dump, a lock that a thread waits for at the end, or a main that said nothing
 /// for long before the end.
 fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey, main: Option<usize>) -> bool {
     let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG;

@@ -78,7 +78,7 @@ pub(crate) struct PerfettoWriter<W> {
     system_told: bool,
     /// The oldest reader that must take it without a complaint, as Perfetto's major version.
     min_perfetto: u32,
-    /// Processes whose parent and user are told elsewhere.
+    /// Processes whose parent and user another trace has.
     known_processes: Vec<u32>,
     /// What is added to the numbers of arrows and frames.
     pub(super) base: u64,

@@ -5,8 +5,8 @@ use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Source, Thread};
 
 use super::frame::{Frame, FrameKind};
-use super::walk::{OpenFrame, Walk, text};
-use crate::answer::{CauseId, Doing, Owner, Seen, Site, StackLine, doing};
+use super::walk::{OpenFrame, stack_at, text};
+use crate::answer::{CauseId, Doing, Owner, Seen, StackLine, doing, own_site};
 use crate::facts::Facts;
 use crate::model::Names;
 use crate::words::thread_name;
@@ -43,18 +43,15 @@ pub(super) fn chain<S: Source>(
             chain.cycle = passed[first..].iter().map(|thread| thread_name(thread)).collect();
             break;
         }
-        let mut walk = Walk::new(facts, names);
-        walk.run(thread, Some(at))?;
-        let stack = walk.asked.take().unwrap_or_else(|| walk.snapshot());
+        let (stack, last_left) = stack_at(facts, names, thread, at)?;
         wait = stack.last().and_then(|open| open.wait).filter(|wait| wait.kind == WaitKind::Monitor);
         let lines = lines(&stack.iter().map(|open| open.frame.clone()).collect::<Vec<_>>(), at);
-        let last_left = walk.last_left.map(|id| names.method(id).into_owned());
         chain.owners.push(Owner {
             thread: thread_name(thread),
             tid: thread.tid,
             lock: text(recording, waited.class),
             doing: doing_of(facts, &stack, last_left),
-            root: root(&lines),
+            root: own_site(&lines),
             stack: lines,
         });
         passed.push(thread);
@@ -85,12 +82,7 @@ fn doing_of<S: Source>(facts: &Facts<'_, S>, stack: &[OpenFrame], last_left: Opt
             doing(methods.map(|open| Seen::java(&open.frame.name)), "")
         }
     };
-    match found {
-        Doing::Of(cause) => cause.name().to_owned(),
-        Doing::BinderPool => "waiting for binder calls".to_owned(),
-        Doing::Java => "running".to_owned(),
-        Doing::Unclear => "unclear".to_owned(),
-    }
+    found.words().to_owned()
 }
 
 /// Recorded calls as a stack, innermost first: methods, and the calls that a wait names.
@@ -105,10 +97,6 @@ pub(super) fn lines(stack: &[Frame], at: u64) -> Vec<StackLine> {
         StackLine::recorded(&frame.name, source, at.saturating_sub(frame.since))
     };
     stack.iter().rev().filter(shown).map(line).collect()
-}
-
-fn root(lines: &[StackLine]) -> Option<Site> {
-    lines.iter().find(|line| line.own).map(|line| line.site.clone())
 }
 
 /// The threads that wait for each other's locks at the end of the recording, `main` first if it is one of them; whether `main`

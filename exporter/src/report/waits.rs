@@ -4,7 +4,7 @@ use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Recording, Source};
 
 use super::frame::{Frame, FrameKind};
-use super::walk::{Walk, text};
+use super::walk::{stack_at, text};
 use crate::answer::{is_own, parts};
 use crate::facts::Facts;
 use crate::model::Names;
@@ -57,14 +57,12 @@ pub(super) fn wait_fact<S: Source>(
     let find = |uid: u32| recording.threads().iter().find(|t| uid > 0 && t.uid == uid);
     let mut holder = None;
     if let Some(thread) = find(wait.owner) {
-        let mut walk = Walk::new(facts, names);
-        walk.run(thread, Some(at))?;
-        let stack = walk.asked.take().unwrap_or_else(|| walk.snapshot());
+        let (stack, last_left) = stack_at(facts, names, thread, at)?;
         let waits_for = stack.last().and_then(|o| o.wait).filter(|w| w.kind == WaitKind::Monitor);
         holder = Some(Holder {
             name: thread_name(thread),
             tid: thread.tid,
-            last_left: walk.last_left.map(|id| names.method(id).into_owned()),
+            last_left,
             waits_for: waits_for.map(|w| (lock_name(recording, &w), find(w.owner).map(thread_name))),
             stack: stack.into_iter().map(|o| o.frame).collect(),
         });

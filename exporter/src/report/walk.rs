@@ -481,6 +481,19 @@ impl<'a, S: Source> Walk<'a, S> {
     }
 }
 
+/// What was open on `thread` at the moment `at`, outermost first, and the last method that it left before.
+pub(super) fn stack_at<'a, S: Source>(
+    facts: &'a Facts<'a, S>,
+    names: &'a Names<'a>,
+    thread: &'a Thread,
+    at: u64,
+) -> Result<(Vec<OpenFrame>, Option<String>), ReadError> {
+    let mut walk = Walk::new(facts, names);
+    walk.run(thread, Some(at))?;
+    let stack = walk.asked.take().unwrap_or_else(|| walk.snapshot());
+    Ok((stack, walk.last_left.map(|id| names.method(id).into_owned())))
+}
+
 fn stage_of(key: u32) -> Option<&'static str> {
     let stages = trace_format::event::Stage::ALL;
     stages.into_iter().find(|s| typed(*s as u8) == key).map(|s| stage_names(s).1)

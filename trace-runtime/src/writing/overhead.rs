@@ -12,7 +12,7 @@
 //!
 //! # What is switched off
 //! The methods with most samples, until what is left is well below the limit. A method whose calls are long is called seldom and is never among them. Each comes
-//! back after a while, a few at a time; whoever is found guilty again soon stays away twice as long. So it is with the methods that would fill main's ring
+//! back after a while, a few at a time; one that is switched off again soon stays off twice as long. So it is with the methods that would fill main's ring
 //! ([`room`](crate::writing::room)).
 
 use std::sync::Mutex;

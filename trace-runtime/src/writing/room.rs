@@ -29,7 +29,7 @@ const SAMPLED: u64 = 8;
 /// A method with less than one in so many of the words is not what fills the ring.
 const LEAST_SHARE: u64 = 16;
 
-/// No rate is told of less time than this, ns: coarse time passes by the tick.
+/// Rates are taken over at least this time, ns: coarse time passes by the tick.
 const LEAST_TIME: u64 = 1_000_000;
 
 /// A method that fills the ring.
