@@ -77,6 +77,8 @@ pub mod types {
 }
 
 /// One event, decoded.
+// A tag of one byte would have fields beside it in its word, and each copy of a method's id would be loaded across two stores.
+#[repr(u32)]
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Event {
     /// A method, or [`ids::DISPATCH`], was entered.
