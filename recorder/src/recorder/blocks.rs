@@ -1,0 +1,154 @@
+//! Where the blocks of each ring are handed out.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{Ordering, fence};
+
+use trace_format::layout::RegionKind;
+
+use crate::memory::block::RawBlock;
+use crate::memory::mapping::Mapping;
+use crate::memory::pool::Kept;
+use crate::memory::ring::Ring;
+use crate::memory::stale::Stale;
+use crate::memory::storage::{BlockStorage, Followed, Left};
+use crate::memory::writer::BlockSource;
+use crate::recorder::Recorder;
+use crate::time::{clock, fold};
+
+/// The blocks of a ring with one writer, in turn.
+#[derive(Debug)]
+pub(crate) struct RingBlocks {
+    pub(crate) storage: BlockStorage,
+    /// How many blocks the writer was ever given. Stored by it alone; whoever places marks looks at it.
+    opened: crate::sync::AtomicU64,
+}
+
+impl RingBlocks {
+    pub(crate) fn new(memory: &Mapping, kind: RegionKind) -> Self {
+        Self { storage: BlockStorage::new(memory, kind), opened: crate::sync::AtomicU64::new(0) }
+    }
+
+    /// The number of the block with this sequence number.
+    fn number(&self, sequence: u64) -> Option<usize> {
+        Some(sequence.checked_rem(self.storage.count() as u64)? as usize)
+    }
+
+    /// How many blocks the writer was ever given.
+    pub(crate) fn opened_so_far(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    /// Touches the newest block and the `ahead` ones after it.
+    pub(crate) fn touch(&self, ahead: usize) {
+        let opened = self.opened.load(Ordering::Relaxed);
+        if let Some(newest) = opened.checked_sub(1).and_then(|newest| self.number(newest)) {
+            self.storage.touch(newest);
+        }
+        let ahead = ahead.min(self.storage.count() - 1) as u64;
+        (opened..opened + ahead)
+            .filter_map(|sequence| self.number(sequence))
+            .for_each(|number| self.storage.touch_next(number));
+    }
+
+    /// Brings what is in memory into the file, as far as that can be done now. Only the worker may call it, after the
+    /// storage have a file.
+    pub(crate) fn bring(&self) -> Left {
+        // Against the one in `next_block`: either the writer sees that there is a file, or this sees the block.
+        fence(Ordering::SeqCst);
+        let opened = self.opened.load(Ordering::Acquire);
+        let oldest = opened.saturating_sub(self.storage.count() as u64);
+        let bring = |sequence| Some(self.storage.bring(self.number(sequence)?, sequence + 1 < opened));
+        (oldest..opened).filter_map(bring).max().unwrap_or(Left::Nothing)
+    }
+}
+
+impl BlockSource for &RingBlocks {
+    fn next_block(&mut self) -> Option<NonNull<u8>> {
+        let opened = self.opened.load(Ordering::Relaxed);
+        let number = self.number(opened)?;
+        // Before the block's life begins, and behind all that was published in earlier ones: what `Ring` asks.
+        self.opened.store(opened + 1, Ordering::Release);
+        fence(Ordering::SeqCst);
+        Some(self.storage.begin(number))
+    }
+
+    fn follow(&mut self, block: NonNull<u8>) -> Followed {
+        self.storage.follow(block)
+    }
+
+    fn is_left_behind(&self, block: NonNull<u8>) -> bool {
+        self.storage.is_left_behind(block)
+    }
+
+    fn count_losses(&mut self, clamped: u32, dropped: u32) {
+        if let Some(recorder) = Recorder::active() {
+            recorder.count_losses(clamped, dropped);
+        }
+    }
+}
+
+impl Ring for RingBlocks {
+    type Block = RawBlock;
+
+    fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Acquire)
+    }
+
+    fn length(&self) -> u64 {
+        self.storage.count() as u64
+    }
+
+    fn horizon(&self) -> u64 {
+        fold::horizon()
+    }
+
+    fn block(&self, sequence: u64) -> RawBlock {
+        let start = self.storage.at(self.number(sequence).expect("a ring that was opened has a block"));
+        // SAFETY: a block of the mapping, which is never unmapped; nobody reaches its words but through atomics.
+        unsafe { RawBlock::new(start) }
+    }
+}
+
+/// Blocks out of the shared pool, for the thread at `place`.
+#[derive(Debug)]
+pub(crate) struct PoolBlocks {
+    pub(crate) recorder: &'static Recorder,
+    pub(crate) place: u32,
+    /// Of the block that was taken last.
+    pub(crate) stale: Stale,
+}
+
+impl BlockSource for PoolBlocks {
+    fn next_block(&mut self) -> Option<NonNull<u8>> {
+        let storage = &self.recorder.pool_blocks;
+        let words = |number| storage.words(number as usize);
+        let (block, stale) = self.recorder.pool.take(self.place, clock::boottime(), words, |handed| {
+            if handed.recycled {
+                storage.empty(handed.number as usize);
+            }
+            (storage.begin(handed.number as usize), handed.stale)
+        })?;
+        self.stale = stale;
+        Some(block)
+    }
+
+    fn stale(&self) -> &Stale {
+        &self.stale
+    }
+
+    fn keep(&mut self) -> Kept {
+        self.recorder.pool.keep(self.place)
+    }
+
+    fn count_losses(&mut self, clamped: u32, dropped: u32) {
+        self.recorder.count_losses(clamped, dropped);
+    }
+
+    fn follow(&mut self, block: NonNull<u8>) -> Followed {
+        self.recorder.pool.locked(|| self.recorder.pool_blocks.follow(block))
+    }
+
+    fn is_left_behind(&self, block: NonNull<u8>) -> bool {
+        self.recorder.pool_blocks.is_left_behind(block)
+    }
+}

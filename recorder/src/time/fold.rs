@@ -1,0 +1,181 @@
+//! Which calls are too short to be recorded: an exit takes its own enter back, if that is the last word.
+//!
+//! In coarse time a call that no tick falls into has length zero. Such calls are nearly all, and each is two words: they would push
+//! out everything that tells more. Without them the ring holds what a profiler that samples at the rate of the ticker would see, with exact nesting and
+//! true begins and ends. Where even that is more than the ring holds for [`REACH`], the limit is raised: then calls are left out that a few ticks
+//! fall into.
+//!
+//! `MethodBeat` reads the limits where they lie, in the time word's memory.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::time::coarse::TIME;
+use crate::time::time_word::READ_CLOCK;
+
+/// Every call is recorded.
+pub const NOTHING: u64 = u64::MAX;
+
+/// In place of a time: nothing is younger, so every word is final.
+pub(crate) const ALL_FINAL: u64 = u64::MAX;
+
+/// How short a call has to be in precise time to be left out, unless somebody says otherwise: recording it takes about a tenth of a microsecond.
+pub const PRECISE_NS: u64 = 20_000;
+
+/// A full ring is to reach back so far, ns: half as far again as what is promised, a minute, for the pace is never known but from the past.
+pub(crate) const REACH: u64 = 90_000_000_000;
+
+/// The largest limit, ns: what is longer is a frame's or a message's business.
+const LARGEST: u64 = 64_000_000;
+
+/// What a limit of 0 is raised to, in ns.
+const FIRST: u64 = 1_000_000;
+
+/// Limits of two rings.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    /// The least limit, which was asked for; [`NOTHING`] if every call is recorded.
+    least: AtomicU64,
+    /// The largest that was ever in force: what was younger than that may still be taken back.
+    largest: AtomicU64,
+    /// How far apart ticks are, ns.
+    tick: AtomicU64,
+}
+
+static LIMITS: Limits =
+    Limits { least: AtomicU64::new(NOTHING), largest: AtomicU64::new(0), tick: AtomicU64::new(1_000_000) };
+
+/// From here on calls that are not longer than `limit` (ns) are left out; [`NOTHING`]: none is. `tick` is how far apart ticks of coarse time are.
+pub(crate) fn set(limit: u64, tick: Duration) {
+    LIMITS.tick.store(tick.as_nanos() as u64, Ordering::Relaxed);
+    set_limit(limit);
+}
+
+/// As [`set`], while it runs.
+pub fn set_limit(limit: u64) {
+    LIMITS.least.store(limit, Ordering::Relaxed);
+    for ring in [&TIME.fold_main, &TIME.fold_others] {
+        LIMITS.put(ring, limit);
+    }
+}
+
+/// Whether calls are left out that are too short.
+pub(crate) fn leaves_out() -> bool {
+    LIMITS.least.load(Ordering::Relaxed) != NOTHING
+}
+
+impl Limits {
+    fn put(&self, ring: &AtomicU64, limit: u64) {
+        if limit != NOTHING {
+            self.largest.fetch_max(limit, Ordering::SeqCst);
+        }
+        ring.store(limit, Ordering::SeqCst);
+    }
+}
+
+/// How far apart ticks of coarse time are.
+pub(crate) fn tick() -> Duration {
+    Duration::from_nanos(LIMITS.tick.load(Ordering::Relaxed))
+}
+
+/// Words that are older than this, BOOTTIME ns, are not taken back any more.
+pub(crate) fn horizon() -> u64 {
+    // Behind the block of whoever asks: what was written before, was written with this time or an earlier one.
+    crate::sync::fence(Ordering::SeqCst);
+    let least = LIMITS.least.load(Ordering::Relaxed);
+    if least == NOTHING && LIMITS.largest.load(Ordering::Relaxed) == 0 {
+        return ALL_FINAL;
+    }
+    let now = match TIME.word.load(Ordering::SeqCst) {
+        READ_CLOCK => super::now(),
+        _ => TIME.high.load(Ordering::SeqCst),
+    };
+    // And in front of the words.
+    crate::sync::fence(Ordering::SeqCst);
+    let margin = 2 * LIMITS.tick.load(Ordering::Relaxed).max(1_000_000);
+    now.saturating_sub(LIMITS.largest.load(Ordering::SeqCst) + margin)
+}
+
+/// The ring of main, or of all others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Whose {
+    Main,
+    Others,
+}
+
+/// Keeps a ring from being overwritten too soon, by its limit. On the ticker's thread.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    limits: &'static Limits,
+    /// The ring's own.
+    limit: &'static AtomicU64,
+    /// Words that it has room for.
+    words: u64,
+    /// Blocks that were opened when it was looked at last, and when.
+    seen: u64,
+    at: u64,
+    /// Words that are written in [`REACH`] at the pace of late.
+    pace: u64,
+}
+
+impl Reach {
+    pub(crate) fn new(whose: Whose, words: u64, now: u64) -> Self {
+        let limit = match whose {
+            Whose::Main => &TIME.fold_main,
+            Whose::Others => &TIME.fold_others,
+        };
+        Self { limits: &LIMITS, limit, words, seen: 0, at: now, pace: 0 }
+    }
+
+    /// `opened` blocks of `block` words were opened so far.
+    pub(crate) fn look(&mut self, opened: u64, block: u64, now: u64) {
+        let least = self.limits.least.load(Ordering::Relaxed);
+        let passed = now.saturating_sub(self.at);
+        if least == NOTHING || passed < 500_000_000 {
+            return;
+        }
+        let written = (opened - self.seen) * block;
+        (self.seen, self.at) = (opened, now);
+        let pace = (u128::from(written) * u128::from(REACH) / u128::from(passed)) as u64;
+        // Of the last few seconds: a burst is no pace.
+        self.pace = (self.pace * 3 + pace) / 4;
+        let limit = self.limit.load(Ordering::Relaxed);
+        if self.pace > self.words && pace > self.words {
+            self.limits.put(self.limit, (limit * 2).clamp(FIRST, LARGEST).max(least));
+        } else if self.pace < self.words / 4 && limit > least {
+            self.limits.put(self.limit, if limit <= FIRST { least } else { (limit / 2).max(least) });
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_that_fills_too_fast_gets_a_larger_limit_and_loses_it_when_it_is_calm() {
+        // Not the process's own: other tests copy words meanwhile.
+        let zero = || AtomicU64::new(0);
+        let limits: &Limits = Box::leak(Box::new(Limits { least: zero(), largest: zero(), tick: zero() }));
+        let own: &AtomicU64 = Box::leak(Box::new(zero()));
+        let mut reach = Reach { limits, limit: own, words: 1_000_000, seen: 0, at: 0, pace: 0 };
+        let limit = || own.load(Ordering::Relaxed);
+        let (mut now, mut opened) = (0, 0);
+        let mut pass = |blocks: u64| {
+            now += 1_000_000_000;
+            opened += blocks;
+            reach.look(opened, 1_000, now);
+        };
+        // 10,000 words a second fit.
+        (0..20).for_each(|_| pass(10));
+        assert_eq!(limit(), 0);
+        (0..20).for_each(|_| pass(100));
+        assert_eq!(limit(), LARGEST);
+        (0..40).for_each(|_| pass(1));
+        assert_eq!(limit(), 0);
+        limits.least.store(NOTHING, Ordering::Relaxed);
+        own.store(NOTHING, Ordering::Relaxed);
+        (0..20).for_each(|_| pass(1_000));
+        assert_eq!(limit(), NOTHING);
+    }
+}
