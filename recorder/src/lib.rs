@@ -9,6 +9,11 @@
 //! ```
 //! use recorder::{Config, Destination};
 //! use std::time::Duration;
+//! use trace_format::{Event, Item, Recording};
+//!
+//! fn event(item: Item) -> Option<Event> {
+//!     if let Item::Event { event, .. } = item { Some(event) } else { None }
+//! }
 //!
 //! let directory = std::env::temp_dir().join(format!("recorder-example-{}", std::process::id()));
 //! recorder::start(&Config::new(Destination::Folder(directory.clone()), "com.example.app"))?;
@@ -17,8 +22,10 @@
 //! let file = recorder::wait_for_file(Duration::from_secs(10)).expect("a file");
 //! recorder::stop();
 //!
-//! let recording = trace_format::Recording::open(&std::fs::read(&file)?)?;
-//! assert_eq!(recording.process_name(), "com.example.app");
+//! let recording = Recording::open(std::fs::read(&file)?)?;
+//! let main = &recording.threads()[0];
+//! let events: Vec<_> = recording.events(main).filter_map(Result::ok).filter_map(event).collect();
+//! assert_eq!(events, [Event::Enter(7), Event::Exit(7)]);
 //! # std::fs::remove_dir_all(directory)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
