@@ -1,8 +1,7 @@
 //! Any text through a mapping: frames wherever they stand in a line, classes elsewhere, and Matrix's lines of method ids.
 
-use super::lookup::FrameName;
-use super::mapping::Mapping;
-use crate::MethodMap;
+use crate::method_map::MethodMap;
+use crate::retrace::{FrameName, Mapping};
 
 /// Meanings of one frame that are written; the others are told as `or`.
 const MEANINGS: usize = 4;

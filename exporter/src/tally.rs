@@ -24,7 +24,7 @@ pub struct Tally {
     pub orphan_exits: u64,
     /// Slices that an outer end closed because their own is missing.
     pub unbalanced: u64,
-    /// Slices deeper than [`super::MAX_DEPTH`]: not written.
+    /// Slices deeper than [`crate::model::MAX_DEPTH`]: not written.
     pub cut_depth: u64,
     /// Times moved so that nothing runs back or leaves its parent, by the recorder or here.
     pub clamped: u64,
@@ -56,7 +56,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Takes off what a [`super::Filter`] left out.
+    /// Takes off what a [`crate::model::Filter`] left out.
     pub fn leave_out(&mut self, left_out: &Self) {
         self.slices -= left_out.slices;
         self.incomplete -= left_out.incomplete;

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::path::Path;
 
-use trace_format::ids;
+use trace_format::{Recording, Source, ids};
 
-use crate::method_map::{Method, MethodMap};
+use crate::method_map::{Fit, Method, MethodMap};
 use crate::text::clean;
+use crate::warning::Warning;
 
 /// The names of one recording's methods.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +19,24 @@ pub struct Names<'a> {
 /// Whether a method's name is only the number that stands for it without a map.
 pub(crate) fn is_method_number(name: &str) -> bool {
     name.strip_prefix("method ").is_some_and(|id| id.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The names to use for a recording, and a warning if they are not those of `map`.
+pub(crate) fn names_of<'a, S: Source>(
+    file: &Path,
+    recording: &Recording<S>,
+    map: &'a MethodMap,
+) -> (Names<'a>, Option<Warning>) {
+    let file = file.to_owned();
+    let recorded = recording.header().map_id;
+    match map.fit(recorded) {
+        Fit::Same => (Names::new(Some(map)), None),
+        Fit::Unknown if map.is_empty() => (Names::new(None), Some(Warning::NoMap { file })),
+        Fit::Unknown => (Names::new(Some(map)), Some(Warning::UnverifiedMap { file, map: map.map_id() })),
+        Fit::OtherBuild => {
+            (Names::new(None), Some(Warning::MapOfOtherBuild { file, recorded, map: map.map_id() }))
+        }
+    }
 }
 
 impl<'a> Names<'a> {
