@@ -1,5 +1,5 @@
-//! What can be changed while it runs. Each change is an event of the service ring: the recording shows it, and since
-//! when.
+//! Changes while recording: pause, clock, methods on and off. Each change is an event of the service ring, so
+//! the recording shows when it was made.
 
 use trace_format::event::{Change, Control, Event};
 use trace_format::layout::State;
@@ -37,26 +37,26 @@ pub fn set_clock(clock: Clock) {
     }
 }
 
-/// Records nothing until [`resume`], as in the background. What was open stays open.
+/// Pauses recording until [`resume`], as in the background. Open calls stay open.
 pub fn pause() {
     if TIME.pace() != Pace::Off {
         change(Pace::Off, Change::Paused, 0);
     }
 }
 
-/// Goes on after [`pause`], with this clock.
+/// Resumes after [`pause`], with this clock.
 pub fn resume(clock: Clock) {
     if TIME.pace() == Pace::Off {
         change(clock.pace(), Change::Resumed, 0);
     }
 }
 
-/// Whether [`pause`] was called last, and not [`resume`].
+/// Whether recording is paused.
 pub fn is_paused() -> bool {
     TIME.pace() == Pace::Off && Recorder::active().is_some()
 }
 
-/// From each thread's first event on, whether only main is recorded. Threads that are recorded already go on.
+/// Sets whether only main joins the recording from here on. Threads that are recorded already go on.
 pub fn set_main_only(on: bool) {
     recorder::set_main_only(on);
 }
@@ -66,11 +66,11 @@ pub fn stop() {
     Recorder::deactivate(Some(State::Ended));
 }
 
-/// Switches a method off, or on again. What it calls goes on being recorded. A call that is open when its method goes
-/// off has no end in the recording.
+/// Switches a method off, or on again. Its callees are still recorded. A call that is open when its method is
+/// switched off has no end in the recording.
 pub fn set_method(id: u32, on: bool) {
     if switches::set(id, on) {
-        tell(if on { Change::MethodOn } else { Change::MethodOff }, id, 0);
+        record_change(if on { Change::MethodOn } else { Change::MethodOff }, id, 0);
     }
 }
 
@@ -80,15 +80,15 @@ fn change(pace: Pace, change: Change, method: u32) {
     }
     coarse::set_pace(pace);
     if Recorder::active().is_none() {
-        // Ended meanwhile, and so it stays.
+        // Recording ended meanwhile, and must stay so.
         coarse::set_pace(Pace::Off);
         return;
     }
-    tell(change, method, 0);
+    record_change(change, method, 0);
 }
 
-pub(crate) fn tell(change: Change, method: u32, rate: u64) {
+pub(crate) fn record_change(change: Change, method: u32, rate: u64) {
     let Some(recorder) = Recorder::active() else { return };
-    // The reader says it in words, with the method's name.
+    // The reader shows it in words, with the method's name.
     recorder.service(&Event::Control(Control { change, method, rate }));
 }

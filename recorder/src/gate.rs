@@ -1,66 +1,69 @@
-//! What stands between a thread's writer in Java and everybody who may have to stop it.
+//! A gate through which any thread can revoke Java's fast path.
 //!
-//! In coarse mode `MethodBeat` writes methods' words itself and keeps the position, where nobody else sees it. Before
-//! each of them it looks at its thread's gate: while that is closed, the event goes to the native writer, which takes
-//! the pen back, and opens the gate again when it may. Java finds these fields at their very offsets.
+//! In coarse mode `MethodBeat` writes methods' words itself and keeps the position in a field of its own.
+//! Before each word it checks its thread's gate. While the gate is closed, the event goes to the native writer,
+//! which reclaims the right to write and opens the gate again when it may. Java reads these fields at fixed
+//! offsets.
 //!
 //! ```text
 //!  0  8  since: ns that the block has been open, refreshed by the ticker: main's time. Closed: negative
 //!  8  8  t0: of the open block, for all others, who take it from the time word. Closed: leaves more than 42 bits
 //! ```
-//! # Why nobody writes for long after the gate was closed
-//! Whoever stops the writers first stores the cause (the time word, the file) and then closes the gate. The owner opens
-//! it first and then looks at the cause. Both have a SeqCst fence in between (Dekker's argument), so either the owner sees
-//! the cause, and closes the gate itself, or the closing comes behind the opening. A writer in Java that was stopped between its look
-//! at the gate and its store stores one more word, and no second one: where words are copied from meanwhile, whoever
-//! copies looks again.
-//!
+//! # Why no thread writes for long after its gate was closed
+//! Whoever stops the writers first stores the cause (the time word, the file) and then closes the gate. The
+//! owner opens the gate first and then loads the cause. Both have a SeqCst fence in between (Dekker's
+//! argument). So either the owner sees the cause and closes the gate itself, or the closing comes after the
+//! opening. A Java writer that is preempted between its check of the gate and its store stores one more word,
+//! and no second one: a thread that copies words meanwhile checks again.
 //! # Why main's time is never told from another block's t0
-//! The ticker says that it is inside before it looks at `since` and `t0`. The owner changes `t0` while `since` is closed,
-//! and opens that only if the ticker is not inside: then every look of the ticker comes later and finds the new t0. If
-//! the ticker is inside, the event goes to the native writer, and so does the next. Nobody waits.
-//!
+//! # Why main's time is never computed from another block's t0
+//! The ticker sets `ticking` before it loads `since` and `t0`. The owner changes `t0` while `since` is closed,
+//! and opens that only if `ticking` is not set: then every later load of the ticker finds the new t0. If the
+//! ticker is inside, this event and the next go to the native writer. Neither waits.
 //! # Why the block of a silent thread can be taken
-//! The native writer sets `inside` before it looks at `asked`, and clears it when it is done ([`Gate::enter`]). The pool
-//! sets [`CLAIM`] in `asked` and looks at `inside` later. So either the writer sees the request, and asks the pool, under its
-//! lock, whether the block is still its own; or the pool sees that the writer is inside, and leaves the block alone.
+//! # Why the block of a silent thread can be taken
+//! The native writer sets `inside` before it loads `asked`, and clears it when it is done ([`Gate::enter`]).
+//! The pool sets [`CLAIM`] in `asked` and loads `inside` later. So either the writer sees the request and asks
+//! the pool, under its lock, whether the block is still its own; or the pool sees that the writer is inside and
+//! leaves the block alone.
 //!
-//! The argument needs the writer's store of `inside` to be visible before its look at `asked`, which on the hot path would cost
-//! a fence as dear as the event. The pool pays instead: it looks a time of grace after it asked. A thread that was running
-//! then has left its store buffer long since, and one that was not has been switched out, which is a full barrier.
+//! The argument needs the writer's store of `inside` to be visible before its load of `asked`. On the hot path
+//! that would cost a fence as expensive as the event. The pool pays instead: it checks a grace period after its
+//! request. A thread that was running then has drained its store buffer long since, and one that was not has
+//! been switched out, which is a full barrier.
 //!
-//! A writer in Java sets nothing. After the request it stores no more than one word, and it is known where:
-//! [`crate::memory::stale`].
+//! A Java writer sets nothing. After the request it stores no more than one word, and the place of that word is
+//! known: [`crate::memory::stale`].
 
 use super::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use super::atomic::{AtomicBool, AtomicU32, AtomicU64, fence, order};
 
-/// In place of both numbers.
+/// Stands in both fields of a closed gate.
 pub(crate) const CLOSED: u64 = 1 << 63;
 
-/// The owner is to take its block along to the file.
-pub(crate) const FOLLOW: u32 = 1;
-/// The owner's block may be given to another thread: before it writes it asks for it.
+/// The owner is asked to migrate its block to the file.
+pub(crate) const MIGRATE: u32 = 1;
+/// The owner's block may be given to another thread: the owner must ask for it before it writes.
 pub(crate) const CLAIM: u32 = 2;
 
-/// A thread's. Never freed while the thread lives: Java has its address, and so have others than its thread.
+/// The gate of one thread. Never freed while the thread lives: Java and other threads have its address.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Gate {
     pub(crate) since: AtomicU64,
     pub(crate) t0: AtomicU64,
-    /// What the owner is to do before it writes: [`FOLLOW`], [`CLAIM`].
+    /// Requests to the owner, to be met before it writes: [`MIGRATE`], [`CLAIM`].
     pub(crate) asked: AtomicU32,
     /// The ticker is inside.
     pub(crate) ticking: AtomicBool,
     /// The owner's native writer is inside.
     pub(crate) inside: AtomicBool,
-    /// The owner has lent the pen to Java. Stored while it is inside.
-    pub(crate) lent: AtomicBool,
+    /// Java's fast path is granted. Stored while the owner is inside.
+    pub(crate) granted: AtomicBool,
 }
 
 impl Gate {
-    /// A closed one.
+    /// A closed gate.
     pub(crate) fn new() -> Self {
         Self {
             since: AtomicU64::new(CLOSED),
@@ -68,11 +71,11 @@ impl Gate {
             asked: AtomicU32::new(0),
             ticking: AtomicBool::new(false),
             inside: AtomicBool::new(false),
-            lent: AtomicBool::new(false),
+            granted: AtomicBool::new(false),
         }
     }
 
-    /// The owner's: Java may write, to a block that was opened at `t0` and `since` ns ago. Gives whether it may.
+    /// Opens the gate for a block that was opened at `t0` and `since` ns ago; for the owner alone. Returns whether it is open.
     pub(crate) fn open(&self, t0: u64, since: u64) -> bool {
         self.t0.store(t0, Release);
         fence(SeqCst);
@@ -81,7 +84,7 @@ impl Gate {
             return false;
         }
         self.since.store(since, Release);
-        // Before this look, and the one at the time word that the caller takes.
+        // Before this load, and the caller's load of the time word.
         fence(SeqCst);
         if self.asked.load(Acquire) != 0 {
             self.close();
@@ -90,44 +93,44 @@ impl Gate {
         true
     }
 
-    /// Anybody's: the next event goes to the native writer.
+    /// Closes the gate, from any thread: the next event goes to the native writer.
     pub(crate) fn close(&self) {
         fence(SeqCst);
         self.since.swap(CLOSED, AcqRel);
         self.t0.swap(CLOSED, AcqRel);
     }
 
-    /// Asks the owner to do `what` before it writes again. For [`FOLLOW`] the file must be known.
+    /// Requests `what` of the owner before it writes again, from any thread. For [`MIGRATE`] the file must be known.
     pub(crate) fn ask(&self, what: u32) {
         self.asked.fetch_or(what, AcqRel);
         self.close();
     }
 
-    /// The owner's: whether it is asked for anything.
+    /// Whether there is a request; for the owner.
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.load(Relaxed) != 0
     }
 
-    /// The owner's: whether it is asked for this.
+    /// Whether this is requested; for the owner.
     #[inline]
     pub(crate) fn is_asked_to(&self, what: u32) -> bool {
         self.asked.load(Relaxed) & what != 0
     }
 
-    /// The owner has done what it was asked for.
+    /// Removes a request that the owner has met.
     pub(crate) fn answer(&self, what: u32) {
         self.asked.fetch_and(!what, Release);
     }
 
-    /// The owner's native writer goes to its block.
+    /// The owner's native writer starts to use its block.
     #[inline]
     pub(crate) fn enter(&self) {
         self.inside.store(true, Relaxed);
         order();
     }
 
-    /// It is done there.
+    /// The owner's native writer is done with its block.
     #[inline]
     pub(crate) fn leave(&self) {
         self.inside.store(false, Release);
@@ -148,7 +151,7 @@ impl Gate {
         let (before, t0) = (self.since.load(Acquire), self.t0.load(Acquire));
         let since = time.saturating_sub(t0);
         if before < CLOSED && t0 != CLOSED && since > before {
-            // A fault of the time is no reason to write into the other bits of a word.
+            // A wrong time must not spill into the other bits of a word.
             let since = if since < room { since } else { CLOSED };
             let _ = self.since.compare_exchange(before, since, AcqRel, Relaxed);
         }

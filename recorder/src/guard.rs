@@ -1,4 +1,4 @@
-//! A fault of ours never becomes the app's: it ends the recording instead.
+//! Panics in the library never reach the app: they end the recording.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,8 +8,8 @@ use trace_format::layout::State;
 use crate::recorder::{self, Recorder};
 use crate::system_log;
 
-/// Runs `f`; if it panics, recording ends for good and `None` comes back. Every entry from Java and every
-/// thread of ours goes through here.
+/// Runs `f`; if it panics, ends recording for good and returns `None`. Every entry from Java and every thread
+/// of the recorder runs inside of this.
 #[inline]
 pub fn disarm_on_panic<R>(f: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(f)) {
@@ -21,21 +21,20 @@ pub fn disarm_on_panic<R>(f: impl FnOnce() -> R) -> Option<R> {
     }
 }
 
-/// The last notice of the recording and a line in the log say what the fault was: on Android nobody sees what a panic
-/// prints.
+/// Records the panic in the last notice and logs it: on Android what a panic prints is lost.
 #[cold]
 fn disarm(fault: Box<dyn Any + Send>) {
     let said = fault.downcast_ref::<&str>().copied();
     let said = said.or_else(|| fault.downcast_ref::<String>().map(String::as_str));
     let mut text = String::from("the recorder disarmed itself: ");
     text.push_str(said.unwrap_or("a fault without a text"));
-    // Whatever the fault left behind, saying so must not be the next one.
+    // The report itself must not panic, whatever state the panic has left.
     let _ = catch_unwind(|| {
         recorder::notice(&text);
         system_log::warn(&text);
     });
     Recorder::deactivate(Some(State::Disarmed));
-    // Its destructor is anybody's code.
+    // Its destructor may be any code.
     std::mem::forget(fault);
 }
 

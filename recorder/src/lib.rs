@@ -16,7 +16,7 @@
 //! }
 //!
 //! let directory = std::env::temp_dir().join(format!("recorder-example-{}", std::process::id()));
-//! recorder::start(&Config::new(Destination::Folder(directory.clone()), "com.example.app"))?;
+//! recorder::start(&Config::new(Destination::Directory(directory.clone()), "com.example.app"))?;
 //! recorder::enter(7); // a method, by its id in the method map
 //! recorder::exit(7);
 //! let file = recorder::wait_for_file(Duration::from_secs(10)).expect("a file");

@@ -1,8 +1,8 @@
-//! The recorder: who writes where.
+//! The recorder: what all threads share.
 //!
-//! There is at most one a process. It is made by [`crate::start()`], leaked (threads of the app may be in it
-//! at any time, so it can never be freed) and reached through one pointer, which is null whenever nothing
-//! is to be recorded: before the start, after a fault of our own, in a forked child.
+//! There is at most one per process. [`crate::start()`] makes it and leaks it (threads of the app may use it
+//! at any time, so it can never be freed). It is reached through one pointer, which is null while nothing is
+//! recorded: before the start, after a panic in the recorder, in a forked child.
 
 pub(crate) mod blocks;
 pub(crate) mod hooks;
@@ -33,19 +33,20 @@ pub enum Threads {
     /// Every thread that calls in.
     #[default]
     All,
-    /// The recorded main thread alone; [`pool_blocks`](trace_format::layout::Sizes::pool_blocks) may then be as small as it gets.
+    /// The recorded main thread alone; [`pool_blocks`](trace_format::layout::Sizes::pool_blocks) may then be
+    /// minimal.
     Main,
 }
 
-/// Blocks of main that are touched ahead: at a tick of 1 ms enough for 8 million events a second.
+/// Blocks of main that are touched in advance: at a tick of 1 ms enough for 8 million events a second.
 pub(crate) const TOUCH_MAIN: usize = 8;
-/// The same for all others together, of which each takes a thousand words at a time.
+/// The same for all other threads together, each of which takes a thousand words at a time.
 const TOUCH_POOL: usize = 4;
 
-/// From here on no further thread but main joins the recording, although it records all threads.
+/// From here on only main joins the recording, although it records all threads.
 static MAIN_ONLY: AtomicBool = AtomicBool::new(false);
 
-/// Whether only main is recorded from here on, in a recording of all threads. Other threads that were recorded before go on.
+/// Sets whether only main joins from here on. Threads that joined before go on.
 pub(crate) fn set_main_only(on: bool) {
     MAIN_ONLY.store(on, Ordering::Relaxed);
 }
@@ -55,35 +56,35 @@ static ACTIVE: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
 /// What all threads share.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Where everything is before the file is there.
+    /// The memory in which everything is before there is a file.
     pub(crate) memory: &'static Mapping,
-    /// What holds the header that counts: the memory's, then the file's.
+    /// The mapping whose header is valid: the memory, then the file.
     live: AtomicPtr<Mapping>,
-    /// What holds the thread table.
+    /// The mapping that has the thread table.
     table: Mutex<&'static Mapping>,
     pub(crate) texts: Interner,
     pub(crate) owners: Owners,
     pub(crate) pool: Pool,
     /// The kernel's tid of the recorded main thread.
     pub main_tid: u32,
-    /// Begin of the message that main is in; 0 between messages, [`Recorder::NO_LOOPER`] before the first one.
+    /// The start of main's current message; 0 between messages, [`Recorder::NO_LOOPER`] before the first one.
     pub message_since: AtomicU64,
     /// Which threads are recorded.
     threads: Threads,
     pub(crate) hooks: Hooks,
     next_uid: AtomicU32,
-    /// Main's blocks, in turn.
+    /// The blocks of main's ring.
     pub(crate) main_blocks: RingBlocks,
-    /// The service ring's.
+    /// The blocks of the service ring.
     pub(crate) service_blocks: RingBlocks,
-    /// Everybody else's.
+    /// The blocks of all other threads.
     pub(crate) pool_blocks: BlockStorage,
     service: Mutex<Writer>,
     service_gate: &'static Gate,
 }
 
 impl Recorder {
-    /// No message has begun on main: perhaps it has no Looper, and nothing is known of it.
+    /// No message has started on main: perhaps it has no Looper.
     pub const NO_LOOPER: u64 = u64::MAX;
 
     pub(crate) fn new(
@@ -96,11 +97,11 @@ impl Recorder {
         let service_gate = Box::leak(Box::new(Gate::new()));
         Self {
             texts: Interner::new(memory),
-            owners: Owners::of_the_recorder(),
+            owners: Owners::process_wide(),
             pool,
             main_tid,
             message_since: AtomicU64::new(Self::NO_LOOPER),
-            // 0 is the service ring's.
+            // 0 is the service ring's uid.
             next_uid: AtomicU32::new(1),
             main_blocks: RingBlocks::new(memory, RegionKind::MainRing),
             service_blocks: RingBlocks::new(memory, RegionKind::ServiceRing),
@@ -115,20 +116,20 @@ impl Recorder {
         }
     }
 
-    /// The recorder, if events are wanted.
+    /// The recorder, while events are recorded.
     #[inline]
     pub fn active() -> Option<&'static Self> {
         // SAFETY: the pointer is null or came from `Box::leak` in `activate`.
         unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Makes `recorder` the process's, if there was none.
+    /// Makes `recorder` the process's recorder, if there was none.
     pub(crate) fn activate(recorder: Box<Self>) -> Result<&'static Self, Box<Self>> {
         let pointer = Box::into_raw(recorder);
         match ACTIVE.compare_exchange(std::ptr::null_mut(), pointer, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: leaked: nothing frees it from here on.
             Ok(_) => Ok(unsafe { &*pointer }),
-            // SAFETY: it came from `into_raw` above, and nobody else has seen it.
+            // SAFETY: it came from `into_raw` above, and no other thread has seen it.
             Err(_) => Err(unsafe { Box::from_raw(pointer) }),
         }
     }
@@ -141,12 +142,12 @@ impl Recorder {
         coarse::set_pace(Pace::Off);
         if let (Some(recorder), Some(state)) = (recorder, state) {
             recorder.live().store_u32(header::STATE, state as u32);
-            // If the header is moving just now: whoever moves it looks here once more.
+            // If the header is being copied just now: the worker checks this one again.
             recorder.memory.store_u32(header::STATE, state as u32);
         }
     }
 
-    /// Whether main alone may join.
+    /// Whether only main may join.
     pub(crate) fn is_main_only(&self) -> bool {
         self.threads == Threads::Main || MAIN_ONLY.load(Ordering::Relaxed)
     }
@@ -156,22 +157,22 @@ impl Recorder {
         self.next_uid.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Writes to the service ring. Only our own threads and the start come here, never a thread of the app
-    /// in the middle of its work and never a signal handler: it locks.
+    /// Writes to the service ring. For the recorder's own threads and the start: it locks, so no thread of
+    /// the app may call it in the middle of its work, nor a signal handler.
     pub fn service(&self, event: &Event) -> u64 {
         let mut writer = self.service.lock().unwrap_or_else(PoisonError::into_inner);
         writer.put(&mut &self.service_blocks, &event.encode(), time::now(), ClockMode::Precise, fold::NOTHING)
     }
 
-    /// Touches the block that main writes to and the ones that come next, without changing them. The first store to a
-    /// page of a file's mapping waits for the file system, and after the page was written back so does the next
-    /// first one: that is for the ticker to wait for, not for main.
+    /// Touches the block that main writes to and the ones that come next, without changing them. The first
+    /// store to a page of a file's mapping waits for the file system, and so does the first one after the
+    /// page was written back: the ticker waits for that, so that main does not.
     pub(crate) fn touch_ahead(&self) {
         self.main_blocks.touch(TOUCH_MAIN);
         self.pool.ahead(TOUCH_POOL, |number| self.pool_blocks.touch_next(number as usize));
     }
 
-    /// What holds the header.
+    /// The mapping whose header is valid.
     pub(crate) fn live(&self) -> &'static Mapping {
         // SAFETY: it points to `memory` or to what `set_live` was given, both of which live forever.
         unsafe { &*self.live.load(Ordering::Acquire) }
@@ -181,17 +182,18 @@ impl Recorder {
         self.live.store(std::ptr::from_ref(file).cast_mut(), Ordering::SeqCst);
     }
 
-    /// What holds the thread table; it does not move while the guard lives. Taken at a thread's first event, at its
-    /// end, when it gets a name, and by the worker for the few microseconds of copying the table.
+    /// The mapping that has the thread table, which does not migrate while the guard lives. Taken at a
+    /// thread's first event, at its end, when it is named, and by the worker for the few microseconds of
+    /// copying the table.
     pub(crate) fn table(&self) -> MutexGuard<'_, &'static Mapping> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks every writer to take its block along to the file, which the storage have.
-    pub(crate) fn ask_to_follow(&self) {
-        coarse::MAIN_GATE.ask(gate::FOLLOW);
-        self.service_gate.ask(gate::FOLLOW);
-        self.pool.gates(|of_thread| of_thread.ask(gate::FOLLOW));
+    /// Asks every writer to migrate its block to the file, which the storage knows.
+    pub(crate) fn request_migration(&self) {
+        coarse::MAIN_GATE.ask(gate::MIGRATE);
+        self.service_gate.ask(gate::MIGRATE);
+        self.pool.gates(|of_thread| of_thread.ask(gate::MIGRATE));
     }
 
     /// When recording began, CLOCK_BOOTTIME ns.
@@ -204,39 +206,39 @@ impl Recorder {
         self.memory.u64(header::START_REALTIME).load(Ordering::Relaxed)
     }
 
-    /// The process was alive at `now`.
+    /// Notes that the process was alive at `now`.
     pub fn alive(&self, now: u64) {
         self.live().u64(header::LAST_ALIVE).fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Adds a writer's losses to the header: at once, so that a kill loses none of them.
+    /// Adds a writer's losses to the header at once, so that a kill loses none of them.
     #[cold]
     pub(crate) fn count_losses(&self, clamped: u32, dropped: u32) {
         self.live().u64(header::CLAMPED).fetch_add(clamped.into(), Ordering::Relaxed);
         self.live().u64(header::DROPPED).fetch_add(dropped.into(), Ordering::Relaxed);
     }
 
-    /// Finds out which threads have fallen silent, for the pool. On the ticker's thread.
-    pub(crate) fn look_for_silent(&self) {
+    /// Polls the threads of the pool for silent ones. On the ticker's thread.
+    pub(crate) fn poll_silent(&self) {
         if self.pool.is_crowded() {
-            self.pool.look_for_silent(clock::boottime(), &self.owners.holders());
+            self.pool.poll_silent(clock::boottime(), &self.owners.owners());
         }
     }
 }
 
-/// The id of `text`, which is stored once; [`TextId`] 0 where there is no recording or no room. Keep it:
+/// The id of `text`, which is stored once; [`TextId`] 0 if there is no recording or no room. Keep the id:
 /// this locks, and allocates at a text's first use.
 #[must_use]
 pub fn text(text: &str) -> TextId {
     Recorder::active().map_or(TextId(0), |r| r.texts.intern(text))
 }
 
-/// The text with this id, for who writes a report. Not on a hot path.
+/// The text with this id. Not on a hot path.
 pub fn text_of(id: u32) -> Option<String> {
     Recorder::active()?.texts.text_of(TextId(id))
 }
 
-/// Says something about the recorder itself to whoever reads the recording. Not for a hot path.
+/// Records a diagnostic notice about the recorder. Not on a hot path.
 pub fn notice(text: &str) {
     if let Some(recorder) = Recorder::active() {
         let text = recorder.texts.intern(text);

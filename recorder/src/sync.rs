@@ -1,12 +1,12 @@
-//! The atomics, the fences and the lock of what is proved by loom: loom's own when it runs (`--cfg loom`).
+//! The atomics, fences and locks of the protocols that are modelled: loom's own under `--cfg loom`.
 //!
 //! Only protocols that have a model use this; `docs/architecture.md` names them.
 //!
-//! Under `--cfg anrscope_tsan` the lock is made of atomics: what the standard library's lock does when threads
-//! wait for it is inside of the ready-made library, where ThreadSanitizer does not see it, and everything that
-//! the lock guards would look like a race.
+//! Under `--cfg anrscope_tsan` the lock is made of atomics: ThreadSanitizer does not see what the standard
+//! library's lock does when threads wait for it, because that library is precompiled, and all that the lock
+//! guards would look like a race.
 
-/// The lock and the condition of what has no model.
+/// The lock and the condition of protocols without a model.
 pub(crate) mod plain {
     #[cfg(not(anrscope_tsan))]
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
@@ -44,7 +44,7 @@ mod visible {
         value: UnsafeCell<T>,
     }
 
-    // SAFETY: the value is reached by whoever holds the lock alone.
+    // SAFETY: only the thread that holds the lock accesses the value.
     unsafe impl<T: Send> Sync for Mutex<T> {}
 
     pub(crate) struct MutexGuard<'a, T>(&'a Mutex<T>);
@@ -69,11 +69,11 @@ mod visible {
         }
     }
 
-    /// A condition that whoever waits for it looks at again and again.
+    /// A condition that is polled.
     #[derive(Debug)]
     pub(crate) struct Condvar;
 
-    /// Whether the time was up.
+    /// Whether the wait timed out.
     pub(crate) struct TimedOut;
 
     impl Condvar {

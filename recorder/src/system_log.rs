@@ -1,19 +1,19 @@
-//! A line in the system's log, for what no recording can tell because there will be none: logcat on Android, standard
-//! error elsewhere.
+//! A line in the system's log, for what cannot be in a recording: logcat on Android, standard error
+//! elsewhere.
 
-/// Under which logcat shows our lines: `adb logcat -s anrscope`.
+/// The tag in logcat: `adb logcat -s anrscope`.
 #[cfg(target_os = "android")]
 const TAG: &std::ffi::CStr = c"anrscope";
 
-/// Says that something is given up. Rarely called and never on the app's threads for an event: it writes at once.
+/// Logs a warning. For rare faults, and never on the app's threads for an event: it writes at once.
 #[cfg(not(target_os = "android"))]
 pub fn warn(text: &str) {
     use std::io::Write as _;
-    // One write: a line of another process stays whole. A closed standard error is the host's own wish.
+    // One write: a line of another process stays whole. If standard error is closed, the host wants no lines.
     let _ = std::io::stderr().write_all(["anrscope: ", text, "\n"].concat().as_bytes());
 }
 
-/// Says that something is given up. Rarely called and never on the app's threads for an event: it writes at once.
+/// Logs a warning. For rare faults, and never on the app's threads for an event: it writes at once.
 #[cfg(target_os = "android")]
 pub fn warn(text: &str) {
     use std::ffi::{CString, c_char, c_int};

@@ -132,7 +132,7 @@ fn child(folder: &Path) {
     let page = page(&folder.join("page"));
     let number: u64 = std::env::var("ANRSCOPE_KILLS_NUMBER").unwrap().parse().unwrap();
     let (coarse, late) = (number % 2 == 1, number % 4 >= 2);
-    let there = Destination::Folder(folder.to_owned());
+    let there = Destination::Directory(folder.to_owned());
     let mut config = Config::new(if late { Destination::Later } else { there.clone() }, "kills");
     config.sense_sigquit = false;
     config.recording.clock = if coarse { Clock::Coarse } else { Clock::Precise };

@@ -27,7 +27,7 @@ fn main() {
     };
     let folder = std::env::temp_dir().join(format!("stress-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let mut config = Config::new(Destination::Folder(folder.clone()), "stress");
+    let mut config = Config::new(Destination::Directory(folder.clone()), "stress");
     config.sense_sigquit = false;
     config.recording.heartbeat = Some(Duration::from_millis(10));
     // Small enough to wrap all the time.

@@ -204,7 +204,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
 ) {
     disarm_on_panic(|| {
         if let Some(folder) = string(&env, &folder) {
-            crate::set_destination(Destination::Folder(PathBuf::from(folder)));
+            crate::set_destination(Destination::Directory(PathBuf::from(folder)));
         }
     });
 }
@@ -230,7 +230,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     let resolution = Resolution::of_text(&string(&env, &resolution).unwrap_or_default());
     let max_overhead = string(&env, &max_overhead).and_then(|percent| hundredths(&percent));
     let started = disarm_on_panic(|| {
-        let mut config = Config::new(folder.map_or(Destination::Later, Destination::Folder), process);
+        let mut config = Config::new(folder.map_or(Destination::Later, Destination::Directory), process);
         config.recording.threads = if main_only { Threads::Main } else { Threads::All };
         config.recording.map_id = map_id.unwrap_or(config.recording.map_id);
         // A JVM has no looper whose timer would note that the process is alive.

@@ -1,4 +1,4 @@
-//! Where the recording's file is made.
+//! Creates and names the recording's file.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
@@ -11,39 +11,39 @@ use trace_format::layout::Sizes;
 
 use crate::memory::mapping::Mapping;
 
-/// Where the recording goes.
+/// Where the recording is stored.
 #[derive(Clone, Debug)]
 pub enum Destination {
     /// This file, which must not exist.
     File(PathBuf),
-    /// A new file in this folder, named by process name and pid.
-    Folder(PathBuf),
-    /// Nowhere yet: it is recorded in memory until [`crate::set_destination`] says where to.
+    /// A new file in this directory, named by process name and pid.
+    Directory(PathBuf),
+    /// Not known yet: it is recorded in memory until [`crate::set_destination`] is called.
     Later,
 }
 
-/// What follows a recording's name until the recording can be read.
+/// The suffix of a recording's name until the recording can be read.
 pub const UNFINISHED: &str = ".part";
 
-/// No process takes longer from an unfinished file's creation to its lock.
+/// No process takes longer from the creation of an unfinished file to its lock.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60);
 
-/// Makes the file, with all its blocks on the disk, under the recording's name and [`UNFINISHED`]; `None` if it is to be
-/// made later. Gives the recording's name, too, which the file gets by [`publish`].
+/// Creates the file, with all its blocks allocated, under the recording's name and [`UNFINISHED`]; `None` if
+/// it is to be created later. Also returns the recording's name, which the file gets by [`publish`].
 pub(crate) fn create(
     destination: &Destination,
     process_name: &str,
     sizes: &Sizes,
 ) -> io::Result<Option<(Mapping, PathBuf)>> {
-    let folder = match destination {
+    let directory = match destination {
         Destination::Later => return Ok(None),
         Destination::File(path) => return Ok(Some((create_as(path, sizes)?, path.clone()))),
-        Destination::Folder(folder) => folder,
+        Destination::Directory(directory) => directory,
     };
-    private_folder(folder)?;
-    // A pid comes again after a reboot: what lies there already is somebody's evidence.
+    private_directory(directory)?;
+    // A pid recurs after a reboot: an existing recording may be evidence.
     for attempt in 0..1_000 {
-        let path = folder.join(file_name(process_name, attempt));
+        let path = directory.join(file_name(process_name, attempt));
         match create_as(&path, sizes) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             other => return Ok(Some((other?, path))),
@@ -52,9 +52,10 @@ pub(crate) fn create(
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Makes the unfinished file of the recording `path`, neither of which may exist.
+/// Creates the unfinished file of the recording `path`, neither of which may exist.
 ///
-/// A process that wants the same name fails at the unfinished file, or finds the recording: so [`publish`] replaces none.
+/// A process that wants the same name fails at the unfinished file, or finds the recording: so [`publish`]
+/// replaces no file.
 fn create_as(path: &Path, sizes: &Sizes) -> io::Result<Mapping> {
     let part = unfinished(path);
     remove_abandoned(&part);
@@ -69,7 +70,7 @@ fn create_as(path: &Path, sizes: &Sizes) -> io::Result<Mapping> {
 /// Gives the unfinished file the recording's name. Its header must be complete.
 ///
 /// # Errors
-/// Those of rename(2): the folder is gone.
+/// Those of rename(2): the directory is gone.
 pub(crate) fn publish(path: &Path) -> io::Result<()> {
     std::fs::rename(unfinished(path), path)
 }
@@ -80,7 +81,7 @@ fn unfinished(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes what a process that was killed before it could publish has left. One that still lives holds the lock.
+/// Removes the file of a process that was killed before it could publish it. A living process holds the lock.
 pub fn remove_abandoned(part: &Path) {
     let Ok(file) = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(part) else { return };
     let old = file.metadata().is_ok_and(|of| {
@@ -92,9 +93,9 @@ pub fn remove_abandoned(part: &Path) {
     }
 }
 
-/// Makes a folder that nobody else may look into, and those around it; one that is there stays as it is.
-pub fn private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+/// Creates a private directory, and its parents; an existing one stays as it is.
+pub fn private_directory(directory: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
 fn file_name(process_name: &str, attempt: u32) -> String {
@@ -118,38 +119,38 @@ mod tests {
     const SMALL: Sizes =
         Sizes { main_blocks: 2, pool_blocks: 2, service_blocks: 2, threads: 4, string_bytes: 4096 };
 
-    fn names(folder: &Path) -> Vec<String> {
+    fn names(directory: &Path) -> Vec<String> {
         let name = |e: io::Result<std::fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
-        let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(name).collect();
+        let mut names: Vec<_> = std::fs::read_dir(directory).unwrap().map(name).collect();
         names.sort();
         names
     }
 
     #[test]
     fn a_recording_has_its_name_only_after_it_was_published_and_replaces_no_other() {
-        let folder = std::env::temp_dir().join(format!("anrscope-publish-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        let destination = Destination::Folder(folder.clone());
+        let directory = std::env::temp_dir().join(format!("anrscope-publish-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        let destination = Destination::Directory(directory.clone());
         let pid = std::process::id();
         let (_mapping, path) = create(&destination, "app", &SMALL).unwrap().unwrap();
-        assert_eq!(names(&folder), [format!("app-{pid}.anrscope.part")]);
+        assert_eq!(names(&directory), [format!("app-{pid}.anrscope.part")]);
         let (_second, other) = create(&destination, "app", &SMALL).unwrap().unwrap();
         assert_ne!(path, other);
         publish(&path).unwrap();
         publish(&other).unwrap();
-        assert_eq!(names(&folder), [format!("app-{pid}.1.anrscope"), format!("app-{pid}.anrscope")]);
+        assert_eq!(names(&directory), [format!("app-{pid}.1.anrscope"), format!("app-{pid}.anrscope")]);
         let refused = create(&Destination::File(path), "app", &SMALL).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(names(&folder).len(), 2, "nothing is left of the refused one");
-        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!(names(&directory).len(), 2, "nothing is left of the refused one");
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn an_unfinished_file_goes_once_it_is_old_and_its_process_is_gone() {
-        let folder = std::env::temp_dir().join(format!("anrscope-abandoned-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        let part = folder.join("app-1.anrscope.part");
+        let directory = std::env::temp_dir().join(format!("anrscope-abandoned-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        let part = directory.join("app-1.anrscope.part");
         let file = std::fs::File::create(&part).unwrap();
         remove_abandoned(&part);
         assert!(part.exists(), "it may not have its lock yet");
@@ -161,7 +162,7 @@ mod tests {
         drop(file);
         remove_abandoned(&part);
         assert!(!part.exists());
-        std::fs::remove_dir_all(folder).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

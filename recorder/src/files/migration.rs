@@ -1,17 +1,19 @@
-//! The move from memory to the file. The worker does it, beside the writers; nobody waits for it.
+//! The migration of a recording from memory to its file. The worker does it, beside the writers; no thread
+//! waits for it.
 //!
-//! 1. The header without its magic, the texts and the thread table. The tables' locks are held while they are copied:
-//!    some microseconds, for threads that come, go or use a new text.
-//! 2. The rings are told that there is a file: blocks are opened there from here on.
-//! 3. Every writer's [gate](crate::gate) is closed, and each is asked to take its block along at its next event. What is in
-//!    memory is brought. Then the magic: it is a recording.
-//! 4. A writer that was stopped in the middle of an event finishes it in memory: one event, in Java one word. So the
-//!    worker looks again, in growing intervals, until every writer has followed or four seconds have passed: a thread that
-//!    rests is not waited for, it follows when it goes on. After [`SETTLED`] it is said that whatever is written is
-//!    in the file at once.
+//! 1. The header without its magic, the texts and the thread table. The tables' locks are held while they are
+//!    copied: some microseconds, for threads that start, end or use a new text.
+//! 2. From here on the rings open blocks in the file.
+//! 3. Every writer's [gate](crate::gate) is closed, and each is asked to migrate its block at its next event.
+//!    The blocks in memory are copied. Then the magic is written: the file is a recording.
+//! 4. A writer that was preempted in the middle of an event finishes that event in memory, in Java one word. So
+//!    the worker retries, at growing intervals, until every writer has migrated or four seconds have passed. An
+//!    idle thread is not waited for: it migrates at its next event. After [`SETTLED`] all that is written is
+//!    reported to be in the file at once.
 //!
-//! What remains: an event that a thread began before the move, was stopped in, and finished later than the last look,
-//! is in the file with that thread's next event, and lost if the process is killed between the two.
+//! One gap remains: an event that a thread started before the migration, was preempted in, and finished after
+//! the last retry gets into the file with that thread's next event. It is lost if the process is killed in
+//! between.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,14 +21,14 @@ use std::time::Duration;
 use trace_format::layout::{HEADER_LEN, MAGIC, RegionKind, header};
 
 use crate::memory::mapping::Mapping;
-use crate::memory::storage::Left;
+use crate::memory::storage::Remaining;
 use crate::recorder::{Recorder, TOUCH_MAIN};
 
-/// A thread that was stopped in the middle of an event is taken to have finished it by then.
+/// By then a thread that was preempted in the middle of an event is assumed to have finished it.
 pub(crate) const SETTLED: Duration = Duration::from_millis(120);
 
-/// Moves everything to `file`, which has the memory's layout.
-pub(crate) fn move_in(recorder: &'static Recorder, file: &'static Mapping) -> Left {
+/// Starts the migration to `file`, which has the memory's layout.
+pub(crate) fn start(recorder: &'static Recorder, file: &'static Mapping) -> Remaining {
     let memory = recorder.memory;
     // Behind the magic, and around the live fields.
     file.copy_from(memory, header::MAGIC + 8, header::LAST_ALIVE - 8);
@@ -34,7 +36,7 @@ pub(crate) fn move_in(recorder: &'static Recorder, file: &'static Mapping) -> Le
     recorder.texts.move_to(file);
     let region = memory.region(RegionKind::Threads);
     let (offset, length) = (region.offset as usize, region.length as usize);
-    // Outside of the lock, so that inside of it no store waits for the file system.
+    // Before the lock is taken, so that no store under the lock waits for the file system.
     file.touch(offset, length);
     let mut table = recorder.table();
     file.copy_from(memory, offset, length);
@@ -46,15 +48,15 @@ pub(crate) fn move_in(recorder: &'static Recorder, file: &'static Mapping) -> Le
     recorder.main_blocks.touch(TOUCH_MAIN);
     recorder.service_blocks.storage.set_file(file, RegionKind::ServiceRing);
     recorder.pool_blocks.set_file(file, RegionKind::PoolRing);
-    recorder.ask_to_follow();
-    let left = bring(recorder);
+    recorder.request_migration();
+    let left = copy_to_file(recorder);
     std::sync::atomic::fence(Ordering::Release);
     file.store_u64(header::MAGIC, u64::from_le_bytes(MAGIC));
     left
 }
 
-/// Brings what is in memory, as far as that can be done now.
-pub(crate) fn bring(recorder: &'static Recorder) -> Left {
+/// Copies what is in memory, as far as that is possible now.
+pub(crate) fn copy_to_file(recorder: &'static Recorder) -> Remaining {
     let (memory, file) = (recorder.memory, recorder.live());
     for field in [header::DROPPED, header::CLAMPED] {
         let counted = memory.u64(field).swap(0, Ordering::Relaxed);
@@ -66,11 +68,11 @@ pub(crate) fn bring(recorder: &'static Recorder) -> Left {
     if state != 0 {
         file.store_u32(header::STATE, state);
     }
-    let mut left_to_do = recorder.main_blocks.bring().max(recorder.service_blocks.bring());
+    let mut remaining = recorder.main_blocks.copy_to_file().max(recorder.service_blocks.copy_to_file());
     let storage = &recorder.pool_blocks;
     recorder.pool.visit(
         |number| storage.touch(number as usize),
-        |number, left| left_to_do = left_to_do.max(storage.bring(number as usize, left)),
+        |number, left| remaining = remaining.max(storage.copy_to_file(number as usize, left)),
     );
-    left_to_do
+    remaining
 }

@@ -1,12 +1,12 @@
-//! Files, which one thread alone touches.
+//! Files, which only one thread touches.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | `worker` | that thread |
-//! | `file` | where the recording's file is made |
-//! | `migration` | the move from memory into it |
-//! | `kept_sizes` | sizes that the app wants at its next start |
-//! | `process_facts` | what a recording says of its process and the system |
+//! | `file` | creates and names the recording's file |
+//! | `migration` | the recording's way from memory into it |
+//! | `kept_sizes` | ring sizes for the app's next start |
+//! | `process_facts` | a recording's facts of its process and the system |
 
 pub mod file;
 pub mod kept_sizes;

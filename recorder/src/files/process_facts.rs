@@ -1,4 +1,4 @@
-//! What a recording says of its process and the system, so that a reader need not ask for it.
+//! A recording's facts of its process and the system.
 
 #[cfg(target_os = "android")]
 use std::ffi::CStr;
@@ -36,8 +36,8 @@ pub(crate) fn section(process_name: &str) -> Vec<u8> {
     process.encode()
 }
 
-/// Notes the app's version, in a section of its own: the package manager is another process, and is asked once there is a thread of
-/// ours that may wait for it. Nothing where it did not answer.
+/// Records the app's version, in a section of its own: the package manager is another process, and is asked
+/// on a thread that may wait for it. Nothing if it did not answer.
 pub fn app(version: Option<String>, code: i64) {
     let code = u32::try_from(code).ok().filter(|code| *code > 0);
     let section = Process { app_version: version, app_version_code: code, ..Process::default() }.encode();
@@ -46,7 +46,7 @@ pub fn app(version: Option<String>, code: i64) {
     }
 }
 
-/// The kernel's name, release and version, and the machine, as the kernel has them.
+/// The kernel's name, release and version, and the machine, as the kernel reports them.
 fn uname() -> [Option<String>; 4] {
     let mut name = std::mem::MaybeUninit::<libc::utsname>::zeroed();
     // SAFETY: the call writes into the structure that it is given, and all zeros are a value of it (arrays of bytes).
@@ -60,13 +60,13 @@ fn uname() -> [Option<String>; 4] {
         .map(|field| Some(text(field)))
 }
 
-/// A text that ends with the first zero, or with its field.
+/// The text up to the first zero, or to the end of its field.
 fn text(field: &[libc::c_char]) -> String {
     let bytes: Vec<u8> = field.iter().map(|c| *c as u8).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Bytes of a page; it comes with the program's start and reads no file.
+/// The size of a page, in bytes; it comes with the program's start and reads no file.
 fn page_size() -> u32 {
     // SAFETY: a question without arguments in memory.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

@@ -1,5 +1,5 @@
-//! The thread that does what needs files: makes the recording's, moves in, appends sections. No other thread of the
-//! app ever waits for a disk because of us.
+//! The worker thread, which does all that needs files: creates the recording's file, migrates to it, appends
+//! sections. No other thread of the app waits for a disk because of the recorder.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,16 +15,17 @@ use crate::files::file::{self, Destination};
 use crate::files::migration;
 use crate::memory::bus_fault;
 use crate::memory::mapping::Mapping;
-use crate::memory::storage::Left;
+use crate::memory::storage::Remaining;
 
 use crate::recorder::{self, Recorder};
 use crate::sync::plain::{Condvar, Mutex, MutexGuard};
 use crate::system_log;
 
-/// What it is asked for. Not a channel of the standard library's: that one brings all of its kinds, 14 KB on a device.
+/// The queue of requests. Not a channel of the standard library: that one brings all of its kinds, 14 KB on a
+/// device.
 static REQUESTS: Mutex<Requests> = Mutex::new(Requests { queue: VecDeque::new(), worker_waits: false });
-static ASKED: Condvar = Condvar::new();
-/// There is a worker.
+static REQUESTED: Condvar = Condvar::new();
+/// The worker runs.
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
 struct Requests {
@@ -42,111 +43,111 @@ enum Request {
 
 /// Where the recording is.
 #[derive(Debug)]
-enum Place {
-    /// In memory, and nothing else was asked for.
+enum Location {
+    /// In memory, with no destination requested.
     Memory,
-    /// Destinations that the worker has not yet answered for.
-    Asked(u32),
+    /// Destinations that the worker has not yet answered.
+    Requested(u32),
     File(PathBuf),
 }
 
-static PLACE: Mutex<Place> = Mutex::new(Place::Memory);
-static PLACE_CHANGED: Condvar = Condvar::new();
+static LOCATION: Mutex<Location> = Mutex::new(Location::Memory);
+static LOCATION_CHANGED: Condvar = Condvar::new();
 
-/// Sections that wait for a file take this many bytes at most: a handful of thread dumps.
+/// Sections that wait for a file take at most this many bytes: a handful of thread dumps.
 const MAX_WAITING: usize = 4 << 20;
-/// Sections of a recording take this many bytes at most, what tells of an ANR twice as many: an app that is slow for weeks must not
-/// fill the disk. An ANR takes some 50 KB.
+/// Sections of a recording take at most this many bytes, those about an ANR twice as many: an app that is
+/// slow for weeks must not fill the disk. An ANR takes some 50 KB.
 const MAX_SECTIONS: u64 = 64 << 20;
-/// While something is left to bring: the first and the longest interval at which the worker looks.
-const FIRST_LOOK: Duration = Duration::from_millis(2);
-const LAST_LOOK: Duration = Duration::from_secs(2);
+/// The first and the longest interval between retries of a migration.
+const FIRST_RETRY: Duration = Duration::from_millis(2);
+const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
-/// Says where the recording goes, if it is in memory: at the start nobody knew, or there was no room. What is in memory
-/// moves there; a thread of ours does that, and this returns at once. A recording that is in a file stays there, which
-/// a notice in it says.
+/// Sets where the recording is stored, if it is in memory: the destination was unknown at the start, or had
+/// no room. The worker migrates it there; this returns at once. A recording that has a file stays there, with
+/// a notice.
 pub fn set_destination(destination: Destination) {
     if !matches!(destination, Destination::Later) && RUNNING.load(Ordering::Acquire) {
-        let mut place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = LOCATION.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *place {
-            Place::Memory => *place = Place::Asked(1),
-            Place::Asked(times) => *times += 1,
-            Place::File(_) => {}
+            Location::Memory => *place = Location::Requested(1),
+            Location::Requested(times) => *times += 1,
+            Location::File(_) => {}
         }
         drop(place);
-        ask(Request::Destination(destination));
+        send(Request::Destination(destination));
     }
 }
 
-/// The recording's file, once all that was recorded before is in it and all that comes will be; waits for that as long
-/// as `timeout`. `None` if there is no destination, if it could not be made (a notice says why), or if the time is up.
+/// Waits until the recording's file has all that was recorded before, and will have all that comes; at most
+/// for `timeout`. Returns the file; `None` if there is no destination, if the file could not be created (a
+/// notice says why), or on a timeout.
 #[must_use]
 pub fn wait_for_file(timeout: Duration) -> Option<PathBuf> {
-    let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
-    let asked = |place: &mut Place| matches!(place, Place::Asked(_));
-    let waited = PLACE_CHANGED.wait_timeout_while(place, timeout, asked);
+    let place = LOCATION.lock().unwrap_or_else(PoisonError::into_inner);
+    let asked = |place: &mut Location| matches!(place, Location::Requested(_));
+    let waited = LOCATION_CHANGED.wait_timeout_while(place, timeout, asked);
     match &*waited.unwrap_or_else(PoisonError::into_inner).0 {
-        Place::File(path) => Some(path.clone()),
-        Place::Memory | Place::Asked(_) => None,
+        Location::File(path) => Some(path.clone()),
+        Location::Memory | Location::Requested(_) => None,
     }
 }
 
-/// The recording's file, once everything that was recorded and told before is in it; waits as long as `timeout`. `None` as
-/// for [`wait_for_file`].
+/// As [`wait_for_file`], but also waits for the sections that were requested before.
 pub fn flush(timeout: Duration) -> Option<PathBuf> {
     let end = Instant::now() + timeout;
     drain(timeout);
     wait_for_file(end.saturating_duration_since(Instant::now()))
 }
 
-/// Waits until the worker has done what it was asked for so far, as long as `timeout`.
+/// Waits until the worker has handled all earlier requests, at most for `timeout`.
 pub(crate) fn drain(timeout: Duration) {
     let done = Arc::new((Mutex::new(false), Condvar::new()));
-    let told = done.clone();
+    let notified = done.clone();
     then(Box::new(move || {
-        *told.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        told.1.notify_all();
+        *notified.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        notified.1.notify_all();
     }));
     let waiting = done.0.lock().unwrap_or_else(PoisonError::into_inner);
-    // In vain if there is no worker any more.
+    // Returns at once if the worker has ended.
     let _ = done.1.wait_timeout_while(waiting, timeout, |done| !*done && RUNNING.load(Ordering::Acquire));
 }
 
 fn requests() -> MutexGuard<'static, Requests> {
-    // Nothing panics with it locked.
+    // No code panics with it locked.
     REQUESTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Asks for a section to be appended; nothing happens before the start.
+/// Requests that a section is appended; does nothing before the start.
 pub fn append(kind: SectionKind, payload: Vec<u8>) {
-    ask(Request::Append(kind, payload));
+    send(Request::Append(kind, payload));
 }
 
-/// Has something done on the worker, after what was asked for before; it must be short.
+/// Runs a task on the worker, after the earlier requests; it must be short.
 pub fn then(task: Box<dyn FnOnce() + Send>) {
-    ask(Request::Then(task));
+    send(Request::Then(task));
 }
 
-/// Has something done on the worker when `delay` is over, device's sleep not counted; it must be short. Main needs no timer of
-/// its own for what only has to be noticed.
+/// Runs a task on the worker after `delay`, not counting the device's sleep; it must be short. So main needs
+/// no timer of its own.
 pub fn after(delay: Duration, task: Box<dyn FnOnce() + Send>) {
-    ask(Request::At(Instant::now() + delay, task));
+    send(Request::At(Instant::now() + delay, task));
 }
 
-fn ask(request: Request) {
+fn send(request: Request) {
     if RUNNING.load(Ordering::Acquire) {
         let mut requests = requests();
         requests.queue.push_back(request);
         let waits = requests.worker_waits;
         drop(requests);
-        // A system call even where nobody waits.
+        // It is a system call even if no thread waits.
         if waits {
-            ASKED.notify_one();
+            REQUESTED.notify_one();
         }
     }
 }
 
-/// The next request; `None` when it is time to look again.
+/// The next request; `None` when it is time to retry.
 fn next(until: Option<Instant>) -> Option<Request> {
     let mut requests = requests();
     loop {
@@ -159,15 +160,15 @@ fn next(until: Option<Instant>) -> Option<Request> {
         }
         requests.worker_waits = true;
         requests = match left {
-            None => ASKED.wait(requests).unwrap_or_else(PoisonError::into_inner),
-            Some(left) => ASKED.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0,
+            None => REQUESTED.wait(requests).unwrap_or_else(PoisonError::into_inner),
+            Some(left) => REQUESTED.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0,
         };
         requests.worker_waits = false;
     }
 }
 
-/// Starts the worker, which does `first`, makes the file with the sections that this gave, and sleeps until there is something
-/// to do.
+/// Starts the worker. It runs `first`, creates the file with the sections that `first` returned, and waits
+/// for requests.
 pub(crate) fn start(
     recorder: &'static Recorder,
     destination: Destination,
@@ -176,7 +177,7 @@ pub(crate) fn start(
     first: impl FnOnce() -> [Option<(SectionKind, Vec<u8>)>; 2] + Send + 'static,
 ) -> io::Result<()> {
     RUNNING.store(true, Ordering::Release);
-    // Before the thread is there: nobody has to be woken.
+    // Before the thread exists: there is nothing to wake.
     set_destination(destination);
     let process_name = process_name.to_owned();
     let spawned = (recorder.hooks.spawn)(
@@ -192,7 +193,7 @@ pub(crate) fn start(
                 waiting_bytes: 0,
                 unsettled: None,
                 interval: None,
-                told: false,
+                limit_reported: false,
                 timed: Vec::new(),
             };
             crate::guard::disarm_on_panic(|| {
@@ -213,16 +214,16 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// A destination was answered for.
+/// Notes the answer to a destination.
 fn answer(file: Option<PathBuf>) {
-    let mut place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut place = LOCATION.lock().unwrap_or_else(PoisonError::into_inner);
     match (&mut *place, file) {
-        (place, Some(path)) => *place = Place::File(path),
-        (Place::Asked(times), None) if *times > 1 => *times -= 1,
-        (Place::File(_), None) => {}
-        (place, None) => *place = Place::Memory,
+        (place, Some(path)) => *place = Location::File(path),
+        (Location::Requested(times), None) if *times > 1 => *times -= 1,
+        (Location::File(_), None) => {}
+        (place, None) => *place = Location::Memory,
     }
-    PLACE_CHANGED.notify_all();
+    LOCATION_CHANGED.notify_all();
 }
 
 struct Worker {
@@ -230,38 +231,38 @@ struct Worker {
     process_name: String,
     sizes: Sizes,
     file: Option<&'static Mapping>,
-    /// How far the file's sections go.
+    /// The end of the file's sections.
     end: u64,
     /// Sections that wait for the file.
     waiting: VecDeque<(SectionKind, Vec<u8>)>,
     waiting_bytes: usize,
-    /// The file's path, until everything in use has followed into it.
+    /// The file's path, until all blocks in use have migrated.
     unsettled: Option<PathBuf>,
-    /// Something may still be written to memory alone: when to look again.
+    /// Something may still be written to memory alone: the interval to the next retry.
     interval: Option<Duration>,
-    /// It was told that sections are missing.
-    told: bool,
-    /// What is to be done later, in no order: a handful.
+    /// A notice says that sections are missing.
+    limit_reported: bool,
+    /// Tasks for later, unsorted: a handful.
     timed: Vec<(Instant, Box<dyn FnOnce() + Send>)>,
 }
 
 impl Worker {
     fn run(mut self) {
-        let mut look = Instant::now();
+        let mut retry = Instant::now();
         loop {
-            let look_at = self.interval.map(|_| look);
+            let retry_at = self.interval.map(|_| retry);
             let timed_at = self.timed.iter().map(|timed| timed.0).min();
-            let request = next(look_at.into_iter().chain(timed_at).min());
+            let request = next(retry_at.into_iter().chain(timed_at).min());
             if Recorder::active().is_none() {
                 return;
             }
             match request {
                 None => {
                     self.do_timed();
-                    if look_at.is_none_or(|at| at > Instant::now()) {
+                    if retry_at.is_none_or(|at| at > Instant::now()) {
                         continue;
                     }
-                    self.look_again();
+                    self.retry_migration();
                 }
                 Some(Request::At(at, task)) => self.timed.push((at, task)),
                 Some(Request::Then(task)) => task(),
@@ -273,7 +274,7 @@ impl Worker {
                 }
             }
             if let Some(interval) = self.interval {
-                look = Instant::now() + interval;
+                retry = Instant::now() + interval;
             }
         }
     }
@@ -285,7 +286,7 @@ impl Worker {
         }
     }
 
-    /// Makes the file, moves in and gives it its name; gives whether it did.
+    /// Creates the file, migrates to it and names it; returns whether it did.
     fn settle(&mut self, destination: &Destination) -> bool {
         if self.file.is_some() {
             recorder::notice("the recording has its place already and stays there");
@@ -295,7 +296,7 @@ impl Worker {
             Ok(Some(made)) => made,
             Ok(None) => return false,
             Err(error) => {
-                // In the recording for whoever gives it another place, in the log because most give it none.
+                // In the recording for a later destination, in the log because most recordings get none.
                 let said =
                     format!("no recording file, in memory only until there is another destination: {error}");
                 recorder::notice(&said);
@@ -306,36 +307,38 @@ impl Worker {
         let file: &'static Mapping = Box::leak(Box::new(file));
         self.file = Some(file);
         file.guard();
-        let left = migration::move_in(self.recorder, file);
+        let left = migration::start(self.recorder, file);
         // From here on it can be read, and a search for recordings finds it.
         let published = file::publish(&path);
         if let Err(error) = &published {
-            self.tell(&format!("the recording's file has no name, and is gone with the process: {error}"));
+            self.report_once(&format!(
+                "the recording's file has no name, and is gone with the process: {error}"
+            ));
         }
         let named = published.is_ok();
         self.unsettled = named.then_some(path);
-        self.look(left);
+        self.schedule(left);
         for (kind, payload) in std::mem::take(&mut self.waiting) {
             self.write(file, kind, &payload);
         }
         named
     }
 
-    fn look_again(&mut self) {
-        let left = migration::bring(self.recorder);
-        self.look(left);
+    fn retry_migration(&mut self) {
+        let left = migration::copy_to_file(self.recorder);
+        self.schedule(left);
     }
 
-    /// Decides what a look has left to do, and when.
-    fn look(&mut self, left: Left) {
+    /// Schedules the next retry of the migration, if something remains.
+    fn schedule(&mut self, left: Remaining) {
         let next = match (left, self.interval) {
-            (Left::Nothing, _) => None,
-            (Left::Moving, _) | (_, None) => Some(FIRST_LOOK),
-            (Left::InUse, Some(last)) => Some(last * 2),
+            (Remaining::Nothing, _) => None,
+            (Remaining::Reopened, _) | (_, None) => Some(FIRST_RETRY),
+            (Remaining::InUse, Some(last)) => Some(last * 2),
         };
-        // Who has not followed by then does so whenever it goes on.
-        self.interval = next.filter(|next| *next <= LAST_LOOK);
-        // The looks before took as long as this interval.
+        // A thread that has not migrated by then does so at its next event.
+        self.interval = next.filter(|next| *next <= LONGEST_RETRY);
+        // The earlier retries took as long as this interval.
         if self.interval.is_none_or(|next| next >= migration::SETTLED)
             && let Some(path) = self.unsettled.take()
         {
@@ -350,7 +353,7 @@ impl Worker {
                 self.waiting_bytes += payload.len();
                 self.waiting.push_back((kind, payload));
             }
-            None => self.tell(&format!(
+            None => self.report_once(&format!(
                 "a section of kind {} left out: in memory there is no room for more",
                 kind as u16
             )),
@@ -359,11 +362,11 @@ impl Worker {
 
     fn write(&mut self, file: &Mapping, kind: SectionKind, payload: &[u8]) {
         if bus_fault::has_faulted() {
-            // Sections behind a hole would be no recording either.
+            // After a hole sections could not be read either.
             return;
         }
         if !has_room(self.end, kind, payload.len()) {
-            self.tell(&format!(
+            self.report_once(&format!(
                 "a section of kind {} left out, others may be missing: there are {} MB of them",
                 kind as u16,
                 self.end >> 20
@@ -372,30 +375,31 @@ impl Worker {
         }
         match file.append(self.end, &section::encode(kind, 1, payload)) {
             Ok(end) => self.end = end,
-            Err(error) => self.tell(&format!(
+            Err(error) => self.report_once(&format!(
                 "a section of kind {} not written, others may be missing: {error}",
                 kind as u16
             )),
         }
         if file.is_removed() {
-            self.tell("the recording's file was removed: it goes on in memory and is gone with the process");
+            self.report_once(
+                "the recording's file was removed: it goes on in memory and is gone with the process",
+            );
         }
     }
 
-    /// Once: a disk that is full stays full.
-    fn tell(&mut self, what: &str) {
-        if !std::mem::replace(&mut self.told, true) {
+    /// Reports a loss once: a full disk stays full.
+    fn report_once(&mut self, what: &str) {
+        if !std::mem::replace(&mut self.limit_reported, true) {
             recorder::notice(what);
             system_log::warn(what);
         }
     }
 }
 
-/// Whether a section may still be written behind so many bytes of others.
+/// Whether a section may be written behind so many bytes of others.
 fn has_room(end: u64, kind: SectionKind, length: usize) -> bool {
-    let tells_of_anr =
-        matches!(kind, SectionKind::Verdict | SectionKind::AnrSnapshot | SectionKind::DumpText);
-    let limit = if tells_of_anr { 2 * MAX_SECTIONS } else { MAX_SECTIONS };
+    let is_of_anr = matches!(kind, SectionKind::Verdict | SectionKind::AnrSnapshot | SectionKind::DumpText);
+    let limit = if is_of_anr { 2 * MAX_SECTIONS } else { MAX_SECTIONS };
     end.saturating_add(length as u64) <= limit
 }
 

@@ -1,17 +1,19 @@
-//! SIGBUS at the recording's own pages: the app lives on, and the recording is over.
+//! SIGBUS at the recording's own pages: the app goes on, and the recording ends.
 //!
-//! A page of a mapped file is gone when the file was cut short, or when its device cannot read it back. The store that finds this
-//! out is one of the app's, in the middle of a method, and the signal would end the process. So there is a handler, which puts a page of
-//! memory in the place of the one that is gone: mmap(2) is a system call and nothing else, so a handler may make it, and the
-//! store is repeated and goes on.
+//! A page of a mapped file is gone when the file was truncated, or when its device cannot read it back. The
+//! store that hits it is one of the app's, in the middle of a method, and the signal would end the process.
+//! So a handler maps a page of memory in the place of the one that is gone: mmap(2) is a plain system call,
+//! so a handler may make it, and the store is repeated and goes on.
 //!
-//! Every other SIGBUS is the app's, and its crash report must be as it would have been. The handler looks at the address first, and forwards
-//! what is not within the mapping to the previous handler, with the same siginfo and context, under the mask that it asked for. If there was
-//! none, the default action comes back into force and the instruction is repeated: the system then sees the fault itself. A
-//! handler that is installed later comes before this one and forwards or not, as it would without us. On Android `sigaction`
-//! is libsigchain's, which keeps ART's own handlers in front of all others (AOSP `art/sigchainlib/sigchain.cc`), and debuggerd's is
-//! the previous one, installed by the linker (AOSP `bionic/linker/linker_debuggerd_android.cpp`). HotSpot's handler stays alone: it
-//! throws InternalError out of a store by Java, and ends the process at any other.
+//! Every other SIGBUS is the app's, and its crash report must be as without the library. The handler checks
+//! the address first, and forwards what is outside of the mapping to the previous handler, with the same
+//! siginfo and context, under the mask that the previous handler asked for. If there was none, the default
+//! action is restored and the instruction is repeated: the system then sees the fault itself. A handler that
+//! is installed later comes before this one, and forwards or not, as it would without the library. On Android
+//! `sigaction` is libsigchain's, which keeps ART's own handlers in front of all others (AOSP
+//! `art/sigchainlib/sigchain.cc`), and debuggerd's is the previous one, installed by the linker (AOSP
+//! `bionic/linker/linker_debuggerd_android.cpp`). HotSpot's handler is not replaced: it throws InternalError
+//! out of a store by Java, and ends the process at any other.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -24,7 +26,7 @@ use libc::{c_int, c_void, sigaction, siginfo_t};
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
-/// What was in force before. Never freed: a handler may be in it.
+/// The previous action. Never freed: a handler may be using it.
 static PREVIOUS: AtomicPtr<sigaction> = AtomicPtr::new(std::ptr::null_mut());
 static HAS_FAULTED: AtomicBool = AtomicBool::new(false);
 
@@ -33,7 +35,7 @@ pub(crate) fn has_faulted() -> bool {
     HAS_FAULTED.load(Ordering::Relaxed)
 }
 
-/// Keeps the app alive if the pages of this mapping fail, which is never unmapped. Once a process.
+/// Keeps the app alive if the pages of this mapping, which is never unmapped, fail. Once a process.
 pub(crate) fn guard(base: NonNull<u8>, length: usize) {
     // SAFETY: a question without arguments in memory.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -58,7 +60,8 @@ pub(crate) fn guard(base: NonNull<u8>, length: usize) {
     }
 }
 
-/// Whether a handler is HotSpot's, which checks with -Xcheck:jni that its handlers are in force, and warns about another one.
+/// Whether a handler is HotSpot's, which checks with -Xcheck:jni that its handlers are installed, and warns
+/// about another one.
 fn is_hotspots(handler: usize) -> bool {
     if cfg!(target_os = "android") {
         return false;
@@ -73,7 +76,7 @@ fn is_hotspots(handler: usize) -> bool {
     }
 }
 
-/// What came instead of the page at `address`, if that is one of the mapping's.
+/// Maps memory in place of the page at `address`, if that is in the mapping; returns whether it did.
 fn replace(address: usize) -> bool {
     if !(FIRST.load(Ordering::Relaxed)..END.load(Ordering::Acquire)).contains(&address) {
         return false;
@@ -97,7 +100,7 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     unsafe {
         let errno = errno();
         let kept = *errno;
-        // Of those that the kernel raises at an instruction, and not what another process sent.
+        // A fault that the kernel raises at an instruction, not a signal that a process sent.
         let at_instruction =
             info.as_ref().is_some_and(|info| info.si_code > 0 && info.si_code <= BUS_MCEERR_AR);
         if !(at_instruction && replace((*info).si_addr().addr())) {
@@ -111,7 +114,7 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
 /// (Linux `include/uapi/asm-generic/siginfo.h`).
 const BUS_MCEERR_AR: c_int = 4;
 
-/// Does what would have been done without this handler.
+/// Does what would happen without this handler.
 ///
 /// # Safety
 /// From the handler alone, with what it was given.
@@ -129,7 +132,7 @@ unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut c_void, at_
             default.sa_sigaction = libc::SIG_DFL;
             libc::sigaction(signal, &default, std::ptr::null_mut());
             if !at_instruction {
-                // Comes again when this returns, as it was.
+                // The fault comes again, unchanged, when this returns.
                 libc::syscall(libc::SYS_rt_tgsigqueueinfo, libc::getpid(), libc::gettid(), signal, info);
             }
             return;

@@ -24,7 +24,8 @@ pub(crate) struct Mapping {
     file: Option<OwnFile>,
 }
 
-/// The recording's file, behind a descriptor that the app may close by mistake and get again for a file of its own.
+/// The recording's file, behind a descriptor that the app may close by mistake and get again for a file of
+/// its own.
 ///
 /// It is never closed here: by then the number may be the app's.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ fn identity(file: &File) -> io::Result<(u64, u64)> {
     file.metadata().map(|of| (of.dev(), of.ino()))
 }
 
-// SAFETY: `base` points to memory that is never unmapped, and it is only reached through atomics here or
+// SAFETY: `base` points to memory that is never unmapped, and it is only accessed through atomics here or
 // through blocks, each of which has one writer.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
@@ -69,13 +70,13 @@ impl Mapping {
     pub(crate) fn create(path: &Path, sizes: &Sizes) -> io::Result<Self> {
         let (regions, fixed) = sizes.regions();
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
-        // Ends with the process, however that ends: a later one sees that nobody writes here any more. Another process of the app
-        // that looks at the file just now is waited for. Where the file system has no locks it does without.
+        // The lock ends with the process: a later process sees that this one writes no more. A process of the
+        // app that checks the file just now is waited for. File systems without locks work too.
         // SAFETY: flock takes a descriptor that is open and touches no memory.
         unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };
         let made = Self::map_file(&file, fixed).and_then(|base| Ok((base, OwnFile::new(file)?)));
         let (base, file) = made.inspect_err(|_| {
-            // Half a recording would only confuse: it never held anything.
+            // An empty recording would only confuse.
             let _ = std::fs::remove_file(path);
         })?;
         Ok(Self { base, length: fixed as usize, regions, file: Some(file) })
@@ -88,7 +89,7 @@ impl Mapping {
         // 31 bits on 32-bit systems.
         let size = libc::off_t::try_from(fixed).map_err(|_| io::ErrorKind::FileTooLarge)?;
         match nix::fcntl::posix_fallocate(file, 0, size) {
-            // Where the file system cannot (some FUSE ones), a block is allocated by writing to it.
+            // Where the file system cannot allocate (some FUSE ones), writing does.
             Err(nix::Error::EOPNOTSUPP | nix::Error::EINVAL | nix::Error::ENOSYS) => {
                 write_zeros(file, fixed)?
             }
@@ -109,7 +110,8 @@ impl Mapping {
         Ok(base.cast())
     }
 
-    /// Memory only: what is recorded dies with the process, but an ANR it survives can be exported.
+    /// Maps memory without a file: the recording ends with the process, but an ANR that the process survives
+    /// can be exported.
     pub(crate) fn anonymous(sizes: &Sizes) -> io::Result<Self> {
         let (regions, fixed) = sizes.regions();
         let length = usize::try_from(fixed).ok().and_then(NonZeroUsize::new);
@@ -118,7 +120,7 @@ impl Mapping {
         Ok(Self { base, length: length.get(), regions, file: None })
     }
 
-    /// Writes what never changes of the header, but for the magic: without that it is no recording.
+    /// Writes the constant fields of the header, except for the magic: without that it is no recording.
     pub(crate) fn write_header(&self, process: &Process<'_>) {
         for (i, region) in self.regions.iter().enumerate() {
             let entry = header::REGION_TABLE + i * header::REGION_ENTRY;
@@ -153,7 +155,7 @@ impl Mapping {
         (offset..offset + length).step_by(SMALLEST_PAGE).for_each(|at| touch(self.u64(at)));
     }
 
-    /// Whether the file has lost its name: then nobody can read it when this process is gone.
+    /// Whether the file has no name any more: then it cannot be read when this process ends.
     pub(crate) fn is_removed(&self) -> bool {
         let linked = |file: &OwnFile| file.get().and_then(File::metadata).map_or(true, |of| of.nlink() > 0);
         !self.file.as_ref().is_none_or(linked)
@@ -169,7 +171,7 @@ impl Mapping {
         bus_fault::guard(self.base, self.length);
     }
 
-    /// Appends bytes behind the mapped part, at `end` bytes behind its start, and gives the new end.
+    /// Appends bytes behind the mapped part, at `end` bytes behind its start, and returns the new end.
     ///
     /// # Errors
     /// The file cannot be written, or its descriptor is no longer its own.
@@ -223,8 +225,8 @@ impl Mapping {
     }
 }
 
-/// Addresses for that many bytes, from a multiple of a block's length on: `MethodBeat` tells a block's end by the address.
-/// What lies before and behind is never used, and costs nothing.
+/// Reserves address space for that many bytes, aligned to a block's length: `MethodBeat` derives a block's
+/// end from the address. What is before and behind is never used, and costs nothing.
 fn reserve(length: NonZeroUsize, access: ProtFlags) -> io::Result<NonNull<u8>> {
     let more = length.checked_add(BLOCK_LEN).ok_or(io::ErrorKind::OutOfMemory)?;
     // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
@@ -234,10 +236,10 @@ fn reserve(length: NonZeroUsize, access: ProtFlags) -> io::Result<NonNull<u8>> {
     Ok(unsafe { base.cast::<u8>().add(ahead) })
 }
 
-/// Makes the page that `word` is on writable without changing it: the kernel sees a store, and whoever writes to the word at
-/// this instant loses none.
+/// Makes the page of `word` writable without changing it: the kernel sees a store, and a concurrent store to
+/// the word is not lost.
 pub(crate) fn touch(word: &AtomicU64) {
-    // Of an addition that is known to be one of 0 a compiler leaves a load, or nothing.
+    // A compiler may turn an addition of a known 0 into a load, or nothing.
     word.fetch_add(std::hint::black_box(0), Ordering::Relaxed);
 }
 
@@ -255,7 +257,7 @@ fn write_zeros(file: &File, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// What the header says of the process.
+/// The process's fields of the header.
 #[derive(Debug)]
 pub(crate) struct Process<'a> {
     pub(crate) pid: u32,
@@ -285,15 +287,15 @@ mod tests {
 
     #[test]
     fn nothing_is_appended_to_a_file_of_the_app_that_got_the_descriptors_number() {
-        let folder = std::env::temp_dir().join(format!("anrscope-descriptor-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        let directory = std::env::temp_dir().join(format!("anrscope-descriptor-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
         let sizes =
             Sizes { main_blocks: 2, pool_blocks: 2, service_blocks: 2, threads: 4, string_bytes: 4096 };
-        let mapping = Mapping::create(&folder.join("recording"), &sizes).unwrap();
-        let fixed = std::fs::metadata(folder.join("recording")).unwrap().len();
+        let mapping = Mapping::create(&directory.join("recording"), &sizes).unwrap();
+        let fixed = std::fs::metadata(directory.join("recording")).unwrap().len();
         assert_eq!(mapping.append(0, b"section").unwrap(), 7);
-        let theirs = folder.join("database");
+        let theirs = directory.join("database");
         std::fs::write(&theirs, "rows").unwrap();
         let database = OpenOptions::new().write(true).open(&theirs).unwrap();
         let number = mapping.file.as_ref().unwrap().file.as_raw_fd();
@@ -302,11 +304,11 @@ mod tests {
         assert!(mapping.append(7, b"section").is_err());
         assert!(!mapping.is_removed());
         assert_eq!(std::fs::read(&theirs).unwrap(), b"rows");
-        assert_eq!(std::fs::metadata(folder.join("recording")).unwrap().len(), fixed + 7);
+        assert_eq!(std::fs::metadata(directory.join("recording")).unwrap().len(), fixed + 7);
         // SAFETY: nothing but this test uses the number.
         unsafe { libc::close(number) };
         assert!(mapping.append(7, b"section").is_err(), "closed");
-        std::fs::remove_dir_all(folder).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

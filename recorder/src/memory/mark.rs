@@ -1,4 +1,4 @@
-//! A place in what a thread wrote; see [`ring`](crate::memory::ring) for what it is good for.
+//! A place in a thread's words; `ring` describes its use.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ impl Mark {
         Self { sequence, position: extent.base + extent.head as u64 }
     }
 
-    /// The mark as two words, for who keeps it in atomics.
+    /// The mark as two words, to be kept in atomics.
     pub fn words(&self) -> [u64; 2] {
         [self.sequence, self.position]
     }

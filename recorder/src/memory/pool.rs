@@ -1,48 +1,53 @@
-//! Blocks that all threads but main share, handed out fairly.
+//! The blocks that all threads but main share, handed out fairly.
 //!
 //! As long as blocks are free, each thread that asks gets one. Then another thread gives one up, in this order:
-//! 1. the thread with the most, if it has more than [`BUSY`]: a chatty thread recycles itself;
-//! 2. threads that have ended, who ended first loses first;
-//! 3. threads that have been silent for a second and have more than one, their oldest: the one that has been silent longest;
-//! 4. if there are more threads than blocks, for one that has fewer than [`BUSY`]: a silent thread its only one, as long as a quarter
-//!    of the pool remains with silent threads;
-//! 5. the thread with the most, if it has more than [`KEEP`], or more than one and the asking one has none;
-//! 6. the asking thread itself, its oldest but one;
-//! 7. a silent thread that holds no lock its only one; one that holds a lock if half of the pool is with such threads;
-//! 8. the asking thread itself its only one.
+//! 1. the thread with the most blocks, if it has more than [`BUSY_BLOCKS`]: a busy thread recycles its own;
+//! 2. threads that have ended, in the order in which they ended;
+//! 3. threads that have been silent for a second and have more than one block: the oldest block of the longest
+//!    silent one;
+//! 4. if there are more threads than blocks, and the asking thread has fewer than [`BUSY_BLOCKS`]: the only
+//!    block of a silent thread, as long as a quarter of the pool remains with silent threads;
+//! 5. the thread with the most blocks, if it has more than [`MIN_BLOCKS`], or more than one and the asking
+//!    thread has none;
+//! 6. the asking thread itself, if it has more than one;
+//! 7. the only block of a silent thread that holds no lock; of one that holds a lock if half of the pool
+//!    belongs to such threads;
+//! 8. the asking thread itself, its only block.
 //!
-//! So as long as there are as many blocks as threads, each has one; and with more threads than blocks the ones that wrote last
-//! have them. Only if all of these wrote within the last moments a new one has to wait for its first block, and what it writes
-//! until then is counted as dropped.
+//! So with as many blocks as threads, each thread has one; with more threads than blocks, the threads that
+//! wrote last have them. Only if all of these wrote within the last moments does a new thread have to wait for
+//! its first block, and what it writes until then is counted as dropped.
 //!
-//! # Who is silent
-//! The events of a thread are not counted. Where there are many threads, the ticker closes the gates of all of them every now and
-//! then ([`Pool::look_for_silent`]), and a thread that writes says so at its next event ([`Pool::keep`]): that costs a thread one lock each time.
-//! The others have been silent since. [`crate::gate`] argues why the block of such a thread can be taken although it
-//! may wake at this instant, and [`crate::memory::stale`] what is done about its writer in Java.
+//! # Which threads are silent
+//! The events of a thread are not counted. Where there are many threads, the ticker closes all gates every now
+//! and then ([`Pool::poll_silent`]), and a thread that writes reports so at its next event ([`Pool::keep`]),
+//! which costs it one lock. The others have been silent since. [`crate::gate`] argues why the block of such a
+//! thread can be taken although the thread may wake at this instant, and [`crate::memory::stale`] how its Java
+//! writer is handled.
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::gate::{CLAIM, FOLLOW, Gate};
+use crate::gate::{CLAIM, Gate, MIGRATE};
 use crate::memory::stale::Stale;
 use crate::sync::{Mutex, MutexGuard};
 
-/// Blocks that a living thread is left with at least, as long as there are enough.
-const KEEP: u32 = 2;
-/// Blocks that a thread may gather while there are silent ones.
-const BUSY: u32 = 8;
-/// From the request to a thread to the look at whether it writes, ns: thousands of times what a store takes to become visible.
+/// Blocks that a living thread keeps at least, as long as there are enough.
+const MIN_BLOCKS: u32 = 2;
+/// Blocks that a thread may gather while other threads are silent.
+const BUSY_BLOCKS: u32 = 8;
+/// Grace period from the request to a thread to the check of whether it writes, ns: thousands of times what a
+/// store takes to become visible.
 const GRACE_NS: u64 = 5_000_000;
-/// A thread that has been silent for as long, ns, is not only waiting for a processor.
+/// A thread that has been silent for as long, ns, is not merely waiting for a CPU.
 const IDLE_NS: u64 = 1_000_000_000;
-/// Silent threads that are looked at for one whose block can be taken.
-const LOOKS: usize = 8;
+/// Silent threads that are tried before the search for a block is given up.
+const MAX_CANDIDATES: usize = 8;
 
 const NONE: u32 = u32::MAX;
 
-/// Which thread a block belongs to. All memory is taken when it is made: asking for a block allocates
+/// Which thread each block belongs to. All memory is allocated in advance: asking for a block allocates
 /// nothing.
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -50,7 +55,7 @@ pub(crate) struct Pool {
     /// Blocks handed out so far; [`Pool::ahead`] has seen this many.
     taken: AtomicU32,
     seen: AtomicU32,
-    /// A thread asked in vain since the last look for silent ones.
+    /// A thread was refused a block since the last [`Pool::poll_silent`].
     starved: AtomicBool,
 }
 
@@ -60,54 +65,54 @@ struct State {
     /// For each block the next newer one of its thread.
     newer: Vec<u32>,
     owners: Vec<Owner>,
-    /// So many at most, for which there is room.
+    /// The greatest number of threads, for which there is room.
     threads: usize,
     /// How many threads have ended.
     endings: u64,
-    /// Places of ended threads that have no block left, in the order in which they lost it.
+    /// Places of ended threads that have no block left, in the order in which they lost the last one.
     vacant: VecDeque<u32>,
     /// Threads that have not ended.
     living: usize,
 }
 
-/// A place in the thread table that was ever taken.
+/// An entry of the thread table that was ever taken.
 #[derive(Clone, Copy, Debug)]
 struct Owner {
-    /// The thread's.
+    /// The thread's uid.
     uid: u32,
     /// When it ended, as a running number from 1; 0 while it lives.
     ended: u64,
     oldest: u32,
     newest: u32,
     count: u32,
-    /// The thread's.
+    /// The thread's gate.
     gate: &'static Gate,
-    /// Since when it has not written, CLOCK_BOOTTIME ns; 0 if that is not known.
+    /// Since when it has not written, CLOCK_BOOTTIME ns; 0 if unknown.
     silent_since: u64,
-    /// It held a lock when it was last looked at.
+    /// It held a lock when it was last polled.
     holds_lock: bool,
     /// Its only block was given to another thread.
     lost: Option<Lost>,
 }
 
-/// A block that was taken from a living thread while it was the one to write to.
+/// A block that was taken from a living thread while the thread was to write to it.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     block: u32,
-    /// Words that were in it.
+    /// Words that it had.
     words: u32,
     /// How many of them are native.
     published: u32,
-    /// Its writer in Java may store one more behind them, or take the last one back.
+    /// The Java writer may store one more word behind them, or retract the last one.
     stale: bool,
 }
 
-/// What a thread's place has to say to the thread.
+/// Whether a thread still owns the block that it writes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kept {
-    /// The block is its own.
+    /// It does.
     Own,
-    /// It is not, and so many words were in it.
+    /// It does not, and the block had this many words.
     Lost(u32),
 }
 
@@ -115,9 +120,10 @@ pub(crate) enum Kept {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handed {
     pub(crate) number: u32,
-    /// It was another thread's, or an older one of the same, and must be emptied before the next one is taken.
+    /// It belonged to another thread, or is an older one of the same, and must be emptied before the next one
+    /// is taken.
     pub(crate) recycled: bool,
-    /// What former owners may still store into it.
+    /// Words that former owners may still store into it.
     pub(crate) stale: Stale,
 }
 
@@ -127,7 +133,7 @@ impl Pool {
         let state = State {
             free: (0..blocks).rev().collect(),
             newer: vec![NONE; blocks as usize],
-            // Pages of places that nobody takes are never touched.
+            // Pages of places that are never taken are never touched.
             owners: Vec::with_capacity(threads as usize),
             threads: threads as usize,
             endings: 0,
@@ -147,8 +153,8 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for the new thread `uid`, whose gate is `gate`. Places of ended threads are taken again once their blocks are
-    /// gone, those that have been without one longest first.
+    /// A place for the new thread `uid`. Places of ended threads are reused once their blocks are gone, the
+    /// ones that have been without a block longest first.
     pub(crate) fn join(&self, uid: u32, gate: &'static Gate) -> Option<u32> {
         let mut state = self.lock();
         let owner = Owner {
@@ -188,7 +194,7 @@ impl Pool {
         let ended = state.endings;
         let owner = &mut state.owners[place as usize];
         owner.gate.close();
-        owner.gate.answer(FOLLOW | CLAIM);
+        owner.gate.answer(MIGRATE | CLAIM);
         owner.lost = None;
         owner.silent_since = 0;
         owner.ended = ended;
@@ -197,9 +203,10 @@ impl Pool {
         }
     }
 
-    /// A block for the thread at `place`: what `begin` makes of it. One that is taken from a thread must be emptied there,
-    /// before the next one is taken: so a thread's blocks go in the order of their age, and a kill in the middle leaves no
-    /// hole between those that are left. `now` is CLOCK_BOOTTIME in ns, and `words` gives how many words are in a block, published and in all.
+    /// A block for the thread at `place`: what `begin` makes of it. A block that is taken from a thread must be
+    /// emptied there, before the next one is taken: so a thread's blocks go in the order of their age, and a
+    /// kill in between leaves no hole. `now` is CLOCK_BOOTTIME in ns, and `words` returns how many words a
+    /// block has, published and in all.
     pub(crate) fn take<R>(
         &self,
         place: u32,
@@ -224,7 +231,7 @@ impl Pool {
         Some(begun)
     }
 
-    /// The thread at `place` writes, and was asked whether it does.
+    /// Answers the poll for the thread at `place`: it writes.
     pub(crate) fn keep(&self, place: u32) -> Kept {
         let mut state = self.lock();
         let owner = &mut state.owners[place as usize];
@@ -238,20 +245,20 @@ impl Pool {
         self.taken.load(Ordering::Relaxed).into()
     }
 
-    /// Whether a thread has asked in vain since the last look.
+    /// Whether a thread was refused a block since the last poll.
     pub(crate) fn is_starved(&self) -> bool {
         self.starved.load(Ordering::Relaxed)
     }
 
-    /// Whether there are so many threads that it matters who is silent.
+    /// Whether there are so many threads that silent ones matter.
     pub(crate) fn is_crowded(&self) -> bool {
         let state = self.lock();
         state.living * 4 >= state.newer.len()
     }
 
-    /// Asks all threads whether they still write. `now` is CLOCK_BOOTTIME in ns, and `holders` the uids of the threads that hold
-    /// locks, in order.
-    pub(crate) fn look_for_silent(&self, now: u64, holders: &[u32]) {
+    /// Polls all threads for whether they still write. `now` is CLOCK_BOOTTIME in ns, and `holders` the uids of
+    /// the threads that hold locks, sorted.
+    pub(crate) fn poll_silent(&self, now: u64, holders: &[u32]) {
         let mut state = self.lock();
         self.starved.store(false, Ordering::Relaxed);
         for owner in state.owners.iter_mut().filter(|owner| owner.ended == 0 && owner.count > 0) {
@@ -269,17 +276,17 @@ impl Pool {
         f()
     }
 
-    /// Calls `f` with each block that was ever handed out and whether its writer has left it, one after the other;
-    /// the block does not change hands meanwhile.
+    /// Calls `f` with each block that was ever handed out and whether its writer has left it, one after the
+    /// other; the block does not change hands meanwhile.
     ///
-    /// `prepare` is called before with each, and does not keep others from taking blocks.
+    /// `prepare` is called with each before, without the lock.
     pub(crate) fn visit(&self, mut prepare: impl FnMut(u32), mut f: impl FnMut(u32, bool)) {
         let blocks = self.lock().newer.len() as u32;
         for number in 0..blocks {
             prepare(number);
             let state = self.lock();
             let open = |owner: &Owner| owner.ended == 0 && owner.newest == number && owner.count > 0;
-            // Free ones are taken in the order of their numbers.
+            // Free blocks are taken in the order of their numbers.
             if state.free.last().is_some_and(|free| number >= *free) {
                 return;
             }
@@ -287,8 +294,8 @@ impl Pool {
         }
     }
 
-    /// Calls `f` with the blocks that are likely to be handed out next, `count` at most, if any was since the last
-    /// call. Never waits for a thread that is taking one.
+    /// Calls `f` with the blocks that are likely to be handed out next, at most `count`, if any was handed out
+    /// since the last call. Never waits for a thread that is taking one.
     pub(crate) fn ahead(&self, count: usize, f: impl FnMut(u32)) {
         let taken = self.taken.load(Ordering::Relaxed);
         if self.seen.swap(taken, Ordering::Relaxed) == taken {
@@ -304,7 +311,7 @@ impl Pool {
 }
 
 impl State {
-    /// Takes a block from a thread, for the thread at `asking`; the module says from whom.
+    /// Takes a block from a thread, for the thread at `asking`, in the module's order.
     fn recycle(&mut self, asking: usize, now: u64, words: impl Fn(u32) -> (usize, usize)) -> Option<Handed> {
         let own = self.owners[asking].count;
         let (mut richest, mut most) = (asking, own);
@@ -327,18 +334,18 @@ impl State {
                 }
             }
         }
-        let older = if most > BUSY { Some(richest) } else { ended.or(silent) };
+        let older = if most > BUSY_BLOCKS { Some(richest) } else { ended.or(silent) };
         if let Some(place) = older {
             return Some(self.oldest_of(place));
         }
-        if own < BUSY
+        if own < BUSY_BLOCKS
             && self.living > self.newer.len()
             && single > self.newer.len() / 4
             && let Some(handed) = self.take_from_silent(now, &words, false)
         {
             return Some(handed);
         }
-        if most > KEEP || (own == 0 && most > 1) {
+        if most > MIN_BLOCKS || (own == 0 && most > 1) {
             return Some(self.oldest_of(richest));
         }
         if own > 1 {
@@ -355,14 +362,14 @@ impl State {
         Handed { number, recycled: true, stale: self.stale(number).unwrap_or(Stale::NONE) }
     }
 
-    /// What former owners of a block may still store into it; `None` if that is too much.
+    /// Words that former owners of a block may still store into it; `None` if there are too many.
     fn stale(&self, block: u32) -> Option<Stale> {
         let of_block = |owner: &Owner| owner.lost.filter(|lost| lost.block == block && lost.stale);
         let mut lost = self.owners.iter().filter_map(of_block);
         lost.try_fold(Stale::NONE, |stale, lost| stale.and(lost.published as usize, lost.words as usize))
     }
 
-    /// Takes the only block of the thread that has been silent longest, of those that hold no lock if there is one.
+    /// Takes the only block of the thread that has been silent longest, preferring those that hold no lock.
     fn take_from_silent(
         &mut self,
         now: u64,
@@ -372,7 +379,7 @@ impl State {
         // What the owner of a lock does matters more to a reader than the first events of a new thread.
         let of_holders = self.owners.iter().filter(|owner| owner.count > 0 && owner.holds_lock).count();
         let holders = holders && of_holders > self.newer.len() / 2;
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_CANDIDATES {
             let silent = self.owners.iter().enumerate().filter(|(_, owner)| {
                 owner.ended == 0
                     && owner.count == 1
@@ -384,22 +391,22 @@ impl State {
             let (number, gate) = (owner.newest, owner.gate);
             if gate.is_claimed() {
                 let (published, words) = words(number);
-                let lent = gate.lent.load(Ordering::Relaxed);
+                let granted = gate.granted.load(Ordering::Relaxed);
                 let before = self.stale(number);
-                if let Some(stale) =
-                    before.and_then(|before| if lent { before.and(published, words) } else { Some(before) })
+                if let Some(stale) = before
+                    .and_then(|before| if granted { before.and(published, words) } else { Some(before) })
                 {
                     self.remove_oldest(place);
                     self.owners[place].lost = Some(Lost {
                         block: number,
                         words: words as u32,
                         published: published as u32,
-                        stale: lent,
+                        stale: granted,
                     });
                     return Some(Handed { number, recycled: true, stale });
                 }
             }
-            // It is writing just now, or too little would be left of the block: the next one.
+            // It is writing just now, or too little of the block would be left: try the next one.
             self.owners[place].silent_since = now;
         }
         None

@@ -2,11 +2,12 @@
 
 use trace_format::{Cursor, Event};
 
-use crate::memory::block::{self, BlockMemory, Extent, Seen};
+use crate::memory::block::{self, BlockMemory, Extent, Observed};
 use crate::memory::mark::Mark;
 
-/// Words and what it takes to tell their times. Blocks are kept from their first word, because a word's time
-/// follows from its block's opening time and the words before it; what lies before the mark is not shown.
+/// A copy of a ring's words, with what their times follow from. Blocks are kept from their first word,
+/// because a word's time follows from its block's opening time and the words before it; what is before the
+/// mark is not shown.
 #[derive(Clone, Debug, Default)]
 pub struct Slice {
     words: Vec<u64>,
@@ -15,7 +16,7 @@ pub struct Slice {
     position: u64,
 }
 
-/// One block of it.
+/// One block of a slice.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     /// The block's sequence number.
@@ -59,7 +60,8 @@ impl Slice {
         self.blocks.last().map_or(0, |last| last.base + last.head as u64 - self.position)
     }
 
-    /// The place behind its last word; `None` if it is empty. With `without_last` in front of that word, which must be no payload.
+    /// The place behind the last word; `None` for an empty slice. With `without_last` the place in front of
+    /// that word, which must be no payload.
     pub fn end(&self, without_last: bool) -> Option<Mark> {
         let last = self.blocks.last()?;
         let words = last.base + last.head as u64 - u64::from(without_last);
@@ -72,7 +74,7 @@ impl Slice {
         self.words() == 0
     }
 
-    /// Empties it, and keeps its memory.
+    /// Empties the slice, and keeps its memory.
     pub fn clear(&mut self) {
         self.begin(0);
     }
@@ -83,16 +85,16 @@ impl Slice {
         self.position = position;
     }
 
-    /// Appends what is there of the block's life `sequence` and is final; see [`block::copy`].
+    /// Appends the final words of the block's life `sequence`; see [`block::copy`].
     pub(crate) fn copy_block(
         &mut self,
         block: &impl BlockMemory,
         sequence: u64,
         horizon: u64,
-    ) -> Seen<Extent> {
+    ) -> Observed<Extent> {
         let start = self.words.len();
         let seen = block::copy(block, sequence, horizon, &mut self.words);
-        if let Seen::There(Extent { head, base, t0 }) = seen {
+        if let Observed::There(Extent { head, base, t0 }) = seen {
             self.blocks.push(Part { sequence, t0, base, start, head });
         }
         seen

@@ -1,10 +1,11 @@
 //! Words of a block that a former owner may still store, long after the block was taken from it.
 //!
-//! A thread's writer in Java looks at its gate and then stores a word, with a 0 behind it. A thread that was stopped between the
-//! two stores them when it goes on, in a block that may be another thread's by then: it cannot be waited for, and to find out whether it is there
-//! would cost each event more than the event. But it is known *where*: directly behind the last word that it wrote, or, if it takes a
-//! short call back, in the place of that word. So these three words are left out of the next life, as payload of an event that readers pass over, until the
-//! former owner was seen elsewhere. The next life begins behind them.
+//! A thread's Java writer checks its gate and then stores a word, with a 0 behind it. A thread that was
+//! preempted between the check and the stores makes them when it goes on, in a block that may belong to another
+//! thread by then. It cannot be waited for, and to detect it would cost each event more than the event. But the
+//! *place* of these stores is known: directly behind the last word that it wrote, or, if it retracts a short
+//! call, in the place of that word. So these three words are left out of the next life, as payload of an event
+//! that readers skip, until the former owner was seen elsewhere. The next life starts behind them.
 
 use trace_format::event::{self, MAX_PAYLOAD, types};
 use trace_format::layout::BLOCK_WORDS;
@@ -12,35 +13,39 @@ use trace_format::word;
 
 use crate::memory::block::{self, BlockMemory};
 
-/// Former owners of a block that are waited for. A thread that is idle has written a few words, so this bounds nothing but the look.
-const MOST: usize = 32;
+/// Former owners of a block that are waited for. An idle thread has written few words, so this bounds only the
+/// search.
+const MAX_FORMER_OWNERS: usize = 32;
 
 /// A life of fewer words is not worth its header.
-const SHORTEST: usize = 128;
+const MIN_WORDS_LEFT: usize = 128;
 
-/// What one of them may still store to: its last word, and two behind it.
-const WORDS: usize = 3;
+/// Words that one former owner may still store to: its last word, and two behind it.
+const STALE_WORDS: usize = 3;
 
-/// The first one of each former owner's words, in order.
+/// The first of each former owner's words, sorted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stale {
-    at: [u16; MOST],
+    at: [u16; MAX_FORMER_OWNERS],
     count: usize,
 }
 
 impl Stale {
-    /// None.
-    pub(crate) const NONE: Self = Self { at: [0; MOST], count: 0 };
+    /// No former owner.
+    pub(crate) const NONE: Self = Self { at: [0; MAX_FORMER_OWNERS], count: 0 };
 
     fn indices(&self) -> &[u16] {
         &self.at[..self.count]
     }
 
-    /// With a former owner that had written `words` words, of which the first `published` are native and final. `None` if too little of the
-    /// block would be left.
+    /// Adds a former owner that had written `words` words, of which the first `published` are native and final.
+    /// `None` if too little of the block would be left.
     pub(crate) fn and(mut self, published: usize, words: usize) -> Option<Self> {
-        // Java only goes on behind a native word, and takes back only its own.
-        if published == 0 || words + WORDS + SHORTEST > BLOCK_WORDS || self.count == MOST {
+        // Java continues only behind a native word, and retracts only its own.
+        if published == 0
+            || words + STALE_WORDS + MIN_WORDS_LEFT > BLOCK_WORDS
+            || self.count == MAX_FORMER_OWNERS
+        {
             return None;
         }
         let first = words - usize::from(words > published);
@@ -51,23 +56,23 @@ impl Stale {
         Some(self)
     }
 
-    /// Where the next life begins.
+    /// Where the next life starts.
     pub(crate) fn end(&self) -> usize {
-        self.indices().last().map_or(0, |last| usize::from(*last) + WORDS)
+        self.indices().last().map_or(0, |last| usize::from(*last) + STALE_WORDS)
     }
 
     fn has(&self, index: usize) -> bool {
-        self.indices().iter().any(|at| (usize::from(*at)..usize::from(*at) + WORDS).contains(&index))
+        self.indices().iter().any(|at| (usize::from(*at)..usize::from(*at) + STALE_WORDS).contains(&index))
     }
 }
 
-/// Makes the words up to [`Stale::end`] of a block that was just opened events without a meaning. Only the block's new writer may
-/// call it.
+/// Turns the words up to [`Stale::end`] of a block that was just opened into padding. Only the block's new
+/// writer may call it.
 pub(crate) fn pad(block: &impl BlockMemory, stale: &Stale) {
     let (mut at, end) = (0, stale.end());
     while at < end {
         let mut next = end.min(at + 1 + MAX_PAYLOAD);
-        // No former owner's: a life begins with a native word, so such words come in threes.
+        // No former owner's: a life starts with a native word, so such words come in threes.
         while next < end && next > at + 1 && stale.has(next) {
             next -= 1;
         }
@@ -97,7 +102,7 @@ mod tests {
             // SAFETY: a block's length, aligned, and used through this alone while it lives.
             let block = unsafe { RawBlock::new(NonNull::from(memory.as_mut_slice()).cast()) };
             block.store_u32(at::HEAD, 0);
-            // Whatever order they went in.
+            // In any order.
             let stale = owners
                 .iter()
                 .rev()
@@ -125,7 +130,7 @@ mod tests {
     fn a_block_that_has_too_little_left_is_not_given_away() {
         assert!(Stale::NONE.and(0, 0).is_none() && Stale::NONE.and(1, BLOCK_WORDS - 100).is_none());
         let mut stale = Stale::NONE;
-        for owner in 0..MOST {
+        for owner in 0..MAX_FORMER_OWNERS {
             stale = stale.and(1 + 4 * owner, 1 + 4 * owner).unwrap();
         }
         assert!(stale.and(500, 500).is_none());

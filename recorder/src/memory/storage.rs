@@ -1,21 +1,22 @@
-//! The two storage of a region's blocks: memory, from the first event on, and the recording's file once it is there.
+//! Where each block of a region is: in memory from the first event on, and in the recording's file once there
+//! is one.
 //!
-//! Both have the same layout: block `n` of the one has its place at block `n` of the other. From the moment that the
-//! file is known, blocks are opened there; what is in memory by then the worker copies, and a writer that is in the
-//! middle of a block takes it along ([`BlockStorage::follow`]). Nobody waits for anybody.
+//! Both have the same layout: block `n` of one corresponds to block `n` of the other. Once the file is known,
+//! blocks are opened there. The worker copies what is in memory by then, and a writer in the middle of a block
+//! migrates it ([`BlockStorage::migrate`]). No thread waits for another.
 //!
 //! # Who may write to block `n` of the file
-//! One at a time, and `places[n]` says who:
+//! One thread at a time, and `places[n]` says which:
 //! ```text
-//! MEMORY ---- worker copies ----> COPYING ---- it is done, the writer has left the block ---> FILE
-//!    ^                             |    `----- it is done, the writer is still in it -> MEMORY
-//!    |                             `-- the writer opens n meanwhile: in memory --> REOPENED
-//!    `------------------------------- the worker is done ----------------------------'
-//! MEMORY ---- the writer opens n -----------------------------------------------> FILE
-//! MEMORY ---- the writer follows -> FOLLOWING ----------------------------------> FILE
+//!     MEMORY ---- worker copies ----> COPYING ---- done, the writer has left the block ------> FILE
+//!        ^                             |    `----- done, the writer still uses it -----> MEMORY
+//!        |                             `-- the writer opens n meanwhile: in memory --> REOPENED
+//!        `------------------------------- the worker is done ----------------------------'
+//!     MEMORY ---- the writer opens n -----------------------------------------------> FILE
+//!     MEMORY ---- the writer migrates -> MIGRATING ---------------------------------> FILE
 //! ```
-//! FILE is for good. Whoever looks at a block of a running recorder finds its latest life in the file at FILE and in
-//! memory else; what is there before it says FILE is stored before it says so.
+//! FILE is terminal. A reader of a running recorder finds a block's latest life in the file if its place is
+//! FILE, and in memory otherwise. The contents are stored before the place becomes FILE.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
@@ -29,33 +30,33 @@ use crate::time::fold;
 const MEMORY: u8 = 0;
 const COPYING: u8 = 1;
 const REOPENED: u8 = 2;
-const FOLLOWING: u8 = 3;
+const MIGRATING: u8 = 3;
 const FILE: u8 = 4;
 
-/// What a look at blocks in memory has left to do.
+/// What is left to do after a pass over the blocks in memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Left {
+pub(crate) enum Remaining {
     /// Nothing.
     Nothing,
-    /// All is in the file, and blocks are in use whose writers have been asked to follow: they do at their next event,
-    /// and write no more than one word before.
+    /// All words are in the file, and blocks are in use whose writers have been asked to migrate. They do so at
+    /// their next event, and write at most one word before.
     InUse,
-    /// A block was begun in memory meanwhile.
-    Moving,
+    /// A block was opened in memory meanwhile.
+    Reopened,
 }
 
-/// What became of a block that was to go to the file.
+/// The outcome of a migration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Followed {
-    /// It is there from now on, at this place.
+pub(crate) enum Migrated {
+    /// The block is in the file from now on, at this address.
     To(NonNull<u8>),
-    /// It was there.
-    IsThere,
-    /// The worker is busy with it; next time.
+    /// It was in the file already.
+    InFile,
+    /// The worker is copying it; try again at the next event.
     NotYet,
 }
 
-/// A region's blocks.
+/// The blocks of a region, in memory and in the file.
 #[derive(Debug)]
 pub(crate) struct BlockStorage {
     memory: NonNull<u8>,
@@ -81,14 +82,14 @@ impl BlockStorage {
         self.places.len()
     }
 
-    /// Blocks are opened in the file from here on, which has the memory's layout.
+    /// From here on blocks are opened in `file`, which has the memory's layout.
     pub(crate) fn set_file(&self, file: &Mapping, kind: RegionKind) {
         let (first, count) = blocks(file, kind);
         assert_eq!(count, self.count(), "a file of the same sizes");
         self.file.store(first.as_ptr(), Ordering::SeqCst);
     }
 
-    /// Block `number` as its latest life has it.
+    /// The block `number` in its latest life.
     pub(crate) fn at(&self, number: usize) -> NonNull<u8> {
         match (self.places[number].load(Ordering::Acquire), self.in_file(number)) {
             (FILE, Some(block)) => block,
@@ -110,12 +111,12 @@ impl BlockStorage {
         Some(offset(first, number, self.count()))
     }
 
-    /// Where block `number` begins its next life. Only the one that was given it may ask.
+    /// Where block `number` starts its next life. Only the thread that was given the block may ask.
     pub(crate) fn begin(&self, number: usize) -> NonNull<u8> {
         let Some(file) = self.in_file(number) else { return self.in_memory(number) };
         let place = &self.places[number];
         loop {
-            // A life that is still in memory alone ends here: it need not be copied any more.
+            // A life that is in memory alone ends here, and need not be copied.
             match place.compare_exchange(MEMORY, FILE, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) | Err(FILE) => return file,
                 Err(REOPENED) => return self.in_memory(number),
@@ -129,22 +130,22 @@ impl BlockStorage {
         }
     }
 
-    /// Takes the block at `start`, which the calling thread is writing to, along to the file.
-    pub(crate) fn follow(&self, start: NonNull<u8>) -> Followed {
+    /// Migrates the block at `start`, which the calling thread writes to, to the file.
+    pub(crate) fn migrate(&self, start: NonNull<u8>) -> Migrated {
         let (Some(number), Some(file)) = (self.number_in_memory(start), self.file_at(start)) else {
-            return Followed::IsThere;
+            return Migrated::InFile;
         };
         let place = &self.places[number];
-        if place.compare_exchange(MEMORY, FOLLOWING, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            return Followed::NotYet;
+        if place.compare_exchange(MEMORY, MIGRATING, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            return Migrated::NotYet;
         }
         block::transfer(&raw(start), &raw(file), fold::ALL_FINAL);
         place.store(FILE, Ordering::Release);
-        Followed::To(file)
+        Migrated::To(file)
     }
 
     /// Whether the block at `start` is in memory although there is a file.
-    pub(crate) fn is_left_behind(&self, start: NonNull<u8>) -> bool {
+    pub(crate) fn is_left_in_memory(&self, start: NonNull<u8>) -> bool {
         self.file_at(start).is_some()
     }
 
@@ -159,25 +160,28 @@ impl BlockStorage {
         self.in_file(self.number_in_memory(start)?)
     }
 
-    /// Brings what block `number` holds into the file; `left` says that nobody writes to it any more, but for others that
-    /// their writers have been asked to follow. Only the worker may call it.
-    pub(crate) fn bring(&self, number: usize, left: bool) -> Left {
-        let (Some(file), place) = (self.in_file(number), &self.places[number]) else { return Left::Moving };
+    /// Copies the contents of block `number` to the file. `left` says that its writer has left it; other
+    /// writers have been asked to migrate. Only the worker may call it.
+    pub(crate) fn copy_to_file(&self, number: usize, left: bool) -> Remaining {
+        let (Some(file), place) = (self.in_file(number), &self.places[number]) else {
+            return Remaining::Reopened;
+        };
         if place.compare_exchange(MEMORY, COPYING, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            return Left::Nothing;
+            return Remaining::Nothing;
         }
         // What its writer has left is below the floor.
         let brought = block::transfer(&raw(self.in_memory(number)), &raw(file), fold::horizon());
         let to = if left && brought { FILE } else { MEMORY };
         if place.compare_exchange(COPYING, to, Ordering::AcqRel, Ordering::Acquire).is_err() {
             place.store(MEMORY, Ordering::Release);
-            return Left::Moving;
+            return Remaining::Reopened;
         }
-        // What has never been written to has nothing to bring.
-        if left { Left::Nothing } else { Left::InUse }
+        // A block that was never written to has no contents.
+        if left { Remaining::Nothing } else { Remaining::InUse }
     }
 
-    /// How many words block `number` has: those that are published, and with those that Java has written behind the head.
+    /// How many words block `number` has: those that are published, and those with the ones that Java wrote
+    /// behind the head.
     pub(crate) fn words(&self, number: usize) -> (usize, usize) {
         let block = raw(self.at(number));
         let head = block.load_u32(at::HEAD) as usize;
@@ -189,14 +193,14 @@ impl BlockStorage {
         }
     }
 
-    /// Ends the life of block `number`, wherever it is. Nobody else may begin or bring it meanwhile.
+    /// Ends the life of block `number`, wherever it is. No other thread may open or copy it meanwhile.
     pub(crate) fn empty(&self, number: usize) {
         for block in std::iter::once(self.in_memory(number)).chain(self.in_file(number)) {
             raw(block).store_u32(at::HEAD, EMPTYING);
         }
     }
 
-    /// Makes the pages that block `number` is on, and those that it will be on, writable without changing a byte.
+    /// Makes the pages of block `number`, now and after a migration, writable without changing a byte.
     pub(crate) fn touch(&self, number: usize) {
         touch(self.at(number));
         if self.next(number) != self.at(number) {
@@ -218,17 +222,18 @@ fn blocks(mapping: &Mapping, kind: RegionKind) -> (NonNull<u8>, usize) {
 
 fn offset(first: NonNull<u8>, number: usize, count: usize) -> NonNull<u8> {
     assert!(number < count, "{number} of {count}");
-    // SAFETY: that many blocks lie behind `first`, as `blocks` has found.
+    // SAFETY: `blocks` has found that many blocks behind `first`.
     unsafe { first.add(number * BLOCK_LEN) }
 }
 
 fn raw(start: NonNull<u8>) -> RawBlock {
-    // SAFETY: a block of one of the mappings, which are never unmapped; nobody reaches its words but through atomics.
+    // SAFETY: a block of one of the mappings, which are never unmapped; its words are accessed only through
+    // atomics.
     unsafe { RawBlock::new(start) }
 }
 
-/// A reserved word of the block's first half, and a word of its second half, which is on the next page where pages are
-/// small.
+/// Touches a reserved word of the block's first half, and a word of its second half, which is on the next page
+/// where pages are small.
 fn touch(block: NonNull<u8>) {
     for offset in [at::RESERVED, BLOCK_LEN / 2] {
         // SAFETY: inside of a block of the mapping, aligned to 8 (blocks are to 4096), and reached through atomics.

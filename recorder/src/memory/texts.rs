@@ -13,7 +13,7 @@ use crate::sync::Mutex;
 /// The longest text that is kept whole, in bytes; a longer one is cut at a character.
 const MAX_LEN: usize = 512;
 
-/// The table's writer.
+/// The writer of the table of texts.
 #[derive(Debug)]
 pub(crate) struct Interner {
     offset: usize,
@@ -40,14 +40,14 @@ impl Interner {
         }
     }
 
-    /// Moves the table to `file`, which has the same layout.
+    /// Migrates the table to `file`, which has the same layout.
     pub(crate) fn move_to(&self, file: &'static Mapping) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         file.copy_from(known.mapping, self.offset, STRINGS_HEADER_LEN + known.used);
         known.mapping = file;
     }
 
-    /// The id of `text`; 0 where the table is full, which is counted.
+    /// The id of `text`; 0 if the table is full, which is counted.
     ///
     /// Allocates and locks at a text's first use: callers on a hot path keep the id.
     pub(crate) fn intern(&self, text: &str) -> TextId {
@@ -76,7 +76,7 @@ impl Interner {
         id
     }
 
-    /// The text with this id. Looks through all of them: not on a hot path.
+    /// The text with this id. Searches all of them: not on a hot path.
     pub(crate) fn text_of(&self, id: TextId) -> Option<String> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.ids.iter().find(|(_, known)| **known == id).map(|(text, _)| text.to_string())

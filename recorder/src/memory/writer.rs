@@ -1,15 +1,14 @@
-//! One thread's writer: the hot path.
+//! A thread's writer into its blocks: the hot path.
 //!
-//! The order of stores is the protocol drawn in [`trace_format::layout`] and kept in [`crate::memory::block`]. Nothing here
-//! allocates, locks or enters the kernel, but for a new block every thousand words.
+//! The order of stores is the protocol drawn in [`trace_format::layout`] and kept in [`crate::memory::block`].
+//! Nothing here allocates, locks or makes a system call, except for a new block every thousand words.
 //!
-//! # Two hands, one pen
-//! In coarse mode `MethodBeat` writes the words of methods itself, in Java, into the block that this writer has open,
-//! and keeps the position ([`Writer::lend`]). Whatever is written here takes the pen back first: it closes the
-//! thread's [gate](crate::gate), so that Java's next event comes here too, and finds out how far Java has come
-//! ([`block::end`]). Both hands belong to one thread, so they never write at the same time, and whatever order the thread
-//! calls them in is the order in the ring. So nobody who records anything by another way than `MethodBeat` has to
-//! know of Java's position.
+//! # One position, two writers
+//! In coarse mode `MethodBeat` writes the words of methods itself, in Java, into the block that this writer has
+//! open, and keeps the position ([`Writer::grant`]). Each native event reclaims the position first: it closes
+//! the thread's [gate](crate::gate), so that Java's next event comes here too, and finds how far Java has
+//! written ([`block::end`]). Both writers run on one thread, so they never write at the same time, and the
+//! order of the thread's calls is the order in the ring. Native code need not know of Java's position.
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
@@ -19,44 +18,45 @@ use trace_format::event::Encoded;
 use trace_format::layout::{BLOCK_HEADER_LEN, BLOCK_LEN, BLOCK_WORDS, ClockMode, block as at};
 use trace_format::word;
 
-use crate::gate::{CLAIM, FOLLOW, Gate};
+use crate::gate::{CLAIM, Gate, MIGRATE};
 use crate::memory::block::{self, BlockMemory, Life, RawBlock};
-use crate::memory::open_calls::Open;
+use crate::memory::open_calls::OpenCallStack;
 use crate::memory::pool::Kept;
 use crate::memory::stale::{self, Stale};
-use crate::memory::storage::Followed;
+use crate::memory::storage::Migrated;
 use crate::time::fold;
 
-/// Who hands out blocks, and which one is next.
+/// Hands out blocks, and says which one is next.
 pub(crate) trait BlockSource {
-    /// A block for the writer's next words; its head is 0. `None` if there is none to be had.
+    /// A block for the writer's next words; its head is 0. `None` if no block is available.
     fn next_block(&mut self) -> Option<NonNull<u8>>;
 
-    /// Takes the block at `block`, with all that is in it, along to the recording's file.
-    fn follow(&mut self, _block: NonNull<u8>) -> Followed {
-        Followed::IsThere
+    /// Migrates the block at `block`, with its contents, to the recording's file.
+    fn migrate(&mut self, _block: NonNull<u8>) -> Migrated {
+        Migrated::InFile
     }
 
     /// Whether the block at `block` is in memory although the recording has a file.
-    fn is_left_behind(&self, _block: NonNull<u8>) -> bool {
+    fn is_left_in_memory(&self, _block: NonNull<u8>) -> bool {
         false
     }
 
-    /// What others may still store into the block that [`BlockSource::next_block`] gave last.
+    /// Words that former owners may still store into the block that [`BlockSource::next_block`] returned last.
     fn stale(&self) -> &Stale {
         &Stale::NONE
     }
 
-    /// Whether the writer still has its block, which others may be given while it is silent.
+    /// Whether the writer still owns its block, which the pool may give away while the thread is silent.
     fn keep(&mut self) -> Kept {
         Kept::Own
     }
 
-    /// Counts times that would have run back, and events that found no block, where a kill cannot undo it.
+    /// Counts times that would have run back, and events that found no block, in the header, where they survive
+    /// a kill.
     fn count_losses(&mut self, clamped: u32, dropped: u32);
 }
 
-/// How many words a block takes: in coarse mode a 0 stands behind the last one.
+/// How many words a block holds: in coarse mode a 0 follows the last one.
 const fn room(mode: ClockMode) -> usize {
     match mode {
         ClockMode::Precise => BLOCK_WORDS,
@@ -64,7 +64,7 @@ const fn room(mode: ClockMode) -> usize {
     }
 }
 
-/// Stands for a block before the first one: always full, so that of all of it the head alone is ever looked at.
+/// The block before the first one: always full, so that only its head is ever read.
 static FULL: [u64; BLOCK_HEADER_LEN / 8] = {
     let mut words = [0; BLOCK_HEADER_LEN / 8];
     words[at::HEAD / 8] = BLOCK_WORDS as u64;
@@ -76,25 +76,25 @@ static FULL: [u64; BLOCK_HEADER_LEN / 8] = {
 #[repr(C)]
 pub(crate) struct Writer {
     /// The gate's address, 64 bits on every machine.
-    java_gate: u64,
+    gate_address: u64,
     gate: &'static Gate,
     block: RawBlock,
-    /// Java has the pen.
-    lent: bool,
-    /// What times are told from.
+    /// Java's fast path owns the write position.
+    granted: bool,
+    /// The time that the words' times are relative to.
     t0: u64,
-    /// Time of the last event that was written here.
+    /// Time of the last event written here.
     last: u64,
     sequence: u64,
     /// Words in the blocks before this one.
     base: u64,
-    /// Words of the block that are not taken back.
+    /// Words of the block that are never retracted.
     floor: usize,
     uid: u32,
     tid: u32,
     mode: ClockMode,
-    /// What is open at the begin of the block, or behind the words of it that were passed.
-    open: Open,
+    /// Calls that are open at the start of the block, or behind the `passed` words of it.
+    open: OpenCallStack,
     passed: usize,
 }
 
@@ -104,11 +104,11 @@ unsafe impl Send for Writer {}
 impl Writer {
     pub(crate) fn new(uid: u32, tid: u32, gate: &'static Gate) -> Self {
         Self {
-            java_gate: std::ptr::from_ref(gate) as usize as u64,
+            gate_address: std::ptr::from_ref(gate) as usize as u64,
             gate,
-            lent: false,
-            // SAFETY: its head says that it is full, so nothing behind its header is ever reached and nothing stored to it,
-            // and it is never freed.
+            granted: false,
+            // SAFETY: its head says that it is full, so nothing behind its header is read or stored, and it is
+            // never freed.
             block: unsafe { RawBlock::new(NonNull::from(&FULL).cast()) },
             t0: 0,
             last: 0,
@@ -118,7 +118,7 @@ impl Writer {
             uid,
             tid,
             mode: ClockMode::Precise,
-            open: Open::new(),
+            open: OpenCallStack::new(),
             passed: 0,
         }
     }
@@ -131,7 +131,7 @@ impl Writer {
         self.gate
     }
 
-    /// Time of the last event that was written here, and not in Java.
+    /// Time of the last event that was written here, not in Java.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }
@@ -145,10 +145,10 @@ impl Writer {
         self.block.load_u32(at::HEAD) as usize
     }
 
-    /// Writes an event at `now`, and gives its time: that, or the last one if it is later. With
-    /// [`ClockMode::Coarse`] Java may get the pen afterwards, and `now` must not be less than any time that
-    /// Java has seen. An exit that ends a call of `limit` ns or less, of which nothing else is left, takes its enter back
-    /// ([`fold`](crate::time::fold)).
+    /// Writes an event at `now`, and returns its time: `now`, or the last time if that is later. With
+    /// [`ClockMode::Coarse`] Java may be granted the position afterwards, and `now` must not be less than any
+    /// time that Java has read. An exit that ends a call of `limit` ns or less, of which nothing else is left,
+    /// retracts its enter ([`fold`](crate::time::fold)).
     #[inline]
     pub(crate) fn put(
         &mut self,
@@ -166,7 +166,7 @@ impl Writer {
             blocks.count_losses(1, 0);
             now = self.last;
         }
-        self.take_back();
+        self.reclaim();
         if event.is_exit() && self.fold(event.id, now, limit) {
             self.gate.leave();
             self.last = now;
@@ -188,7 +188,8 @@ impl Writer {
         now
     }
 
-    /// Takes the enter of the method back if it is the last word and at most `limit` ns old; gives whether it did.
+    /// Retracts the enter of the method if it is the last word and at most `limit` ns old; returns whether it
+    /// did.
     #[inline]
     fn fold(&mut self, id: u32, now: u64, limit: u64) -> bool {
         let head = self.head();
@@ -197,15 +198,15 @@ impl Writer {
         }
         let length =
             word::pack(true, id, now.wrapping_sub(self.t0)).wrapping_sub(self.block.load_word(head - 1));
-        // With another id or an exit this is more than any limit.
+        // With another id, or after an exit, this is greater than any limit.
         let folds = length <= limit;
         if folds {
-            block::take_back_word(&self.block, head, self.mode);
+            block::retract_word(&self.block, head, self.mode);
         }
         folds
     }
 
-    /// The block was about to be given to another thread, or was given.
+    /// Handles a claim of the pool: the block may have been given to another thread.
     #[cold]
     fn keep(&mut self, blocks: &mut impl BlockSource) {
         if let Kept::Lost(words) = blocks.keep() {
@@ -216,39 +217,39 @@ impl Writer {
         }
     }
 
-    /// There is no block from here on, until there is a new one.
+    /// Writes nothing until there is a new block.
     fn forget_block(&mut self) {
-        self.set_lent(false);
+        self.set_granted(false);
         self.floor = BLOCK_WORDS;
         // SAFETY: as in `new`.
         self.block = unsafe { RawBlock::new(NonNull::from(&FULL).cast()) };
     }
 
-    fn set_lent(&mut self, lent: bool) {
-        self.lent = lent;
-        self.gate.lent.store(lent, Ordering::Relaxed);
+    fn set_granted(&mut self, granted: bool) {
+        self.granted = granted;
+        self.gate.granted.store(granted, Ordering::Relaxed);
     }
 
-    /// The thread is ending: nothing is written any more, even if it calls.
+    /// Ends the writer with its thread: nothing is written any more, even if the thread calls.
     pub(crate) fn end(&mut self) {
         self.gate.close();
         self.forget_block();
     }
 
-    /// As [`Writer::take_back`], if the block is this writer's.
-    pub(crate) fn take_back_own(&mut self) {
+    /// As [`Writer::reclaim`], if the block still belongs to this writer.
+    pub(crate) fn reclaim_own(&mut self) {
         self.gate.enter();
         if !self.gate.is_asked_to(CLAIM) {
-            self.take_back();
+            self.reclaim();
         }
         self.gate.leave();
     }
 
-    /// From here on Java does not write until it is lent the pen again; the head says how far it has come.
+    /// Takes the write position back from Java: the head then says how far Java has written.
     #[inline]
-    fn take_back(&mut self) {
-        if self.lent {
-            self.set_lent(false);
+    fn reclaim(&mut self) {
+        if self.granted {
+            self.set_granted(false);
             self.gate.close();
             let end = block::end(&self.block, self.head());
             block::publish_until(&self.block, end);
@@ -256,26 +257,26 @@ impl Writer {
         }
     }
 
-    /// No word below `head` is taken back from here on.
+    /// From here on no word below `head` is retracted.
     #[inline]
     fn settle(&mut self, head: usize) {
         self.floor = head;
         block::settle(&self.block, head);
     }
 
-    /// As [`Writer::take_back`], from Java, which would have written its next word in front of `behind`: nothing has to
-    /// be looked for.
+    /// As [`Writer::reclaim`], called from Java, which would have written its next word before `behind`:
+    /// nothing has to be searched.
     #[inline]
-    pub(crate) fn hand_back(&mut self, behind: u64) {
+    pub(crate) fn release(&mut self, behind: u64) {
         let words = self.block.start().as_ptr().addr() as u64 + at::WORDS as u64;
         let end = behind.wrapping_sub(words) / 8;
         self.gate.enter();
-        // What is lent begins behind the head and ends in front of the last word.
-        if self.lent
+        // The granted words start behind the head and end before the last word.
+        if self.granted
             && !self.gate.is_asked_to(CLAIM)
             && (self.head() as u64 + 1..=BLOCK_WORDS as u64).contains(&end)
         {
-            self.set_lent(false);
+            self.set_granted(false);
             self.gate.close();
             block::publish_until(&self.block, end as usize - 1);
             self.settle(end as usize - 1);
@@ -283,17 +284,17 @@ impl Writer {
         self.gate.leave();
     }
 
-    /// Lets Java write methods' words behind the last event, which had the time `now`. Gives the address behind the next
-    /// word, where Java stores a 0 first; 0 if everything goes through here.
-    pub(crate) fn lend(&mut self, now: u64) -> u64 {
+    /// Grants Java the write position behind the last event, which had the time `now`. Returns the address
+    /// behind the next word, where Java stores a 0 first; 0 if all events go through here.
+    pub(crate) fn grant(&mut self, now: u64) -> u64 {
         self.gate.enter();
-        let behind = if self.gate.is_asked_to(CLAIM) { 0 } else { self.lend_own(now) };
+        let behind = if self.gate.is_asked_to(CLAIM) { 0 } else { self.grant_own(now) };
         self.gate.leave();
         behind
     }
 
-    fn lend_own(&mut self, now: u64) -> u64 {
-        self.take_back();
+    fn grant_own(&mut self, now: u64) -> u64 {
+        self.reclaim();
         let (head, since) = (self.head(), now.wrapping_sub(self.t0));
         let start = self.block.start().as_ptr().addr();
         let may = self.mode == ClockMode::Coarse
@@ -301,26 +302,27 @@ impl Writer {
             && start.is_multiple_of(BLOCK_LEN)
             && head < room(ClockMode::Coarse)
             && since < word::MAX_GAP;
-        // What Java wrote is found out only with this set.
-        let lent = may && self.gate.open(self.t0, since);
-        self.set_lent(lent);
-        if self.lent { (start + at::WORDS + (head + 1) * 8) as u64 } else { 0 }
+        // Only with this set is what Java wrote found later.
+        let granted = may && self.gate.open(self.t0, since);
+        self.set_granted(granted);
+        if self.granted { (start + at::WORDS + (head + 1) * 8) as u64 } else { 0 }
     }
 
     #[inline]
     fn lacks_room(&self, head: usize, now: u64, needed: usize, mode: ClockMode) -> bool {
-        // Java counts from t0, and this does not know its last time.
+        // Java counts from t0, and its last time is not known here.
         let outgrown = mode == ClockMode::Coarse && now - self.t0 >= word::MAX_GAP;
         now - self.last > word::MAX_GAP || head + needed > room(mode) || mode != self.mode || outgrown
     }
 
-    /// Writes a method's word at `now` if nothing stands in the way; gives whether it did. Cannot panic.
+    /// Writes a method's word at `now` if it can be written at once; returns whether it was. Cannot panic.
     #[inline]
     pub(crate) fn put_method(&mut self, id: u32, begin: bool, now: u64, limit: u64) -> bool {
         self.gate.enter();
         let head = self.head();
         let gap = now.wrapping_sub(self.last);
-        // A time that runs back makes a gap above every bound. In precise mode Java never has the pen.
+        // A time that runs back makes a gap above every bound. In precise mode Java is never granted the
+        // position.
         if head >= BLOCK_WORDS
             || gap > word::MAX_GAP
             || self.mode != ClockMode::Precise
@@ -356,15 +358,15 @@ impl Writer {
         }
     }
 
-    /// The same block in the file if this is asked for; a TIME event before a gap that the time field cannot express, a new
-    /// block where this one is full.
+    /// Makes room for an event: migrates the block if that is requested, writes a TIME event before a gap that
+    /// the time field cannot express, and opens a new block where this one is full.
     ///
-    /// A block that Java writes to gets no TIME event: it stays open for less than [`word::MAX_GAP`] from its t0,
-    /// because there is no lending and no ticking beyond.
+    /// A block that Java writes to gets no TIME event: it stays open for less than [`word::MAX_GAP`] from its
+    /// t0, because nothing is granted and no tick counts beyond.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, blocks: &mut impl BlockSource, now: u64, needed: usize, mode: ClockMode) {
-        self.follow(blocks);
+        self.migrate(blocks);
         let head = self.head();
         if !self.lacks_room(head, now, needed, mode) {
             return;
@@ -378,29 +380,29 @@ impl Writer {
         }
     }
 
-    /// Takes the block along to the file if that was asked for.
-    fn follow(&mut self, blocks: &mut impl BlockSource) {
-        if !self.gate.is_asked_to(FOLLOW) {
+    /// Migrates the block to the file if that was requested.
+    fn migrate(&mut self, blocks: &mut impl BlockSource) {
+        if !self.gate.is_asked_to(MIGRATE) {
             return;
         }
-        match blocks.follow(self.block.start()) {
-            Followed::To(start) => {
+        match blocks.migrate(self.block.start()) {
+            Migrated::To(start) => {
                 // SAFETY: the same block in the file's mapping, which outlives everything, and this writer's alone to
                 // write to, as the one in memory was.
                 self.block = unsafe { RawBlock::new(start) };
                 self.settle(self.head());
             }
-            Followed::IsThere => {}
-            Followed::NotYet => return,
+            Migrated::InFile => {}
+            Migrated::NotYet => return,
         }
-        self.gate.answer(FOLLOW);
+        self.gate.answer(MIGRATE);
     }
 
     fn open_block(&mut self, blocks: &mut impl BlockSource, now: u64, mode: ClockMode) {
-        // Before it is emptied: it may be the next one as well.
+        // Before the block is emptied: it may also be the next one.
         let head = self.head();
         if !self.is_fresh() {
-            // And before another thread may be given it. Once only, if there is no block to go on in.
+            // And before another thread may be given it. Once only, if there is no further block.
             self.open.pass(&self.block, self.passed, head);
             self.passed = head;
             self.settle(head);
@@ -420,14 +422,14 @@ impl Writer {
             Life { uid: self.uid, tid: self.tid, sequence: self.sequence, t0: now, base: self.base, mode };
         block::open(&self.block, &life);
         stale::pad(&self.block, blocks.stale());
-        self.tell_open(now);
-        if blocks.is_left_behind(start) {
-            self.gate.ask(FOLLOW);
+        self.record_open_calls(now);
+        if blocks.is_left_in_memory(start) {
+            self.gate.ask(MIGRATE);
         }
     }
 
-    /// Says at the begin of a block what is open.
-    fn tell_open(&mut self, now: u64) {
+    /// Records the open calls at the start of a block.
+    fn record_open_calls(&mut self, now: u64) {
         let mut head = self.head();
         let (block, mode, since) = (&self.block, self.mode, now.wrapping_sub(self.t0));
         for event in self.open.events() {

@@ -15,7 +15,7 @@ mod atomic {
 #[path = "../gate.rs"]
 mod gate;
 
-use gate::{CLAIM, CLOSED, FOLLOW, Gate};
+use gate::{CLAIM, CLOSED, Gate, MIGRATE};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
@@ -58,7 +58,7 @@ impl Block {
             } else if !in_file && self.gate.is_asked() {
                 self.copy();
                 in_file = true;
-                self.gate.answer(FOLLOW);
+                self.gate.answer(MIGRATE);
             }
             let words = if in_file { &self.file } else { &self.memory };
             words[number].store(number as u64 + 1, Ordering::Release);
@@ -75,7 +75,7 @@ impl Block {
 
     /// The worker, which knows the file.
     fn stop(&self) {
-        self.gate.ask(FOLLOW);
+        self.gate.ask(MIGRATE);
         self.stopped.store(true, Ordering::SeqCst);
     }
 }

@@ -18,7 +18,7 @@ use trace_format::layout::{ClockMode, EMPTYING, block as at};
 use trace_format::word;
 
 use crate::gate::Gate;
-use crate::memory::block::{self, BlockMemory, Life, Seen};
+use crate::memory::block::{self, BlockMemory, Life, Observed};
 use crate::memory::mark::{Mark, Overwritten};
 use crate::memory::pool::{Handed, Pool};
 use crate::memory::ring::Ring;
@@ -367,8 +367,8 @@ fn copy_beside_native_short_calls(broken: Broken) {
             thread::spawn(move || {
                 let head = block::publish(&&*block, 0, word::pack(true, 1, 10), &[]);
                 let head = block::publish(&&*block, head, word::pack(true, 2, 10), &[]);
-                let head = block::take_back_word(&&*block, head, ClockMode::Precise);
-                let head = block::take_back_word(&&*block, head, ClockMode::Precise);
+                let head = block::retract_word(&&*block, head, ClockMode::Precise);
+                let head = block::retract_word(&&*block, head, ClockMode::Precise);
                 let head = block::publish(&&*block, head, word::pack(true, 3, 11), &[]);
                 let head = block::publish(&&*block, head, word::pack(true, 4, 11), &[]);
                 block::settle(&&*block, head);
@@ -586,13 +586,13 @@ fn loom_a_block_that_changes_hands_is_read_as_one_or_the_others() {
                 for (sequence, base) in [(7, 10), (9, 20)] {
                     let mut words = Vec::new();
                     match block::copy(&&*block, sequence, fold::ALL_FINAL, &mut words) {
-                        Seen::There(extent) => {
+                        Observed::There(extent) => {
                             assert_eq!(extent.base, base);
                             let wanted: Vec<_> =
                                 (base..base + extent.head as u64).map(|p| word_at(p)).collect();
                             assert_eq!(words, wanted);
                         }
-                        Seen::NotYet | Seen::Gone => assert!(words.is_empty()),
+                        Observed::NotYet | Observed::Gone => assert!(words.is_empty()),
                     }
                 }
             })

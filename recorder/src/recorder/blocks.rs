@@ -1,4 +1,4 @@
-//! Where the blocks of each ring are handed out.
+//! The blocks of the rings, as sources for writers.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
@@ -10,7 +10,7 @@ use crate::memory::mapping::Mapping;
 use crate::memory::pool::Kept;
 use crate::memory::ring::Ring;
 use crate::memory::stale::Stale;
-use crate::memory::storage::{BlockStorage, Followed, Left};
+use crate::memory::storage::{BlockStorage, Migrated, Remaining};
 use crate::memory::writer::BlockSource;
 use crate::recorder::Recorder;
 use crate::time::{clock, fold};
@@ -19,7 +19,8 @@ use crate::time::{clock, fold};
 #[derive(Debug)]
 pub(crate) struct RingBlocks {
     pub(crate) storage: BlockStorage,
-    /// How many blocks the writer was ever given. Stored by it alone; whoever places marks looks at it.
+    /// How many blocks the writer was ever given. Stored by the writer alone; threads that place marks load
+    /// it.
     opened: crate::sync::AtomicU64,
 }
 
@@ -50,15 +51,16 @@ impl RingBlocks {
             .for_each(|number| self.storage.touch_next(number));
     }
 
-    /// Brings what is in memory into the file, as far as that can be done now. Only the worker may call it, after the
-    /// storage have a file.
-    pub(crate) fn bring(&self) -> Left {
-        // Against the one in `next_block`: either the writer sees that there is a file, or this sees the block.
+    /// Copies what is in memory to the file, as far as that is possible now. Only the worker may call it,
+    /// once the storage has a file.
+    pub(crate) fn copy_to_file(&self) -> Remaining {
+        // Pairs with the fence in `next_block`: either the writer sees that there is a file, or this sees the
+        // block.
         fence(Ordering::SeqCst);
         let opened = self.opened.load(Ordering::Acquire);
         let oldest = opened.saturating_sub(self.storage.count() as u64);
-        let bring = |sequence| Some(self.storage.bring(self.number(sequence)?, sequence + 1 < opened));
-        (oldest..opened).filter_map(bring).max().unwrap_or(Left::Nothing)
+        let bring = |sequence| Some(self.storage.copy_to_file(self.number(sequence)?, sequence + 1 < opened));
+        (oldest..opened).filter_map(bring).max().unwrap_or(Remaining::Nothing)
     }
 }
 
@@ -66,18 +68,19 @@ impl BlockSource for &RingBlocks {
     fn next_block(&mut self) -> Option<NonNull<u8>> {
         let opened = self.opened.load(Ordering::Relaxed);
         let number = self.number(opened)?;
-        // Before the block's life begins, and behind all that was published in earlier ones: what `Ring` asks.
+        // Before the block's life starts, and after all that was published in earlier ones: `Ring` requires
+        // it.
         self.opened.store(opened + 1, Ordering::Release);
         fence(Ordering::SeqCst);
         Some(self.storage.begin(number))
     }
 
-    fn follow(&mut self, block: NonNull<u8>) -> Followed {
-        self.storage.follow(block)
+    fn migrate(&mut self, block: NonNull<u8>) -> Migrated {
+        self.storage.migrate(block)
     }
 
-    fn is_left_behind(&self, block: NonNull<u8>) -> bool {
-        self.storage.is_left_behind(block)
+    fn is_left_in_memory(&self, block: NonNull<u8>) -> bool {
+        self.storage.is_left_in_memory(block)
     }
 
     fn count_losses(&mut self, clamped: u32, dropped: u32) {
@@ -104,7 +107,8 @@ impl Ring for RingBlocks {
 
     fn block(&self, sequence: u64) -> RawBlock {
         let start = self.storage.at(self.number(sequence).expect("a ring that was opened has a block"));
-        // SAFETY: a block of the mapping, which is never unmapped; nobody reaches its words but through atomics.
+        // SAFETY: a block of the mapping, which is never unmapped; its words are accessed only through
+        // atomics.
         unsafe { RawBlock::new(start) }
     }
 }
@@ -114,7 +118,7 @@ impl Ring for RingBlocks {
 pub(crate) struct PoolBlocks {
     pub(crate) recorder: &'static Recorder,
     pub(crate) place: u32,
-    /// Of the block that was taken last.
+    /// Words that former owners may still store into the block that was taken last.
     pub(crate) stale: Stale,
 }
 
@@ -144,11 +148,11 @@ impl BlockSource for PoolBlocks {
         self.recorder.count_losses(clamped, dropped);
     }
 
-    fn follow(&mut self, block: NonNull<u8>) -> Followed {
-        self.recorder.pool.locked(|| self.recorder.pool_blocks.follow(block))
+    fn migrate(&mut self, block: NonNull<u8>) -> Migrated {
+        self.recorder.pool.locked(|| self.recorder.pool_blocks.migrate(block))
     }
 
-    fn is_left_behind(&self, block: NonNull<u8>) -> bool {
-        self.recorder.pool_blocks.is_left_behind(block)
+    fn is_left_in_memory(&self, block: NonNull<u8>) -> bool {
+        self.recorder.pool_blocks.is_left_in_memory(block)
     }
 }

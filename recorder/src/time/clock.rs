@@ -5,20 +5,20 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use trace_format::event::Clocks;
 
-/// BOOTTIME − MONOTONIC may move by this much between two snapshots for no other reason than that clocks
-/// are read one after the other, ns.
+/// BOOTTIME − MONOTONIC may differ by this much between two snapshots merely because clocks are read one
+/// after the other, ns.
 pub(crate) const NOISE: u64 = 1_000_000;
 
 /// How often clocks are compared while anything is recorded, ms.
 pub(crate) const CHECK_MS: u32 = 100;
 
-/// The time axis, ns, as the kernel has it. A vDSO read on every kernel that Android uses: no system call.
+/// The time axis, ns, by the kernel's clock. A vDSO read on every kernel that Android uses: no system call.
 #[inline]
 pub fn boottime() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }
 
-/// The three clocks, as near to each other as three reads can be.
+/// The three clocks, as close to each other as three reads can be.
 pub fn all() -> Clocks {
     Clocks {
         boottime: boottime(),
@@ -32,38 +32,38 @@ pub fn ahead() -> i64 {
     boottime().wrapping_sub(read(libc::CLOCK_MONOTONIC)) as i64
 }
 
-/// How far the time axis is ahead of CLOCK_MONOTONIC, by the last look that found it moved; 0 before the first.
+/// How far the time axis is ahead of CLOCK_MONOTONIC, by the last reading that differed; 0 before the first.
 static STEADY: AtomicI64 = AtomicI64::new(0);
 
-/// As [`ahead`], and the same from call to call unless the device has slept: the thread may lose its processor between the two
-/// reads, and one time that goes the whole way twice must come out as it went in.
+/// As [`ahead`], but the same from call to call unless the device has slept: the thread may be preempted
+/// between the two reads, and a time that is converted twice must come out as it went in.
 fn steady_ahead() -> i64 {
     let known = STEADY.load(Ordering::Relaxed);
-    let looks = || (0..LOOKS).map(|_| ahead());
-    if looks().any(|now| now.abs_diff(known) <= NOISE) {
+    let reads = || (0..MAX_READS).map(|_| ahead());
+    if reads().any(|now| now.abs_diff(known) <= NOISE) {
         return known;
     }
-    // Whatever came between its reads makes a look smaller: MONOTONIC is read last.
-    let moved = looks().max().unwrap_or(known);
+    // A preemption between its reads makes a reading smaller: MONOTONIC is read last.
+    let moved = reads().max().unwrap_or(known);
     STEADY.store(moved, Ordering::Relaxed);
     moved
 }
 
-/// So often the clocks are compared before they are taken for moved.
-const LOOKS: usize = 3;
+/// Readings before the clocks count as moved.
+const MAX_READS: usize = 3;
 
-/// What CLOCK_MONOTONIC showed (`System.nanoTime`, vsyncs, `FrameMetrics`) on the time axis. Right unless the device has slept
-/// since.
+/// A time of CLOCK_MONOTONIC (`System.nanoTime`, vsyncs, `FrameMetrics`) on the time axis. Right unless the
+/// device has slept since.
 pub fn of_monotonic(ns: u64) -> u64 {
     ns.saturating_add_signed(steady_ahead())
 }
 
-/// What is on the time axis as CLOCK_MONOTONIC shows it.
+/// A time of the time axis as CLOCK_MONOTONIC shows it.
 pub fn to_monotonic(ns: u64) -> u64 {
     ns.saturating_add_signed(steady_ahead().saturating_neg())
 }
 
-/// The processor time of this whole process, ns.
+/// The CPU time of this process, ns.
 pub fn process_cpu() -> Option<u64> {
     Some(read(libc::CLOCK_PROCESS_CPUTIME_ID)).filter(|ns| *ns > 0)
 }

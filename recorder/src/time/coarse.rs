@@ -1,4 +1,4 @@
-//! Coarse time of the process: its time word, and how the [ticker](crate::ticker) that keeps it fresh is woken.
+//! Coarse time of the process: its time word, and how the ticker that keeps it fresh is woken.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -26,28 +26,28 @@ pub(crate) static MAIN_GATE: Gate = Gate {
     asked: AtomicU32::new(0),
     ticking: AtomicBool::new(false),
     inside: AtomicBool::new(false),
-    lent: AtomicBool::new(false),
+    granted: AtomicBool::new(false),
 };
 
-/// The ticker.
+/// The ticker's thread.
 static THREAD: OnceLock<Thread> = OnceLock::new();
-/// A message of main has ended: perhaps nobody records any more.
+/// A message of main has ended: perhaps no thread records any more.
 static LEASE_OVER: AtomicBool = AtomicBool::new(false);
 
-/// Where the time word is, which compiled Java code reads.
+/// The address of the time word, which compiled Java code reads.
 #[must_use]
 pub fn word_address() -> usize {
     TIME.word.as_ptr() as usize
 }
 
-/// Where main's gate is, which compiled Java code reads.
+/// The address of main's gate, which compiled Java code reads.
 #[must_use]
 pub fn main_gate_address() -> usize {
     std::ptr::from_ref(&MAIN_GATE) as usize
 }
 
-/// An event comes while the time word is closed, or in coarse mode one that is worth an exact time: its pace and
-/// time. `last` is the thread's last time.
+/// Opens the time word for an event, if it is closed or the event needs an exact time in coarse mode. Returns
+/// the event's pace and time. `last` is the thread's last time.
 pub(crate) fn open(last: u64) -> (Pace, u64) {
     TIME.open(clock::boottime().max(last), wake)
 }
@@ -61,11 +61,11 @@ pub(crate) fn is_coarse_and_open() -> bool {
 /// Changes the pace from each thread's next event on.
 pub(crate) fn set_pace(pace: Pace) {
     TIME.set_pace(pace);
-    // The others look at the word.
+    // The other threads read the word.
     MAIN_GATE.close();
 }
 
-/// Main is between two messages.
+/// Notes that main is between two messages.
 #[inline]
 pub fn message_ended() {
     LEASE_OVER.store(true, Ordering::Relaxed);
@@ -79,12 +79,12 @@ pub(crate) fn wake() {
     }
 }
 
-/// Whether a message of main has ended since this was asked last.
+/// Whether a message of main has ended since the last call.
 pub(crate) fn has_message_ended() -> bool {
     LEASE_OVER.swap(false, Ordering::Relaxed)
 }
 
-/// This thread is the ticker, the only one.
-pub(crate) fn keep_awake(ticker: Thread) {
+/// Makes `ticker` the thread that [`wake`] wakes.
+pub(crate) fn set_ticker(ticker: Thread) {
     let _ = THREAD.set(ticker);
 }

@@ -1,9 +1,10 @@
-//! The processor's cycle counter as a clock: CLOCK_BOOTTIME without the way through the vDSO.
+//! The CPU's cycle counter as a clock: CLOCK_BOOTTIME without a call of the vDSO.
 //!
 //! x86-64 with an invariant time stamp counter (CPUID 8000_0007h, EDX bit 8: AMD APM vol. 3 and Intel SDM vol. 2A)
-//! and AArch64 (CNTVCT_EL0) have one that all processors share. A scale maps its ticks to nanoseconds. It is
-//! measured, never believed: [`Calibrator::check`] compares it with the clock again and again, bends the scale so
-//! that the two meet again, and gives the counter up if it jumps. Everywhere else, and from then on, the vDSO is read.
+//! and AArch64 (CNTVCT_EL0) have one that all CPUs share. A scale maps its ticks to nanoseconds. It is
+//! measured, not assumed: [`Calibrator::check`] compares it with the clock again and again, adjusts the scale
+//! so that the two meet again, and abandons the counter if it jumps. Everywhere else, and from then on, the
+//! vDSO is read.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -12,14 +13,14 @@ use crate::time::clock;
 /// A deviation of more than this is a step and not drift: 100 µs in the at most 100 ms between two checks would be
 /// 1,000 ppm, twice what the kernel ever slews a clock by (500 ppm, `adjtimex`).
 const STEP_NS: u64 = 100_000;
-/// Steps that the clock itself does not explain, until the counter is given up.
+/// Steps that the clock itself does not explain, until the counter is abandoned.
 const MAX_STEPS: u32 = 3;
-/// Two clock reads with this many ns or more between them were interrupted: no pair.
+/// Two clock reads with this many ns or more between them were interrupted, and make no pair.
 const PAIR_NS: u64 = 2_000;
 /// The rate is measured over at least this long once there has been time for it.
 const ANCHOR_NS: u64 = 10_000_000_000;
 
-/// What maps ticks to ns: `ns + (ticks - self.ticks) * rate / 2^32`.
+/// Maps ticks to ns: `ns + (ticks - self.ticks) * rate / 2^32`.
 struct Scale {
     /// 0 while the counter is not used, odd while the rest is being written.
     sequence: AtomicU32,
@@ -51,7 +52,7 @@ pub(crate) fn now() -> Option<u64> {
 
 #[inline]
 fn scaled(ticks: u64, base: u64, ns: u64, rate: u64) -> u64 {
-    // A read that the processor has moved before the scale's own may lie before its base.
+    // A read that the CPU has moved before the scale's own may be before its base.
     let since = (ticks.wrapping_sub(base) as i64).max(0) as u64;
     ns.wrapping_add(((u128::from(since) * u128::from(rate)) >> 32) as u64)
 }
@@ -71,7 +72,7 @@ fn withdraw() {
     SCALE.sequence.store(0, Ordering::Release);
 }
 
-/// Watches the counter. One a process, on the ticker's thread.
+/// Compares the counter with the clock. One a process, on the ticker's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Calibrator {
     state: State,
@@ -80,7 +81,7 @@ pub(crate) struct Calibrator {
 
 #[derive(Debug, Default)]
 enum State {
-    /// Not looked yet.
+    /// Not read yet.
     #[default]
     New,
     /// One pair taken, no rate yet.
@@ -104,11 +105,11 @@ struct Pair {
 /// What a check found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Finding {
-    /// Nothing to tell.
+    /// Nothing to report.
     Fine,
     /// The counter cannot be used here, for this reason.
     Unusable(&'static str),
-    /// The counter was given up after it had jumped by this many ns.
+    /// The counter was abandoned after it had jumped by this many ns.
     Jumped(i64),
 }
 
@@ -157,7 +158,7 @@ impl Calibrator {
         if deviation.unsigned_abs() > STEP_NS {
             // The counter may stand still in deep sleep while BOOTTIME goes on.
             let slept = now_ahead.abs_diff(ahead) > clock::NOISE;
-            // So may an idle stretch without checks drift far.
+            // The same holds for a long idle stretch without checks.
             let unchecked = pair.ns.saturating_sub(ns) > 10 * u64::from(clock::CHECK_MS) * 1_000_000;
             self.steps += u32::from(!slept && !unchecked);
             if self.steps >= MAX_STEPS {
@@ -168,7 +169,7 @@ impl Calibrator {
             return Finding::Fine;
         }
         let Some(rate) = rate(anchor, pair) else { return Finding::Fine };
-        // Bent so that half of the deviation is gone after a second.
+        // Adjusted so that half of the deviation is gone after a second.
         let bend = (i128::from(rate) * i128::from(deviation) / 2_000_000_000) as i64;
         publish(pair.ticks, predicted, rate.saturating_add_signed(bend));
         let old_anchor = pair.ns.saturating_sub(anchor.ns) > ANCHOR_NS;
@@ -186,7 +187,8 @@ impl Calibrator {
     }
 }
 
-/// An anchor half as old: the rate follows what the kernel does to the clock, over seconds and not for ever.
+/// Halves the anchor's age: the rate follows what the kernel does to the clock, over seconds and not for
+/// ever.
 fn pair_before(anchor: Pair, pair: Pair) -> Pair {
     Pair {
         ticks: anchor.ticks.wrapping_add(pair.ticks.wrapping_sub(anchor.ticks) / 2),
@@ -194,7 +196,7 @@ fn pair_before(anchor: Pair, pair: Pair) -> Pair {
     }
 }
 
-/// ns a tick, times 2^32; `None` over less than 5 ms, or if it is none that a counter has (1 MHz to 64 GHz).
+/// ns per tick, times 2^32; `None` over less than 5 ms, or for a rate that no counter has (1 MHz to 64 GHz).
 fn rate(from: Pair, to: Pair) -> Option<u64> {
     let (ticks, ns) = (to.ticks.wrapping_sub(from.ticks), to.ns.checked_sub(from.ns)?);
     if ns < 5_000_000 || ticks == 0 {
@@ -216,7 +218,7 @@ fn pair() -> Option<Pair> {
     (width < PAIR_NS).then_some(pair)
 }
 
-/// Whether reading the counter is worth it: a hypervisor or an erratum's workaround may trap it.
+/// Whether reading the counter is cheaper: a hypervisor or an erratum's workaround may trap it.
 fn is_cheaper() -> bool {
     let time = |read: fn() -> u64| {
         (0..5)
@@ -248,7 +250,7 @@ mod counter {
 
     pub(super) fn unusable() -> Option<&'static str> {
         const INVARIANT: u32 = 1 << 8;
-        // The greatest extended leaf first: a processor may lack the one that is wanted.
+        // The greatest extended leaf first: a CPU may lack the leaf in question.
         if __cpuid(0x8000_0000).eax < 0x8000_0007 || __cpuid(0x8000_0007).edx & INVARIANT == 0 {
             return Some("the time stamp counter is not invariant");
         }

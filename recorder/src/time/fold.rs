@@ -1,11 +1,12 @@
-//! Which calls are too short to be recorded: an exit takes its own enter back, if that is the last word.
+//! Which calls are too short to be recorded: an exit retracts its own enter, if that is the last word.
 //!
-//! In coarse time a call that no tick falls into has length zero. Such calls are nearly all, and each is two words: they would push
-//! out everything that tells more. Without them the ring holds what a profiler that samples at the rate of the ticker would see, with exact nesting and
-//! true begins and ends. Where even that is more than the ring holds for [`REACH`], the limit is raised: then calls are left out that a few ticks
-//! fall into.
+//! In coarse time a call that no tick falls into has length zero. Nearly all calls are such calls, and each
+//! takes two words: they would push everything else out. Without them the ring holds what a profiler that
+//! samples at the rate of the ticker would see, with exact nesting and true starts and ends. Where even that
+//! is more than the ring holds for `REACH`, the limit is raised: then calls that contain a few ticks are
+//! left out too.
 //!
-//! `MethodBeat` reads the limits where they lie, in the time word's memory.
+//! `MethodBeat` reads the limits in the time word's memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,30 +14,31 @@ use std::time::Duration;
 use crate::time::coarse::TIME;
 use crate::time::time_word::READ_CLOCK;
 
-/// Every call is recorded.
+/// No limit: every call is recorded.
 pub const NOTHING: u64 = u64::MAX;
 
 /// In place of a time: nothing is younger, so every word is final.
 pub(crate) const ALL_FINAL: u64 = u64::MAX;
 
-/// How short a call has to be in precise time to be left out, unless somebody says otherwise: recording it takes about a tenth of a microsecond.
+/// The default limit in precise time, ns: recording a call takes about a tenth of a microsecond.
 pub const PRECISE_NS: u64 = 20_000;
 
-/// A full ring is to reach back so far, ns: half as far again as what is promised, a minute, for the pace is never known but from the past.
+/// A full ring should reach back this far, ns: half as much again as the promised minute, because the pace is
+/// known only from the past.
 pub(crate) const REACH: u64 = 90_000_000_000;
 
-/// The largest limit, ns: what is longer is a frame's or a message's business.
-const LARGEST: u64 = 64_000_000;
+/// The largest limit, ns: longer calls matter to a frame or a message.
+const MAX_LIMIT_NS: u64 = 64_000_000;
 
-/// What a limit of 0 is raised to, in ns.
-const FIRST: u64 = 1_000_000;
+/// A limit of 0 is raised to this first, ns.
+const FIRST_RAISE_NS: u64 = 1_000_000;
 
-/// Limits of two rings.
+/// The limits of both rings.
 #[derive(Debug)]
 pub(crate) struct Limits {
-    /// The least limit, which was asked for; [`NOTHING`] if every call is recorded.
+    /// The configured limit; [`NOTHING`] if every call is recorded.
     least: AtomicU64,
-    /// The largest that was ever in force: what was younger than that may still be taken back.
+    /// The largest limit that was ever in force: younger words may still be retracted.
     largest: AtomicU64,
     /// How far apart ticks are, ns.
     tick: AtomicU64,
@@ -45,13 +47,14 @@ pub(crate) struct Limits {
 static LIMITS: Limits =
     Limits { least: AtomicU64::new(NOTHING), largest: AtomicU64::new(0), tick: AtomicU64::new(1_000_000) };
 
-/// From here on calls that are not longer than `limit` (ns) are left out; [`NOTHING`]: none is. `tick` is how far apart ticks of coarse time are.
+/// From here on calls that take at most `limit` ns are left out; [`NOTHING`]: no call is. `tick` is the
+/// interval of coarse time.
 pub(crate) fn set(limit: u64, tick: Duration) {
     LIMITS.tick.store(tick.as_nanos() as u64, Ordering::Relaxed);
     set_limit(limit);
 }
 
-/// As [`set`], while it runs.
+/// As `set`, while recording, without a change of the tick.
 pub fn set_limit(limit: u64) {
     LIMITS.least.store(limit, Ordering::Relaxed);
     for ring in [&TIME.fold_main, &TIME.fold_others] {
@@ -59,7 +62,7 @@ pub fn set_limit(limit: u64) {
     }
 }
 
-/// Whether calls are left out that are too short.
+/// Whether calls are left out because they are too short.
 pub(crate) fn leaves_out() -> bool {
     LIMITS.least.load(Ordering::Relaxed) != NOTHING
 }
@@ -73,14 +76,14 @@ impl Limits {
     }
 }
 
-/// How far apart ticks of coarse time are.
+/// The interval of coarse time.
 pub(crate) fn tick() -> Duration {
     Duration::from_nanos(LIMITS.tick.load(Ordering::Relaxed))
 }
 
-/// Words that are older than this, BOOTTIME ns, are not taken back any more.
+/// Words that are older than this, BOOTTIME ns, are not retracted any more.
 pub(crate) fn horizon() -> u64 {
-    // Behind the block of whoever asks: what was written before, was written with this time or an earlier one.
+    // After the caller's load of the block: what was written before has this time or an earlier one.
     crate::sync::fence(Ordering::SeqCst);
     let least = LIMITS.least.load(Ordering::Relaxed);
     if least == NOTHING && LIMITS.largest.load(Ordering::Relaxed) == 0 {
@@ -90,7 +93,7 @@ pub(crate) fn horizon() -> u64 {
         READ_CLOCK => super::now(),
         _ => TIME.high.load(Ordering::SeqCst),
     };
-    // And in front of the words.
+    // And before the words are loaded.
     crate::sync::fence(Ordering::SeqCst);
     let margin = 2 * LIMITS.tick.load(Ordering::Relaxed).max(1_000_000);
     now.saturating_sub(LIMITS.largest.load(Ordering::SeqCst) + margin)
@@ -98,7 +101,7 @@ pub(crate) fn horizon() -> u64 {
 
 /// The ring of main, or of all others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Whose {
+pub(crate) enum RingKind {
     Main,
     Others,
 }
@@ -107,28 +110,28 @@ pub(crate) enum Whose {
 #[derive(Debug)]
 pub(crate) struct Reach {
     limits: &'static Limits,
-    /// The ring's own.
+    /// The limit of the ring.
     limit: &'static AtomicU64,
     /// Words that it has room for.
     words: u64,
-    /// Blocks that were opened when it was looked at last, and when.
+    /// Blocks that were opened at the last update, and its time.
     seen: u64,
     at: u64,
-    /// Words that are written in [`REACH`] at the pace of late.
+    /// Words that are written in [`REACH`] at the recent pace.
     pace: u64,
 }
 
 impl Reach {
-    pub(crate) fn new(whose: Whose, words: u64, now: u64) -> Self {
+    pub(crate) fn new(whose: RingKind, words: u64, now: u64) -> Self {
         let limit = match whose {
-            Whose::Main => &TIME.fold_main,
-            Whose::Others => &TIME.fold_others,
+            RingKind::Main => &TIME.fold_main,
+            RingKind::Others => &TIME.fold_others,
         };
         Self { limits: &LIMITS, limit, words, seen: 0, at: now, pace: 0 }
     }
 
-    /// `opened` blocks of `block` words were opened so far.
-    pub(crate) fn look(&mut self, opened: u64, block: u64, now: u64) {
+    /// Updates the limit: `opened` blocks of `block` words were opened so far.
+    pub(crate) fn update(&mut self, opened: u64, block: u64, now: u64) {
         let least = self.limits.least.load(Ordering::Relaxed);
         let passed = now.saturating_sub(self.at);
         if least == NOTHING || passed < 500_000_000 {
@@ -137,13 +140,13 @@ impl Reach {
         let written = (opened - self.seen) * block;
         (self.seen, self.at) = (opened, now);
         let pace = (u128::from(written) * u128::from(REACH) / u128::from(passed)) as u64;
-        // Of the last few seconds: a burst is no pace.
+        // Averaged over the last few seconds: a burst is no pace.
         self.pace = (self.pace * 3 + pace) / 4;
         let limit = self.limit.load(Ordering::Relaxed);
         if self.pace > self.words && pace > self.words {
-            self.limits.put(self.limit, (limit * 2).clamp(FIRST, LARGEST).max(least));
+            self.limits.put(self.limit, (limit * 2).clamp(FIRST_RAISE_NS, MAX_LIMIT_NS).max(least));
         } else if self.pace < self.words / 4 && limit > least {
-            self.limits.put(self.limit, if limit <= FIRST { least } else { (limit / 2).max(least) });
+            self.limits.put(self.limit, if limit <= FIRST_RAISE_NS { least } else { (limit / 2).max(least) });
         }
     }
 }
@@ -154,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_ring_that_fills_too_fast_gets_a_larger_limit_and_loses_it_when_it_is_calm() {
-        // Not the process's own: other tests copy words meanwhile.
+        // Not the process's own limits: other tests copy words meanwhile.
         let zero = || AtomicU64::new(0);
         let limits: &Limits = Box::leak(Box::new(Limits { least: zero(), largest: zero(), tick: zero() }));
         let own: &AtomicU64 = Box::leak(Box::new(zero()));
@@ -164,13 +167,13 @@ mod tests {
         let mut pass = |blocks: u64| {
             now += 1_000_000_000;
             opened += blocks;
-            reach.look(opened, 1_000, now);
+            reach.update(opened, 1_000, now);
         };
         // 10,000 words a second fit.
         (0..20).for_each(|_| pass(10));
         assert_eq!(limit(), 0);
         (0..20).for_each(|_| pass(100));
-        assert_eq!(limit(), LARGEST);
+        assert_eq!(limit(), MAX_LIMIT_NS);
         (0..40).for_each(|_| pass(1));
         assert_eq!(limit(), 0);
         limits.least.store(NOTHING, Ordering::Relaxed);

@@ -3,9 +3,9 @@
 //! | module | what |
 //! | --- | --- |
 //! | `clock` | the system's clocks |
-//! | `cycles` | the processor's cycle counter in their place |
-//! | `time_word` | a word that says whether coarse time is kept, and tells it |
-//! | `coarse` | the process's one, and how its ticker is woken |
+//! | `cycles` | the CPU's cycle counter in their place |
+//! | `time_word` | a word with the coarse time, and whether it is valid |
+//! | `coarse` | the process's time word, and how its ticker is woken |
 //! | `fold` | which calls are too short to be recorded |
 
 pub mod clock;
@@ -14,10 +14,10 @@ pub(crate) mod cycles;
 pub mod fold;
 pub(crate) mod time_word;
 
-// `time_word` takes them from its parent, which in the model is another one.
+// `time_word` takes them from its parent, which is another one in the model.
 use crate::atomic;
 
-/// The time axis, ns, by the cheapest means that is right: what events are stamped with.
+/// The time axis, ns, by the cheapest valid clock: the time stamp of events.
 #[inline]
 pub fn now() -> u64 {
     cycles::now().unwrap_or_else(clock::boottime)

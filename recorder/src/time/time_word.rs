@@ -9,22 +9,23 @@
 //! recorded, is the ticker awake, what time is it.
 //!
 //! # Why the ticker can sleep and no event gets a stale time
-//! The ticker closes the word before it sleeps, so the first event after an idle stretch comes to `open`, which
-//! stores the time of now and wakes the ticker. To find out whether anybody records, the ticker closes the word
-//! once a lease ([`crate::ticker`]) and looks a tick later whether somebody has opened it: nobody tells it of
-//! each event, and nobody pays for telling.
+//! The ticker closes the word before it sleeps, so the first event after an idle stretch calls `open`, which
+//! stores the current time and wakes the ticker. To find out whether any thread records, the ticker closes
+//! the word once a lease and checks a tick later whether a thread has opened it: events are neither counted
+//! nor signalled.
 //!
 //! # Why no wake-up is lost
 //! `open` stores the word and then loads `asleep`; the ticker stores `asleep` and then loads the word; both have a
 //! SeqCst fence in between (Dekker's argument). Either the ticker sees the word open and stays awake, or `open` sees it asleep and
-//! wakes it; the wake leaves a token if it comes before the sleep. `loom_time_word.rs` runs this file through
-//! every order of events.
+//! wakes it; the wake leaves a token if it comes before the sleep. `models/time_word.rs` runs this file
+//! through every order of events.
 
 use super::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst, fence};
 
-/// Nothing may be written without asking.
+/// Nothing may be written before [`TimeWord::open`] is called.
 pub(crate) const CLOSED: u64 = 0;
-/// Precise: later than any time (2^62 ns are 146 years after boot), so that coarse writers turn away from it.
+/// Precise: later than any time (2^62 ns are 146 years after boot), so that coarse writers leave the fast
+/// path.
 pub(crate) const READ_CLOCK: u64 = 1 << 62;
 
 /// How events get their time.
@@ -45,7 +46,8 @@ impl Pace {
     }
 }
 
-/// The word and what stands beside it. Whoever stores the word swaps it: then all of its values have one order. On cache lines of its own: every event reads it.
+/// The time word and its state. It is stored by swaps alone, so that all of its values have one order. On
+/// cache lines of its own: every event reads it.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct TimeWord {
@@ -53,7 +55,7 @@ pub(crate) struct TimeWord {
     pub(crate) word: AtomicU64,
     /// The greatest time that the word ever held.
     pub(crate) high: AtomicU64,
-    /// Calls of main that are no longer than this, ns, are left out; all ones: none is. Java reads it.
+    /// Calls of main that take at most this, ns, are left out; all ones: no call is. Java reads it.
     pub(crate) fold_main: AtomicU64,
     /// As `fold_main`, for all other threads.
     pub(crate) fold_others: AtomicU64,
@@ -66,14 +68,14 @@ impl TimeWord {
         Pace::of_number(self.pace.load(SeqCst))
     }
 
-    /// Changes the pace. Every writer comes to [`TimeWord::open`] with its next event.
+    /// Changes the pace. Every writer calls [`TimeWord::open`] with its next event.
     pub(crate) fn set_pace(&self, pace: Pace) {
         self.pace.store(pace as u32, SeqCst);
         self.word.swap(CLOSED, SeqCst);
     }
 
-    /// Opens the word for an event at `now`, a reading of the clock, and calls `wake` if the ticker sleeps. Gives
-    /// the pace and the event's time, which is `now` or what the word held if that is later. With
+    /// Opens the word for an event at `now`, a reading of the clock, and calls `wake` if the ticker sleeps.
+    /// Returns the pace and the event's time, which is `now` or what the word held if that is later. With
     /// [`Pace::Off`] nothing may be written.
     pub(crate) fn open(&self, now: u64, wake: impl Fn()) -> (Pace, u64) {
         loop {
@@ -89,7 +91,7 @@ impl TimeWord {
             };
             self.word.fetch_max(value, SeqCst);
             if self.pace.load(SeqCst) != number {
-                // What was opened just now is of a pace that is over.
+                // The word was opened just now at a pace that is over.
                 self.word.swap(CLOSED, SeqCst);
                 continue;
             }
@@ -101,7 +103,8 @@ impl TimeWord {
         }
     }
 
-    /// The ticker's: `now` becomes the time of events from here on. A closed word stays closed, a greater one stays.
+    /// Makes `now` the time of events from here on; for the ticker. A closed word stays closed, a greater one
+    /// stays.
     pub(crate) fn tick(&self, now: u64) {
         let now = self.high.fetch_max(now, SeqCst).max(now);
         let mut word = self.word.load(SeqCst);
@@ -113,17 +116,17 @@ impl TimeWord {
         }
     }
 
-    /// The ticker's: the next event has to ask.
+    /// Closes the word, for the ticker: the next event calls [`TimeWord::open`].
     pub(crate) fn close(&self) {
         self.word.swap(CLOSED, SeqCst);
     }
 
-    /// Whether somebody has recorded since [`TimeWord::close`].
+    /// Whether a thread has recorded since [`TimeWord::close`].
     pub(crate) fn is_open(&self) -> bool {
         self.word.load(SeqCst) != CLOSED
     }
 
-    /// The ticker's: whether it may sleep now. If not, somebody is recording.
+    /// Whether the ticker may sleep now. If not, a thread is recording.
     pub(crate) fn fall_asleep(&self) -> bool {
         self.asleep.store(true, SeqCst);
         fence(SeqCst);
@@ -134,7 +137,7 @@ impl TimeWord {
         true
     }
 
-    /// The ticker's, when it wakes.
+    /// Ends the ticker's sleep.
     pub(crate) fn wake_up(&self) {
         self.asleep.store(false, SeqCst);
     }

@@ -1,4 +1,4 @@
-//! What recording costs on this device, measured when it starts, on the ticker's thread and not on main.
+//! What recording costs on this device, measured at the start, on the ticker's thread and not on main.
 
 use std::ptr::NonNull;
 
@@ -12,11 +12,11 @@ use crate::gate::Gate;
 use crate::memory::writer::{BlockSource, Writer};
 use crate::time::{self, clock, cycles, fold};
 
-/// Events a round; the best of [`ROUNDS`] counts. Together well under a millisecond.
+/// Events per round; the fastest of [`ROUNDS`] counts. Together well under a millisecond.
 const EVENTS: u32 = 1_000;
 const ROUNDS: u32 = 5;
 
-/// One block of ordinary memory, again and again.
+/// One block of ordinary memory, reused for every block.
 struct Scratch(Box<[u64; BLOCK_LEN / 8]>);
 
 impl BlockSource for Scratch {
@@ -27,10 +27,10 @@ impl BlockSource for Scratch {
     fn count_losses(&mut self, _: u32, _: u32) {}
 }
 
-/// ns of one event, times 100: the store with its bookkeeping, and that with a reading of the clock.
+/// ns per event, times 100: the store with its bookkeeping, and that with a reading of the clock.
 fn measure() -> (u64, u64) {
     let mut scratch = Scratch(Box::new([0; BLOCK_LEN / 8]));
-    // Closed for good: this is measured once.
+    // Leaked: this is measured once.
     let mut writer = Writer::new(0, 0, Box::leak(Box::new(Gate::new())));
     let mut time = |read: fn() -> u64| {
         let round = |writer: &mut Writer| {
@@ -55,8 +55,8 @@ fn measure() -> (u64, u64) {
     (time(|| 1), time(time::now))
 }
 
-/// Measures, and puts the figures into the recording.
-pub(crate) fn measure_and_tell() {
+/// Measures, and records the figures.
+pub(crate) fn measure_and_record() {
     let (store, precise) = measure();
     let clock = if cycles::now().is_some() { "cycle counter" } else { "vDSO" };
     worker::append(SectionKind::SelfMeasurement, self_measurement::encode(clock, store, precise));

@@ -1,14 +1,14 @@
-//! Writing events, on the thread that they happen on: the hot path, and what may stop it.
+//! Writing events, on the thread that they happen on: the hot path, and what limits its cost.
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `events` | what is called for an event |
-//! | `thread` | the calling thread's place in the recording |
-//! | `seats` | where threads' writers are in memory |
-//! | `short_calls` | what is told of calls that leave nothing |
+//! | `events` | the calls that record an event |
+//! | `thread` | the calling thread's writer |
+//! | `seats` | the memory of threads' writers |
+//! | `short_calls` | a sample of the calls that are not recorded |
 //! | `switches` | methods that are switched off |
-//! | `overhead` | what recording costs while it runs, and methods that go off for it |
-//! | `room` | methods that would fill main's ring, and go off for it |
+//! | `overhead` | what recording costs while it runs, and methods that are switched off for it |
+//! | `room` | methods that would fill main's ring, and are switched off for it |
 //! | `waits` | waits, and who owns what is waited for |
 //! | `cost` | what an event costs on this device |
 

@@ -1,19 +1,22 @@
-//! What recording costs is measured while it runs, and held: beyond a limit the methods that are called most are switched off, and on again when
-//! the program has calmed down. The recording says which, when and at what rate ([`SectionKind::Overhead`]).
+//! The cost of recording is measured while it runs, and limited: beyond a limit the methods that are called
+//! most are switched off, and on again when the program has calmed down. The recording says which, when and
+//! at what rate ([`SectionKind::Overhead`]).
 //!
 //! # How it is measured
-//! `MethodBeat` times one call in thousands ([`sampled`]): what its end takes by the clock, less what reading the clock takes. A begin does the same work but
-//! for a look at the last word, so a call costs twice that. The samples also count the calls, and say which methods they are of.
+//! `MethodBeat` times one call in thousands (`sampled`): what its exit takes by the clock, less what
+//! reading the clock takes. An enter does the same work except for a check of the last word, so a call costs
+//! twice that. The samples also count the calls, by method.
 //!
-//! What is compared with the limit is the calls' time in the time that the threads had which made them: as much as has passed, times their number,
-//! but not more than the process has used of the processors.
+//! The limit applies to the calls' time as a share of the time of the threads that made them: the time that
+//! has passed, times their number, but not more than the process's CPU time.
 //!
-//! What is not in it: that a method with two calls more is compiled into a little more code.
+//! Not included: a method with two more calls is compiled into a little more code.
 //!
 //! # What is switched off
-//! The methods with most samples, until what is left is well below the limit. A method whose calls are long is called seldom and is never among them. Each comes
-//! back after a while, a few at a time; one that is switched off again soon stays off twice as long. So it is with the methods that would fill main's ring
-//! ([`room`](crate::writing::room)).
+//! The methods with most samples, until the rest is well below the limit. A method whose calls are long is
+//! called seldom and is never among them. Each method comes back after a while, a few at a time; one that is
+//! switched off again soon stays off twice as long. The same holds for the methods that would fill main's
+//! ring (`room`).
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -27,28 +30,29 @@ use crate::time::clock;
 use crate::writing::room::Filling;
 use crate::writing::switches::{self, Switch};
 
-/// How much of the threads' time recording may take unless somebody says otherwise, in hundredths of a percent.
+/// The default limit: recording may take this share of the threads' time, in hundredths of a percent.
 pub const DEFAULT_MAX: u32 = 300;
 
-/// Samples that are kept for a window.
-const SAMPLES: usize = 2048;
-/// A window is as long as this at least, ns. What a program does changes fast when it starts, and costs most then: it is not compiled yet.
-pub(crate) const WINDOW: u64 = 30_000_000;
-/// With fewer samples in a window the threads make so few calls that nothing is to be gained: 15,000 in 30 ms.
-const FEWEST: u64 = 10;
-/// A method stays off for this long the first time, ns, and as long as [`LONGEST`] at most.
-const FIRST_STAY: u64 = 5_000_000_000;
-const LONGEST: u64 = 320_000_000_000;
-/// A method that is found again within this time of coming back was on trial, ns.
-const TRIAL: u64 = 2_000_000_000;
+/// Samples that are kept per window.
+const MAX_SAMPLES: usize = 2048;
+/// The shortest window, ns. A program changes fast while it starts, and costs most then, because it is not
+/// compiled yet.
+pub(crate) const WINDOW_NS: u64 = 30_000_000;
+/// With fewer samples in a window the threads make too few calls to matter: 15,000 in 30 ms.
+const MIN_SAMPLES: u64 = 10;
+/// A method stays off for this long the first time, ns, and for [`LONGEST_STAY_NS`] at most.
+const FIRST_STAY_NS: u64 = 5_000_000_000;
+const LONGEST_STAY_NS: u64 = 320_000_000_000;
+/// A method that is found again within this time after it came back was on trial, ns.
+const TRIAL_NS: u64 = 2_000_000_000;
 /// Methods that are remembered: those that are off, and those on trial.
-const METHODS: usize = 16_384;
-/// An event takes no longer than this, ns, but where the thread was stopped meanwhile.
-const LONGEST_EVENT: i64 = 10_000;
-/// The cost is told this often at least, ns, while there is one.
-const TELL_EVERY: u64 = 10_000_000_000;
+const MAX_METHODS: usize = 16_384;
+/// An event takes no longer than this, ns, unless its thread was preempted.
+const LONGEST_EVENT_NS: i64 = 10_000;
+/// The cost is recorded at least this often, ns, while there is one.
+const REPORT_EVERY_NS: u64 = 10_000_000_000;
 
-static IDS: [AtomicU32; SAMPLES] = [const { AtomicU32::new(0) }; SAMPLES];
+static IDS: [AtomicU32; MAX_SAMPLES] = [const { AtomicU32::new(0) }; MAX_SAMPLES];
 static COUNT: AtomicU64 = AtomicU64::new(0);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static TOOK: AtomicI64 = AtomicI64::new(0);
@@ -56,13 +60,13 @@ static TIMED: AtomicU64 = AtomicU64::new(0);
 static THREADS: AtomicU64 = AtomicU64::new(0);
 static NUMBER: AtomicU32 = AtomicU32::new(1);
 
-/// A call's end took `ns`, and the sample stands for `calls` calls. `window` is the one in which the thread was counted last. On the app's
-/// threads.
+/// Adds a sample: a call's exit took `ns`, and the sample stands for `calls` calls. `window` is the one in
+/// which the thread was counted last. On the app's threads.
 pub(crate) fn sampled(id: u32, ns: i64, calls: u32, window: &mut u32) {
     let place = COUNT.fetch_add(1, Relaxed);
-    IDS[place as usize % SAMPLES].store(id, Relaxed);
+    IDS[place as usize % MAX_SAMPLES].store(id, Relaxed);
     CALLS.fetch_add(calls.into(), Relaxed);
-    if ns < LONGEST_EVENT {
+    if ns < LONGEST_EVENT_NS {
         TOOK.fetch_add(ns, Relaxed);
         TIMED.fetch_add(1, Relaxed);
     }
@@ -81,12 +85,13 @@ pub fn set_max(max: u32) {
     control.get_or_insert_with(|| Control::new(max, clock::boottime())).max = max;
 }
 
-/// The ticker's, at the end of each [`WINDOW`].
+/// Evaluates a window at its end. On the ticker's thread.
 pub(crate) fn check(now: u64) {
     let mut control = CONTROL.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(control) = control.as_mut() else { return };
     let count = COUNT.swap(0, Relaxed);
-    let mut ids: Vec<u32> = IDS[..SAMPLES.min(count as usize)].iter().map(|id| id.load(Relaxed)).collect();
+    let mut ids: Vec<u32> =
+        IDS[..MAX_SAMPLES.min(count as usize)].iter().map(|id| id.load(Relaxed)).collect();
     ids.sort_unstable();
     NUMBER.fetch_add(1, Relaxed);
     let window = Window {
@@ -99,13 +104,13 @@ pub(crate) fn check(now: u64) {
         samples: count,
         ids: &ids,
     };
-    let lines = control.look(&window, switches::turn);
+    let lines = control.evaluate(&window, switches::turn);
     if !lines.text().is_empty() {
         worker::append(SectionKind::Overhead, lines.into_payload());
     }
 }
 
-/// Switches off what fills main's ring, unless no method is ever to be switched off. On the ticker's thread.
+/// Switches off the methods that fill main's ring, if methods may be switched off. On the ticker's thread.
 pub(crate) fn make_room(filling: &[Filling], now: u64) {
     let mut control = CONTROL.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(control) = control.as_mut() else { return };
@@ -115,18 +120,18 @@ pub(crate) fn make_room(filling: &[Filling], now: u64) {
     }
 }
 
-/// What was sampled since the last look.
+/// The samples since the last evaluation.
 struct Window<'a> {
     now: u64,
     calls: u64,
-    /// ns of the calls' ends that were timed.
+    /// ns of the exits that were timed.
     took: i64,
     timed: u64,
     threads: u64,
-    /// The process's time on the processors so far, ns.
+    /// The process's CPU time so far, ns.
     cpu: Option<u64>,
     samples: u64,
-    /// Those that were kept, in order.
+    /// The kept samples' ids, sorted.
     ids: &'a [u32],
 }
 
@@ -146,15 +151,15 @@ struct Method {
 #[derive(Debug)]
 struct Control {
     max: u32,
-    /// The last look, and the process's time on the processors then.
+    /// The last evaluation, and the process's CPU time then.
     at: u64,
     cpu: u64,
-    /// Of an event, in hundredths of a ns, of late.
+    /// The recent cost of an event, in hundredths of a ns.
     cost: u64,
-    /// In order of their ids.
+    /// Sorted by id.
     methods: Vec<Method>,
-    /// What was told last: the percentage in hundredths, and when.
-    told: (u64, u64),
+    /// The last recorded cost: the percentage in hundredths, and when.
+    last_report: (u64, u64),
 }
 
 impl Control {
@@ -165,12 +170,12 @@ impl Control {
             cpu: clock::process_cpu().unwrap_or(0),
             cost: 0,
             methods: Vec::new(),
-            told: (0, 0),
+            last_report: (0, 0),
         }
     }
 
-    /// Decides; gives the lines that are to be told.
-    fn look(&mut self, window: &Window<'_>, turn: impl Fn(u32, Switch)) -> Writer {
+    /// Evaluates a window; returns the lines to record.
+    fn evaluate(&mut self, window: &Window<'_>, turn: impl Fn(u32, Switch)) -> Writer {
         let now = window.now;
         let passed = now.saturating_sub(self.at).max(1);
         let cpu = window.cpu.map_or(u64::MAX, |cpu| cpu.saturating_sub(self.cpu));
@@ -181,7 +186,8 @@ impl Control {
         }
         if let Some(cost) = (window.took.max(0) as u64 * 100).checked_div(window.timed) {
             let cost = cost.max(1);
-            // A few samples say little; with many the past says nothing, for a program that starts is faster from window to window.
+            // A few samples say little; with many the past says nothing, because a program that starts is
+            // faster from window to window.
             let weight = (window.timed * 2).min(128);
             self.cost =
                 if self.cost == 0 { cost } else { (self.cost * (128 - weight) + cost * weight) / 128 };
@@ -192,13 +198,13 @@ impl Control {
         // Hundredths of a percent, as the cost is in hundredths of a ns.
         let percent = share(window.calls);
         let mut lines = Writer::default();
-        let before = self.told;
-        let over = self.max > 0 && percent > u64::from(self.max) && window.samples >= FEWEST;
+        let before = self.last_report;
+        let over = self.max > 0 && percent > u64::from(self.max) && window.samples >= MIN_SAMPLES;
         let differs = percent.abs_diff(before.0) > before.0.max(100) / 2;
-        if window.samples >= FEWEST
-            && (over || now.saturating_sub(before.1) >= TELL_EVERY || differs && before.1 == 0)
+        if window.samples >= MIN_SAMPLES
+            && (over || now.saturating_sub(before.1) >= REPORT_EVERY_NS || differs && before.1 == 0)
         {
-            self.told = (percent, now);
+            self.last_report = (percent, now);
             let events = (u128::from(window.calls) * 2_000_000_000 / u128::from(passed)) as u64;
             lines.cost(now, self.cost, events, percent);
         }
@@ -221,11 +227,11 @@ impl Control {
         let mut found: Vec<(usize, u32)> =
             window.ids.chunk_by(|a, b| a == b).map(|same| (same.len(), same[0])).collect();
         found.sort_unstable_by(|a, b| b.cmp(a));
-        // So that what is left takes about half of what it may.
+        // So that the rest takes about half of what it may.
         let keep = u128::from(self.max / 2) * window.ids.len() as u128 / u128::from(percent);
         let mut left = window.ids.len() as u128;
         for (count, id) in found {
-            // One sample is nobody's habit.
+            // One sample is no pattern.
             if left <= keep || count < 2 {
                 break;
             }
@@ -253,9 +259,9 @@ impl Control {
         lines
     }
 
-    /// Notes it; gives whether it was on.
+    /// Notes that a method is switched off; returns whether it was on.
     fn is_switched_off(&mut self, id: u32, rate: u64, now: u64) -> bool {
-        let stay = FIRST_STAY;
+        let stay = FIRST_STAY_NS;
         match self.methods.binary_search_by_key(&id, |method| method.id) {
             Ok(at) => {
                 let method = &mut self.methods[at];
@@ -263,11 +269,11 @@ impl Control {
                     // Its last calls were still sampled.
                     return false;
                 }
-                let again = now.saturating_sub(method.since) < TRIAL;
-                let stay = if again { (method.stay * 2).min(LONGEST) } else { stay };
+                let again = now.saturating_sub(method.since) < TRIAL_NS;
+                let stay = if again { (method.stay * 2).min(LONGEST_STAY_NS) } else { stay };
                 *method = Method { id, rate, stay, since: now, switch: Switch::Closing };
             }
-            Err(_) if self.methods.len() == METHODS => return false,
+            Err(_) if self.methods.len() == MAX_METHODS => return false,
             Err(at) => {
                 self.methods.insert(at, Method { id, rate, stay, since: now, switch: Switch::Closing });
             }
@@ -275,14 +281,15 @@ impl Control {
         true
     }
 
-    /// Brings back what has been away long enough and would, at its old rate, take no more than `room` together, hundredths of a percent.
+    /// Switches on the methods that have been off long enough and would, at their old rates, take no more
+    /// than `room` together, hundredths of a percent.
     fn switch_on(&mut self, now: u64, room: u64, turn: &impl Fn(u32, Switch), lines: &mut Writer) {
         let mut room = u128::from(room);
         for method in &mut self.methods {
             if method.switch != Switch::Off || now.saturating_sub(method.since) < method.stay {
                 continue;
             }
-            // Of one thread's time. A single one that is beyond it comes back alone.
+            // Of one thread's time. A single method that is beyond it comes back alone.
             let share = u128::from(method.rate) * 2 * u128::from(self.cost) / 10_000_000;
             if share > room && room < u128::from(self.max / 2) {
                 continue;
@@ -302,7 +309,7 @@ mod tests {
 
     use super::*;
 
-    /// A program of some methods, each with its calls a second, on one thread that is always busy.
+    /// A simulated program: methods with their calls a second, on one thread that is always busy.
     struct Program {
         control: Control,
         off: RefCell<BTreeSet<u32>>,
@@ -314,17 +321,17 @@ mod tests {
             Self { control: Control { cpu: 0, ..Control::new(max, 0) }, off: RefCell::default(), now: 0 }
         }
 
-        /// A window; an event takes 5 ns. Gives what it cost, in percent, and what was told.
+        /// Runs a window; an event takes 5 ns. Returns its cost, in percent, and the lines.
         fn run(&mut self, methods: &[(u32, u64)]) -> (f64, String) {
-            self.now += WINDOW;
+            self.now += WINDOW_NS;
             let on: Vec<_> = methods
                 .iter()
                 .filter(|(id, _)| !self.off.borrow().contains(id))
-                .map(|(id, rate)| (*id, rate * WINDOW / 1_000_000_000))
+                .map(|(id, rate)| (*id, rate * WINDOW_NS / 1_000_000_000))
                 .collect();
             let calls: u64 = on.iter().map(|(_, calls)| calls).sum();
             let samples = calls / 1_536;
-            let kept = samples.min(SAMPLES as u64);
+            let kept = samples.min(MAX_SAMPLES as u64);
             let ids: Vec<u32> = on
                 .iter()
                 .flat_map(|(id, of)| (0..(of * kept).checked_div(calls).unwrap_or(0)).map(|_| *id))
@@ -339,14 +346,14 @@ mod tests {
                 samples,
                 ids: &ids,
             };
-            let lines = self.control.look(&window, |id, switch| {
+            let lines = self.control.evaluate(&window, |id, switch| {
                 if switch == Switch::On {
                     self.off.borrow_mut().remove(&id);
                 } else {
                     self.off.borrow_mut().insert(id);
                 }
             });
-            ((calls * 10) as f64 / WINDOW as f64 * 100.0, lines.text().to_owned())
+            ((calls * 10) as f64 / WINDOW_NS as f64 * 100.0, lines.text().to_owned())
         }
     }
 

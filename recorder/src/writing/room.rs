@@ -1,72 +1,76 @@
 //! A budget of words for main's ring: a recursion that would push everything else out of it is switched off.
 //!
-//! A call is kept if a tick falls into it, so a loop leaves a few words at each tick, and where that is too much the limit of short calls is
-//! raised ([`fold`](crate::time::fold)). Neither helps against a deep recursion. All its calls are open at the same tick, and the words of a call that is
-//! open where a block ends stay, however short it was: a recursion of a thousand calls, which takes a few microseconds, leaves up to two thousand words
-//! that all say the same.
+//! A call is kept if a tick falls into it, so a loop leaves a few words at each tick, and where that is too
+//! much the limit of short calls is raised ([`fold`](crate::time::fold)). Neither helps against a deep
+//! recursion. All its calls are open at the same tick, and the words of a call that is open where a block
+//! ends stay, however short it was: a recursion of a thousand calls, which takes a few microseconds, leaves
+//! up to two thousand words that are all alike.
 //!
 //! # The budget
-//! A ring of `n` words reaches back [`REACH`] as long as no more than `n / REACH` are written in any time unit. That much is allowed, and at first
-//! and after a calm time a sixteenth of the ring at once, which shortens the reach by no more than that.
+//! A ring of `n` words reaches back [`REACH`] as long as no more than `n / REACH` are written in any time
+//! unit. That much is allowed, and at first and after a calm time a sixteenth of the ring at once, which
+//! shortens the reach by no more than that.
 //!
-//! When that is spent, the last full blocks are looked at, beside the writer. Of a recursion's words most follow an equal one: a begin comes after a begin of the same
-//! method, an end after an end of it. The methods of which that holds are switched off, those with the most words first, until what is left fits. In a loop begins and ends
-//! take turns: it is never found.
+//! When the budget is spent, the last full blocks are read, beside the writer. Of a recursion's words most
+//! follow an equal one: an enter follows an enter of the same method, an exit an exit. The methods for which
+//! that holds are switched off, those with the most words first, until the rest fits. In a loop enters and
+//! exits alternate: it is never found.
 //!
-//! Nothing is counted where words are written. A tick at which there is budget left costs the ticker one load and a subtraction.
+//! Writing counts nothing. A tick at which there is budget left costs the ticker one load and a subtraction.
 
 use trace_format::layout::BLOCK_WORDS;
 use trace_format::{event, ids, word};
 
-use crate::memory::block::{self, Seen};
+use crate::memory::block::{self, Observed};
 use crate::memory::ring::Ring;
 use crate::time::fold::REACH;
 
-/// Part of the ring that may be written at once: one in so many.
-const AT_ONCE: i64 = 16;
-/// Full blocks that are looked at.
-const SAMPLED: u64 = 8;
-/// A method with less than one in so many of the words is not what fills the ring.
-const LEAST_SHARE: u64 = 16;
+/// This fraction of the ring may be written at once: one in so many.
+const BURST_SHARE: i64 = 16;
+/// Full blocks that are read.
+const MAX_BLOCKS: u64 = 8;
+/// A method with less than one in so many of the words does not fill the ring.
+const MIN_SHARE: u64 = 16;
 
-/// Rates are taken over at least this time, ns: coarse time passes by the tick.
-const LEAST_TIME: u64 = 1_000_000;
+/// Rates are taken over at least this time, ns: coarse time advances by the tick.
+const MIN_TIME_NS: u64 = 1_000_000;
 
 /// A method that fills the ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Filling {
     pub(crate) id: u32,
-    /// Its calls that are kept, a second.
+    /// Its calls that are kept, per second.
     pub(crate) calls: u64,
-    /// Words that it writes, a second.
+    /// Words that it writes, per second.
     pub(crate) words: u64,
 }
 
-/// What may still be written to a ring.
+/// The budget of a ring.
 #[derive(Debug)]
 pub(crate) struct Room {
-    /// Words that the ring has room for.
+    /// Words that the ring holds.
     ring: i64,
     /// Words that may be written now; less than 0 if there were too many.
     left: i64,
-    /// Below this the blocks are looked at: not at every tick, for switches take a moment to have an effect.
+    /// Below this the blocks are read: not at every tick, because switches take a moment to have an effect.
     low: i64,
-    /// Blocks that were opened when it was looked at last, and when.
+    /// Blocks that were opened at the last update, and its time.
     seen: u64,
     at: u64,
 }
 
 impl Room {
-    /// For a ring with room for `ring` words.
+    /// For a ring that holds `ring` words.
     pub(crate) fn new(ring: u64, now: u64) -> Self {
         // No ring is as large, and the figures below stay within their type.
         let ring = ring.min(1 << 32) as i64;
-        Self { ring, left: ring / AT_ONCE, low: 0, seen: 0, at: now }
+        Self { ring, left: ring / BURST_SHARE, low: 0, seen: 0, at: now }
     }
 
-    /// Spends what was written since the last look, if any was; gives the methods that fill the ring if there is no room left.
+    /// Spends what was written since the last update; returns the methods that fill the ring if the budget is
+    /// spent.
     #[inline]
-    pub(crate) fn look(&mut self, ring: &impl Ring, opened: u64, now: u64) -> Vec<Filling> {
+    pub(crate) fn update(&mut self, ring: &impl Ring, opened: u64, now: u64) -> Vec<Filling> {
         if opened != self.seen && self.is_spent(opened, now) {
             self.find(ring, opened, now)
         } else {
@@ -78,9 +82,9 @@ impl Room {
         let passed = now.saturating_sub(self.at);
         let written = (opened - self.seen).min(self.ring as u64).saturating_mul(BLOCK_WORDS as u64);
         let refill = words_in(self.ring, passed);
-        let most = self.ring / AT_ONCE;
+        let most = self.ring / BURST_SHARE;
         (self.seen, self.at) = (opened, now);
-        // What was too much is remembered for as long as the ring holds it.
+        // An excess is remembered for as long as the ring holds it.
         let left = (self.left + refill).min(most) - i64::try_from(written).unwrap_or(i64::MAX / 2);
         self.left = left.max(-self.ring);
         let spent = self.left < self.low;
@@ -88,32 +92,33 @@ impl Room {
         spent
     }
 
-    /// Looks at the last full blocks. A block that is overwritten meanwhile is not looked at.
+    /// Reads the last full blocks. A block that is overwritten meanwhile is skipped.
     fn find(&self, ring: &impl Ring, opened: u64, now: u64) -> Vec<Filling> {
         let newest = opened.saturating_sub(1);
         let mut since = now;
         let (mut words, mut block) = (Vec::new(), Vec::with_capacity(BLOCK_WORDS));
-        for sequence in newest.saturating_sub(SAMPLED.min(ring.length() / 2))..newest {
+        for sequence in newest.saturating_sub(MAX_BLOCKS.min(ring.length() / 2))..newest {
             block.clear();
             let seen = block::copy(&ring.block(sequence), sequence, ring.horizon(), &mut block);
-            if let Seen::There(extent) = seen {
+            if let Observed::There(extent) = seen {
                 since = since.min(extent.t0);
                 methods_of(&block, |word| words.push(word));
             }
         }
-        let passed = now.saturating_sub(since).max(LEAST_TIME);
+        let passed = now.saturating_sub(since).max(MIN_TIME_NS);
         filling(&words, passed, words_in(self.ring, passed) as u64)
     }
 }
 
-/// Words that may be written in `passed` ns to a ring with room for `ring`, if it is to reach back far enough; those of two rings at most.
+/// Words that may be written in `passed` ns to a ring of `ring` words, if it is to reach back far enough; at
+/// most twice the ring.
 fn words_in(ring: i64, passed: u64) -> i64 {
     const MICROS: u64 = 1_000;
     let passed = passed.min(2 * REACH) / MICROS;
     ring * passed as i64 / (REACH / MICROS) as i64
 }
 
-/// Hands over the words of a block that are of methods.
+/// Calls `each` with the words of methods in a block.
 fn methods_of(block: &[u64], mut each: impl FnMut(u64)) {
     let mut at = 0;
     while let Some(&word) = block.get(at) {
@@ -138,9 +143,10 @@ struct Words {
     last_begins: bool,
 }
 
-/// The methods that may have one in [`LEAST_SHARE`] of the words: each that does is among them (Misra and Gries, 1982).
-fn frequent(words: &[u64]) -> [Words; LEAST_SHARE as usize] {
-    let mut kept = [Words::default(); LEAST_SHARE as usize];
+/// The methods that may have one in [`MIN_SHARE`] of the words: each method that has is among them (Misra and
+/// Gries, 1982).
+fn frequent(words: &[u64]) -> [Words; MIN_SHARE as usize] {
+    let mut kept = [Words::default(); MIN_SHARE as usize];
     for word in words {
         let id = word::id(*word);
         if let Some(place) = kept.iter().position(|of| of.all > 0 && of.id == id) {
@@ -154,7 +160,7 @@ fn frequent(words: &[u64]) -> [Words; LEAST_SHARE as usize] {
     kept.map(|of| Words { id: of.id, ..Words::default() })
 }
 
-/// The recursions, if these words of methods were written in `passed` ns, in which `allowed` fit.
+/// The recursions among these words of methods, which were written in `passed` ns, in which `allowed` fit.
 fn filling(words: &[u64], passed: u64, allowed: u64) -> Vec<Filling> {
     let mut methods = frequent(words);
     for word in words {
@@ -169,10 +175,10 @@ fn filling(words: &[u64], passed: u64, allowed: u64) -> Vec<Filling> {
     let mut left = words.len() as u64;
     methods
         .iter_mut()
-        .filter(|of| of.all * LEAST_SHARE < left || of.nested * 4 < of.all * 3)
+        .filter(|of| of.all * MIN_SHARE < left || of.nested * 4 < of.all * 3)
         .for_each(|of| of.all = 0);
-    // A block has a thousand words: no figure here is large.
-    let rate = |count: u64| count * 1_000_000_000 / passed.max(LEAST_TIME);
+    // A block has a thousand words: all figures are small.
+    let rate = |count: u64| count * 1_000_000_000 / passed.max(MIN_TIME_NS);
     let mut filling = Vec::new();
     while left > allowed {
         let next =
@@ -202,7 +208,7 @@ mod tests {
         [vec![id; depth], vec![-id; depth]].concat()
     }
 
-    /// What is found in blocks that were written in a second, where `allowed` words fit.
+    /// The methods that are found in blocks that were written in a second, where `allowed` words fit.
     fn fills(blocks: &[Vec<u64>], allowed: u64) -> Vec<Filling> {
         filling(&blocks.concat(), S, allowed)
     }

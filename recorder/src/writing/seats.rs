@@ -1,5 +1,5 @@
-//! Where threads' writers are in memory: a place of its own each, because Java keeps its address and may run in destructors that
-//! come after ours. So a seat goes to the next thread only when the kernel knows no thread of that tid any more.
+//! The memory of threads' writers: a seat for each, because Java keeps its address and may run in destructors
+//! that come after ours. So a seat is reused only when the kernel knows no thread of that tid any more.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -17,18 +17,18 @@ struct Seat {
     gate: Gate,
 }
 
-/// A seat whose thread has ended, or is about to.
-struct Left {
+/// The seat of a thread that has ended, or is about to.
+struct EndedSeat {
     tid: u32,
     seat: NonNull<Seat>,
 }
 
-// SAFETY: the thread that takes it out of the list has it alone, once the former one is gone.
-unsafe impl Send for Left {}
+// SAFETY: the thread that takes it out of the list is its only user, once the former thread is gone.
+unsafe impl Send for EndedSeat {}
 
-static LEFT: Mutex<VecDeque<Left>> = Mutex::new(VecDeque::new());
+static ENDED: Mutex<VecDeque<EndedSeat>> = Mutex::new(VecDeque::new());
 
-/// Gives a seat with the writer that `make` makes for its gate. Allocates where none has become free.
+/// Returns a seat with the writer that `make` makes for its gate. Allocates if no seat is free.
 pub(super) fn take(make: impl FnOnce(&'static Gate) -> ThreadWriter) -> NonNull<ThreadWriter> {
     let seat = reuse().unwrap_or_else(|| NonNull::from(Box::leak(Box::<Seat>::new_uninit())).cast());
     // SAFETY: the memory is a seat's, is never freed, and no other thread has it. The gate is written before anything refers to it;
@@ -41,26 +41,26 @@ pub(super) fn take(make: impl FnOnce(&'static Gate) -> ThreadWriter) -> NonNull<
     seat.cast()
 }
 
-/// The one that was left first, if its thread is gone.
+/// The seat that was left first, if its thread is gone.
 fn reuse() -> Option<NonNull<Seat>> {
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut left = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
     let gone = left.front().is_some_and(|first| is_gone(first.tid));
     let first = left.pop_front()?;
     if gone {
         return Some(first.seat);
     }
-    // Perhaps another thread has the tid by now, for long: the next one gets its turn.
+    // Another thread may have the tid by now, for long: try the next one later.
     left.push_back(first);
     None
 }
 
-/// The thread `tid` ends, and leaves its seat, which [`take`] gave.
+/// Returns the seat of the thread `tid`, which ends; [`take`] returned `writer`.
 pub(super) fn give_back(tid: u32, writer: NonNull<ThreadWriter>) {
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-    left.push_back(Left { tid, seat: writer.cast() });
+    let mut left = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+    left.push_back(EndedSeat { tid, seat: writer.cast() });
 }
 
-/// Whether this process has no such thread: signal 0 asks only (man 2 tgkill).
+/// Whether this process has no such thread: signal 0 only asks (man 2 tgkill).
 fn is_gone(tid: u32) -> bool {
     // SAFETY: three numbers.
     let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid as libc::pid_t, 0) };

@@ -1,17 +1,18 @@
-//! What is told of a thread's calls that leave nothing: how many there were, and which methods were called most.
+//! A sample of a thread's calls that are too short to be recorded: how many there were, and which methods
+//! were called most.
 //!
-//! Nothing is counted call by call. `MethodBeat` times one call in thousands, at random distances, and tells which method it was: that is a sample, and the
-//! distances add up to the number of calls.
+//! Calls are not counted one by one. `MethodBeat` times one call in thousands, at random distances, and
+//! reports its method: that is a sample, and the distances add up to the number of calls.
 
 use trace_format::event::Folded;
 
 /// The event comes this often at most, ns.
 const INTERVAL: u64 = 200_000_000;
 
-/// Methods that are counted at a time; the one with the fewest gives way to a new one.
+/// Methods that are counted at a time; the one with the fewest samples gives way to a new one.
 const COUNTED: usize = 8;
 
-/// A thread's.
+/// The sample of one thread.
 #[derive(Debug)]
 pub(crate) struct ShortCalls {
     calls: u64,
@@ -38,7 +39,7 @@ impl ShortCalls {
         }
     }
 
-    /// A sample, taken `now`; gives how many calls it stands for.
+    /// Adds a sample, taken `now`; returns how many calls it stands for.
     pub(crate) fn add(&mut self, id: u32, now: u64) -> u32 {
         let passed = self.distance;
         if self.samples == 0 {
@@ -53,7 +54,7 @@ impl ShortCalls {
                 least.unwrap_or(0)
             });
         if known.is_none() {
-            // A method that is called often comes again; one that is not loses its place.
+            // A method that is called often comes again; one that is not loses its entry.
             self.hot[place] = (id, 0);
         }
         self.hot[place].1 += 1;
@@ -69,7 +70,7 @@ impl ShortCalls {
         self.distance
     }
 
-    /// What is to be told `now`, if it is time.
+    /// The event to record `now`, if it is due.
     pub(crate) fn take(&mut self, now: u64) -> Option<Folded> {
         if self.samples < 2 || now.saturating_sub(self.since) < INTERVAL {
             return None;

@@ -1,7 +1,7 @@
-//! Which methods are switched off, a byte an id: on HotSpot a look at a bit costs 0.6 ns, at a byte 0.3.
+//! Which methods are switched off, one byte per id: on HotSpot a check of a bit costs 0.6 ns, of a byte 0.3.
 //!
-//! `MethodBeat` reads them where they lie, before it does anything else, so a method that is off costs one load and
-//! one branch. Ids that are no methods are off from the start: so the look at the switch is the check of the id as well.
+//! `MethodBeat` reads the bytes before it does anything else, so a method that is off costs one load and one
+//! branch. Ids that are no methods are off from the start: so the check of the switch checks the id as well.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -10,26 +10,27 @@ use trace_format::ids;
 /// Ids are 20 bits.
 const IDS: usize = 1 << 20;
 
-/// Zero pages until somebody writes them: most are only ever read.
+/// Zero pages until they are written: most are only ever read.
 static OFF: [AtomicU8; IDS] = [const { AtomicU8::new(0) }; IDS];
 
-/// Switches off what is no method. Before the first event.
+/// Switches off all ids that are no methods. Before the first event.
 pub(crate) fn prepare() {
     for id in (0..ids::METHOD_FIRST).chain(ids::METHOD_LAST + 1..=ids::INVALID) {
         byte(id).store(1, Ordering::Relaxed);
     }
 }
 
-/// Whether the method with this id is recorded: it is one, and it is not switched off.
+/// Whether the method with this id is recorded: it is a method, and not switched off.
 #[inline]
 pub(crate) fn is_on(id: u32) -> bool {
     ids::is_method(id) && byte(id).load(Ordering::Relaxed) == 0
 }
 
-/// The bit of a method that the app has switched off, beside those of [`Switch`]: each of the two comes back by its own switch alone.
+/// The bit of a method that the app has switched off, beside those of [`Switch`]: each comes back by its own
+/// switch alone.
 const BY_THE_APP: u8 = 4;
 
-/// Switches a method for the app; gives whether that changed anything. Ids that are no methods stay off.
+/// Switches a method for the app; returns whether that changed anything. Ids that are no methods stay off.
 pub(crate) fn set(id: u32, on: bool) -> bool {
     if !ids::is_method(id) {
         return false;
@@ -42,16 +43,17 @@ pub(crate) fn set(id: u32, on: bool) -> bool {
     (before & BY_THE_APP == 0) != on
 }
 
-/// What becomes of a method because of what recording it costs.
+/// The state of a method by its cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Switch {
     On = 0,
     Off = 1,
-    /// Off, but a call that was open when it went off still ends: `MethodBeat` looks whether its begin is the last word.
+    /// Off, but a call that was open when it went off still ends: `MethodBeat` checks whether its enter is
+    /// the last word.
     Closing = 2,
 }
 
-/// Switches a method because of its cost, and nothing that is no method.
+/// Switches a method because of its cost; other ids stay off.
 pub(crate) fn turn(id: u32, to: Switch) {
     if ids::is_method(id) {
         let turned = |before| Some(before & BY_THE_APP | to as u8);
@@ -60,7 +62,7 @@ pub(crate) fn turn(id: u32, to: Switch) {
     }
 }
 
-/// Where they lie: 2^20 bytes, of which each is 0 if the method with that id is on.
+/// The address of the switches: 2^20 bytes, each 0 if the method with that id is on.
 pub fn address() -> usize {
     OFF.as_ptr() as usize
 }

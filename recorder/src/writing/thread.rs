@@ -1,4 +1,4 @@
-//! The calling thread's place in the recording.
+//! The calling thread's writer and its entry in the recording's thread table.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -19,11 +19,11 @@ use crate::writing::seats;
 use crate::writing::short_calls::ShortCalls;
 use crate::writing::switches;
 
-/// A thread that has a place in the recording. `MethodBeat` keeps its address, for use on that thread.
+/// A thread's writer. `MethodBeat` keeps its address, for use on that thread.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ThreadWriter {
-    /// First, because Java looks into it.
+    /// First, because Java reads it.
     writer: Writer,
     blocks: Blocks,
     recorder: &'static Recorder,
@@ -37,15 +37,15 @@ pub struct ThreadWriter {
 enum Blocks {
     Main(&'static RingBlocks),
     Pool(PoolBlocks),
-    /// The thread has ended, and yet calls.
+    /// The thread has ended, and still calls.
     Ended,
 }
 
-/// Stands for a place: there are more living threads than the thread table has entries.
+/// No entry: there are more living threads than the thread table has entries.
 const NO_PLACE: u32 = u32::MAX;
 
 impl ThreadWriter {
-    /// Writes an event with the exact time of now, and gives that time; `None` while recording is paused.
+    /// Writes an event with the exact current time, and returns that time; `None` while recording is paused.
     #[inline]
     pub fn put(&mut self, event: &Encoded) -> Option<u64> {
         let last = self.writer.last();
@@ -57,7 +57,7 @@ impl ThreadWriter {
         self.put_at(event, pace, now)
     }
 
-    /// A method's begin or end. In coarse mode it has the time word's time.
+    /// Records a method's enter or exit. In coarse mode it has the time word's time.
     #[inline]
     pub(crate) fn method(&mut self, id: u32, begin: bool) {
         let on = switches::is_on(id);
@@ -67,35 +67,36 @@ impl ThreadWriter {
         }
     }
 
-    /// As [`ThreadWriter::method`], for Java. Gives where Java writes the next one: the address behind it, 0 if it does not;
-    /// `behind` is what this gave last.
+    /// As [`ThreadWriter::method`], for Java. Returns the address behind the word that Java writes next, 0 if
+    /// Java may not write; `behind` is the last returned address.
     #[inline]
     pub fn method_for_java(&mut self, id: u32, begin: bool, behind: u64) -> u64 {
         let precise = TIME.word.load(Ordering::Relaxed) == READ_CLOCK;
         if precise && switches::is_on(id) && self.writer.put_method(id, begin, time::now(), self.limit()) {
             return 0;
         }
-        self.method_and_lend(id, begin, behind)
+        self.method_and_grant(id, begin, behind)
     }
 
     #[inline(never)]
-    fn method_and_lend(&mut self, id: u32, begin: bool, behind: u64) -> u64 {
-        self.writer.hand_back(behind);
+    fn method_and_grant(&mut self, id: u32, begin: bool, behind: u64) -> u64 {
+        self.writer.release(behind);
         self.method(id, begin);
         if self.writer.mode() == ClockMode::Precise || !coarse::is_coarse_and_open() {
             return 0;
         }
-        // What this thread wrote last has at most this time.
-        let behind = self.writer.lend(TIME.word.load(Ordering::Relaxed).max(self.writer.last()));
-        // Against whoever closes the word, and then main's gate: see there.
+        // The last word of this thread has at most this time.
+        let behind = self.writer.grant(TIME.word.load(Ordering::Relaxed).max(self.writer.last()));
+        // In case the word, and then main's gate, is closed meanwhile: see there.
         if behind != 0 && !coarse::is_coarse_and_open() {
-            self.writer.take_back_own();
+            self.writer.reclaim_own();
             return 0;
         }
         behind
     }
 
-    /// `MethodBeat` has timed a call's end, which took `ns`. Gives how many calls later it is to time the next one.
+    /// Records that a call's end took `ns`, which `MethodBeat` has timed. Returns after how many calls it
+    /// times the next one.
     pub fn sampled(&mut self, id: u32, ns: i64) -> u32 {
         let now = time::now();
         let calls = self.short_calls.add(id, now);
@@ -109,7 +110,7 @@ impl ThreadWriter {
         self.short_calls.next()
     }
 
-    /// A new block, a closed time word, coarse time, a clock that ran back.
+    /// The slow path: a new block, a closed time word, coarse time, a clock that ran back.
     #[cold]
     #[inline(never)]
     fn method_slowly(&mut self, id: u32, begin: bool) {
@@ -127,7 +128,7 @@ impl ThreadWriter {
         });
     }
 
-    /// How long a call may be that is left out, ns.
+    /// How long a call may take and still be left out, ns.
     #[inline]
     fn limit(&self) -> u64 {
         let limit = if matches!(self.blocks, Blocks::Main(_)) { &TIME.fold_main } else { &TIME.fold_others };
@@ -169,19 +170,20 @@ impl ThreadWriter {
         matches!(self.blocks, Blocks::Main(_))
     }
 
-    /// What [`address_here`] gave, on the thread that it was given to.
+    /// The writer at an address that [`address_here`] returned, on the thread that it was returned to.
     ///
     /// # Safety
-    /// `address` must be 0 or come from [`address_here`] on the calling thread, and nothing else may be inside of
-    /// that thread's writer.
+    /// `address` must be 0 or come from [`address_here`] on the calling thread, and no other reference to
+    /// that thread's writer may be in use. It stays valid when the thread's destructors run: see `seats`.
     pub unsafe fn from_address<'a>(address: i64) -> Option<&'a mut Self> {
-        // SAFETY: the caller's promise; a seat stays the thread's until the kernel knows no such thread any more.
+        // SAFETY: the caller's promise; a seat is the thread's until the kernel knows no such thread any
+        // more.
         unsafe { (address as usize as *mut Self).as_mut() }
     }
 }
 
-/// Joins the recording if need be, under `name`, and gives the address of the calling thread's writer; 0 if it has no
-/// place.
+/// Returns the address of the calling thread's writer, which joins the recording under `name` if it has not;
+/// 0 if it has no entry.
 pub fn address_here(recorder: &'static Recorder, name: Option<&str>) -> i64 {
     with_writer(recorder, |thread| {
         if let Some(name) = name {
@@ -192,10 +194,10 @@ pub fn address_here(recorder: &'static Recorder, name: Option<&str>) -> i64 {
     .unwrap_or(0)
 }
 
-/// What the thread-local holds. Without a destructor, so that a look at it stays two instructions; the
-/// thread's end is noticed by [`END`].
+/// The content of the thread-local. It has no destructor, so that reading it takes two instructions; [`END`]
+/// notices the thread's end.
 struct Slot {
-    /// Null before the first event, and without a place.
+    /// Null before the first event, and without an entry.
     writer: Cell<*mut ThreadWriter>,
     state: Cell<SlotState>,
 }
@@ -206,10 +208,9 @@ enum SlotState {
     Fresh,
     /// Writing.
     Open,
-    /// Inside of the writer, or joining: whatever is recorded meanwhile on this thread would come from
-    /// our own callees and is left out.
+    /// In use by this thread, or joining: events that our own callees would record meanwhile are left out.
     Busy,
-    /// Ended, or not to be recorded.
+    /// Ended, or not recorded.
     Closed,
 }
 
@@ -227,8 +228,9 @@ impl Drop for End {
             if slot.state.replace(SlotState::Closed) != SlotState::Open {
                 return;
             }
-            // Java may run in destructors that come later, and has the address: the writer stays where it is, and writes nothing.
-            // SAFETY: the state was Open, so nobody is inside of the writer, and from here on it is Closed.
+            // Java may run in destructors that come later, and has the address: the writer stays where it is,
+            // and writes nothing.
+            // SAFETY: the state was Open, so the writer is not in use, and from here on it is Closed.
             if let Some(thread) = unsafe { slot.writer.get().as_mut() } {
                 thread.end();
                 seats::give_back(thread.tid, NonNull::from(thread));
@@ -237,8 +239,8 @@ impl Drop for End {
     }
 }
 
-/// Calls `f` with the calling thread's writer, which joins the recording at its first event. `None` if
-/// the thread has no place or is already in here.
+/// Calls `f` with the calling thread's writer, which joins the recording at its first event. `None` if the
+/// thread has no entry or its writer is in use.
 #[inline]
 pub fn with_writer<R>(recorder: &'static Recorder, f: impl FnOnce(&mut ThreadWriter) -> R) -> Option<R> {
     // A thread whose thread-locals are gone is ending: it records no more.
@@ -302,7 +304,7 @@ impl ThreadWriter {
         Some(seat)
     }
 
-    /// Takes an entry of the thread table; gives whether there was one.
+    /// Takes an entry of the thread table; returns whether one was free.
     #[cold]
     fn find_place(&mut self) -> bool {
         let main = match &self.blocks {
@@ -327,7 +329,7 @@ impl ThreadWriter {
 
     fn write_entry(&self, tid: u32, flags: u32) {
         let (mapping, at) = (self.recorder.table(), self.entry());
-        // The place may have been an ended thread's.
+        // The entry may have been an ended thread's.
         mapping.store_u32(at + entry::UID, 0);
         fence(Ordering::Release);
         mapping.store_u32(at + entry::TID, tid);
@@ -339,7 +341,7 @@ impl ThreadWriter {
         mapping.store_u32(at + entry::UID, self.uid());
     }
 
-    /// Gives the thread a name, cut to what its entry holds.
+    /// Names the thread; the name is cut to what its entry holds.
     pub(crate) fn rename(&self, name: &str) {
         if self.place == NO_PLACE {
             return;

@@ -65,7 +65,7 @@ fn spawn<'scope>(
 /// Runs for `length` with `alive` threads at a time, in a recording in `folder`, and panics on a wrong one. One a
 /// process. The calling thread is main.
 pub(crate) fn run(folder: &Path, length: Duration, alive: u64) -> Seen {
-    let mut config = Config::new(Destination::Folder(folder.to_owned()), "churn");
+    let mut config = Config::new(Destination::Directory(folder.to_owned()), "churn");
     config.sense_sigquit = false;
     // A place for every living thread, and for every ended one that still has a block.
     config.recording.sizes =

@@ -17,7 +17,7 @@ const EVENTS: u32 = 5_000;
 
 pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
     config.sense_sigquit = false;
-    let there = Destination::Folder(folder.to_owned());
+    let there = Destination::Directory(folder.to_owned());
     match role {
         "later" => {
             config.recording.destination = Destination::Later;
@@ -58,7 +58,7 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
         // The folder of the recording cannot be used; the other one can.
         "fails" | "full" => {
             let bad = PathBuf::from(std::env::var_os("ANRSCOPE_TEST_BAD").unwrap());
-            config.recording.destination = Destination::Folder(bad.clone());
+            config.recording.destination = Destination::Directory(bad.clone());
             trace_runtime::start(&config).unwrap();
             assert_eq!(trace_runtime::wait_for_file(WAIT), None);
             write(0..EVENTS);
@@ -69,7 +69,7 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
         }
         "removed" => {
             let own = folder.join("own");
-            config.recording.destination = Destination::Folder(own.clone());
+            config.recording.destination = Destination::Directory(own.clone());
             super::begin(&config);
             write(0..EVENTS);
             std::fs::remove_dir_all(&own).unwrap();

@@ -165,7 +165,7 @@ fn a_kill_between_the_halves_of_a_word_loses_no_event_and_leaves_none_torn() {
                     [event.word(*number)].into_iter().chain(event.payload().to_vec()).collect::<Vec<_>>()
                 });
                 assert!(encoded.eq(words), "killed after {until} stores, block {sequence}");
-                assert_eq!(matches!(seen, Seen::There(_)), !there.is_empty());
+                assert_eq!(matches!(seen, Observed::There(_)), !there.is_empty());
             }
         }
     }
@@ -178,7 +178,7 @@ fn a_head_that_no_writer_stored_reads_nothing_beyond_the_block() {
     let block = DyingBlock(&memory, 0);
     block.store_u32(at::HEAD, BLOCK_WORDS as u32 + 1);
     let mut words = Vec::new();
-    assert_eq!(copy(&block, 0, ALL_FINAL, &mut words), Seen::Gone);
+    assert_eq!(copy(&block, 0, ALL_FINAL, &mut words), Observed::Gone);
     assert!(words.is_empty());
 }
 
@@ -239,7 +239,7 @@ fn a_precise_block_gives_its_last_word_back_and_a_copy_stops_there() {
         words.len()
     };
     assert_eq!((words(ALL_FINAL), words(1_007), words(1_005)), (3, 2, 0));
-    head = take_back_word(&block, head, ClockMode::Precise);
+    head = retract_word(&block, head, ClockMode::Precise);
     assert_eq!((head, words(ALL_FINAL)), (2, 2));
     settle(&block, head);
     assert_eq!(words(0), 2);
@@ -266,7 +266,7 @@ fn a_last_word_that_was_taken_back_behind_a_copy_is_gone_from_the_next_one() {
     // Beside a writer that was stopped in the middle of a short call's end: its begin looks old enough to stay.
     assert!(transfer(&from, &to, 2_000));
     assert_eq!(found(&to).len(), 3);
-    head = take_back_word(&from, head, ClockMode::Coarse);
+    head = retract_word(&from, head, ClockMode::Coarse);
     assert!(transfer(&from, &to, ALL_FINAL));
     assert_eq!(found(&to), found(&from), "nothing has come in its place");
     let event = Event::Time(1_234_567).encode();

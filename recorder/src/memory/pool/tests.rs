@@ -3,14 +3,14 @@
 use super::*;
 
 /// A pool, and a clock that goes on by a second with each block.
-struct Played {
+struct FakePool {
     pool: Pool,
     now: std::cell::Cell<u64>,
 }
 
 const SECOND: u64 = 1_000_000_000;
 
-impl Played {
+impl FakePool {
     fn new(blocks: u32, threads: u32) -> Self {
         Self { pool: Pool::new(blocks, threads), now: std::cell::Cell::new(SECOND) }
     }
@@ -37,7 +37,7 @@ impl Played {
 
     fn look(&self, holders: &[u32]) {
         self.now.set(self.now.get() + SECOND);
-        self.pool.look_for_silent(self.now.get(), holders);
+        self.pool.poll_silent(self.now.get(), holders);
     }
 
     fn gate(&self, place: u32) -> &'static Gate {
@@ -47,7 +47,7 @@ impl Played {
 
 #[test]
 fn a_chatty_thread_takes_all_that_is_free_and_then_its_own_oldest() {
-    let pool = Played::new(12, 2);
+    let pool = FakePool::new(12, 2);
     let chatty = pool.join().unwrap();
     let first: Vec<_> = (0..12).map(|_| pool.take(chatty).unwrap()).collect();
     assert_eq!(pool.take(chatty), Some(first[0]));
@@ -56,7 +56,7 @@ fn a_chatty_thread_takes_all_that_is_free_and_then_its_own_oldest() {
 
 #[test]
 fn a_quiet_thread_keeps_its_last_blocks() {
-    let pool = Played::new(8, 3);
+    let pool = FakePool::new(8, 3);
     let (quiet, chatty) = (pool.join().unwrap(), pool.join().unwrap());
     let kept = [pool.take(quiet).unwrap(), pool.take(quiet).unwrap()];
     for _ in 0..1_000 {
@@ -69,7 +69,7 @@ fn a_quiet_thread_keeps_its_last_blocks() {
 
 #[test]
 fn ended_threads_keep_their_places_until_their_blocks_are_gone() {
-    let pool = Played::new(3, 3);
+    let pool = FakePool::new(3, 3);
     let (ended, a) = (pool.join().unwrap(), pool.join().unwrap());
     let old = pool.take(ended).unwrap();
     pool.pool.leave(ended);
@@ -83,7 +83,7 @@ fn ended_threads_keep_their_places_until_their_blocks_are_gone() {
 
 #[test]
 fn places_are_taken_again_in_the_order_in_which_their_threads_ended() {
-    let pool = Played::new(2, 3);
+    let pool = FakePool::new(2, 3);
     let places: Vec<_> = (0..3).map(|_| pool.join().unwrap()).collect();
     assert_eq!(pool.join(), None);
     for ended in [places[1], places[0]] {
@@ -94,7 +94,7 @@ fn places_are_taken_again_in_the_order_in_which_their_threads_ended() {
 
 #[test]
 fn a_thread_that_finds_no_block_goes_on_in_its_own_and_only_a_new_one_waits() {
-    let pool = Played::new(1, 2);
+    let pool = FakePool::new(1, 2);
     let (a, b) = (pool.join().unwrap(), pool.join().unwrap());
     let only = pool.take(a).unwrap();
     assert_eq!(pool.take(b), None);
@@ -104,7 +104,7 @@ fn a_thread_that_finds_no_block_goes_on_in_its_own_and_only_a_new_one_waits() {
 
 #[test]
 fn a_new_thread_gets_the_block_of_the_one_that_is_silent_longest() {
-    let pool = Played::new(4, 100);
+    let pool = FakePool::new(4, 100);
     let threads = pool.threads(4);
     pool.look(&[]);
     // The first two are heard again, and are silent again later.
@@ -123,7 +123,7 @@ fn a_new_thread_gets_the_block_of_the_one_that_is_silent_longest() {
 
 #[test]
 fn threads_that_hold_locks_keep_their_block_unless_half_of_the_pool_is_theirs() {
-    let pool = Played::new(4, 100);
+    let pool = FakePool::new(4, 100);
     let holder = pool.pool.join(99, Box::leak(Box::new(Gate::new()))).unwrap();
     let held = pool.take(holder).unwrap();
     pool.threads(3);
@@ -138,7 +138,7 @@ fn threads_that_hold_locks_keep_their_block_unless_half_of_the_pool_is_theirs() 
 
 #[test]
 fn a_writer_that_is_inside_keeps_its_block() {
-    let pool = Played::new(2, 100);
+    let pool = FakePool::new(2, 100);
     let threads = pool.threads(2);
     pool.look(&[]);
     pool.gate(threads[0].0).enter();
@@ -151,7 +151,7 @@ fn a_writer_that_is_inside_keeps_its_block() {
 
 #[test]
 fn nothing_is_taken_within_the_time_of_grace() {
-    let pool = Played::new(1, 100);
+    let pool = FakePool::new(1, 100);
     pool.threads(1);
     pool.look(&[]);
     let late = pool.join().unwrap();
@@ -163,15 +163,15 @@ fn nothing_is_taken_within_the_time_of_grace() {
 
 #[test]
 fn a_block_that_java_had_is_given_on_behind_what_java_may_still_store() {
-    let pool = Played::new(1, 100);
+    let pool = FakePool::new(1, 100);
     let first = pool.threads(1)[0].0;
-    pool.gate(first).lent.store(true, Ordering::Relaxed);
+    pool.gate(first).granted.store(true, Ordering::Relaxed);
     pool.look(&[]);
     let second = pool.join().unwrap();
     assert_eq!(pool.hand(second).unwrap().stale.end(), 7);
     pool.look(&[]);
     let third = pool.join().unwrap();
-    assert_eq!(pool.hand(third).unwrap().stale.end(), 7, "the second one had not lent it");
+    assert_eq!(pool.hand(third).unwrap().stale.end(), 7, "the second one had not granted it");
     assert_eq!(pool.pool.keep(first), Kept::Lost(5));
     pool.look(&[]);
     assert_eq!(pool.hand(first).unwrap().stale.end(), 0, "its former owner was seen elsewhere");
@@ -179,7 +179,7 @@ fn a_block_that_java_had_is_given_on_behind_what_java_may_still_store() {
 
 #[test]
 fn busy_threads_gather_blocks_of_silent_ones_and_leave_a_quarter_to_them() {
-    let pool = Played::new(64, 1_000);
+    let pool = FakePool::new(64, 1_000);
     let silent = pool.threads(64);
     pool.look(&[]);
     let busy: Vec<_> = (0..4).map(|_| pool.join().unwrap()).collect();
@@ -189,7 +189,7 @@ fn busy_threads_gather_blocks_of_silent_ones_and_leave_a_quarter_to_them() {
     let state = pool.pool.lock();
     let has = |place: u32| state.owners[place as usize].count;
     assert!(
-        busy.iter().all(|place| has(*place) >= BUSY),
+        busy.iter().all(|place| has(*place) >= BUSY_BLOCKS),
         "{:?}",
         busy.iter().map(|p| has(*p)).collect::<Vec<_>>()
     );
@@ -198,7 +198,7 @@ fn busy_threads_gather_blocks_of_silent_ones_and_leave_a_quarter_to_them() {
 
 #[test]
 fn with_few_threads_none_is_asked() {
-    let pool = Played::new(64, 100);
+    let pool = FakePool::new(64, 100);
     pool.threads(15);
     assert!(!pool.pool.is_crowded());
     pool.threads(1);

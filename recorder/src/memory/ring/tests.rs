@@ -200,8 +200,8 @@ fn a_slice_that_begins_in_a_block_open_for_hours_has_true_times() {
     // As if a day had passed: the words say so, in a TIME event behind the mark's block's beginning.
     let block = ring.block(0);
     let day = 86_400_000_000_000_u64;
-    let t0 = match block::look(&block, 0, fold::ALL_FINAL) {
-        Seen::There(extent) => extent.t0,
+    let t0 = match block::extent(&block, 0, fold::ALL_FINAL) {
+        Observed::There(extent) => extent.t0,
         other => panic!("{other:?}"),
     };
     let time = Event::Time(t0 + day).encode();

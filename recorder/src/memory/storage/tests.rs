@@ -7,13 +7,13 @@ use trace_format::event::Event;
 use trace_format::layout::{BLOCK_LEN, BLOCK_WORDS, ClockMode, RegionKind, Sizes, block as at};
 use trace_format::word;
 
-use super::{Left, raw};
-use crate::gate::{FOLLOW, Gate};
+use super::{Remaining, raw};
+use crate::gate::{Gate, MIGRATE};
 use crate::memory::block::{self, BlockMemory};
 use crate::memory::mapping::Mapping;
 use crate::memory::ring::Ring;
 use crate::memory::slice::Slice;
-use crate::memory::storage::Followed;
+use crate::memory::storage::Migrated;
 use crate::memory::writer::{BlockSource, Writer};
 use crate::recorder::blocks::RingBlocks;
 use crate::time::{clock, fold};
@@ -75,7 +75,7 @@ impl Java {
             self.behind += 8;
             return;
         }
-        writer.hand_back(self.behind);
+        writer.release(self.behind);
         let now = writer.put(
             &mut &*ring,
             &Event::Exit(id(number)).encode(),
@@ -83,7 +83,7 @@ impl Java {
             ClockMode::Coarse,
             fold::NOTHING,
         );
-        self.behind = writer.lend(now);
+        self.behind = writer.grant(now);
     }
 }
 
@@ -125,16 +125,16 @@ fn a_block_in_use_is_brought_as_it_is_and_its_writer_goes_on_in_the_file() {
     write(&mut writer, &ring, 0..2_500);
     assert!(in_file(&file, 4).is_empty());
     ring.storage.set_file(&file, KIND);
-    gate.ask(FOLLOW);
-    assert_eq!(ring.bring(), Left::InUse, "the third block is in use");
-    assert_eq!(ring.bring(), Left::InUse);
+    gate.ask(MIGRATE);
+    assert_eq!(ring.copy_to_file(), Remaining::InUse, "the third block is in use");
+    assert_eq!(ring.copy_to_file(), Remaining::InUse);
     // Its writer sleeps, and everything is there.
     assert_eq!(extent(&in_file(&file, 4)), (0, 2_500));
     write(&mut writer, &ring, 2_500..2_501);
     // At once in the file, in the block that was in use.
     assert_eq!(extent(&in_file(&file, 4)), (0, 2_501));
     assert_eq!(in_file(&file, 4).len(), 3);
-    assert_eq!(ring.bring(), Left::Nothing);
+    assert_eq!(ring.copy_to_file(), Remaining::Nothing);
     write(&mut writer, &ring, 2_501..10_000);
     assert_eq!(extent(&in_file(&file, 4)).1, 10_000);
 }
@@ -147,12 +147,12 @@ fn an_event_that_was_begun_before_the_move_is_brought_as_well() {
     let mut writer = Writer::new(1, 1, gate);
     write(&mut writer, &ring, 0..10);
     ring.storage.set_file(&file, KIND);
-    gate.ask(FOLLOW);
-    assert_eq!(ring.bring(), Left::InUse);
+    gate.ask(MIGRATE);
+    assert_eq!(ring.copy_to_file(), Remaining::InUse);
     // It had looked at its gate before.
     let block = raw(ring.storage.at(0));
     block::publish(&block, 10, word::pack(false, id(10), 0), &[]);
-    assert_eq!(ring.bring(), Left::InUse);
+    assert_eq!(ring.copy_to_file(), Remaining::InUse);
     assert_eq!(extent(&in_file(&file, 2)), (0, 11));
     write(&mut writer, &ring, 11..20);
     assert_eq!(extent(&in_file(&file, 2)), (0, 20));
@@ -169,15 +169,15 @@ fn a_block_that_is_opened_while_the_worker_copies_it_stays_in_memory_until_next_
     ring.storage.places[0].store(super::COPYING, Ordering::SeqCst);
     let opened = (&ring).next_block().unwrap();
     assert_eq!(opened, ring.storage.in_memory(0));
-    assert_eq!(ring.storage.follow(opened), Followed::NotYet, "the worker may still be at it");
-    assert!(ring.storage.is_left_behind(opened));
+    assert_eq!(ring.storage.migrate(opened), Migrated::NotYet, "the worker may still be at it");
+    assert!(ring.storage.is_left_in_memory(opened));
     assert_eq!(ring.storage.at(0), opened);
     // It is done, and finds that it copied in vain.
     ring.storage.places[0].store(super::MEMORY, Ordering::SeqCst);
     let place = ring.storage.in_file(0).unwrap();
-    assert_eq!(ring.storage.follow(opened), Followed::To(place));
-    assert_eq!(ring.storage.follow(place), Followed::IsThere);
-    assert!(!ring.storage.is_left_behind(place));
+    assert_eq!(ring.storage.migrate(opened), Migrated::To(place));
+    assert_eq!(ring.storage.migrate(place), Migrated::InFile);
+    assert!(!ring.storage.is_left_in_memory(place));
     assert_eq!(ring.storage.at(0), ring.storage.in_file(0).unwrap());
 }
 
@@ -191,18 +191,18 @@ fn a_word_that_java_began_before_the_move_is_brought_and_the_next_one_is_in_the_
     (0..10).for_each(|number| java.call(&mut writer, &ring, number));
     assert_eq!(raw(ring.storage.at(0)).load_u32(at::HEAD), 1, "the others are Java's");
     ring.storage.set_file(&file, KIND);
-    gate.ask(FOLLOW);
-    assert_eq!(ring.bring(), Left::InUse);
+    gate.ask(MIGRATE);
+    assert_eq!(ring.copy_to_file(), Remaining::InUse);
     assert_eq!(extent(&in_file(&file, 2)), (0, 10));
     // It had found the gate open.
     gate.since.store(0, Ordering::SeqCst);
     java.call(&mut writer, &ring, 10);
     gate.close();
-    assert_eq!(ring.bring(), Left::InUse);
+    assert_eq!(ring.copy_to_file(), Remaining::InUse);
     assert_eq!(extent(&in_file(&file, 2)), (0, 11));
     (11..2_000).for_each(|number| java.call(&mut writer, &ring, number));
     assert_eq!(extent(&in_file(&file, 2)), (0, 2_000));
-    assert_eq!(ring.bring(), Left::Nothing);
+    assert_eq!(ring.copy_to_file(), Remaining::Nothing);
 }
 
 /// What is recorded natively comes behind what Java has written, and Java's next word behind that.
@@ -270,11 +270,11 @@ fn everything_moves(in_java: bool) {
                     std::hint::spin_loop();
                 }
                 ring.storage.set_file(file, KIND);
-                gate.ask(FOLLOW);
+                gate.ask(MIGRATE);
                 while !written.load(Ordering::SeqCst) {
-                    ring.bring();
+                    ring.copy_to_file();
                 }
-                ring.bring();
+                ring.copy_to_file();
             });
             while !written.load(Ordering::SeqCst) {
                 let Some(mark) = ring.mark() else { continue };
