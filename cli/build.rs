@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the library is made of, by folder of the workspace.
-const PARTS: [&str; 4] = ["trace-runtime", "native-signal", "trace-rules", "trace-format"];
+const PARTS: [&str; 5] = ["trace-runtime", "recorder", "native-signal", "trace-rules", "trace-format"];
 
 /// The variable that names a library that is there already.
 const READY: &str = "ANRSCOPE_RUNTIME_LIBRARY";

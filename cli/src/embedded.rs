@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::jvm::stand_in;
-
 /// The library, built by the build script.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanrscope.so"));
 
@@ -41,11 +39,11 @@ pub(crate) struct Paths {
     pub(crate) stand_in: PathBuf,
 }
 
-/// Writes all parts into `dir`/runtime. Parts of an earlier run there are replaced.
+/// Writes all parts into `dir`/runtime; `stand_in` is the class file of that jar. Parts of an earlier run there are replaced.
 ///
 /// # Errors
 /// If they cannot be written.
-pub(crate) fn unpack(dir: &Path) -> io::Result<Paths> {
+pub(crate) fn unpack(dir: &Path, stand_in: &[u8]) -> io::Result<Paths> {
     let boot_classes = dir.join("runtime");
     let paths = Paths {
         library: boot_classes.join("libanrscope.so"),
@@ -66,7 +64,7 @@ pub(crate) fn unpack(dir: &Path) -> io::Result<Paths> {
     remove(&paths.stand_in)?;
     let mut jar = ZipWriter::new(fs::File::create_new(&paths.stand_in)?);
     jar.start_file(format!("{}.class", instrumenter::CALL_CLASS), SimpleFileOptions::default())?;
-    jar.write_all(&stand_in::class_file())?;
+    jar.write_all(stand_in)?;
     jar.finish()?;
     Ok(paths)
 }

@@ -1,6 +1,6 @@
 //! What the program says when it fails by a fault of its own: what, where, and how it came there, so that a report of it is of use.
 //!
-//! The runtime in a JVM or an app has another way (`trace-runtime/src/guard.rs`): it ends the recording with a notice, and the app
+//! The runtime in a JVM or an app has another way (`recorder/src/guard.rs`): it ends the recording with a notice, and the app
 //! goes on.
 
 use std::fmt::Write as _;

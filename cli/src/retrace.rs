@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use exporter::MappedText;
 use exporter::MethodMap;
-use exporter::retrace::{MappedText, Mapping};
+use exporter::retrace::Mapping;
 
 use crate::output;
 

@@ -8,11 +8,11 @@ use trace_format::{Recording, Source};
 use crate::fnv::fnv1a;
 use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
-use crate::method_map::{Fit, MethodMap};
+use crate::method_map::MethodMap;
 use crate::model::{
-    Ask, Filter, Input, Level, LogLine, Names, Selection, Sink, Streamed, Tally, first_moment, is_called,
-    streamed,
+    Ask, Filter, Input, Level, LogLine, Selection, Sink, Streamed, Tally, first_moment, is_called, streamed,
 };
+use crate::names::names_of;
 use crate::perfetto::PerfettoWriter;
 use crate::text::clean;
 use crate::{ExportError, Report, Warning};
@@ -127,24 +127,6 @@ pub struct ExportSummary {
     pub bytes: u64,
     /// What the reader of the trace should know.
     pub warnings: Vec<Warning>,
-}
-
-/// The names to use for a recording, and a warning if they are not those of `map`.
-pub(crate) fn names_of<'a, S: Source>(
-    file: &Path,
-    recording: &Recording<S>,
-    map: &'a MethodMap,
-) -> (Names<'a>, Option<Warning>) {
-    let file = file.to_owned();
-    let recorded = recording.header().map_id;
-    match map.fit(recorded) {
-        Fit::Same => (Names::new(Some(map)), None),
-        Fit::Unknown if map.is_empty() => (Names::new(None), Some(Warning::NoMap { file })),
-        Fit::Unknown => (Names::new(Some(map)), Some(Warning::UnverifiedMap { file, map: map.map_id() })),
-        Fit::OtherBuild => {
-            (Names::new(None), Some(Warning::MapOfOtherBuild { file, recorded, map: map.map_id() }))
-        }
-    }
 }
 
 /// Writes `inputs` as one trace to `out`, which need not be buffered.

@@ -7,7 +7,7 @@ use trace_format::layout::State;
 use trace_format::{MapId, Recording, Source};
 
 use crate::facts::Skipped;
-use crate::model::Tally;
+use crate::tally::Tally;
 
 /// Something that the reader of a trace or report should know.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -132,16 +132,16 @@ fn child(folder: &Path) {
     let page = page(&folder.join("page"));
     let number: u64 = std::env::var("ANRSCOPE_KILLS_NUMBER").unwrap().parse().unwrap();
     let (coarse, late) = (number % 2 == 1, number % 4 >= 2);
-    let there = Destination::Folder(folder.to_owned());
+    let there = Destination::Directory(folder.to_owned());
     let mut config = Config::new(if late { Destination::Later } else { there.clone() }, "kills");
     config.sense_sigquit = false;
-    config.clock = if coarse { Clock::Coarse } else { Clock::Precise };
+    config.recording.clock = if coarse { Clock::Coarse } else { Clock::Precise };
     // Small, so that most kills fall on words that take the place of others.
-    config.sizes = Sizes { main_blocks: 8, pool_blocks: 40, ..Sizes::DEFAULT };
+    config.recording.sizes = Sizes { main_blocks: 8, pool_blocks: 40, ..Sizes::DEFAULT };
     if leaves_short_calls_out(number) {
         // So many that none is overwritten: where the words of a thread begin in its log would not be known.
-        config.sizes = Sizes { main_blocks: 256, pool_blocks: 512, ..Sizes::DEFAULT };
-        config.shortest = Some(if coarse { Duration::ZERO } else { Duration::from_micros(20) });
+        config.recording.sizes = Sizes { main_blocks: 256, pool_blocks: 512, ..Sizes::DEFAULT };
+        config.recording.shortest = Some(if coarse { Duration::ZERO } else { Duration::from_micros(20) });
     }
     trace_runtime::start(&config).expect("started");
     if !late {

@@ -76,8 +76,9 @@ mod linux {
                 }
             });
         }
-        let folder =
-            std::env::args().nth(1).map_or(Destination::Later, |folder| Destination::Folder(folder.into()));
+        let folder = std::env::args()
+            .nth(1)
+            .map_or(Destination::Later, |folder| Destination::Directory(folder.into()));
         let config = Config::new(folder, "com.example.start");
         let before = getrusage(UsageWho::RUSAGE_THREAD).unwrap();
         let (wall, cpu) = (ns(ClockId::CLOCK_MONOTONIC), ns(ClockId::CLOCK_THREAD_CPUTIME_ID));

@@ -27,11 +27,11 @@ fn main() {
     };
     let folder = std::env::temp_dir().join(format!("stress-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let mut config = Config::new(Destination::Folder(folder.clone()), "stress");
+    let mut config = Config::new(Destination::Directory(folder.clone()), "stress");
     config.sense_sigquit = false;
-    config.heartbeat = Some(Duration::from_millis(10));
+    config.recording.heartbeat = Some(Duration::from_millis(10));
     // Small enough to wrap all the time.
-    config.sizes = Sizes { main_blocks: 6, pool_blocks: 24, threads: 64, ..Sizes::DEFAULT };
+    config.recording.sizes = Sizes { main_blocks: 6, pool_blocks: 24, threads: 64, ..Sizes::DEFAULT };
     trace_runtime::start(&config).expect("started");
     let file = trace_runtime::wait_for_file(Duration::from_secs(60)).expect("a file");
 

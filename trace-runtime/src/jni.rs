@@ -20,7 +20,7 @@ use crate::recorder::{self, Recorder};
 use crate::resolution::{Resolution, hundredths};
 use crate::start::{Config, start};
 use crate::system_log;
-use crate::time::coarse::{MAIN_DOOR, TIME};
+use crate::time::coarse;
 use crate::writing::overhead;
 use crate::writing::thread::ThreadWriter;
 
@@ -75,7 +75,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_join(
     .unwrap_or(0)
 }
 
-/// Where Java finds what it reads itself: 0 the time word, 1 the switches, 3 main's door; and 2 the bytes of an address.
+/// Where Java finds what it reads itself: 0 the time word, 1 the switches, 3 main's gate; and 2 the bytes of an address.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_address(
     _: EnvUnowned<'_>,
@@ -83,9 +83,9 @@ extern "system" fn Java_dev_anrscope_MethodBeat_address(
     what: jint,
 ) -> jlong {
     match what {
-        0 => TIME.word.as_ptr() as usize as jlong,
+        0 => coarse::word_address() as jlong,
         1 => crate::writing::switches::address() as jlong,
-        3 => std::ptr::from_ref(&MAIN_DOOR) as usize as jlong,
+        3 => coarse::main_gate_address() as jlong,
         _ => size_of::<usize>() as jlong,
     }
 }
@@ -204,7 +204,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
 ) {
     disarm_on_panic(|| {
         if let Some(folder) = string(&env, &folder) {
-            crate::set_destination(Destination::Folder(PathBuf::from(folder)));
+            crate::set_destination(Destination::Directory(PathBuf::from(folder)));
         }
     });
 }
@@ -230,18 +230,20 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     let resolution = Resolution::of_text(&string(&env, &resolution).unwrap_or_default());
     let max_overhead = string(&env, &max_overhead).and_then(|percent| hundredths(&percent));
     let started = disarm_on_panic(|| {
-        let mut config = Config::new(folder.map_or(Destination::Later, Destination::Folder), process);
-        config.threads = if main_only { Threads::Main } else { Threads::All };
-        config.map_id = map_id.unwrap_or(config.map_id);
+        let mut config = Config::new(folder.map_or(Destination::Later, Destination::Directory), process);
+        config.recording.threads = if main_only { Threads::Main } else { Threads::All };
+        config.recording.map_id = map_id.unwrap_or(config.recording.map_id);
         // A JVM has no looper whose timer would note that the process is alive.
-        config.heartbeat = Some(Duration::from_millis(100));
+        config.recording.heartbeat = Some(Duration::from_millis(100));
         let words = |words: jlong| u64::try_from(words).unwrap_or(0);
-        config.sizes = kept_sizes::with(config.sizes, words(main_words), words(pool_words));
-        if matches!(config.destination, Destination::Later) {
-            config.sizes = kept_sizes::of_last_start(&config.process_name, config.sizes);
+        config.recording.sizes =
+            kept_sizes::with(config.recording.sizes, words(main_words), words(pool_words));
+        if matches!(config.recording.destination, Destination::Later) {
+            config.recording.sizes =
+                kept_sizes::of_last_start(&config.recording.process_name, config.recording.sizes);
         }
-        resolution.apply(&mut config);
-        config.max_overhead = max_overhead.unwrap_or(overhead::DEFAULT_MAX);
+        resolution.apply(&mut config.recording);
+        config.recording.max_overhead = max_overhead.unwrap_or(overhead::DEFAULT_MAX);
         start(&config).map_err(|error| system_log::warn(&format!("not started: {error}"))).ok()?;
         if trace_text {
             capture_trace_text();

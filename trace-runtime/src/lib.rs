@@ -32,40 +32,26 @@
 
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
-mod control;
-mod files;
-mod guard;
 mod jni;
 mod main_thread;
 pub mod matrix_ring;
-mod memory;
-#[cfg(all(test, loom))]
-mod models;
 pub mod monitors;
-mod recorder;
 mod resolution;
 mod sigquit;
 mod start;
-mod sync;
-mod system_log;
-mod ticker;
-mod time;
-mod writing;
 
-pub use control::{Clock, pause, resume, set_clock, set_method, stop};
-pub use files::file::Destination;
-pub use files::worker::{set_destination, wait_for_file};
 pub use main_thread::looper::{message_begin, message_end};
-pub use main_thread::marks::{copy_since, is_valid, mark_here};
-pub use memory::mark::{Mark, Overwritten};
-pub use memory::slice::Slice;
 pub use native_signal::{ErrorState, Policy, ProcessInError, Target, Thresholds, Writer};
-pub use recorder::{Threads, text};
+pub use recorder::{
+    Clock, Destination, Mark, Overwritten, Slice, StartError, Threads, copy_since, counter, enter, exit,
+    focus, frame_begin, frame_end, is_valid, mark, mark_here, name_thread, pause, released, resume,
+    set_clock, set_destination, set_method, stage_begin, stage_end, stop, text, wait_begin, wait_end,
+    wait_for_file,
+};
+// The recorder and its modules, under the names that they have there.
+use ::recorder;
+use recorder::{control, files, guard, memory, system_log, time, writing};
 pub use sigquit::sensing::{DumpError, dump};
 pub use sigquit::trace_text::{TraceTextSource, capture_trace_text};
 pub use sigquit::verdict::{set_error_state_source, set_foreground};
-pub use start::{Config, StartError, start};
-pub use writing::events::{
-    counter, enter, exit, focus, frame_begin, frame_end, mark, name_thread, stage_begin, stage_end,
-};
-pub use writing::waits::{released, wait_begin, wait_end};
+pub use start::{Config, start};

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use crate::control::Clock;
-use crate::start::Config;
-use crate::time::fold;
+use recorder::time::fold;
+use recorder::{Clock, Config};
 
 /// What `anrscope.resolution`, and the older `anrscope.clock`, ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -131,10 +131,10 @@ fn begin(config: &Config) {
 
 /// The child's roles.
 fn child(role: &str, folder: &Path) {
-    let mut config = Config::new(Destination::Folder(folder.to_owned()), "test");
+    let mut config = Config::new(Destination::Directory(folder.to_owned()), "test");
     match role {
         "write" => {
-            config.sizes = Sizes { main_blocks: 16, pool_blocks: 24, ..Sizes::DEFAULT };
+            config.recording.sizes = Sizes { main_blocks: 16, pool_blocks: 24, ..Sizes::DEFAULT };
             config.sense_sigquit = false;
             begin(&config);
             write_and_count(&folder.join("count"));
@@ -146,7 +146,7 @@ fn child(role: &str, folder: &Path) {
             trace_runtime::exit(1);
         }
         "no-file" => {
-            config.destination = Destination::Folder("/proc/nowhere".into());
+            config.recording.destination = Destination::Directory("/proc/nowhere".into());
             trace_runtime::start(&config).unwrap();
             assert_eq!(trace_runtime::wait_for_file(WAIT), None);
             trace_runtime::enter(1);
@@ -172,7 +172,7 @@ fn child(role: &str, folder: &Path) {
             trace_runtime::enter(1);
         }
         "threads" => {
-            config.sizes = Sizes { pool_blocks: 8, threads: 12, ..Sizes::DEFAULT };
+            config.recording.sizes = Sizes { pool_blocks: 8, threads: 12, ..Sizes::DEFAULT };
             trace_runtime::start(&config).unwrap();
             for i in 0..100 {
                 std::thread::Builder::new()

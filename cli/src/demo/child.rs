@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     start_signal_catcher(&options.log)?;
 
     let mut config = Config::new(Destination::File(options.recording.clone()), "com.example.shop");
-    config.map_id = options.map_id;
+    config.recording.map_id = options.map_id;
     trace_runtime::start(&config)?;
     // It draws frames.
     trace_runtime::set_foreground(true);

@@ -24,6 +24,7 @@ use super::launch::{self, Environment, Launch, Main, Plan, Untraced};
 use super::options::Options;
 use super::prepare::{Prepared, prepare};
 use super::properties::{self, property};
+use super::stand_in;
 use super::told::{Teller, size};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -146,7 +147,7 @@ impl Run {
         supervisor: &Supervisor,
         tell: Teller,
     ) -> anyhow::Result<ExitCode> {
-        let runtime = embedded::unpack(&self.dir)
+        let runtime = embedded::unpack(&self.dir, &stand_in::class_file())
             .with_context(|| format!("cannot write to {}: choose another --keep", self.dir.display()))?;
         let map = self.dir.join(MAP_NAME);
         let progress = Progress::new(!tell.quiet);

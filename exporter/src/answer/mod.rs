@@ -234,7 +234,7 @@ impl Answer {
 /// The stack to show, and how many samples it is out of: recorded calls if any of them has a name, else samples, else the dump.
 fn heaviest(facts: &Observed) -> (Vec<StackLine>, u64) {
     let named =
-        facts.recorded.iter().any(|line| line.own && !crate::model::is_method_number(&line.site.name));
+        facts.recorded.iter().any(|line| line.own && !crate::names::is_method_number(&line.site.name));
     if named {
         return (facts.recorded.clone(), 0);
     }

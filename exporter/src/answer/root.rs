@@ -4,7 +4,7 @@ use super::id::CauseId;
 use super::kind::CauseKind;
 use super::observed::Observed;
 use super::stack::{self, Site};
-use crate::model::is_method_number;
+use crate::names::is_method_number;
 
 /// The root that goes with a cause. A name is preferred to a method's number, which another build gives to another method.
 pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {

@@ -6,9 +6,9 @@ use std::path::Path;
 use trace_format::event::{Event, Message, types};
 use trace_format::{Recording, Source, TextId, ids};
 
-use crate::export::names_of;
 use crate::facts::{Facts, OpenStack, Step, typed};
 use crate::model::{Names, message_name};
+use crate::names::names_of;
 use crate::{ExportError, MethodMap, Warning};
 
 /// Durations of one name that are kept.

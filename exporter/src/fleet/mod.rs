@@ -15,7 +15,7 @@ use trace_format::{MapId, Recording, Source};
 use crate::dump::AnrKind;
 use crate::facts::StartKind;
 use crate::fnv::fnv1a;
-use crate::model::is_method_number;
+use crate::names::is_method_number;
 use crate::report::{Frame, FrameKind, Report};
 
 /// What is kept of a recording. `docs/fleet.md` explains the columns.

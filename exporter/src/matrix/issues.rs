@@ -34,9 +34,9 @@ use super::frames::FrameCounts;
 use super::slice::{Slice, Stack};
 use super::starts::start_of;
 use super::thread_stack::stack_at;
-use crate::export::names_of;
 use crate::facts::{Anr, Detector, Facts, OpenStack, Step, last_moment, typed};
 use crate::model::Names;
+use crate::names::names_of;
 use crate::text::clean;
 use crate::{ExportError, MethodMap, Warning};
 

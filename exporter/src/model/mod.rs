@@ -21,7 +21,6 @@ mod late_tracks;
 mod locks;
 mod log_form;
 mod measured_stages;
-mod names;
 mod owners;
 mod recorder_track;
 mod samples;
@@ -29,23 +28,21 @@ mod sink;
 mod snapshot;
 mod startup;
 mod stream;
-mod tally;
 mod thread;
 mod typed;
 
+pub use crate::names::Names;
+pub use crate::tally::Tally;
 pub use answered::Ask;
 pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
-pub use names::Names;
-pub(crate) use names::is_method_number;
 pub use sink::{
     AnrRow, Arg, FrameRow, Jank, Level, LogLine, LogSource, Name, ProcessInfo, Sink, StackFrame, StackRow,
     ThreadInfo, ThreadState, Track, Unit, Value, is_recorders_counter, locks_name,
 };
 pub use stream::{Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};
-pub use tally::Tally;
 pub use thread::MAX_DEPTH;
 
 pub(crate) use folded::ShortCalls;

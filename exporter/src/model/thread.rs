@@ -13,12 +13,12 @@ use super::history::History;
 use super::labels::{self, text};
 use super::log_form;
 use super::measured_stages::MeasuredStages;
-use super::names::Names;
 use super::owners::Owners;
 use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Unit, Value};
-use super::tally::Tally;
 use crate::ExportError;
 use crate::facts::{Facts, MAX_TIME, Open, OpenStack, Pause, Processor, Step, Survey, name_before, typed};
+use crate::names::Names;
+use crate::tally::Tally;
 
 /// The deepest nesting that is shown. The engine drops deeper slices but not their ends, which would
 /// then close the wrong ones, so both are cut here.

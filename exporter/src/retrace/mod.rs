@@ -20,11 +20,9 @@ mod index;
 mod lookup;
 mod mapping;
 mod parse;
-mod text;
 
 pub use lookup::FrameName;
 pub use mapping::Mapping;
-pub use text::MappedText;
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

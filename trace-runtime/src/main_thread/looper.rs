@@ -7,7 +7,6 @@ use trace_format::event::{Event, Message, TextId};
 use trace_rules::looper::Tag;
 
 use crate::main_thread::watch::{watch, watch_nothing};
-use crate::memory::ring::Ring;
 use crate::monitors::{frames, messages};
 use crate::recorder::Recorder;
 use crate::sigquit::sensing;
@@ -41,7 +40,7 @@ pub(crate) fn begin(message: &Message, stack: usize) {
         for _ in 0..lost {
             thread.put(&Event::MessageEnd.encode());
         }
-        let mark = recorder.main_blocks.mark();
+        let mark = crate::mark_here();
         let now = thread.put(&event)?;
         let tag = Tag { target: message.target.0, callback: message.callback.0, what: message.what };
         let begun = messages::with(thread, |main| main.begin(now, tag, stack, mark))?;

@@ -3,7 +3,6 @@
 
 pub(crate) mod late;
 pub(crate) mod looper;
-pub(crate) mod marks;
 pub(crate) mod poll;
 pub(crate) mod usage;
 pub(crate) mod watch;

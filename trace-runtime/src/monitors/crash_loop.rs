@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::options::{self, Number};
-use crate::files::file::private_folder;
+use crate::files::file::private_directory;
 use crate::files::worker;
 
 /// Starts that did not settle, after which nothing is armed.
@@ -83,7 +83,7 @@ fn admit_share(
     debuggable: bool,
     share: u64,
 ) -> bool {
-    let _ = private_folder(folder);
+    let _ = private_directory(folder);
     let disarmed = mark_folder.join("disarmed");
     if !debuggable && numbers(&disarmed).is_some_and(|(of, _)| of == version) {
         return false;
@@ -100,7 +100,7 @@ fn admit_share(
     }
     let failed = numbers(&starting).filter(|(of, _)| *of == version).map_or(0, |(_, count)| count);
     if failed >= MOST {
-        let _ = private_folder(mark_folder);
+        let _ = private_directory(mark_folder);
         write(&disarmed, version, failed);
         let _ = fs::remove_file(&starting);
         return false;

@@ -107,6 +107,7 @@ pub(crate) fn set(key: &str, value: &str) -> Result<(), options::Refused> {
             });
             control::set_clock(if coarse { Clock::Coarse } else { Clock::Precise });
         }
+        Some(Number::MainOnly) => control::set_main_only(options::is_on(Number::MainOnly)),
         Some(Number::MaxOverhead) => overhead::set_max(options::number(Number::MaxOverhead) as u32 * 100),
         _ => {}
     }

@@ -16,8 +16,6 @@ use super::options::{Number, is_on, number};
 use super::{reports, stacks};
 use crate::files::worker;
 use crate::memory::mark::Mark;
-use crate::memory::ring::Ring;
-use crate::recorder::Recorder;
 
 const MS: u64 = 1_000_000;
 
@@ -123,7 +121,7 @@ pub(super) fn message_ended(mark: Option<&Mark>, begun_ns: u64, ended_ns: u64) {
 
 #[cold]
 fn full(begun_ns: u64, ended_ns: u64) {
-    let oldest = Recorder::active().and_then(|recorder| recorder.main_blocks.oldest());
+    let oldest = recorder::oldest_mark();
     worker::then(Box::new(move || {
         let stack = stacks::older_since(oldest.as_ref(), begun_ns, ended_ns);
         reports::tell(&Issue::OldMethod {

@@ -27,8 +27,7 @@ pub(crate) fn left(folder: &Path, path: &str) -> bool {
     let Ok(file) = std::fs::metadata(path) else { return false };
     let time_ms = u64::try_from(file.mtime()).unwrap_or(0) * 1_000;
     let profile = Profile { path, bytes: file.len(), time_ms };
-    let own_start_ms =
-        Recorder::active().map_or(u64::MAX, |recorder| recorder.memory.start_realtime() / 1_000_000);
+    let own_start_ms = Recorder::active().map_or(u64::MAX, |recorder| recorder.start_realtime() / 1_000_000);
     place(folder, profile, own_start_ms, snapshot::was_found(), |section| {
         worker::append(SectionKind::AnrProfile, section);
     })
@@ -69,14 +68,6 @@ fn place(
 
 fn section(Profile { path, bytes, time_ms }: Profile<'_>) -> Vec<u8> {
     AnrProfile { path: path.to_owned(), bytes, time_ms }.encode()
-}
-
-impl crate::memory::mapping::Mapping {
-    /// When recording began, ns since 1970.
-    fn start_realtime(&self) -> u64 {
-        use trace_format::layout::header::START_REALTIME;
-        self.u64(START_REALTIME).load(std::sync::atomic::Ordering::Relaxed)
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::event::{Event, TextId};
-use trace_format::layout::header;
 use trace_format::section::SectionKind;
 use trace_format::sections::startup::{Grade, StartKind as SectionStart, Startup};
 use trace_rules::older::{OldStart, OldStartTimes};
@@ -73,7 +72,7 @@ fn with<R>(of: impl FnOnce(&mut State) -> R) -> Option<R> {
     }
     let mut state = state();
     if state.is_none() {
-        let begun_ns = Recorder::active()?.memory.start_boottime();
+        let begun_ns = Recorder::active()?.start_boottime();
         let config = config();
         *state = Some(State {
             splash: config.splash.clone(),
@@ -365,12 +364,5 @@ fn report(start: &Start, begin: Option<Mark>, end_ns: u64) {
         let cost_ms = start.cost_ms.max(u64::try_from(stack.cost_ms).unwrap_or(0));
         let start = Start { cost_ms, ..*start };
         reports::tell(&Issue::StartupStack { start: &start, stack: &stack.text, key: &stack.key });
-    }
-}
-
-impl crate::memory::mapping::Mapping {
-    /// When recording began, CLOCK_BOOTTIME ns.
-    fn start_boottime(&self) -> u64 {
-        self.u64(header::START_BOOTTIME).load(std::sync::atomic::Ordering::Relaxed)
     }
 }

@@ -65,10 +65,11 @@ fn spawn<'scope>(
 /// Runs for `length` with `alive` threads at a time, in a recording in `folder`, and panics on a wrong one. One a
 /// process. The calling thread is main.
 pub(crate) fn run(folder: &Path, length: Duration, alive: u64) -> Seen {
-    let mut config = Config::new(Destination::Folder(folder.to_owned()), "churn");
+    let mut config = Config::new(Destination::Directory(folder.to_owned()), "churn");
     config.sense_sigquit = false;
     // A place for every living thread, and for every ended one that still has a block.
-    config.sizes = Sizes { main_blocks: 64, pool_blocks: POOL, threads: POOL + 4_000, ..Sizes::DEFAULT };
+    config.recording.sizes =
+        Sizes { main_blocks: 64, pool_blocks: POOL, threads: POOL + 4_000, ..Sizes::DEFAULT };
     trace_runtime::start(&config).expect("started");
     let file = trace_runtime::wait_for_file(Duration::from_secs(60)).expect("a file");
     let mut seen = Seen::default();

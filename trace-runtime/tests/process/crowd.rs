@@ -181,7 +181,7 @@ const BLOCKS: u32 = 8;
 /// Three times as many threads as blocks, all of which write all the time; each counts its events. Then one after the other
 /// writes until it has a block: how many of its events were recorded is known then.
 fn hammers(mut config: Config) {
-    config.sizes = Sizes { pool_blocks: BLOCKS, threads: 64, ..Sizes::DEFAULT };
+    config.recording.sizes = Sizes { pool_blocks: BLOCKS, threads: 64, ..Sizes::DEFAULT };
     trace_runtime::start(&config).unwrap();
     let file = trace_runtime::wait_for_file(WAIT).expect("a file");
     let stop = Arc::new(AtomicBool::new(false));
@@ -272,8 +272,8 @@ fn destructors(mut config: Config) {
             };
         }
     }
-    config.clock = trace_runtime::Clock::Coarse;
-    config.sizes = Sizes { pool_blocks: 4, threads: 64, ..Sizes::DEFAULT };
+    config.recording.clock = trace_runtime::Clock::Coarse;
+    config.recording.sizes = Sizes { pool_blocks: 4, threads: 64, ..Sizes::DEFAULT };
     super::begin(&config);
     let mut key = 0;
     assert_eq!(natives::pthread_key_create(&mut key, at_end), 0);

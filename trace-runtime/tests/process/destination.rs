@@ -17,10 +17,10 @@ const EVENTS: u32 = 5_000;
 
 pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
     config.sense_sigquit = false;
-    let there = Destination::Folder(folder.to_owned());
+    let there = Destination::Directory(folder.to_owned());
     match role {
         "later" => {
-            config.destination = Destination::Later;
+            config.recording.destination = Destination::Later;
             trace_runtime::start(&config).unwrap();
             trace_runtime::name_thread("the first");
             write(0..EVENTS);
@@ -50,7 +50,7 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
             trace_runtime::enter(1);
         }
         "main-only" => {
-            config.threads = Threads::Main;
+            config.recording.threads = Threads::Main;
             super::begin(&config);
             std::thread::spawn(|| trace_runtime::enter(2)).join().unwrap();
             trace_runtime::enter(1);
@@ -58,7 +58,7 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
         // The folder of the recording cannot be used; the other one can.
         "fails" | "full" => {
             let bad = PathBuf::from(std::env::var_os("ANRSCOPE_TEST_BAD").unwrap());
-            config.destination = Destination::Folder(bad.clone());
+            config.recording.destination = Destination::Directory(bad.clone());
             trace_runtime::start(&config).unwrap();
             assert_eq!(trace_runtime::wait_for_file(WAIT), None);
             write(0..EVENTS);
@@ -69,7 +69,7 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
         }
         "removed" => {
             let own = folder.join("own");
-            config.destination = Destination::Folder(own.clone());
+            config.recording.destination = Destination::Directory(own.clone());
             super::begin(&config);
             write(0..EVENTS);
             std::fs::remove_dir_all(&own).unwrap();

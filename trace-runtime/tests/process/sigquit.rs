@@ -58,7 +58,7 @@ fn say_and_stay(word: &str) -> ! {
 }
 
 fn own_recording(config: &Config) -> Recording<Vec<u8>> {
-    let Destination::Folder(folder) = &config.destination else { panic!() };
+    let Destination::Directory(folder) = &config.recording.destination else { panic!() };
     only_recording(folder)
 }
 

@@ -1,0 +1,167 @@
+//! Names of methods and texts, made fit to be shown.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::path::Path;
+
+use trace_format::{Recording, Source, ids};
+
+use crate::method_map::{Fit, Method, MethodMap};
+use crate::text::clean;
+use crate::warning::Warning;
+
+/// The names of one recording's methods.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    map: Option<&'a MethodMap>,
+}
+
+/// Whether a method's name is only the number that stands for it without a map.
+pub(crate) fn is_method_number(name: &str) -> bool {
+    name.strip_prefix("method ").is_some_and(|id| id.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The names to use for a recording, and a warning if they are not those of `map`.
+pub(crate) fn names_of<'a, S: Source>(
+    file: &Path,
+    recording: &Recording<S>,
+    map: &'a MethodMap,
+) -> (Names<'a>, Option<Warning>) {
+    let file = file.to_owned();
+    let recorded = recording.header().map_id;
+    match map.fit(recorded) {
+        Fit::Same => (Names::new(Some(map)), None),
+        Fit::Unknown if map.is_empty() => (Names::new(None), Some(Warning::NoMap { file })),
+        Fit::Unknown => (Names::new(Some(map)), Some(Warning::UnverifiedMap { file, map: map.map_id() })),
+        Fit::OtherBuild => {
+            (Names::new(None), Some(Warning::MapOfOtherBuild { file, recorded, map: map.map_id() }))
+        }
+    }
+}
+
+impl<'a> Names<'a> {
+    /// Names out of `map`; without one, methods are called by number.
+    #[must_use]
+    pub fn new(map: Option<&'a MethodMap>) -> Self {
+        Self { map }
+    }
+
+    /// `com.example.Foo.bar`, or `method 123` where the map does not know.
+    #[must_use]
+    pub fn method(&self, id: u32) -> Cow<'a, str> {
+        match self.map.and_then(|map| map.get(id)) {
+            Some(m) => clean(&format!("{}.{}", m.class, m.method)).into_owned().into(),
+            None if id == ids::DISPATCH => Cow::Borrowed("android.os.Handler.dispatchMessage"),
+            None => Cow::Owned(format!("method {id}")),
+        }
+    }
+
+    /// The source file of a method, and the line of its first instruction.
+    pub(crate) fn source(&self, id: u32) -> Option<(String, u32)> {
+        let (file, line) = self.map?.source_line(id)?;
+        Some((clean(file).into_owned(), line))
+    }
+
+    /// As ART writes a method: `void com.example.Foo.bar(int, java.lang.String)`. What is not known of
+    /// it shows as `?`, since readers of that form look for a word before the name.
+    pub(crate) fn pretty(&self, id: Option<u32>) -> String {
+        let Some(id) = id else { return "? unknown()".to_owned() };
+        match self.map.and_then(|map| map.get(id)) {
+            Some(m) => clean(&pretty(&m)).into_owned(),
+            None => format!("? {}()", self.method(id).replace(' ', "-")),
+        }
+    }
+
+    /// As ART writes a place in the source: `Foo.java:12`, the method's first line here. What is not known of it is as
+    /// Java has it: `Unknown Source:0`.
+    pub(crate) fn place(&self, id: Option<u32>) -> String {
+        let site = id.and_then(|id| self.map?.source_line(id));
+        let (file, line) = site.unwrap_or_default();
+        // Readers of that form cut at these.
+        let file = clean(file).replace(['(', ')', ':'], "_");
+        format!("{}:{line}", if file.is_empty() { "Unknown Source" } else { &file })
+    }
+}
+
+fn pretty(m: &Method<'_>) -> String {
+    let mut rest = m.descriptor.strip_prefix('(').unwrap_or_default();
+    let mut parameters = String::new();
+    while !rest.is_empty() && !rest.starts_with(')') {
+        let Some(ty) = take_type(&mut rest) else { break };
+        let _ = write!(parameters, "{}{ty}", if parameters.is_empty() { "" } else { ", " });
+    }
+    rest = rest.strip_prefix(')').unwrap_or_default();
+    let returns = take_type(&mut rest).unwrap_or_else(|| "?".to_owned());
+    format!("{returns} {}.{}({parameters})", m.class, m.method.replace(' ', "_"))
+}
+
+/// Takes one type off the front of a descriptor; `None` if it is none.
+fn take_type(rest: &mut &str) -> Option<String> {
+    let dimensions = rest.len() - rest.trim_start_matches('[').len();
+    let element = &rest[dimensions..];
+    let (name, length) = match element.chars().next()? {
+        'L' => {
+            let end = element.find(';')?;
+            (element[1..end].replace('/', "."), end + 1)
+        }
+        c => {
+            let name = match c {
+                'V' => "void",
+                'Z' => "boolean",
+                'B' => "byte",
+                'C' => "char",
+                'S' => "short",
+                'I' => "int",
+                'J' => "long",
+                'F' => "float",
+                'D' => "double",
+                _ => return None,
+            };
+            (name.to_owned(), 1)
+        }
+    };
+    *rest = &element[length..];
+    Some(name + &"[]".repeat(dimensions.min(255)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::MAX_TEXT;
+    use std::path::Path;
+
+    #[test]
+    fn methods_are_named_as_people_and_as_art_write_them() {
+        let text = "1,1,com.example.Foo bar (I[[JLjava.lang.String;)V\n2,1,a.B c\n3,1,a.B d (";
+        let map = MethodMap::parse(Path::new("m"), text.into()).unwrap();
+        let names = Names::new(Some(&map));
+        assert_eq!(names.method(1), "com.example.Foo.bar");
+        assert_eq!(names.method(9), "method 9");
+        assert_eq!(names.method(ids::DISPATCH), "android.os.Handler.dispatchMessage");
+        assert_eq!(names.pretty(Some(1)), "void com.example.Foo.bar(int, long[][], java.lang.String)");
+        assert_eq!(names.pretty(Some(2)), "? a.B.c()");
+        assert_eq!(names.pretty(Some(3)), "? a.B.d()");
+        assert_eq!(names.pretty(Some(9)), "? method-9()");
+        assert_eq!(names.pretty(None), "? unknown()");
+        assert_eq!(names.place(Some(1)), "Unknown Source:0");
+        let mut map = map.clone();
+        map.set_source_lines("1,Foo.java,12\n2,a (b):c.kt,".to_owned());
+        let names = Names::new(Some(&map));
+        assert_eq!(
+            (names.place(Some(1)), names.place(Some(2))),
+            ("Foo.java:12".into(), "a _b__c.kt:0".into())
+        );
+        assert_eq!(
+            (names.place(Some(3)), names.place(None)),
+            ("Unknown Source:0".into(), "Unknown Source:0".into())
+        );
+    }
+
+    #[test]
+    fn texts_lose_control_characters_and_excess() {
+        assert_eq!(clean("plain ü"), "plain ü");
+        assert_eq!(clean("a\0b\nc"), "a\u{fffd}b\u{fffd}c");
+        let long = clean(&"ü".repeat(2000)).into_owned();
+        assert!(long.len() <= MAX_TEXT + 3 && long.ends_with('…'), "{}", long.len());
+    }
+}

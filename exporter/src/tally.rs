@@ -1,0 +1,97 @@
+//! What was read and what became of it.
+
+use std::ops::AddAssign;
+
+/// Counts of one export. Nothing is dropped without a count.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Tally {
+    /// Words that begin or end something (methods, messages, frames, stages, waits, spans, idle
+    /// handlers), all threads together.
+    pub events: u64,
+    /// Slices written: those on threads and those on ANR tracks.
+    pub slices: u64,
+    /// Instants written.
+    pub instants: u64,
+    /// Counter samples written, without those that carry an ANR to Perfetto's standard library.
+    pub counters: u64,
+    /// Tracks with something on them: threads, and ANR tracks.
+    pub tracks: u64,
+    /// Slices that were open when their thread or the recording ended, and were closed there.
+    pub incomplete: u64,
+    /// Slices of what was open when older words were overwritten or lost: they are shown from there on.
+    pub began_before: u64,
+    /// Ends without a begin although no words are missing: dropped.
+    pub orphan_exits: u64,
+    /// Slices that an outer end closed because their own is missing.
+    pub unbalanced: u64,
+    /// Slices deeper than [`crate::model::MAX_DEPTH`]: not written.
+    pub cut_depth: u64,
+    /// Times moved so that nothing runs back or leaves its parent, by the recorder or here.
+    pub clamped: u64,
+    /// Words overwritten by newer ones before the recording was taken.
+    pub overwritten: u64,
+    /// Events of threads that found no room while recording.
+    pub dropped: u64,
+    /// Words that are missing between others.
+    pub lost_words: u64,
+    /// Damaged blocks, events, regions, strings and sections.
+    pub faults: u64,
+    /// Events of a type that this version does not know, or whose value cannot be shown.
+    pub skipped: u64,
+    /// ns in which recording was paused.
+    pub paused: u64,
+    /// Methods that were switched off when the recording ended: their calls are missing since then.
+    pub methods_off: u64,
+    /// What recording cost the main thread, estimated, in millionths of its time since its first event; of several
+    /// recordings the greatest. 0 if the device's figures are not in the recording.
+    pub main_cost_ppm: u64,
+    /// Frames of main on the frame timeline.
+    pub frames: u64,
+    /// Stacks written: samples of main and threads of dumps.
+    pub stacks: u64,
+    /// Slices left out because they were not asked for, or were shorter than asked for.
+    pub filtered: u64,
+    /// ANRs, confirmed by SIGQUIT or suspected by the watchdog.
+    pub anrs: u64,
+}
+
+impl Tally {
+    /// Takes off what a [`crate::model::Filter`] left out.
+    pub fn leave_out(&mut self, left_out: &Self) {
+        self.slices -= left_out.slices;
+        self.incomplete -= left_out.incomplete;
+        self.instants -= left_out.instants;
+        self.counters -= left_out.counters;
+        self.frames -= left_out.frames;
+        self.stacks -= left_out.stacks;
+        self.filtered += left_out.slices;
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, o: Self) {
+        self.events += o.events;
+        self.slices += o.slices;
+        self.instants += o.instants;
+        self.counters += o.counters;
+        self.tracks += o.tracks;
+        self.incomplete += o.incomplete;
+        self.began_before += o.began_before;
+        self.orphan_exits += o.orphan_exits;
+        self.unbalanced += o.unbalanced;
+        self.cut_depth += o.cut_depth;
+        self.clamped = self.clamped.saturating_add(o.clamped);
+        self.overwritten = self.overwritten.saturating_add(o.overwritten);
+        self.dropped = self.dropped.saturating_add(o.dropped);
+        self.lost_words = self.lost_words.saturating_add(o.lost_words);
+        self.faults += o.faults;
+        self.skipped += o.skipped;
+        self.paused = self.paused.saturating_add(o.paused);
+        self.methods_off += o.methods_off;
+        self.main_cost_ppm = self.main_cost_ppm.max(o.main_cost_ppm);
+        self.frames += o.frames;
+        self.stacks += o.stacks;
+        self.filtered += o.filtered;
+        self.anrs += o.anrs;
+    }
+}

@@ -1,0 +1,90 @@
+//! Coarse time of the process: its time word, and how the ticker that keeps it fresh is woken.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::Thread;
+
+use crate::gate::{self, Gate};
+use crate::time::clock;
+use crate::time::fold;
+use crate::time::time_word::{CLOSED, Pace, READ_CLOCK, TimeWord};
+
+/// The process's time word.
+pub(crate) static TIME: TimeWord = TimeWord {
+    word: AtomicU64::new(0),
+    high: AtomicU64::new(0),
+    fold_main: AtomicU64::new(fold::NOTHING),
+    fold_others: AtomicU64::new(fold::NOTHING),
+    pace: AtomicU32::new(0),
+    asleep: AtomicBool::new(false),
+};
+
+/// The recorded main thread's gate.
+pub(crate) static MAIN_GATE: Gate = Gate {
+    since: AtomicU64::new(gate::CLOSED),
+    t0: AtomicU64::new(gate::CLOSED),
+    asked: AtomicU32::new(0),
+    ticking: AtomicBool::new(false),
+    inside: AtomicBool::new(false),
+    granted: AtomicBool::new(false),
+};
+
+/// The ticker's thread.
+static THREAD: OnceLock<Thread> = OnceLock::new();
+/// A message of main has ended: perhaps no thread records any more.
+static LEASE_OVER: AtomicBool = AtomicBool::new(false);
+
+/// The address of the time word, which compiled Java code reads.
+#[must_use]
+pub fn word_address() -> usize {
+    TIME.word.as_ptr() as usize
+}
+
+/// The address of main's gate, which compiled Java code reads.
+#[must_use]
+pub fn main_gate_address() -> usize {
+    std::ptr::from_ref(&MAIN_GATE) as usize
+}
+
+/// Opens the time word for an event, if it is closed or the event needs an exact time in coarse mode. Returns
+/// the event's pace and time. `last` is the thread's last time.
+pub(crate) fn open(last: u64) -> (Pace, u64) {
+    TIME.open(clock::boottime().max(last), wake)
+}
+
+/// Whether methods may be written with the time word's time, or with main's.
+pub(crate) fn is_coarse_and_open() -> bool {
+    let word = TIME.word.load(Ordering::SeqCst);
+    word != CLOSED && word != READ_CLOCK
+}
+
+/// Changes the pace from each thread's next event on.
+pub(crate) fn set_pace(pace: Pace) {
+    TIME.set_pace(pace);
+    // The other threads read the word.
+    MAIN_GATE.close();
+}
+
+/// Notes that main is between two messages.
+#[inline]
+pub fn message_ended() {
+    LEASE_OVER.store(true, Ordering::Relaxed);
+}
+
+/// Wakes the ticker. One futex call, and only if it sleeps.
+#[cold]
+pub(crate) fn wake() {
+    if let Some(thread) = THREAD.get() {
+        thread.unpark();
+    }
+}
+
+/// Whether a message of main has ended since the last call.
+pub(crate) fn has_message_ended() -> bool {
+    LEASE_OVER.swap(false, Ordering::Relaxed)
+}
+
+/// Makes `ticker` the thread that [`wake`] wakes.
+pub(crate) fn set_ticker(ticker: Thread) {
+    let _ = THREAD.set(ticker);
+}
