@@ -7,32 +7,36 @@ import android.os.Binder;
 import android.os.Process;
 
 /**
- * Who may read recordings and give commands from outside of the app. The manifest lets in whoever holds DUMP, which no ordinary
- * app gets, or this app's permission of signature level; here the caller itself is looked at.
+ * Checks who may read recordings and send commands from outside the app. The manifest admits holders of DUMP, which
+ * ordinary apps cannot get, or of this app's signature-level permission; this class checks the calling uid as well.
  */
 final class Access {
-    /** The shell's app id (AOSP {@code Process.SHELL_UID}, public from API 29 on). */
+    /** App id of the shell (AOSP {@code Process.SHELL_UID}, public from API 29 on). */
     private static final int SHELL = 2000;
 
-    /** What a user's uids are apart (AOSP {@code UserHandle.PER_USER_RANGE}). */
+    /** Number of uids per user (AOSP {@code UserHandle.PER_USER_RANGE}). */
     private static final int PER_USER = 100_000;
 
     private Access() {}
 
-    /** The permission of signature level that the library's manifest declares. A name of the app's own: two apps cannot declare the same. */
+    /**
+     * The signature-level permission that the library's manifest declares. Its name contains the package, because two
+     * apps cannot declare the same permission.
+     */
     static String permission(Context context) {
         return context.getPackageName() + ".anrscope.CONTROL";
     }
 
-    /** Whether this build may be debugged. */
+    /** Whether this build is debuggable. */
     static boolean isDebuggable(Context context) {
         return (context.getApplicationInfo().flags & ApplicationInfo.FLAG_DEBUGGABLE) != 0;
     }
 
     /**
-     * In a call from another process: whether it is this app, or holds {@link #permission}; or is the shell, and this build may be debugged.
+     * Checks the caller of the current Binder call. It must be this app, hold {@link #permission}, or be the shell in a
+     * debuggable build.
      *
-     * @throws SecurityException if it is none of them
+     * @throws SecurityException if it is none of these
      */
     static void check(Context context) {
         int uid = Binder.getCallingUid();

@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** An ANR, with what was known when it was found. {@code docs/monitors.md} lists all {@link #values}. */
+/** An ANR, with what was known when it was detected. {@code docs/monitors.md} lists all {@link #values}. */
 public final class Anr {
     private final Map<String, String> values;
     private final String stack;
@@ -14,7 +14,7 @@ public final class Anr {
         this.stack = stack;
     }
 
-    /** Reads lines {@code key=value}, an empty line, and main's stack up to the next empty line. */
+    /** Parses lines {@code key=value}, an empty line, and main's stack up to the next empty line. */
     static Anr of(String text, int from) {
         Map<String, String> values = new LinkedHashMap<String, String>();
         int end = values(text, from, values);
@@ -22,17 +22,17 @@ public final class Anr {
         return new Anr(values, text.substring(Math.min(end, text.length()), behind < 0 ? text.length() : behind));
     }
 
-    /** Everything that was known, by the keys of the recording's snapshot. */
+    /** All known values, by the keys of the recording's snapshot. */
     public Map<String, String> values() {
         return values;
     }
 
-    /** {@code looper} for the timer, {@code sigquit} for the signal. */
+    /** What detected it: {@code looper} for the timer, {@code sigquit} for the signal. */
     public String detector() {
         return text("detector");
     }
 
-    /** Main's stack, a frame a line, innermost first; empty if it could not be had. */
+    /** Main's stack, one frame per line, innermost first; empty if it is not available. */
     public String stackTrace() {
         return stack;
     }
@@ -42,31 +42,31 @@ public final class Anr {
         return text("state");
     }
 
-    /** What the message is for that main was in: {@code target callback: what}; empty if it was in none. */
+    /** The message that main was handling: {@code target callback: what}; empty if there was none. */
     public String message() {
         return text("message");
     }
 
-    /** How long main had been in it, ms; 0 if it was in none. */
+    /** How long main had been handling that message, in ms; 0 if there was none. */
     public long ageMs() {
         long since = number("message_since");
         return since == 0 ? 0 : (number("at") - since) / 1000000;
     }
 
     /**
-     * The message at the head of the queue, in the form of {@code Looper.dump} without its object and arguments; empty if nothing waits,
-     * or the queue cannot be read.
+     * The message at the head of the queue, in the form of {@code Looper.dump} without its object and arguments. Empty
+     * if no message waits or the queue cannot be read.
      */
     public String head() {
         return text("head");
     }
 
-    /** When that was due, ms from the ANR: negative if it is late, 0 if nothing waits. */
+    /** When that message was due, in ms relative to the ANR: negative if it is overdue, 0 if no message waits. */
     public long headWhenMs() {
         return number("head_when_ms");
     }
 
-    /** Whether the system's list of processes in error named this one. */
+    /** Whether this process was in the system's list of processes in error. */
     public boolean isFromErrorState() {
         return number("from_error_state") != 0;
     }
@@ -76,12 +76,12 @@ public final class Anr {
         return number("foreground") != 0;
     }
 
-    /** The page. */
+    /** The current scene: the activity's class, or what {@link Anrscope#setScene} set. */
     public String scene() {
         return text("scene");
     }
 
-    /** The process's, its lines with a blank between. */
+    /** The process's cgroup, its lines joined by spaces. */
     public String cgroup() {
         return text("cgroup");
     }
@@ -99,7 +99,7 @@ public final class Anr {
         }
     }
 
-    /** Reads lines {@code key=value} from here on, up to an empty one; gives the place behind that. */
+    /** Parses lines {@code key=value} up to an empty line. Returns the index after that line. */
     static int values(String text, int from, Map<String, String> values) {
         int at = from;
         while (at < text.length()) {

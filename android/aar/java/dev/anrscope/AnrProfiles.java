@@ -9,8 +9,9 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
 /**
- * API 36: asks the platform for a profile of each ANR, which it takes while main hangs, and notes in the recording where it left it. What belongs
- * to a process that is gone comes at the next start, when an app registers. Loaded on such systems only, by its name; on threads of the library's.
+ * API 36: asks the platform for a profile of each ANR, taken while main hangs, and records where the platform stored
+ * it. Profiles of ended processes arrive at the next start, when the app registers. Loaded by name on such systems
+ * only; runs on the library's threads.
  */
 final class AnrProfiles implements Later.Step, Consumer<ProfilingResult>, Executor {
     /** {@code Context.PROFILING_SERVICE}. */
@@ -21,7 +22,7 @@ final class AnrProfiles implements Later.Step, Consumer<ProfilingResult>, Execut
     private ProfilingManager manager;
     private String folder;
 
-    /** Brings it into line with the option. */
+    /** Registers or unregisters, as the option says. */
     @Override
     public void run(Context context, String folder) {
         synchronized (AnrProfiles.class) {
@@ -51,7 +52,7 @@ final class AnrProfiles implements Later.Step, Consumer<ProfilingResult>, Execut
         }
     }
 
-    /** Files are read and written for it, and it comes once an ANR: a thread for each. */
+    /** Starts a thread per result: this reads and writes files, and happens once per ANR. */
     @Override
     public void execute(Runnable result) {
         new Thread(result, "anrscope-profile").start();
@@ -61,14 +62,14 @@ final class AnrProfiles implements Later.Step, Consumer<ProfilingResult>, Execut
     public void accept(ProfilingResult result) {
         try {
             String path = result.getResultFilePath();
-            // Those of other triggers, and what the app asked for itself, come here as well.
+            // Results of other triggers, and of the app's own requests, arrive here as well.
             if (result.getTriggerType() == ProfilingTrigger.TRIGGER_TYPE_ANR
                     && result.getErrorCode() == ProfilingResult.ERROR_NONE
                     && path != null) {
                 Natives.profiled(folder, path);
             }
         } catch (Throwable fault) {
-            // The file is where it is; nobody is told.
+            // The platform keeps the file; only the note in the recording is missing.
         }
     }
 }

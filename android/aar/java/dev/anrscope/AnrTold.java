@@ -3,7 +3,7 @@ package dev.anrscope;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Hands on what the library tells of ANRs; on {@code anrscope-reports}. */
+/** Passes ANR events from the library to the app's {@link AnrListener}; on {@code anrscope-reports}. */
 final class AnrTold {
     private static final String ANR = "!anr\n";
     private static final String DEAD_LOCK = "!deadlock\n";
@@ -13,7 +13,7 @@ final class AnrTold {
 
     private AnrTold() {}
 
-    /** Whether it was one of these words. */
+    /** Handles the event if it is one of an ANR; returns whether it was. */
     static boolean take(String what) {
         boolean anr = what.startsWith(ANR);
         boolean deadLock = what.startsWith(DEAD_LOCK);
@@ -29,7 +29,7 @@ final class AnrTold {
                     dump(to, what, deadLock);
                 }
             } catch (Throwable theirs) {
-                // Not ours to handle; the next one is told.
+                // An exception in the app's listener must not stop later events.
             }
         }
         return true;

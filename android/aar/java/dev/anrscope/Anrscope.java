@@ -11,11 +11,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The app's side of anrscope. With the library's manifest it starts by itself ({@link StartProvider}); an app that wants other
- * values calls {@link #install(Context, Config)} as early as it can, which also works beside that.
+ * The public API of anrscope. With the library's manifest it starts by itself ({@link StartProvider}). To use other
+ * values, call {@link #install(Context, Config)} as early as you can; both can be combined.
  *
- * <p>Nothing here throws, and everything does nothing where the library cannot be loaded. What needs files or the system's
- * services is done on a thread of ours.
+ * <p>No method throws unless its documentation says so. If the library cannot be loaded, all methods do nothing. Work
+ * that needs files or system services runs on the library's own threads.
  */
 public final class Anrscope {
     private static volatile IssueListener listener;
@@ -25,15 +25,16 @@ public final class Anrscope {
 
     private Anrscope() {}
 
-    /** With the defaults. */
+    /** Starts with the default configuration. */
     public static void install(Context context) {
         install(context, new Config.Builder().build());
     }
 
     /**
-     * Starts watching, or changes what is watched. On main as a rule; elsewhere it returns before main has done it.
+     * Starts monitoring, or changes what is monitored. Call it on main if possible; on another thread it returns before
+     * main has applied it.
      *
-     * @param context any of the app's
+     * @param context any context of the app
      */
     public static void install(Context context, Config config) {
         if (context == null || config == null) {
@@ -59,24 +60,24 @@ public final class Anrscope {
                                     try {
                                         Install.onMain(of, then);
                                     } catch (Throwable untraced) {
-                                        // As below.
+                                        // See below.
                                     }
                                 }
                             });
         } catch (Throwable untraced) {
-            // The app is worth more than its trace.
+            // A failure of the library must never break the app.
         }
     }
 
     /**
-     * Whether the library is there and recording was started; false too where bad starts have disarmed the app until its next
-     * version, see docs/configuration.md.
+     * Whether the library is loaded and recording was started. Also false if repeated bad starts have disarmed this
+     * version of the app, see docs/configuration.md.
      */
     public static boolean isRecording() {
         return isLoaded() && !Install.isDisarmed();
     }
 
-    /** Whether the library is there. */
+    /** Whether the library is loaded. */
     private static boolean isLoaded() {
         try {
             return MethodBeat.isRecording();
@@ -85,9 +86,9 @@ public final class Anrscope {
         }
     }
 
-    /** Once a process: an app that records nothing should not look like one that has nothing to record. */
+    /** Logged once per process, so that a missing library is not mistaken for an app with nothing to record. */
     private static synchronized void logMissing() {
-        // The app may have switched it off, see MethodBeat.
+        // The app may have switched recording off, see MethodBeat.
         if (missing || Boolean.getBoolean("anrscope.off")) {
             return;
         }
@@ -106,12 +107,12 @@ public final class Anrscope {
         Log.w(Reports.TAG, "nothing is recorded: the library anrscope cannot be used: " + why);
     }
 
-    /** Starts one of the tracers. */
+    /** Starts one tracer. */
     public static void start(Tracer tracer) {
         set(tracer.key, "1");
     }
 
-    /** Stops one of them; what it has put into the system is taken out again. */
+    /** Stops one tracer and removes its hooks from the system's objects. */
     public static void stop(Tracer tracer) {
         set(tracer.key, "0");
     }
@@ -119,7 +120,7 @@ public final class Anrscope {
     /**
      * Changes an option at run time.
      *
-     * @return whether there is such an option, and the value is one
+     * @return whether the option exists and the value is valid
      */
     public static boolean set(String key, String value) {
         if (key == null || value == null || !isLoaded()) {
@@ -134,30 +135,30 @@ public final class Anrscope {
         return taken;
     }
 
-    /** Every option in force, a {@code key=value} a line. */
+    /** All options in force, one {@code key=value} per line. */
     public static String options() {
         return isLoaded() ? Natives.inForce() : "";
     }
 
-    /** Asks the provider of the configuration again. */
+    /** Asks the {@link DynamicConfig} for its values again. */
     public static void refresh() {
         Install.refresh();
     }
 
-    /** Who gets the reports; null for nobody. They are in the recording in any case. */
+    /** Sets the listener for reports; null removes it. Reports are in the recording in any case. */
     public static void setListener(IssueListener issues) {
         listener = issues;
     }
 
-    /** Who is told of ANRs, beside the reports; null for nobody. */
+    /** Sets the listener for ANRs, in addition to the reports; null removes it. */
     public static void setAnrListener(AnrListener listener) {
         AnrTold.listener = listener;
     }
 
     /**
-     * Who brings finished recordings to the app's own backend; null for nobody. It is asked on a thread of ours: at the start for
-     * what earlier processes left, and after an ANR. What became of each survives the process, so that each is handed over until it
-     * has arrived, and then not again.
+     * Sets the uploader that sends finished recordings to your backend; null removes it. It is called on a library
+     * thread: at the start for recordings of earlier processes, and after an ANR. The upload state survives the
+     * process: each recording is offered until it has arrived, and not again after that.
      */
     public static void setUploader(Uploader uploader) {
         if (isLoaded()) {
@@ -166,68 +167,71 @@ public final class Anrscope {
     }
 
     /**
-     * Writes a recording as a trace that ui.perfetto.dev opens, for a tester who shares it from the device itself. Needs the optional
-     * {@code anrscope-export.aar}. It reads and writes files, so not on main; a recording of a living process is taken as it is now.
+     * Converts a recording to a trace for ui.perfetto.dev, for example to share it from the device itself. Needs the
+     * optional {@code anrscope-export.aar}. It reads and writes files, so do not call it on main. A recording of a
+     * running process is exported as it is now.
      *
-     * @param recording one of this app's, {@code *.anrscope}; where a {@code methodMapping.txt} lies beside it methods have their names,
-     *     otherwise their numbers
-     * @param out the trace, {@code *.pftrace}; it is there whole or not at all
-     * @throws IOException if it cannot be read or written, on main, or without that library; the text says which
+     * @param recording one of this app's recordings, {@code *.anrscope}; if a {@code methodMapping.txt} is in the same
+     *     directory, the trace has method names, otherwise method ids
+     * @param out the trace, {@code *.pftrace}; written completely or not at all
+     * @throws IOException if it cannot be read or written, on main, or without that library; the message says which
      */
     public static void exportTrace(File recording, File out) throws IOException {
         TraceFile.write(recording, out);
     }
 
-    /** The recordings that there are, this process's too. Not on main: it looks into a folder. */
+    /**
+     * All recordings on this device, including the one in progress. It lists a directory, so do not call it on main.
+     */
     public static File[] recordings(Context context) {
         return context == null ? new File[0] : RecordingFiles.all(RecordingFiles.folder(context));
     }
 
-    /** From now on this one sees what the monitors see. */
+    /** Adds an observer of what the monitors see. */
     public static void addObserver(Observer observer) {
         Observers.add(observer);
     }
 
-    /** Not any more. */
+    /** Removes an observer. */
     public static void removeObserver(Observer observer) {
         Observers.remove(observer);
     }
 
-    /** The name of what is shown, in place of the activity's class; null for that again. */
+    /** Sets the name of the current scene, in place of the activity's class; null restores the class. */
     public static void setScene(String scene) {
         if (isLoaded()) {
             Natives.setScene(scene);
         }
     }
 
-    /** Whether the app is in the foreground; half a second after its last page was left it is not. */
+    /** Whether the app is in the foreground; false from half a second after its last activity is paused. */
     public static boolean isForeground() {
         return isLoaded() && Natives.isForeground();
     }
 
-    /** An instant of the app's own, on the calling thread's track. */
+    /** Records an instant event on the calling thread's track. */
     public static void mark(String name) {
         if (name != null && isLoaded()) {
             Natives.mark(name);
         }
     }
 
-    /** A sample of a counter of the app's own. */
+    /** Records a value of one of the app's counters. */
     public static void counter(String name, double value) {
         if (name != null && isLoaded()) {
             Natives.counter(name, value);
         }
     }
 
-    /** Asks for a thread dump of this process; see {@link MethodBeat#dump}. */
+    /** Requests a thread dump of this process; see {@link MethodBeat#dump}. */
     public static boolean dump() {
         return isLoaded() && MethodBeat.dump();
     }
 
     /**
-     * Takes a value over.
+     * Applies one option.
      *
-     * @param code whether the app's code says it, which the manifest then does not change
+     * @param code whether app code set it; the manifest does not override such a value
      */
     static boolean take(String key, String value, boolean code) {
         synchronized (SAID) {
@@ -256,7 +260,7 @@ public final class Anrscope {
         return provider;
     }
 
-    /** A finished report, or something else that the library tells; on {@code anrscope-reports}. */
+    /** Handles a finished report or another event of the library; on {@code anrscope-reports}. */
     static void told(String what) {
         if (AnrTold.take(what)) {
             return;
@@ -274,7 +278,7 @@ public final class Anrscope {
             try {
                 to.onIssue(what);
             } catch (Throwable theirs) {
-                // The app's listener is not ours to handle; the next report is.
+                // An exception in the app's listener must not stop later reports.
             }
         }
     }

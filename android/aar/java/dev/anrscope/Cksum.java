@@ -3,7 +3,7 @@ package dev.anrscope;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** The sum of POSIX's {@code cksum}: a CRC of 32 bits over the bytes and, behind them, their number. */
+/** The checksum of POSIX's {@code cksum}: a 32-bit CRC over the bytes and their count. */
 final class Cksum {
     /** The polynomial, from the highest bit on (POSIX.1-2017, cksum). */
     private static final int POLYNOMIAL = 0x04C11DB7;
@@ -36,12 +36,12 @@ final class Cksum {
         crc = crc << 8 ^ TABLE[(crc >>> 24 ^ one) & 0xFF];
     }
 
-    /** How many bytes there were. */
+    /** Number of bytes added. */
     long length() {
         return length;
     }
 
-    /** The sum, from 0 to 2^32 - 1. Nothing is added after it. */
+    /** The checksum, 0 to 2^32 - 1. Add nothing after this call. */
     long sum() {
         for (long left = length; left != 0; left >>>= 8) {
             step((int) left);
@@ -49,7 +49,7 @@ final class Cksum {
         return ~crc & 0xFFFFFFFFL;
     }
 
-    /** Of all that is left in a stream. */
+    /** Checksum of the rest of a stream. */
     static Cksum of(InputStream in) throws IOException {
         Cksum sum = new Cksum();
         byte[] some = new byte[64 << 10];

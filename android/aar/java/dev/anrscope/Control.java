@@ -3,16 +3,19 @@ package dev.anrscope;
 import android.os.Bundle;
 
 /**
- * What can be asked of a running app from outside, and the answer. {@code start} goes on after {@code stop}; {@code dump} asks for a
- * thread dump; {@code flush} waits until everything that was recorded is in the file. Not on main: it may wait.
+ * Commands to a running app from outside, and their answers. {@code start} resumes after {@code stop}; {@code dump}
+ * requests a thread dump; {@code flush} waits until everything recorded is in the file. Not on main: it may wait.
  */
 final class Control {
-    /** How long a flush waits, ms: longer than the worker takes to make a file on a slow disk, shorter than a receiver may take. */
+    /**
+     * How long a flush waits, ms: longer than the worker needs to create a file on slow storage, shorter than a
+     * receiver may take.
+     */
     private static final long FLUSH_MS = 5_000;
 
-    /** Whether it was done. */
+    /** Whether the command was carried out. */
     final boolean done;
-    /** What is to be known of it. */
+    /** Details for the caller. */
     final String said;
 
     private Control(boolean done, String said) {
@@ -20,7 +23,7 @@ final class Control {
         this.said = said;
     }
 
-    /** Never throws. */
+    /** Runs a command. Never throws. */
     static Control run(String command) {
         if (!Anrscope.isRecording()) {
             return new Control(false, "nothing is recorded here: the library is missing, or has disarmed itself");
@@ -51,7 +54,7 @@ final class Control {
         return new Control(false, "the commands are start, stop, dump, flush");
     }
 
-    /** For the answer to a call. */
+    /** The result as the answer to a provider call. */
     Bundle bundle() {
         Bundle bundle = new Bundle();
         bundle.putString("done", done ? "yes" : "no");

@@ -6,11 +6,12 @@ import android.content.Intent;
 import java.util.Locale;
 
 /**
- * Takes commands by broadcast: {@code dev.anrscope.action.START}, {@code STOP}, {@code DUMP}, {@code FLUSH} (see {@link Control}). Only
- * who holds DUMP reaches it, which no ordinary app gets, and only a build that may be debugged does what it is told; for others there
- * is {@link SignedControlReceiver}. The answer is the broadcast's result: code 1 if it was done, and data that says more.
+ * Takes commands by broadcast: {@code dev.anrscope.action.START}, {@code STOP}, {@code DUMP}, {@code FLUSH} (see {@link
+ * Control}). Only holders of DUMP reach it, which ordinary apps cannot get, and it works in debuggable builds only; for
+ * other builds there is {@link SignedControlReceiver}. The answer is the broadcast's result: code 1 if the command was
+ * carried out, and data with details.
  *
- * <p>A receiver runs on main. Who wants to be heard while that is stuck calls {@link RecordingsProvider}.
+ * <p>A receiver runs on main. To reach an app whose main thread is blocked, call {@link RecordingsProvider}.
  */
 public class ControlReceiver extends BroadcastReceiver {
     private static final String ACTION = "dev.anrscope.action.";
@@ -26,7 +27,7 @@ public class ControlReceiver extends BroadcastReceiver {
             return;
         }
         final String command = action.substring(ACTION.length()).toLowerCase(Locale.ROOT);
-        // Nobody knows that any more once the result is taken along.
+        // The result is already gone: no one receives the answer.
         final boolean wanted = isOrderedBroadcast();
         final PendingResult result = goAsync();
         Thread thread =
@@ -53,7 +54,7 @@ public class ControlReceiver extends BroadcastReceiver {
         }
     }
 
-    /** The manifest has looked who sends; this looks whether it may be done here. */
+    /** The manifest checks the sender; this checks whether the build allows it. */
     boolean isAllowed(Context context) {
         return Access.isDebuggable(context);
     }

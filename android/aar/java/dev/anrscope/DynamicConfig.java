@@ -1,13 +1,13 @@
 package dev.anrscope;
 
 /**
- * Values from a server of the app's, at run time (Matrix's {@code IDynamicConfig}). Asked on a thread of ours, never on main:
- * at the start, and whenever the app calls {@link Anrscope#refresh}.
+ * Supplies option values at run time, for example from a server (Matrix's {@code IDynamicConfig}). Called on a library
+ * thread, never on main: at the start, and whenever the app calls {@link Anrscope#refresh}.
  */
 public interface DynamicConfig {
     /**
-     * The value of an option, or null to leave it as it is. Each is asked for by its key and, where Matrix has a name for it, by that
-     * name too; the key's answer counts.
+     * Returns the value of an option, or null to leave it unchanged. Each option is asked for by its key and, if Matrix
+     * has a name for it, by that name too; the answer for the key wins.
      */
     String get(String key);
 }

@@ -9,11 +9,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The depth and number of the views of a page that opened slowly, as Matrix 0.4 told them. Counted on main, where alone views may be looked
- * at, in a message behind the one that gave the page the focus; nothing at all for a page that was quick.
+ * Counts the views of a page that opened slowly, and their depth, as Matrix 0.4 reported them. Runs on main, because
+ * only main may access views, in a message after the one that gave the page the focus. Does nothing for a page that
+ * opened quickly.
  */
 final class EntryViews implements Runnable {
-    /** So many are looked at: some hundred microseconds. A page of more is told with this number. */
+    /**
+     * Maximum number of views counted, which takes some hundred microseconds. A page with more is reported with this
+     * number.
+     */
     private static final int MOST = 5000;
 
     private final Activity activity;
@@ -22,7 +26,7 @@ final class EntryViews implements Runnable {
         this.activity = activity;
     }
 
-    /** The page has the focus. On main. */
+    /** The page got the focus. On main. */
     static void focused(Activity activity) {
         if (wanted(System.identityHashCode(activity))) {
             new Handler(Looper.getMainLooper()).post(new EntryViews(activity));
@@ -34,7 +38,7 @@ final class EntryViews implements Runnable {
         try {
             count();
         } catch (Throwable theirs) {
-            // Views of the app's may throw; the page is reported without their number.
+            // The app's views may throw; then the page is reported without counts.
         }
     }
 
@@ -42,7 +46,7 @@ final class EntryViews implements Runnable {
         View decor = activity.getWindow() == null ? null : activity.getWindow().peekDecorView();
         int depth = 0;
         int count = 0;
-        // Level by level: however deep they are nested, nothing is on the stack.
+        // Breadth first, so that deep nesting cannot overflow the stack.
         List<View> level = new ArrayList<View>();
         if (decor != null) {
             level.add(decor);
@@ -57,7 +61,7 @@ final class EntryViews implements Runnable {
                 ViewGroup group = (ViewGroup) level.get(at);
                 for (int child = 0; child < group.getChildCount() && count < MOST; child++) {
                     View view = group.getChildAt(child);
-                    // What is GONE takes no part in the page, and nothing in it does.
+                    // Views that are GONE, and their children, are not part of the page.
                     if (view != null && view.getVisibility() != View.GONE) {
                         count++;
                         below.add(view);

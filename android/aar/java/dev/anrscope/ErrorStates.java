@@ -4,7 +4,7 @@ import android.app.ActivityManager;
 import android.content.Context;
 import java.util.List;
 
-/** The thread that asks the system which processes are in error, when the library judges a SIGQUIT. */
+/** The thread that asks the system for the processes in error when the library judges a SIGQUIT. */
 final class ErrorStates implements Runnable {
     private static Thread thread;
 
@@ -34,7 +34,7 @@ final class ErrorStates implements Runnable {
     public void run() {
         while (next()) {
             try {
-                // Null as well as empty where there is none.
+                // The system returns null or an empty list if no process is in error.
                 List<ActivityManager.ProcessErrorStateInfo> all = manager.getProcessesInErrorState();
                 for (int at = 0; all != null && at < all.size(); at++) {
                     ActivityManager.ProcessErrorStateInfo one = all.get(at);
@@ -44,7 +44,7 @@ final class ErrorStates implements Runnable {
                             one.condition == ActivityManager.ProcessErrorStateInfo.NOT_RESPONDING);
                 }
             } catch (Throwable denied) {
-                // None, then.
+                // Treated as an empty list.
             }
             whole();
         }
@@ -52,7 +52,7 @@ final class ErrorStates implements Runnable {
 
     private static native void begin();
 
-    /** Waits until a list is wanted; false after {@link #end}. */
+    /** Waits for a request; returns false after {@link #end}. */
     private static native boolean next();
 
     private static native void entry(int pid, int uid, boolean notResponding);

@@ -11,14 +11,14 @@ import java.lang.reflect.Modifier;
 import java.util.List;
 
 /**
- * API 30: what the system says of this app's processes that are gone. Each goes to the recording that it left. Loaded on such systems only,
- * and on a thread of ours.
+ * API 30: reads what the system knows about this app's ended processes and adds it to the recording of each. Loaded on
+ * such systems only, and runs on a library thread.
  */
 final class ExitInfo implements Later.Step {
-    /** The system keeps 16 a package. */
+    /** The system keeps 16 exits per package. */
     private static final int MOST = 16;
 
-    /** A trace of a large app is under 4 MiB. */
+    /** The trace of a large app is under 4 MiB. */
     private static final int TRACE_BYTES = 4 << 20;
 
     @Override
@@ -32,7 +32,7 @@ final class ExitInfo implements Later.Step {
             try {
                 tell((ApplicationExitInfo) info, folder);
             } catch (Throwable unreadable) {
-                // The others are told.
+                // Continue with the others.
             }
         }
     }
@@ -57,7 +57,7 @@ final class ExitInfo implements Later.Step {
                 trace(info));
     }
 
-    /** API 37: what kind of ANR it was, every number and text that the system has. */
+    /** API 37: the kind of ANR, with every number and text that the system offers. */
     private static void anr(StringBuilder lines, ApplicationExitInfo info) {
         try {
             Object anr = info.getClass().getMethod("getAnrInfo").invoke(info);
@@ -76,7 +76,7 @@ final class ExitInfo implements Later.Step {
                 }
             }
         } catch (Throwable none) {
-            // The rest is told.
+            // Everything else is still recorded.
         }
     }
 

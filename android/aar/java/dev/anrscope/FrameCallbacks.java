@@ -6,24 +6,26 @@ import android.view.Choreographer;
 import java.lang.reflect.Field;
 
 /**
- * The stages by public calls. When the Looper announces a frame's message, Choreographer has asked for that vsync long ago, and has not
- * begun the frame: what is posted then runs in this very frame, and no other vsync is asked for because of it. Callbacks are in the order
- * of their times, so one that should have run long ago is the first of the ANIMATION stage, and one of now the last.
+ * Detects the stages of a frame with public callbacks. When the Looper announces a frame's message, Choreographer has
+ * requested that vsync long ago and has not started the frame. A callback posted now runs in this very frame and
+ * requests no further vsync. Callbacks run in the order of their times: one with a time long past is the first of the
+ * ANIMATION stage, one with the current time the last.
  *
- * <p>Into a vsync for which Choreographer does not wait nothing may be posted: that would ask for another one. Up to API 27 its field
- * says which it is. From API 28 on that is refused, and posted is into frames that go on with the one before (frames/asked.rs), and
- * where a window waits to be drawn, once a draw: a window that is not shown may wait for ever.
+ * <p>Nothing may be posted for a vsync that Choreographer is not waiting for: that would request another one. Up to API
+ * 27 a field of Choreographer tells. From API 28 on access to it is denied. Callbacks are then posted in frames that
+ * continue the frame before (frames/asked.rs), and, while a window waits to be drawn, once per draw: a window that is
+ * not shown may wait forever.
  */
 final class FrameCallbacks {
     private final Choreographer choreographer;
 
-    /** {@code Choreographer.mFrameScheduled}; null where it may not be read. */
+    /** {@code Choreographer.mFrameScheduled}; null where access is denied. */
     private final Field scheduled;
 
-    /** ANIMATION begins. */
+    /** Runs at the start of ANIMATION. */
     private final Mark first = new Mark(FrameMonitor.ANIMATION);
 
-    /** It is over. */
+    /** Runs at the end of ANIMATION. */
     private final Mark last = new Mark(FrameMonitor.TRAVERSAL);
 
     FrameCallbacks(Choreographer choreographer) {
@@ -41,25 +43,25 @@ final class FrameCallbacks {
         }
     }
 
-    /** A window waited to be drawn when a frame began, and none was drawn since. */
+    /** A window was waiting to be drawn when a frame started, and none has been drawn since. */
     private boolean waited;
 
     /**
-     * A frame's message begins.
+     * The message of a frame starts.
      *
-     * @param goesOn whether it goes on with the one before
+     * @param goesOn whether it continues the frame before
      */
     void frame(boolean goesOn, FrameMonitor windows) {
         if (!isScheduled(goesOn, windows)) {
             return;
         }
-        // One of a frame that Choreographer skipped waits still.
+        // A callback posted for a frame that Choreographer skipped is still pending.
         if (!first.waits) {
             first.waits = true;
             try {
                 choreographer.postFrameCallbackDelayed(first, -SystemClock.uptimeMillis());
             } catch (RuntimeException refused) {
-                // A system that minds a time in the past: it waits for good, and ANIMATION is part of INPUT.
+                // A system that rejects times in the past: the callback stays pending, and ANIMATION counts as INPUT.
             }
         }
         if (!last.waits) {
@@ -68,13 +70,13 @@ final class FrameCallbacks {
         }
     }
 
-    /** On main, which alone sets the field to false. */
+    /** Only main sets the field to false, and this runs on main. */
     private boolean isScheduled(boolean goesOn, FrameMonitor windows) {
         if (scheduled != null) {
             try {
                 return scheduled.getBoolean(choreographer);
             } catch (Throwable denied) {
-                // As without it.
+                // Continue without the field.
             }
         }
         if (!goesOn && !waited) {

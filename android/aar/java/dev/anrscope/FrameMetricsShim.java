@@ -5,9 +5,12 @@ import android.os.Handler;
 import android.view.FrameMetrics;
 import android.view.Window;
 
-/** What a window's frames cost. From API 24 on: below nothing names this class, see {@link Later}. */
+/**
+ * Reads the metrics of a window's frames. API 24 and later; on older systems no code may name this class, see {@link
+ * Later}.
+ */
 final class FrameMetricsShim implements WindowMetrics, Window.OnFrameMetricsAvailableListener {
-    /** The numbers that each level knows: up to FIRST_DRAW_FRAME, with the vsyncs, with GPU and deadline. */
+    /** Number of metrics per API level: up to FIRST_DRAW_FRAME, with vsyncs, with GPU and deadline. */
     private static final int KNOWN = Build.VERSION.SDK_INT >= 31 ? 14 : Build.VERSION.SDK_INT >= 26 ? 12 : 10;
 
     private final long[] numbers = FrameMonitor.room();
@@ -30,7 +33,7 @@ final class FrameMetricsShim implements WindowMetrics, Window.OnFrameMetricsAvai
         try {
             window.removeOnFrameMetricsAvailableListener(this);
         } catch (Throwable gone) {
-            // The window is.
+            // The window is already gone.
         }
     }
 

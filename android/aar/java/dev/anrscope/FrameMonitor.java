@@ -17,28 +17,32 @@ import java.util.ArrayList;
 import java.util.WeakHashMap;
 
 /**
- * Carries what Choreographer, the windows and the display tell of frames.
+ * Passes what Choreographer, the windows and the display report about frames to the library.
  *
- * <p>Stages, on main: below API 24 from Choreographer's own queues ({@link FrameQueues}); from there on, and where those are denied, from
- * public callbacks ({@link FrameCallbacks}). What frames cost comes from API 24 on from the windows ({@link FrameMetricsShim}), below
- * from the stages themselves; all of that is counted on the thread {@code anrscope-frames}.
+ * <p>Stages, on main: below API 24 from Choreographer's own queues ({@link FrameQueues}); from API 24 on, or where
+ * access to them is denied, from public callbacks ({@link FrameCallbacks}). Durations: from API 24 on from the windows'
+ * metrics ({@link FrameMetricsShim}), below from the stages. All of it is counted on the thread {@code
+ * anrscope-frames}.
  */
 final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayListener, ViewTreeObserver.OnPreDrawListener {
-    /** The library's numbers of stages. */
+    /** The library's numbers for the stages. */
     static final int INPUT = 0;
 
     static final int ANIMATION = 1;
     static final int TRAVERSAL = 3;
     static final int COMMIT = 4;
 
-    /** What main ended is counted this much later, with what came meanwhile: main wakes the thread up five times a second at most. */
+    /**
+     * Delay until frames that main finished are counted, in one batch: main wakes the thread at most five times per
+     * second.
+     */
     private static final long COUNT_AFTER_MS = 200;
 
     private static final int COUNT = 1;
     private static final int FLUSH = 2;
     private static final int QUIT = 3;
 
-    /** Numbers of a frame: 14 of FrameMetrics, and then what observers are told. */
+    /** Values per frame: 14 of FrameMetrics, then the arguments for observers. */
     private static final int NUMBERS = 23;
 
     private static final int SCENE = 14;
@@ -54,27 +58,30 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
                     display();
                 }
             };
-    /** Main's; see {@link #handler}. */
+    /** Used by main; see {@link #handler}. */
     private Handler handler;
-    /** The thread's. */
+    /** Used by the frames thread. */
     private Handler own;
 
     /** Null until the first activity; see {@link #attach}. */
     private Choreographer choreographer;
-    /** The thread's. */
+    /** Used by the frames thread. */
     private DisplayManager displays;
-    /** Null where the queues are not followed. */
+    /** Null if the queues are not used. */
     private FrameQueues queues;
-    /** Null where they are. */
+    /** Null if the queues are used. */
     private FrameCallbacks callbacks;
-    /** Each window that is followed, with what listens to its metrics; null below API 24. */
+    /** Each followed window with its metrics listener; null below API 24. */
     private final WeakHashMap<Window, WindowMetrics> windows = new WeakHashMap<Window, WindowMetrics>();
 
-    /** Their views, for {@link #isWaiting}, which allocates nothing. A dialog's goes when the dialog does. */
+    /**
+     * Root views of the windows, for {@link #isWaiting}, which allocates nothing. A dialog's root disappears with the
+     * dialog.
+     */
     private WeakReference<?>[] roots = {};
 
     private volatile boolean willCount;
-    /** The thread's own. */
+    /** Used by the frames thread only. */
     private final long[] numbers = new long[NUMBERS];
 
     private int lastScene;
@@ -86,9 +93,9 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     }
 
     /**
-     * Starts; on main.
+     * Starts the monitor; on main.
      *
-     * @param activity whether there is an activity, or was
+     * @param activity whether an activity exists or existed
      */
     static void start(Context context, boolean activity) {
         if (only != null) {
@@ -101,7 +108,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
-    /** An activity is created: there will be frames. */
+    /** An activity is created: frames will follow. */
     static void created() {
         if (only != null) {
             only.attach();
@@ -109,9 +116,9 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     }
 
     /**
-     * Follows Choreographer from now on. Not before there is an activity: the first {@code getInstance} of a thread asks the system for
-     * the display's rate and opens a connection to SurfaceFlinger (AOSP Choreographer and DisplayEventReceiver, API 21 to 36), which a
-     * process that was started for a push or a job would never need.
+     * Follows Choreographer from now on. This waits for the first activity: the first {@code getInstance} of a thread
+     * asks the system for the display's rate and opens a connection to SurfaceFlinger (AOSP Choreographer and
+     * DisplayEventReceiver, API 21 to 36), which a process started for a push or a job would never need.
      */
     private void attach() {
         if (choreographer != null) {
@@ -127,7 +134,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
-    /** Ends; on main. What was put into Choreographer, windows and display is taken out. */
+    /** Stops the monitor; on main. Removes its hooks from Choreographer, windows and display. */
     static void stop() {
         FrameMonitor monitor = only;
         if (monitor == null) {
@@ -149,7 +156,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         monitor.handler().sendEmptyMessage(QUIT);
     }
 
-    /** Shows the window with frames a second, or takes it away; on main, while this runs. */
+    /** Shows or hides the frame-rate overlay; on main, while the monitor runs. */
     static void overlay(Context context, boolean on) {
         if (on && only != null) {
             Overlay.show(context, only.looper());
@@ -162,7 +169,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         return only != null;
     }
 
-    /** An activity was resumed: its window is followed. */
+    /** An activity was resumed: follow its window. */
     static void resumed(Window window) {
         if (only != null && window != null && !only.windows.containsKey(window)) {
             only.attach();
@@ -171,8 +178,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     }
 
     /**
-     * A dialog's window is shown. Its draws show that main is in a frame, and in which stage; the frames' figures are those of the activity's
-     * window.
+     * A dialog's window is shown. Its draws reveal frames and their stages; durations come from the activity's window.
      */
     static void shown(Window window) {
         if (only != null && only.callbacks != null && !only.windows.containsKey(window)) {
@@ -180,7 +186,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
-    /** An activity was paused: what was counted so far is told. */
+    /** An activity was paused: report what has been counted. */
     static void paused() {
         if (only != null) {
             only.handler().sendEmptyMessage(COUNT);
@@ -196,9 +202,9 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     }
 
     /**
-     * The message that begins on main is a frame's, and the library knows that already.
+     * The message that starts on main is a frame's, and the library already knows it.
      *
-     * @param goesOn whether it goes on with the frame before
+     * @param goesOn whether it continues the frame before
      */
     static void message(boolean goesOn) {
         FrameMonitor monitor = only;
@@ -208,7 +214,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
-    /** A frame begins on main: it is counted later, where windows tell nothing. */
+    /** A frame starts on main: schedule counting if windows have no metrics. */
     void framed() {
         LooperMonitor.look();
         if (Build.VERSION.SDK_INT < 24 && !willCount) {
@@ -217,7 +223,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
-    /** As {@link #framed}, for who has no monitor in hand. */
+    /** As {@link #framed}, for callers without a monitor. */
     static void queued() {
         FrameMonitor monitor = only;
         if (monitor != null) {
@@ -225,7 +231,10 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
-    /** On main. Not made at the start: that would wait for the thread, which is there by the time at which anything is drawn. */
+    /**
+     * The handler for main's messages to the thread. Not created at the start, because that would wait for the thread;
+     * by the time anything is drawn, the thread runs.
+     */
     private Handler handler() {
         if (handler == null) {
             handler = new Handler(looper(), this);
@@ -235,11 +244,11 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     private Looper looper() {
         if (!thread.isAlive()) {
-            // It waits still.
+            // The thread's start is still deferred.
             Threads.startAll();
         }
         Looper looper = thread.getLooper();
-        // There may have been no memory for it.
+        // Null if there was no memory for the thread.
         return looper == null ? Looper.getMainLooper() : looper;
     }
 
@@ -270,7 +279,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         return false;
     }
 
-    /** The views that are there still, without this one. */
+    /** The root views that still exist, without this one. */
     private ArrayList<WeakReference<?>> others(View than) {
         ArrayList<WeakReference<?>> others = new ArrayList<WeakReference<?>>();
         for (WeakReference<?> root : roots) {
@@ -292,12 +301,12 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
             try {
                 decor.getViewTreeObserver().removeOnPreDrawListener(this);
             } catch (IllegalStateException gone) {
-                // With the views.
+                // Removed together with the views.
             }
         }
     }
 
-    /** Views are about to be drawn: if nothing else has told that the frame is so far, this does. */
+    /** Views are about to be drawn. This marks the stage if nothing else has. */
     @Override
     public boolean onPreDraw() {
         if (callbacks != null) {
@@ -308,13 +317,13 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         return true;
     }
 
-    /** On the thread of frames. */
+    /** On the frames thread. */
     @Override
     public boolean handleMessage(Message message) {
         try {
             handle(message);
         } catch (Throwable theirs) {
-            // A system service that is gone: no reason to end the app.
+            // The system service may be gone; that must not end the app.
         }
         return true;
     }
@@ -347,7 +356,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
                     tell(numbers);
                     break;
                 case 3:
-                    // Main is in it still.
+                    // Main is still in this frame.
                     later();
                     return;
                 default:
@@ -355,7 +364,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
     }
 
-    /** On the thread of frames. */
+    /** On the frames thread. */
     private void later() {
         if (!willCount) {
             willCount = true;
@@ -364,10 +373,10 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     }
 
     /**
-     * A window's frame; on the thread of frames.
+     * Takes the metrics of a window's frame; on the frames thread.
      *
-     * @param of has room for all numbers
-     * @param lost frames of this window since the one before whose numbers the system dropped
+     * @param of an array with room for all values
+     * @param lost number of frames of this window, since the one before, whose metrics the system dropped
      */
     void windowFrame(long[] of, int lost) {
         measured(of, lost);
@@ -399,24 +408,24 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     @Override
     public void onDisplayRemoved(int displayId) {}
 
-    /** Its rate, too, may have changed. */
+    /** The refresh rate may have changed. */
     @Override
     public void onDisplayChanged(int displayId) {
         if (displayId == Display.DEFAULT_DISPLAY) {
             try {
                 rate();
             } catch (Throwable theirs) {
-                // The rate stays what it was.
+                // Keep the previous rate.
             }
         }
     }
 
-    /** The thread begins: what asks the system is not main's. */
+    /** The thread starts: system calls that main must not make. */
     private void display() {
         try {
             listen();
         } catch (Throwable theirs) {
-            // Then the rate is taken for 60.
+            // Assume 60 Hz.
         }
     }
 
@@ -439,7 +448,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     private static native void byMessages(boolean on);
 
-    /** @param intendedNs the frame's vsync by {@code System.nanoTime}'s clock, 0 if not known */
+    /** @param intendedNs the frame's vsync by {@code System.nanoTime}'s clock, 0 if unknown */
     static native void frame(long intendedNs, boolean estimated);
 
     static native void stage(int stage, long intendedNs, boolean estimated);

@@ -6,18 +6,18 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 
 /**
- * The stages by Choreographer's own queues, below API 24: a callback at the head of each. They are put there past the method that asks for a
- * vsync, so they run when a frame runs and never cause one.
+ * Detects the stages through Choreographer's own queues, below API 24: one callback at the head of each queue. They are
+ * inserted without the method that requests a vsync, so they run with a frame and never cause one.
  */
 final class FrameQueues {
-    /** Before everything that has a time. */
+    /** Sorts before every real time. */
     private static final Long HEAD = Long.valueOf(-1);
 
     private final Object lock;
     private final Step[] steps;
     private final Object receiver;
     private final Field vsync;
-    /** FrameInfo's times (API 23), else null. */
+    /** Times of FrameInfo (API 23), else null. */
     private final long[] info;
 
     private boolean over;
@@ -40,7 +40,7 @@ final class FrameQueues {
         }
     }
 
-    /** Null where the system keeps its queues to itself. */
+    /** Returns null where access to the queues is denied. */
     static FrameQueues of(Choreographer choreographer) {
         try {
             return new FrameQueues(choreographer);
@@ -53,7 +53,7 @@ final class FrameQueues {
         steps[0].add();
     }
 
-    /** Takes out what waits. */
+    /** Removes the pending callbacks. */
     void stop() {
         over = true;
         for (Step step : steps) {
@@ -76,7 +76,7 @@ final class FrameQueues {
         private final Object queue;
         private final Method add;
         private final Method remove;
-        /** Made once: a frame allocates nothing here. */
+        /** Allocated once, so that frames allocate nothing here. */
         private final Object[] head = {HEAD, this, null};
 
         private boolean waits;
@@ -129,7 +129,7 @@ final class FrameQueues {
                 for (int i = 1; i < steps.length; i++) {
                     steps[i].add();
                 }
-                // For the next frame: this one has taken its callbacks.
+                // Inserted for the next frame: this one has already taken its callbacks.
                 add();
                 FrameMonitor.queued();
             } else {
@@ -141,7 +141,7 @@ final class FrameQueues {
         }
     }
 
-    /** Places in FrameInfo. */
+    /** Indices into FrameInfo. */
     private static final int OLDEST_INPUT = 3;
 
     private static final int NEWEST_INPUT = 4;

@@ -12,17 +12,21 @@ import java.util.IdentityHashMap;
 import java.util.List;
 
 /**
- * Tells when main's idle handlers run. The queue's list is replaced by one that wraps each handler once; those that were there stay, ours
- * are left alone, and whoever removes a handler need not know of its wrapper. Where the list cannot be reached nothing is told.
+ * Reports when main's idle handlers run. The queue's handler list is replaced by one that wraps each handler once.
+ * Existing handlers stay, the library's own are not wrapped, and removing a handler works without knowing its wrapper.
+ * Where the list cannot be accessed, nothing is reported.
  */
 final class IdleMonitor {
-    /** So often the lists are compared where no lock guards them. */
+    /** How often lists are compared where no lock guards them. */
     private static final int AGAIN = 8;
 
-    /** A list that no lock guards is compared for so long after it was taken out, ms: a thread may have read it before and be stopped since. */
+    /**
+     * How long a replaced list that no lock guards is still compared, ms: a thread may have read it before and may have
+     * been suspended since.
+     */
     private static final long LATE_MS = 2000;
 
-    /** Main's own. */
+    /** Accessed on main only. */
     private static final ArrayList<Left> LEFT = new ArrayList<Left>();
 
     private static MessageQueue queue;
@@ -32,12 +36,12 @@ final class IdleMonitor {
 
     private IdleMonitor() {}
 
-    /** Whether the caller, on main, is inside of an idle handler that is told. */
+    /** Whether the calling code, on main, runs inside a reported idle handler. */
     static boolean isRunning() {
         return depth > 0;
     }
 
-    /** On main. Whether handlers are told. */
+    /** Turns reporting on or off. On main. */
     @SuppressWarnings("unchecked")
     static boolean start() {
         if (queue != null) {
@@ -63,7 +67,7 @@ final class IdleMonitor {
         }
     }
 
-    /** On main, and not in an idle handler: the list that was there is there again, with the handlers of now. */
+    /** On main, outside idle handlers: restores the original list with the current handlers. */
     @SuppressWarnings("unchecked")
     static void stop() {
         if (queue == null) {
@@ -75,7 +79,7 @@ final class IdleMonitor {
                 synchronized (lock == null ? queue : lock) {
                     boolean unguarded = lock == null && Build.VERSION.SDK_INT >= 37;
                     if (unguarded) {
-                        // Another thread may be in the middle of a call on it: it is read, and no more.
+                        // Another thread may be using it: it is only read.
                         before = new ArrayList<IdleHandler>();
                     }
                     before.clear();
@@ -83,14 +87,15 @@ final class IdleMonitor {
                 }
             }
         } catch (Throwable denied) {
-            // The wrappers stay; what they tell is dropped.
+            // The wrappers stay; their reports are dropped.
         }
         queue = null;
     }
 
     /**
-     * What guards the handlers beside the queue's monitor: from API 37 on a lock of their own (AOSP
-     * CombinedDeliMessageQueue/MessageQueue.java: mIdleHandlersLock). Null where it is absent or may not be read; then {@link #swap} does without.
+     * The lock that guards the handlers beside the queue's monitor: from API 37 on a lock of their own (AOSP
+     * CombinedDeliMessageQueue/MessageQueue.java: mIdleHandlersLock). Null if it does not exist or access is denied;
+     * then {@link #swap} works without it.
      */
     private static Object lock(MessageQueue of) {
         try {
@@ -103,8 +108,9 @@ final class IdleMonitor {
     }
 
     /**
-     * Puts {@code to}, which is empty, in the place of {@code from}, with the same handlers. Copied, set, and then compared: a handler that came or
-     * went meanwhile, by a thread that no lock keeps out, is taken over into one more list. A list that others can see is never changed here.
+     * Replaces {@code from} by {@code to}, which is empty, with the same handlers. The handlers are copied, the list is
+     * set, then both are compared: a handler that another thread added or removed meanwhile, without a lock, is
+     * transferred in one more list. A list that other threads can see is never modified here.
      */
     private static void swap(
             MessageQueue of, Field list, ArrayList<IdleHandler> from, ArrayList<IdleHandler> to, boolean unguarded)
@@ -138,7 +144,7 @@ final class IdleMonitor {
         }
     }
 
-    /** A list that was taken out, and what was in it then. */
+    /** A replaced list, and its contents at that time. */
     private static final class Left {
         final ArrayList<IdleHandler> list;
         final long until = SystemClock.uptimeMillis() + LATE_MS;
@@ -150,7 +156,7 @@ final class IdleMonitor {
         }
     }
 
-    /** On main, while it is idle: what came into or went from a list after it was taken out comes into or goes from the queue. */
+    /** On main, while it is idle: applies later additions to and removals from a replaced list to the queue. */
     static void settle() {
         for (int at = LEFT.size() - 1; at >= 0; at--) {
             Left left = LEFT.get(at);
@@ -183,7 +189,7 @@ final class IdleMonitor {
         return same;
     }
 
-    /** What is in the one and not in the other, by identity: an app's {@code equals} is not called. */
+    /** Elements of the first list that are not in the second, by identity: the app's {@code equals} is never called. */
     private static List<Object> without(Object[] one, Object[] other) {
         IdentityHashMap<Object, Object> others = new IdentityHashMap<Object, Object>();
         for (Object handler : other) {
@@ -206,12 +212,12 @@ final class IdleMonitor {
         }
     }
 
-    /** The app's own handler. */
+    /** The app's handler. */
     private static IdleHandler own(IdleHandler handler) {
         return handler instanceof Told ? ((Told) handler).handler : handler;
     }
 
-    /** A handler whose runs are told. */
+    /** Wraps a handler and reports its runs. */
     private static final class Told implements IdleHandler {
         final IdleHandler handler;
         private final int name;
@@ -238,7 +244,7 @@ final class IdleMonitor {
         }
     }
 
-    /** The queue's list. It is called with the queue locked. */
+    /** The queue's list. Its methods are called with the queue locked. */
     private static final class Watched extends ArrayList<IdleHandler> {
         @Override
         public boolean add(IdleHandler handler) {

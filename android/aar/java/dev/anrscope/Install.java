@@ -12,15 +12,16 @@ import android.util.Log;
 import java.io.File;
 
 /**
- * The order in which things are started.
+ * The order in which things start.
  *
  * <pre>
- * main:             a look whether the app was disarmed, and one whether it was switched off; options; the monitors
- * anrscope-install: folder, the manifest's options, whether it may start at all, the recording's place, the provider's
- *                   options, old recordings, what became of earlier processes
+ * main:             check the crash-loop guard's marker and the kill switch; options; the monitors
+ * anrscope-install: directory, manifest options, whether this start is admitted, the recording's storage, the
+ *                   provider's options, old recordings, exits of earlier processes
  * </pre>
  *
- * What the thread finds comes a few milliseconds after main has begun to watch, so that the process's first message is seen.
+ * The thread finishes a few milliseconds after main has started to monitor, so that the process's first message is
+ * seen.
  */
 final class Install implements Runnable {
     private static final String PREFIX = "anrscope.";
@@ -29,18 +30,18 @@ final class Install implements Runnable {
 
     private final Context context;
     private boolean armed;
-    /** Nothing is recorded, because somebody said so. */
+    /** The kill switch is off: nothing is recorded. */
     private volatile boolean off;
     private volatile boolean refused;
-    /** Bad starts have disarmed this version; see crash_loop.rs. */
+    /** Repeated bad starts have disarmed this version; see crash_loop.rs. */
     private static volatile boolean disarmed;
     private Thread running;
-    /** The provider is to be asked. */
+    /** The provider must be asked. */
     private boolean again;
     private volatile boolean placed;
-    /** The manifest has had its say. */
+    /** Manifest options are applied. */
     private boolean said;
-    /** Of the recordings. */
+    /** Directory of the recordings. */
     private volatile String folder;
 
     private Install(Context context) {
@@ -72,7 +73,7 @@ final class Install implements Runnable {
             } else if (!Natives.isDisarmed(marks) || isDebuggable(context)) {
                 only.arm();
             } else {
-                // Of an earlier version, perhaps: then it is armed in a moment.
+                // The marker may be that of an earlier version; then the thread re-arms this one in a moment.
                 disarmed = true;
             }
         } finally {
@@ -80,17 +81,17 @@ final class Install implements Runnable {
         }
     }
 
-    /** Whether bad starts have disarmed the app, and nothing is recorded until its next version. */
+    /** Whether the crash-loop guard is disarmed: nothing is recorded until the next version. */
     static boolean isDisarmed() {
         return disarmed;
     }
 
-    /** A developer kills such a build at each deployment: it is never disarmed. */
+    /** Developers kill such a build at each deployment: it is never disarmed. */
     private static boolean isDebuggable(Context context) {
         return (context.getApplicationInfo().flags & ApplicationInfo.FLAG_DEBUGGABLE) != 0;
     }
 
-    /** Any thread: what runs is brought into line with the options. */
+    /** Applies changed options to the monitors. Any thread. */
     static void apply() {
         if (Looper.myLooper() == Looper.getMainLooper() && !IdleMonitor.isRunning()) {
             inLine();
@@ -122,7 +123,7 @@ final class Install implements Runnable {
         }
     }
 
-    /** On main: what is watched is let go, and nothing is written any more. */
+    /** On main: stops all monitors; nothing is recorded any more. */
     private void switchOff() {
         if (!off) {
             off = true;
@@ -156,7 +157,7 @@ final class Install implements Runnable {
         }
     }
 
-    /** Any thread: the provider is asked again. */
+    /** Asks the provider again. Any thread. */
     static synchronized void refresh() {
         if (only != null) {
             only.begin();
@@ -180,7 +181,7 @@ final class Install implements Runnable {
         Monitors.start(context);
     }
 
-    /** The thread; if one runs it asks the provider once more. */
+    /** Starts the thread; if it is already running, it asks the provider once more. */
     private synchronized void begin() {
         again = true;
         if (refused || running != null) {
@@ -200,7 +201,8 @@ final class Install implements Runnable {
                     said = true;
                     manifest();
                 }
-                // Who was switched off makes no file before the provider was asked; all others do not wait for it.
+                // If the kill switch is off, no file is created before the provider has answered. Otherwise recording
+                // does not wait for it.
                 boolean asked = off;
                 if (asked) {
                     ask();
@@ -212,28 +214,28 @@ final class Install implements Runnable {
                     keep();
                 }
             } catch (Throwable fault) {
-                // Without a place it goes on in memory.
+                // Without a directory it keeps recording in memory.
             }
         }
     }
 
-    /** What was said is kept for the next start, and done. */
+    /** Saves the options for the next start, then applies them. */
     private void keep() {
         Natives.keep(Folders.marks(context));
         if (Natives.number("recording") == 0) {
             post(new Off());
         } else if (placed) {
-            // By what the manifest, the code and the provider have said: the code may speak after the provider of the manifest
-            // has started this.
+            // Uses the options of manifest, code and provider: code may set options after the manifest's provider has
+            // started this.
             Natives.retain(folder);
-            // What became of them is in the recordings now.
+            // The recordings now contain how their processes ended.
             Uploads.begin(new File(folder));
             profiles();
             apply();
         }
     }
 
-    /** Whether there is something to do; if not, the thread ends. */
+    /** Whether there is more to do; if not, the thread ends. */
     private synchronized boolean isWanted() {
         if (!again || refused) {
             running = null;
@@ -243,21 +245,21 @@ final class Install implements Runnable {
         return true;
     }
 
-    /** Everything that is done once. */
+    /** Everything that is done once per process. */
     private boolean place() {
         folder = new File(Folders.of(context), "anrscope").getPath();
         PackageInfo info = null;
         try {
             info = context.getPackageManager().getPackageInfo(context.getPackageName(), 0);
         } catch (Exception unknown) {
-            // Version 0 then.
+            // Then the version is 0.
         }
         long version = info == null ? 0 : info.versionCode;
         String name = info == null ? null : info.versionName;
         String marks = Folders.marks(context);
         if (!Natives.admit(folder, marks, version, name, isDebuggable(context))) {
             refused = true;
-            // Or this installation is not among those that were asked for.
+            // Or this install is not in the sample.
             disarmed = Natives.isDisarmed(marks);
             if (disarmed) {
                 Log.w(
@@ -289,14 +291,14 @@ final class Install implements Runnable {
         return true;
     }
 
-    /** On a thread of ours. */
+    /** Applies the manifest's options; on a library thread. */
     private void profiles() {
         if (Build.VERSION.SDK_INT >= 36) {
             Later.run("dev.anrscope.AnrProfiles", context, folder);
         }
     }
 
-    /** {@code <meta-data android:name="anrscope.KEY" android:value="..."/>} of the application. */
+    /** Reads {@code <meta-data android:name="anrscope.KEY" android:value="..."/>} of the application. */
     private void manifest() {
         try {
             Bundle said =
@@ -313,11 +315,11 @@ final class Install implements Runnable {
                 }
             }
         } catch (Exception none) {
-            // The defaults, then.
+            // The defaults apply.
         }
     }
 
-    /** The provider, by each key and by Matrix's name. */
+    /** Asks the provider for each option, by its key and by Matrix's name. */
     private void ask() {
         DynamicConfig provider = Anrscope.provider();
         if (provider == null) {
@@ -334,7 +336,7 @@ final class Install implements Runnable {
                     Natives.set(names[0], value);
                 }
             } catch (Throwable theirs) {
-                // This option stays as it is.
+                // This option keeps its value.
             }
         }
     }

@@ -1,10 +1,10 @@
 package dev.anrscope;
 
-/** Takes finished reports. */
+/** Receives finished reports. */
 public interface IssueListener {
     /**
-     * A report is finished. Called on a thread of its own ({@code anrscope-reports}), one report after the other; what it throws
-     * is logged.
+     * A report is finished. Called on the library's thread {@code anrscope-reports}, one report after the other;
+     * exceptions are logged.
      *
      * @param json one object with Matrix's tags, keys and types
      */

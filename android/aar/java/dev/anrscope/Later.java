@@ -3,19 +3,19 @@ package dev.anrscope;
 import android.content.Context;
 
 /**
- * Classes that need a newer system than the oldest one. They are reached by their names, and called through an interface that every level
- * knows: ART of Android 5 loads each class that a method names when it verifies the method's class, and a class whose interfaces are missing fails
- * there, on main, at each start.
+ * Creates classes that need a newer system than the minimum. They are loaded by name and called through an interface
+ * that exists at every level. ART of Android 5 loads each class that a method names when it verifies the method's
+ * class, and a class whose interfaces are missing fails there, on main, at each start.
  */
 final class Later {
-    /** Something that is done once the recordings have their place, on a thread of the library's. */
+    /** A step that runs once the recordings' directory is known, on a library thread. */
     interface Step {
         void run(Context context, String folder) throws Exception;
     }
 
     private Later() {}
 
-    /** An instance; null where it cannot be made. */
+    /** Creates an instance; returns null where that fails. */
     static <T> T make(String name, Class<T> as) {
         try {
             return as.cast(Class.forName(name).newInstance());
@@ -24,7 +24,7 @@ final class Later {
         }
     }
 
-    /** Makes it and runs it; what it throws is dropped, since nothing else depends on it. */
+    /** Creates the step and runs it; exceptions are dropped, because nothing else depends on it. */
     static void run(String name, Context context, String folder) {
         try {
             Step step = make(name, Step.class);
@@ -32,7 +32,7 @@ final class Later {
                 step.run(context, folder);
             }
         } catch (Throwable denied) {
-            // The recordings say what they say.
+            // The recordings just lack this information.
         }
     }
 }

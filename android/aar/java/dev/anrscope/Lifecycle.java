@@ -6,7 +6,10 @@ import android.os.Build;
 import android.os.Bundle;
 import android.os.SystemClock;
 
-/** Tells of each step in an activity's life. What follows from it (foreground, scene, starts) is decided in the library. */
+/**
+ * Reports each step of an activity's lifecycle. The library derives everything else from it (foreground state, scene,
+ * starts).
+ */
 final class Lifecycle implements Application.ActivityLifecycleCallbacks {
     private static final int CREATED = 0;
     private static final int STARTED = 1;
@@ -17,12 +20,12 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
 
     private static Lifecycle only;
 
-    /** An activity was created since this runs. */
+    /** An activity has been created since this monitor started. */
     private static boolean activity;
 
     private Lifecycle() {}
 
-    /** Whether there is an activity, or was. */
+    /** Whether an activity exists or existed. */
     static boolean hasActivity() {
         return activity;
     }
@@ -62,7 +65,7 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
         }
     }
 
-    /** API 29: before the activity's own {@code onCreate}. */
+    /** API 29: runs before the activity's own {@code onCreate}. */
     public void onActivityPreCreated(Activity activity, Bundle state) {
         creating(activity);
     }
@@ -137,6 +140,6 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
         }
     }
 
-    /** Whether the application is created with it: nothing before has said so. */
+    /** Whether the application is created with this activity: nothing before has reported it. */
     private static native boolean step(int step, int activity, String activityClass, long atNs);
 }

@@ -7,30 +7,30 @@ import android.util.Printer;
 import java.lang.reflect.Field;
 
 /**
- * Tells the library of main's messages: a Printer that stands in front of the one that is there, and takes its place again when
- * somebody replaces it.
+ * Reports main's messages to the library: a Printer placed in front of the app's, which puts itself back when another
+ * Printer replaces it.
  *
- * <p>On main, for each of the Looper's two lines: the library's native call, and before it one look into a table of the classes'
- * names that were met; a message whose classes are known allocates nothing here. All decisions are the library's.
+ * <p>On main, each of the Looper's two lines costs one native call, after one lookup in a table of known class names; a
+ * message whose classes are known allocates nothing here. The library makes all decisions.
  */
 final class LooperMonitor implements MessageQueue.IdleHandler {
     /**
-     * While the queue is idle, and at {@link #look}, the Printer is looked after this often, ms. Twice as long after each time
-     * that it was replaced, up to a minute, and after so many times no more: two that take it from each other would
-     * stand in front of each other without end.
+     * How often, in ms, the Printer is checked, when the queue is idle and at {@link #look}. The interval doubles after
+     * each replacement, up to a minute. After this many replacements checks stop: two libraries that replace each
+     * other's Printer would otherwise stack up without end.
      */
     private static final long EVERY_MS = 1000;
 
     private static final long LONGEST_MS = 60000;
     private static final int TIMES = 16;
 
-    /** Looks without a line after which there is no Printer. */
+    /** Number of checks without any line after which no Printer is assumed. */
     private static final int SILENCES = 3;
 
     private static LooperMonitor only;
 
     private final Looper looper;
-    /** {@code Looper.mLogging}; null where it may not be read. */
+    /** {@code Looper.mLogging}; null where access is denied. */
     private final Field logging;
 
     private Lines printer;
@@ -38,9 +38,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     private long every = EVERY_MS;
     private int taken;
     private boolean twinTold;
-    /** No Printer tells of the messages: main's outermost calls stand for them. */
+    /** No Printer reports messages: main's outermost calls are used instead. */
     private boolean without;
-    /** When it was looked last whether lines come, how many messages there had been, and how often none had come. */
+    /** Time of the last check for lines, the message count at that time, and the number of checks without lines. */
     private long heardAt;
     private long heard;
     private int silences;
@@ -50,7 +50,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         logging = field();
     }
 
-    /** Starts, or is brought into line with the option {@code printer}; on main, which has a Looper. */
+    /** Starts, or applies the option {@code printer}; on main, which has a Looper. */
     static void start() {
         boolean wanted = printerWanted();
         if (only == null) {
@@ -81,8 +81,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     }
 
     /**
-     * The queue is idle again, so messages ran since it was idle last. A system that lets a Printer be set and calls none, or somebody who
-     * keeps the lines to himself: three times without one, a second apart.
+     * The queue is idle again, so messages have run since it was last idle. A system may accept a Printer and never
+     * call it, or another Printer may not forward its lines. Detected after three checks without a line, a second
+     * apart.
      */
     private void listen(long now) {
         if (printer == null || now - heardAt < EVERY_MS) {
@@ -98,7 +99,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         without(silences >= SILENCES);
     }
 
-    /** Ends; on main. The Printer that was there before is there again, unless somebody stands in front of ours. */
+    /** Stops; on main. Restores the previous Printer, unless another one has been placed in front of the library's. */
     static void stop() {
         if (only != null) {
             unwatch();
@@ -115,8 +116,8 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     }
 
     /**
-     * A cheap look whether the Printer is still ours: for whoever of the shims is called on main anyway (frames, life cycle,
-     * messages of the ActivityThread), so that a queue that is never idle is looked after, too.
+     * A cheap check whether the Printer is still in place. Other hooks that run on main anyway call it (frames,
+     * lifecycle, ActivityThread's messages), so that it is also checked in a queue that is never idle.
      */
     static void look() {
         LooperMonitor monitor = only;
@@ -141,10 +142,10 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         }
     }
 
-    /** Puts our Printer in front of the one that is there. */
+    /** Places the library's Printer in front of the current one. */
     private void take() {
         if (logging == null && printer != null) {
-            // Nobody can say whether it is still there, and twice would be worse.
+            // It is unknown whether the Printer is still there, and adding it twice would be worse.
             return;
         }
         Printer there = null;
@@ -166,7 +167,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             }
         }
         if (printer != null) {
-            // Whoever replaced it may call it still.
+            // The Printer that replaced it may still call it.
             printer.over = true;
             every = Math.min(2 * every, LONGEST_MS);
             taken++;
@@ -176,7 +177,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         looper.setMessageLogging(printer);
     }
 
-    /** Our own class, of another class loader: two that take each other's place would do so for ever. */
+    /** The library's own class from another class loader: the two would replace each other forever. */
     private static boolean isTwin(Printer there) {
         Class<?> theirs = there.getClass();
         return theirs != Lines.class && theirs.getName().equals(Lines.class.getName());
@@ -194,7 +195,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                 looper.setMessageLogging(ours.before);
             }
         } catch (Throwable denied) {
-            // It stays, and only hands lines on.
+            // It stays, and only forwards lines.
         }
     }
 
@@ -208,23 +209,26 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         }
     }
 
-    /** What the Looper calls. */
+    /** The Printer that the Looper calls. */
     private static final class Lines implements Printer {
         /** {@code ">>>>> Dispatching to Handler ("} and {@code "<<<<< Finished to Handler ("}. */
         private static final int BEGIN = 30;
 
         private static final int END = 27;
 
-        /** The length of {@code "Handler ("}, which a handler's description begins with (AOSP Handler.java, API 21 to 34: toString). */
+        /**
+         * The length of {@code "Handler ("}, which a handler's description begins with (AOSP Handler.java, API 21 to
+         * 34: toString).
+         */
         private static final int HANDLER = 9;
 
-        /** The one that was there. */
+        /** The previous Printer. */
         final Printer before;
 
-        /** It takes no lines any more, and only hands them on. */
+        /** Stopped: it only forwards lines. */
         boolean over;
 
-        /** What {@link LooperMonitor#line} gave last. */
+        /** Last result of {@link LooperMonitor#line}. */
         private int known;
 
         Lines(Printer before) {
@@ -249,7 +253,8 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             int close = x.indexOf(')', from);
             int brace = close < 0 ? -1 : x.indexOf('}', close);
             if ((first == '>' || first == '<') && !isHandler(x, from)) {
-                // A handler that describes itself in other words (AOSP Handler.java: toString is not final): where they end is not known.
+                // A handler with its own description (AOSP Handler.java: toString is not final): where it ends is
+                // unknown.
                 target = said(x, from - HANDLER, length);
                 int colon = first == '>' ? x.lastIndexOf(':') : -1;
                 what = colon > 0 ? decimal(x, colon + 2, length) : 0;
@@ -283,7 +288,10 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             }
         }
 
-        /** The class of a callback that describes itself as Object does, or else what it begins with. 0 for none. */
+        /**
+         * Class of a callback with Object's description, or else the start of its description. 0 if there is no
+         * callback.
+         */
         private static int callback(String x, int from, int end) {
             if (end - from == 4 && x.startsWith("null", from)) {
                 return 0;
@@ -296,7 +304,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             return at > from ? Names.of(x, from, at, false) : 0;
         }
 
-        /** Whether {@code "Handler ("} ends there: some of its characters, since this is asked twice a message. */
+        /** Whether {@code "Handler ("} ends there. Checks only some characters, because it runs twice per message. */
         private static boolean isHandler(String x, int end) {
             return x.length() >= end
                     && x.charAt(end - 1) == '('
@@ -305,7 +313,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                     && x.charAt(end - HANDLER) == 'H';
         }
 
-        /** The word that a description begins with; 0 for none, and once there were too many. */
+        /** The first word of a description; 0 if it has none, or if there have been too many. */
         private static int said(String x, int from, int end) {
             int at = from;
             while (at < end && (Character.isJavaIdentifierPart(x.charAt(at)) || x.charAt(at) == '.')) {
@@ -332,27 +340,29 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         }
     }
 
-    /** Names that have an id. Only main looks here. */
+    /** Names that have an id. Used on main only. */
     private static final class Names {
-        /** A name whose place is taken takes it over: a few hundred are met in an app. */
+        /** On a collision, the new name replaces the old one: an app has a few hundred names. */
         private static final int PLACES = 512;
 
         private static final String[] NAMES = new String[PLACES];
         private static final int[] IDS = new int[PLACES];
 
-        /** Handlers and callbacks that may still get a text although they do not describe themselves as Android or Object do: some say another
-         * thing each time, and the recording's texts are bounded. */
+        /**
+         * How many more descriptions that differ from Android's and Object's form may get a text. Some handlers return
+         * a different one each time, and the recording's texts are bounded.
+         */
         private static int describing = 500;
 
         private Names() {}
 
-        /** The id of a part of {@code x}: a class, or what a callback has said of itself. */
+        /** The id of a part of {@code x}: a class name, or a callback's description of itself. */
         static int of(String x, int from, int end, boolean said) {
             int length = end - from;
             if (length <= 0) {
                 return 0;
             }
-            // Names differ at their ends and in their lengths, and hardly at their begins.
+            // Names differ in their ends and lengths, rarely in their beginnings.
             int hash = length;
             for (int at = end - 1; at >= from && at > end - 7; at--) {
                 hash = hash * 31 + x.charAt(at);
@@ -375,18 +385,18 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     }
 
     /**
-     * The last messages, oldest first, and the ones that are open: {@code {target callback: what -> ms}}, a line each.
+     * The last messages, oldest first, and the open ones: {@code {target callback: what -> ms}}, one per line.
      *
-     * @param count of them at most; 200 are kept, 5,000 with the option {@code density}
+     * @param count maximum number of messages; 200 are kept, 5,000 with the option {@code density}
      */
     static native String history(int count);
 
-    /** Since it was cleared: 0 the messages, 1 the ms they took, 2 the ms that passed; -1 clears. */
+    /** Totals since they were cleared: 0 messages, 1 ms in messages, 2 ms elapsed; -1 clears. */
     static native long density(int what);
 
     private static native void outermost(boolean on);
 
-    /** How many messages were told of. */
+    /** Number of messages reported. */
     private static native long told();
 
     private static native void watch();

@@ -5,11 +5,11 @@ import android.content.Context;
 import android.content.ContextWrapper;
 
 /**
- * The monitors: which of them runs, by the options. All on main. What one of them throws ends that monitor and nothing else: it is
- * taken out of the system as far as that goes, the recording says so, and it is not started again.
+ * Starts and stops the monitors as the options say. Everything runs on main. If a monitor throws, only that monitor
+ * ends: its hooks are removed as far as possible, the recording notes it, and it is not started again.
  */
 final class Monitors {
-    /** In the order in which they start; they stop the other way round. */
+    /** In start order; they stop in reverse order. */
     static final int SAMPLER = 0;
 
     static final int LOOPER = 1;
@@ -24,17 +24,17 @@ final class Monitors {
         "stacks", "messages", "error states", "frames", "overlay", "starts", "idle handlers", "touch"
     };
 
-    /** So many contexts may be wrapped around each other. */
+    /** Maximum number of context wrappers to unwrap. */
     private static final int WRAPPED = 16;
 
     private static Application application;
 
-    /** Those that have thrown, a bit each. */
+    /** Monitors that have thrown, one bit each. */
     private static int broken;
 
     private Monitors() {}
 
-    /** Starts what is switched on. */
+    /** Starts the enabled monitors. */
     static void start(Context context) {
         Application found = of(context);
         if (found == null) {
@@ -53,7 +53,10 @@ final class Monitors {
         apply();
     }
 
-    /** The application behind a context. Frameworks for plug-ins wrap it, and what they give as the application's context is no Application. */
+    /**
+     * The application behind a context. Plug-in frameworks wrap it, and their application context is not an
+     * Application.
+     */
     private static Application of(Context context) {
         Context at = context;
         for (int depth = 0; at != null && depth < WRAPPED; depth++) {
@@ -68,14 +71,14 @@ final class Monitors {
                 }
                 inner = at instanceof ContextWrapper ? ((ContextWrapper) at).getBaseContext() : null;
             } catch (Throwable theirs) {
-                // A wrapper that is not ready: its base is not asked.
+                // A wrapper whose base is not set yet.
             }
             at = inner;
         }
         return null;
     }
 
-    /** Starts what is on and does not run, and stops what is off. */
+    /** Starts enabled monitors that are not running, and stops disabled ones. */
     static void apply() {
         if (application == null) {
             return;
@@ -183,7 +186,7 @@ final class Monitors {
         }
     }
 
-    /** It has thrown, wherever it was called: it ends. */
+    /** A monitor has thrown, wherever it was called: it ends. */
     static void fault(int monitor, Throwable fault) {
         if ((broken & 1 << monitor) != 0) {
             return;
@@ -193,20 +196,20 @@ final class Monitors {
         try {
             stop(monitor);
         } catch (Throwable again) {
-            // It stays as it is.
+            // It cannot be removed.
         }
     }
 
-    /** The recording says what it lacks from here on. Not the exception's text, which is the app's. */
+    /** Notes in the recording what it lacks from now on. Without the exception's message, which is the app's data. */
     static void report(String what, Throwable fault) {
         try {
             Natives.notice("the monitor of " + what + " is off: it threw " + fault.getClass().getName());
         } catch (Throwable none) {
-            // Then nothing says so.
+            // Nothing else can be done.
         }
     }
 
-    /** Stops everything, and takes out what was put into the system. */
+    /** Stops all monitors and removes their hooks. */
     static void stop() {
         if (application != null) {
             try {

@@ -1,18 +1,20 @@
 package dev.anrscope;
 
-/** What the library does for {@link Anrscope} and {@link Install}. Only called once {@link MethodBeat} has loaded it. */
+/**
+ * Native methods for {@link Anrscope} and {@link Install}. Only called once {@link MethodBeat} has loaded the library.
+ */
 final class Natives {
     private Natives() {}
 
-    /** Sets an option; false if there is none of this key, or the value is none. */
+    /** Sets an option; returns false if the key is unknown or the value invalid. */
     static native boolean set(String key, String value);
 
-    /** The value of a number of the table. */
+    /** The value of a numeric option. */
     static native long number(String key);
 
     static native String inForce();
 
-    /** Every key and Matrix's name for it, tab between, a pair a line. */
+    /** Every key and Matrix's name for it, separated by a tab, one pair per line. */
     static native String keys();
 
     static native void setScene(String scene);
@@ -23,59 +25,62 @@ final class Natives {
 
     static native void counter(String name, double value);
 
-    /** Whether this app was disarmed: one look at a name, no file is opened. */
+    /** Whether the crash-loop guard is disarmed: checks one file name, opens no file. */
     static native boolean isDisarmed(String markFolder);
 
     /**
-     * Whether it may start; with files. Notes that it is starting, and forgets that once it went well; and the app's version in the
-     * recording.
+     * Whether this start is admitted; accesses files. Marks the start as in progress, clears the mark once it went
+     * well, and adds the app's version to the recording.
      *
-     * @param folder where the recordings are
-     * @param markFolder where the mark of a disarmed app is
-     * @param version of the app: its number, 0 if it is not known
-     * @param versionName its name; null if it has none, or that is not known
-     * @param debuggable whether it is a debuggable build, which is never disarmed
+     * @param folder directory of the recordings
+     * @param markFolder directory of the crash-loop guard's marker
+     * @param version the app's version code, 0 if unknown
+     * @param versionName the app's version name; null if unknown
+     * @param debuggable whether the build is debuggable; such a build is never disarmed
      */
     static native boolean admit(String folder, String markFolder, long version, String versionName, boolean debuggable);
 
-    /** Whether an earlier start was told to record nothing (option {@code recording}): one look at a name. */
+    /**
+     * Whether an earlier process stored that nothing is to be recorded (option {@code recording}): checks one file
+     * name.
+     */
     static native boolean isOff(String markFolder);
 
-    /** Keeps what the next start is to find: whether anything is recorded, and the rings' sizes. With files. */
+    /** Stores what the next start needs: whether to record, and the rings' sizes. Accesses files. */
     static native void keep(String markFolder);
 
-    /** The recording says this of itself. */
+    /** Records a diagnostic notice. */
     static native void notice(String text);
 
-    /** Nothing is recorded from here on, for good. */
+    /** Stops recording for good. */
     static native void disarm();
 
     /** Whether recording is paused. */
     static native boolean isPaused();
 
     /**
-     * Waits until everything that was recorded is in the file, this long at most.
+     * Waits until everything recorded is in the file, up to the given time.
      *
      * @return the file; null if there is none
      */
     static native String flush(long ms);
 
     /**
-     * The recordings of processes that are gone, a line each: file's name, pid, when it began (ms since 1970), 1 with an ANR,
-     * what became of the process, and its name; tabs between.
+     * The recordings of ended processes, one per line: file name, pid, start (ms since 1970), 1 with an ANR, how the
+     * process ended, and its name; separated by tabs.
      */
     static native String finished(String folder);
 
     /** Removes old recordings. */
     static native void retain(String folder);
 
-    /** The monitors are on; with what the system is. */
+    /** The monitors are on; passes properties of the system. */
     static native void armed(int apiLevel);
 
-    /** What the system says of a process that is gone; see {@link ExitInfo}. */
+    /** What the system knows about an ended process; see {@link ExitInfo}. */
     static native boolean exited(
             String folder, int pid, String process, long timeMs, int reason, String lines, byte[] trace);
 
-    /** The platform left a profile of an ANR; see {@link AnrProfiles}. */
+    /** The platform stored a profile of an ANR; see {@link AnrProfiles}. */
     static native boolean profiled(String folder, String path);
 }

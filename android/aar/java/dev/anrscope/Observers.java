@@ -3,7 +3,10 @@ package dev.anrscope;
 import java.util.ArrayList;
 import java.util.Arrays;
 
-/** The app's observers. The array is replaced and never changed: who tells them takes no lock and allocates nothing. */
+/**
+ * The app's observers. The array is replaced, never modified, so notifying observers takes no lock and allocates
+ * nothing.
+ */
 final class Observers {
     private static final Observer[] NONE = {};
 
@@ -31,7 +34,7 @@ final class Observers {
             try {
                 observer.onMessageBegin(line);
             } catch (Throwable theirs) {
-                // Not ours to handle; main goes on.
+                // An exception in the app's observer must not reach main.
             }
         }
     }

@@ -18,8 +18,8 @@ import android.view.View;
 import android.view.WindowManager;
 
 /**
- * A small window over all others that shows frames a second. What it shows is counted by the library and fetched on the thread of frames;
- * main only draws.
+ * A small overlay window that shows the frame rate. The library computes its contents, the frames thread fetches them,
+ * and main only draws.
  */
 final class Overlay implements Handler.Callback {
     private static final long EVERY_MS = 200;
@@ -28,7 +28,7 @@ final class Overlay implements Handler.Callback {
     private static final int OVER_APPS = 2038;
 
     private static final int BARS = 50;
-    /** Where the numbers of each kind begin. */
+    /** Index of the first value of each kind. */
     private static final int COUNTS = 1;
 
     private static final int SHARES = 9;
@@ -51,7 +51,7 @@ final class Overlay implements Handler.Callback {
         panel = new Panel(context);
     }
 
-    /** On main. Without the permission for such windows there is none. */
+    /** Shows the overlay; on main. Does nothing without the permission for such windows. */
     static void show(Context context, Looper frames) {
         if (only != null) {
             return;
@@ -75,8 +75,8 @@ final class Overlay implements Handler.Callback {
     }
 
     /**
-     * The context for a window of this kind. From API 30 on one that is no activity's is made for it: with the application's, StrictMode
-     * reports an incorrect use (AOSP Context.getSystemService, ContextImpl, API 30).
+     * The context for such a window. From API 30 on a context other than an activity's must be created for it: with the
+     * application's, StrictMode reports an incorrect use (AOSP Context.getSystemService, ContextImpl, API 30).
      */
     private static Context forWindows(Context context) {
         if (Build.VERSION.SDK_INT < 30) {
@@ -95,7 +95,7 @@ final class Overlay implements Handler.Callback {
         }
     }
 
-    /** On main. */
+    /** Hides the overlay; on main. */
     static void hide() {
         Overlay overlay = only;
         if (overlay == null) {
@@ -109,7 +109,7 @@ final class Overlay implements Handler.Callback {
         try {
             overlay.windows.removeViewImmediate(overlay.panel);
         } catch (Throwable gone) {
-            // It is.
+            // The window is already gone.
         }
     }
 
@@ -129,10 +129,11 @@ final class Overlay implements Handler.Callback {
         return place;
     }
 
-    /** On the thread of frames. */
+    /** On the frames thread. */
     @Override
     public boolean handleMessage(Message message) {
-        // One time for both: a look that is early by a millisecond changes nothing, and the next one would be 200 later.
+        // One clock value for both: an update that is a millisecond early changes nothing, and the next one would come
+        // 200 ms later.
         long now = SystemClock.uptimeMillis();
         synchronized (this) {
             if (over) {
@@ -148,12 +149,12 @@ final class Overlay implements Handler.Callback {
                 panel.postInvalidate();
             }
         } catch (Throwable fault) {
-            // It shows what it showed; the app's frames go on.
+            // Keep the old contents; the app's frames must continue.
         }
         return true;
     }
 
-    /** What is shown. */
+    /** The contents to show. */
     private static final class Content {
         final String[] texts;
         final int[] numbers;
@@ -164,7 +165,7 @@ final class Overlay implements Handler.Callback {
         }
     }
 
-    /** Draws it. Lengths are in dp. */
+    /** Draws the contents. Lengths are in dp. */
     private static final class Panel extends View {
         static final float WIDTH = 140;
         static final float HEIGHT = 196;
@@ -192,7 +193,7 @@ final class Overlay implements Handler.Callback {
             try {
                 paint(canvas);
             } catch (Throwable fault) {
-                // On main, in a frame: it stays empty.
+                // On main, in a frame: leave the panel empty.
             }
         }
 
@@ -222,7 +223,7 @@ final class Overlay implements Handler.Callback {
             }
         }
 
-        /** A bar for each change, the newest on top; a line at 50 and at 30, and after 5 s and 10 s one with their mean. */
+        /** One bar per update, the newest on top; lines at 50 and 30, and after 5 s and 10 s a line with the mean. */
         private void chart(Canvas canvas, int[] numbers) {
             int most = 6000;
             for (int bar = 0; bar < BARS; bar++) {

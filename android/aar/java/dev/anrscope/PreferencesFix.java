@@ -5,8 +5,8 @@ import java.lang.reflect.Field;
 import java.util.Collection;
 
 /**
- * API 21 to 25: at the stop of an activity or service main waits until all SharedPreferences are written, however many there are. With the
- * option {@code shared_preferences_fix} that waiting is left out: what {@code apply()} has put on its way is still written.
+ * API 21 to 25: when an activity or service stops, main waits until all pending SharedPreferences are written. With the
+ * option {@code shared_preferences_fix} main does not wait; what {@code apply()} has queued is still written.
  */
 final class PreferencesFix {
     private static final int STOP_ACTIVITY_SHOW = 103;
@@ -20,7 +20,7 @@ final class PreferencesFix {
 
     private PreferencesFix() {}
 
-    /** Before {@code ActivityThread.H} handles a message. */
+    /** Called before {@code ActivityThread.H} handles a message. */
     static void before(int what) {
         if (Build.VERSION.SDK_INT < 21 || Build.VERSION.SDK_INT > 25) {
             return;
@@ -45,7 +45,7 @@ final class PreferencesFix {
                 field.setAccessible(true);
                 waiting = (Collection<?>) field.get(null);
             } catch (Throwable denied) {
-                // Then main waits as ever.
+                // Without access, main waits as usual.
             }
         }
         if (waiting != null) {

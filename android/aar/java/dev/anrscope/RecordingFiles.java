@@ -9,26 +9,26 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 
-/** The app's recordings as files: which there are, and copies of those that a process still writes to. Not on main. */
+/** The app's recordings as files: lists them, and copies those that a process is still writing. Not on main. */
 final class RecordingFiles {
     private static final String END = ".anrscope";
 
-    /** Copies begin so, here and where the program makes them by itself through run-as. */
+    /** Prefix of copies, here and in copies that the anrscope tool creates through run-as. */
     private static final String COPY = ".pull-";
 
-    /** Nobody reads a copy for longer, ms. */
+    /** Copies older than this are no longer in use, ms. */
     private static final long COPY_LIVES = 3_600_000;
 
     private static final int LONGEST_NAME = 128;
 
     private RecordingFiles() {}
 
-    /** Where they are; it may be missing. */
+    /** The directory of the recordings; it may not exist. */
     static File folder(Context context) {
         return new File(Folders.of(context), "anrscope");
     }
 
-    /** All of them, as the folder gives them. */
+    /** All recordings, in the order of the directory. */
     static File[] all(File folder) {
         File[] found = folder.listFiles();
         if (found == null) {
@@ -46,9 +46,9 @@ final class RecordingFiles {
     }
 
     /**
-     * The recording of this name, or the copy of one.
+     * The recording, or copy, with this name.
      *
-     * @throws FileNotFoundException if there is none, or the name leads elsewhere
+     * @throws FileNotFoundException if it does not exist, or the name leads outside the directory
      */
     static File named(File folder, String name) throws FileNotFoundException {
         if (name != null && (isPlain(name) || isCopy(name)) && isHere(folder, name)) {
@@ -57,7 +57,7 @@ final class RecordingFiles {
         throw new FileNotFoundException("there is no recording of this name: " + name);
     }
 
-    /** Whether it is a file, and no link that leads out of the folder. */
+    /** Whether it is a regular file in this directory, not a link out of it. */
     private static boolean isHere(File folder, String name) {
         File file = new File(folder, name);
         try {
@@ -67,7 +67,7 @@ final class RecordingFiles {
         }
     }
 
-    /** Letters, digits and {@code ._-}, and it does not begin with a dot. */
+    /** Only letters, digits and {@code ._-}, and no leading dot. */
     private static boolean isPlain(String name) {
         return name.endsWith(END) && name.charAt(0) != '.' && name.charAt(0) != '-' && ofPlainLetters(name);
     }
@@ -90,7 +90,7 @@ final class RecordingFiles {
         return true;
     }
 
-    /** Whether its process lives, by the pid in its name; an app sees its own processes alone. */
+    /** Whether its process is running, by the pid in its name; an app sees only its own processes. */
     static boolean isLive(File recording) {
         String name = recording.getName();
         int from = name.lastIndexOf('-') + 1;
@@ -107,11 +107,11 @@ final class RecordingFiles {
     }
 
     /**
-     * A copy as the recording is now, beside it: its process goes on writing to the recording itself. Whatever of it is being
-     * written meanwhile is read as after a kill at that moment.
+     * A copy of the recording as it is now, in the same directory; its process keeps writing to the original. Data that
+     * is being written meanwhile reads as after a kill at that moment.
      *
-     * @param id what the copy is known by: who asks twice gets one copy; null for one that nobody else has
-     * @throws IOException if there is no room, and then nothing of it is left; or if that is no id
+     * @param id name of the copy: a second request with the same id returns the same copy; null for a new copy
+     * @throws IOException if there is no space (nothing of the copy is left), or the id is invalid
      */
     static synchronized File copy(File recording, File folder, String id) throws IOException {
         String name = COPY + (id == null ? Long.toHexString(System.nanoTime()) : id);
@@ -122,7 +122,7 @@ final class RecordingFiles {
         if (id != null && copy.isFile()) {
             return copy;
         }
-        // Whole or not there: whoever asks again because no answer came reads what the first one reads.
+        // Created completely or not at all: a client that repeats its request reads the same copy.
         File part = new File(folder, name + ".part");
         copyTo(recording, part);
         if (!part.renameTo(copy)) {
@@ -132,7 +132,7 @@ final class RecordingFiles {
         return copy;
     }
 
-    /** As {@link #copy}, to a file of any name. */
+    /** As {@link #copy}, to a file with any name. */
     static void copyTo(File recording, File to) throws IOException {
         boolean whole = false;
         try {
@@ -158,7 +158,7 @@ final class RecordingFiles {
         }
     }
 
-    /** Removes copies that nobody has removed. */
+    /** Removes copies that their client has left behind. */
     static void removeOldCopies(File folder) {
         File[] found = folder.listFiles();
         long oldest = System.currentTimeMillis() - COPY_LIVES;

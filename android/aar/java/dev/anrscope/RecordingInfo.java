@@ -1,6 +1,6 @@
 package dev.anrscope;
 
-/** What is known of a recording without reading all of it. */
+/** What is known about a recording without reading all of it. */
 public final class RecordingInfo {
     private final int pid;
     private final String process;
@@ -18,12 +18,12 @@ public final class RecordingInfo {
         this.attempt = attempt;
     }
 
-    /** The process that wrote it. */
+    /** The pid of the process that wrote it. */
     public int pid() {
         return pid;
     }
 
-    /** Its name: the package, or {@code package:name}. */
+    /** The process's name: the package, or {@code package:name}. */
     public String process() {
         return process;
     }
@@ -33,20 +33,20 @@ public final class RecordingInfo {
         return startMs;
     }
 
-    /** Whether there is an ANR in it. */
+    /** Whether it contains an ANR. */
     public boolean hasAnr() {
         return anr;
     }
 
     /**
-     * What became of the process, in the words of ApplicationExitInfo, {@code anr} or {@code crash_native} for instance; empty where
-     * nobody knows (before API 30, or the system has forgotten).
+     * How the process ended, in the words of ApplicationExitInfo, for instance {@code anr} or {@code crash_native};
+     * empty if unknown (before API 30, or if the system no longer has it).
      */
     public String reason() {
         return reason;
     }
 
-    /** Which attempt this is, 1 for the first. */
+    /** Number of this upload attempt, starting at 1. */
     public int attempt() {
         return attempt;
     }

@@ -15,20 +15,21 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * Gives recordings to {@code anrscope device}, and takes its commands, where {@code run-as} does not serve. Whom it answers is in
- * {@link Access}; the manifest keeps all other apps out before that. Called on threads of the system's, so it answers while main is stuck.
+ * Serves recordings to {@code anrscope device} and takes its commands, where {@code run-as} does not work. {@link
+ * Access} decides whom it answers; the manifest keeps out all other apps before that. Called on Binder threads, so it
+ * answers while main is blocked.
  *
  * <pre>
- * query   content://APP.anrscope/recordings          a row for each: name, size, modified (s), live (0, 1)
+ * query   content://APP.anrscope/recordings          one row each: name, size, modified (s), live (0, 1)
  * query   content://APP.anrscope/recordings/NAME?copy=ID
- *                                                    one row: name (of what is to be read), size, modified, cksum, state
+ *                                                    one row: name (of the file to read), size, modified, cksum, state
  * read    content://APP.anrscope/recordings/NAME?from=N
- * delete  content://APP.anrscope/recordings/NAME     only a copy
+ * delete  content://APP.anrscope/recordings/NAME     copies only
  * call    content://APP.anrscope  COMMAND            see {@link Control}
  * </pre>
  *
- * {@code state} is {@code still}; {@code copy} of what a living process writes to, named by the reader's id, which the reader deletes at
- * the end; or {@code live} where there is no room for a copy.
+ * {@code state} is {@code still} for a finished recording; {@code copy} for a copy of one that is being written, named
+ * by the client's id, which the client deletes at the end; or {@code live} if there is no space for a copy.
  */
 public final class RecordingsProvider extends ContentProvider {
     private static final String[] LISTED = {"name", "size", "modified", "live"};
@@ -78,7 +79,7 @@ public final class RecordingsProvider extends ContentProvider {
         FileInputStream in = new FileInputStream(read);
         try {
             Cksum sum = Cksum.of(in);
-            // Its length as it was summed: a living file may have become longer since.
+            // The length that was summed: a live file may have grown since.
             return new Object[] {read.getName(), sum.length(), recording.lastModified() / 1000, sum.sum(), state};
         } finally {
             in.close();
@@ -97,7 +98,8 @@ public final class RecordingsProvider extends ContentProvider {
             String said = uri.getQueryParameter("from");
             long from = said == null ? 0 : Long.parseLong(said);
             ParcelFileDescriptor opened = ParcelFileDescriptor.open(file, ParcelFileDescriptor.MODE_READ_ONLY);
-            // The place in the file goes along to the other process. The stream does not own the descriptor and is not closed.
+            // The file position is shared with the other process. The stream does not own the descriptor and is not
+            // closed.
             new FileInputStream(opened.getFileDescriptor()).getChannel().position(Math.max(0, from));
             return opened;
         } catch (FileNotFoundException none) {
@@ -144,14 +146,14 @@ public final class RecordingsProvider extends ContentProvider {
         return 0;
     }
 
-    /** Refuses whom it has to. */
+    /** Checks the caller and returns the recordings' directory. */
     private File folder() {
         Context context = getContext();
         Access.check(context);
         return RecordingFiles.folder(context);
     }
 
-    /** {@code recordings}, and perhaps a name. */
+    /** The path: {@code recordings}, and optionally a name. */
     private static List<String> path(Uri uri) {
         List<String> path = uri.getPathSegments();
         if (path.isEmpty() || path.size() > 2 || !path.get(0).equals("recordings")) {

@@ -2,7 +2,7 @@ package dev.anrscope;
 
 import android.util.Log;
 
-/** The thread that takes finished reports out of the library and gives them to the app. */
+/** The thread that takes finished reports from the library and delivers them to the app. */
 final class Reports implements Runnable {
     static final String TAG = "anrscope";
 
@@ -14,7 +14,7 @@ final class Reports implements Runnable {
         this.listener = listener;
     }
 
-    /** Starts the thread, once. {@code listener} may be null: then reports are only recorded, and logged if that is wanted. */
+    /** Starts the thread once. {@code listener} may be null: then reports are only recorded, and logged if enabled. */
     static synchronized void start(IssueListener listener) {
         if (thread != null) {
             return;
@@ -24,7 +24,7 @@ final class Reports implements Runnable {
         Threads.start(thread);
     }
 
-    /** Ends the thread, once it has given away what is there. */
+    /** Stops the thread once it has delivered what is queued. */
     static synchronized void stop() {
         if (thread != null) {
             thread = null;
@@ -39,12 +39,12 @@ final class Reports implements Runnable {
             try {
                 take(text);
             } catch (Throwable fault) {
-                // The next one may fare better: without this thread nothing would be reported any more.
+                // Continue: without this thread no report would be delivered any more.
             }
         }
     }
 
-    /** A report is an object; a block for the log and a word for the observers are not. */
+    /** A report is a JSON object; blocks for the log and events for listeners are not. */
     private void take(String text) {
         if (text.charAt(0) == '!') {
             Anrscope.told(text);
@@ -59,7 +59,7 @@ final class Reports implements Runnable {
         }
     }
 
-    /** Line by line: the log cuts long entries. */
+    /** Line by line: the log truncates long entries. */
     private static void log(String block) {
         int from = 0;
         while (from < block.length()) {
@@ -72,10 +72,10 @@ final class Reports implements Runnable {
         }
     }
 
-    /** From now on reports are kept for {@link #next}. */
+    /** Reports are queued for {@link #next} from now on. */
     private static native void wanted();
 
-    /** The next report or block; waits for it. Null after {@link #end}. */
+    /** Waits for the next report or block. Returns null after {@link #end}. */
     private static native String next();
 
     private static native void end();

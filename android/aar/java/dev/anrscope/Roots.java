@@ -8,15 +8,18 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The process's windows: from API 29 on by the public {@code android.view.inspector.WindowInspector}, before that by
- * {@code WindowManagerGlobal.mViews} (AOSP WindowManagerGlobal.java, API 21 to 34: UnsupportedAppUsage without a limit), which is only read.
+ * Root views of the process's windows: from API 29 on by the public {@code android.view.inspector.WindowInspector},
+ * before that by {@code WindowManagerGlobal.mViews} (AOSP WindowManagerGlobal.java, API 21 to 34: UnsupportedAppUsage
+ * without a limit), which is only read.
  */
 final class Roots {
-    /** {@code DecorView}'s window: a field that an app may read (AOSP DecorView.java, API 24 to 34: UnsupportedAppUsage without a limit; an
-     * inner class of PhoneWindow before). */
+    /**
+     * {@code DecorView}'s window: a field that an app may read (AOSP DecorView.java, API 24 to 34: UnsupportedAppUsage
+     * without a limit; an inner class of PhoneWindow before).
+     */
     private static Field field;
 
-    /** The class that has it. */
+    /** The class that declares the field. */
     private static Class<?> decor;
 
     private Roots() {}
@@ -28,7 +31,7 @@ final class Roots {
                 Class<?> inspector = Class.forName("android.view.inspector.WindowInspector");
                 return (List<?>) inspector.getMethod("getGlobalWindowViews").invoke(null);
             } catch (ClassNotFoundException removed) {
-                // Then as below.
+                // Fall back to the field.
             }
         }
         Class<?> type = Class.forName("android.view.WindowManagerGlobal");
@@ -39,7 +42,7 @@ final class Roots {
         return list instanceof List ? (List<?>) list : Collections.emptyList();
     }
 
-    /** As {@link #all}, a copy. */
+    /** As {@link #all}, as a copy. */
     static View[] views() throws ReflectiveOperationException {
         Object[] all = all().toArray();
         View[] views = new View[all.length];
@@ -52,7 +55,7 @@ final class Roots {
         return java.util.Arrays.copyOf(views, count);
     }
 
-    /** The window whose decor view that is; null of a view that is a window by itself, as a popup's. */
+    /** The window whose decor view this is; null for a view that is a window by itself, such as a popup's. */
     static Window window(View root) throws ReflectiveOperationException {
         Class<?> type = root.getClass();
         while (type != null && !type.getName().endsWith("DecorView")) {

@@ -6,24 +6,24 @@ import android.os.Looper;
 import android.os.Process;
 
 /**
- * The thread that takes main's stack when the library asks for it, which it does only while main is stuck or an ANR was found.
+ * The thread that takes main's stack when the library requests it, which happens only during a stall or an ANR.
  *
- * <p>Nothing here runs code of the app, or takes a lock that the app can hold.
+ * <p>Nothing here runs app code or takes a lock that the app can hold.
  */
 final class StackSampler implements Runnable {
-    /** Frames of a stack that are recorded: the innermost. */
+    /** Number of recorded frames per stack: the innermost. */
     private static final int FRAMES = 512;
 
     /**
-     * From Android 15 on ART waits three times as long for a thread to stop if the thread that asks has a priority below normal (AOSP main,
-     * {@code art/runtime/thread_list.cc}, {@code WaitForSuspendBarrier}).
+     * From Android 15 on ART waits three times as long for a thread to stop if the thread that asks has a priority
+     * below normal (AOSP main, {@code art/runtime/thread_list.cc}, {@code WaitForSuspendBarrier}).
      */
     private static final int PATIENT_SDK = 35;
 
-    /** In a request: memory and the waiting messages are wanted, too. */
+    /** Bit in a request: memory and the waiting messages are requested, too. */
     private static final int ALL = 1;
 
-    /** In a request: main's stack may be taken now. */
+    /** Bit in a request: main's stack may be taken now. */
     private static final int STACK = 2;
 
     private static Thread thread;
@@ -68,12 +68,12 @@ final class StackSampler implements Runnable {
             try {
                 fail(fault);
             } catch (Throwable again) {
-                // The app goes on without samples, and without a word about it.
+                // Samples are then missing, and the app continues undisturbed.
             }
         }
     }
 
-    /** Answers with whatever was found; a fault ends the sampler behind that. */
+    /** Answers with what was found; an error ends the sampler after that. */
     private static void take(long request) throws Throwable {
         String state = null;
         String stack = null;
@@ -109,7 +109,7 @@ final class StackSampler implements Runnable {
         }
     }
 
-    /** A frame a line, as {@code StackTraceElement} writes it, without a class loader or a module in front. */
+    /** One frame per line, in the form of {@code StackTraceElement} without class loader and module. */
     private static String text(StackTraceElement[] frames) {
         StringBuilder text = new StringBuilder(frames.length * 64);
         for (int at = 0; at < frames.length && at < FRAMES; at++) {
@@ -133,10 +133,10 @@ final class StackSampler implements Runnable {
 
     private static native void begin();
 
-    /** Waits for a request: its number, and the two bits above. 0 after {@link #end}. */
+    /** Waits for a request; returns its number and the two bits above. 0 after {@link #end}. */
     private static native long next();
 
-    /** {@code tookNs}: how long main took to stop for its stack, 0 if it was not asked to. */
+    /** {@code tookNs}: how long main took to stop for its stack, 0 if it was not stopped. */
     private static native void answer(
             long request,
             String state,

@@ -12,12 +12,12 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * Sees the messages with which the system makes activities, services and receivers, in the callback of {@code ActivityThread.mH}, and
- * the first draw of each page. Where the callback cannot be reached the library takes the first activity's create for the application's
- * end, and nothing else is lost.
+ * Observes the messages with which the system creates activities, services and receivers, through the callback of
+ * {@code ActivityThread.mH}, and the first draw of each activity. Where the callback cannot be accessed, the library
+ * takes the first activity's create as the end of the application's start; nothing else is lost.
  *
- * <p>From API 28 on a launch is a transaction. What is in one can be read up to API 34; from 35 on the list that is filled is refused, so a
- * transaction in which an activity is created is the one that launched it.
+ * <p>From API 28 on a launch is a transaction. Its contents are readable up to API 34. From API 35 on access to the
+ * list that is filled is denied, so a transaction in which an activity is created counts as its launch.
  */
 final class StartMonitor implements Handler.Callback {
     private static final int LAUNCH_ACTIVITY = 100;
@@ -29,10 +29,10 @@ final class StartMonitor implements Handler.Callback {
 
     private static StartMonitor only;
 
-    /** When the transaction that main is in began, if it cannot be read; else 0. */
+    /** When main's current transaction began, if it cannot be read; else 0. */
     private static long unread;
 
-    /** Which activities were asked for their first draw; a bounded set, since hashes are small. */
+    /** Activities whose first draw has been requested; a bounded set, because identity hashes are small. */
     private static final java.util.WeakHashMap<Activity, Boolean> DRAWN =
             new java.util.WeakHashMap<Activity, Boolean>();
 
@@ -47,7 +47,7 @@ final class StartMonitor implements Handler.Callback {
         this.before = before;
     }
 
-    /** Whether the messages are seen. */
+    /** Whether the messages are observed. */
     static boolean start() {
         if (only != null) {
             only.on = true;
@@ -71,7 +71,7 @@ final class StartMonitor implements Handler.Callback {
         }
     }
 
-    /** Restores what was there; if somebody has wrapped ours meanwhile it stays, and only passes on. */
+    /** Restores the previous callback. If another one has wrapped ours meanwhile, it stays and only forwards. */
     static void stop() {
         StartMonitor monitor = only;
         if (monitor == null) {
@@ -84,7 +84,7 @@ final class StartMonitor implements Handler.Callback {
                 only = null;
             }
         } catch (Throwable denied) {
-            // It passes on.
+            // It stays and only forwards.
         }
     }
 
@@ -129,7 +129,7 @@ final class StartMonitor implements Handler.Callback {
         }
     }
 
-    /** An activity is about to be created: if in a transaction that could not be read, it launches. */
+    /** An activity is about to be created: if this happens in an unreadable transaction, that is its launch. */
     static void creating() {
         long at = unread;
         if (at != 0) {
@@ -140,7 +140,7 @@ final class StartMonitor implements Handler.Callback {
         }
     }
 
-    /** The page is about to be shown: its first draw is of interest. Its window's view may not be made for that. */
+    /** The activity is about to be shown: observe its first draw. This must not create its window's view. */
     static void resumed(Activity activity) {
         if (DRAWN.put(activity, Boolean.TRUE) != null) {
             return;
@@ -164,21 +164,21 @@ final class StartMonitor implements Handler.Callback {
         @Override
         public boolean onPreDraw() {
             drawn(activity, SystemClock.elapsedRealtimeNanos());
-            // Another observer than at the start: the window's, once the view is in it.
+            // Not the same observer as at the start: it is the window's, once the view is in it.
             decor.getViewTreeObserver().removeOnPreDrawListener(this);
             return true;
         }
     }
 
     /**
-     * What a transaction holds: {@code ClientTransaction.mActivityCallbacks}, API 28 to 34. From 35 on that list may be empty, and
-     * {@code mTransactionItems}, which is filled, is on the blocklist (AOSP ClientTransaction.java, Android 15): each look at it would be an
-     * exception, a line in the log and a StrictMode violation on main.
+     * The contents of a transaction: {@code ClientTransaction.mActivityCallbacks}, API 28 to 34. From 35 on that list
+     * may be empty, and {@code mTransactionItems}, which is filled, is on the blocklist (AOSP ClientTransaction.java,
+     * Android 15): each access to it would be an exception, a line in the log and a StrictMode violation on main.
      */
     static final class Transactions {
         private static final int LAST = 34;
 
-        /** Null before it was looked for, and where it was refused, which is asked once. */
+        /** Null before the first lookup, and where access was denied; it is looked up once. */
         private static Field callbacks;
 
         private static boolean looked;
@@ -223,7 +223,7 @@ final class StartMonitor implements Handler.Callback {
         }
     }
 
-    /** Whether the application is created with it. */
+    /** Whether the application is created with this message. */
     private static native boolean message(int what, long atNs);
 
     private static native void drawn(int activity, long atNs);

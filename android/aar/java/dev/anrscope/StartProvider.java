@@ -6,10 +6,10 @@ import android.database.Cursor;
 import android.net.Uri;
 
 /**
- * Starts anrscope without a line of code: the system makes the providers of an app before its {@code Application.onCreate}. It
- * holds no data. An app that calls {@link Anrscope#install} by itself may remove it from its manifest
- * ({@code tools:node="remove"}). It runs in the app's main process; for another one an app declares a class of its own that extends this,
- * with {@code android:process}.
+ * Starts anrscope without a line of code: the system creates an app's providers before its {@code
+ * Application.onCreate}. It holds no data. If your app calls {@link Anrscope#install} itself, you may remove it from
+ * the manifest ({@code tools:node="remove"}). It runs in the app's main process; for another process, declare a
+ * subclass with {@code android:process}.
  */
 public class StartProvider extends ContentProvider {
     @Override

@@ -3,23 +3,23 @@ package dev.anrscope;
 import java.util.ArrayList;
 
 /**
- * Starts the threads of the shims. Those that main asks for while the app starts are started by another one: each costs whoever
- * starts it a stack, which is mapped, and a walk through the kernel.
+ * Starts the library's Java threads. Threads that main requests during the app's start are started by another thread:
+ * each start costs the caller a mapped stack and a system call.
  */
 final class Threads {
-    /** Those that wait; null where they are started at once. */
+    /** Threads whose start is deferred; null if threads start at once. */
     private static ArrayList<Thread> waiting;
 
     private Threads() {}
 
-    /** From now on threads wait for {@link #startAll}, which somebody will call. */
+    /** Defers starts until {@link #startAll}, which the install thread calls. */
     static synchronized void later() {
         if (waiting == null) {
             waiting = new ArrayList<Thread>(8);
         }
     }
 
-    /** Starts a daemon, now or in a moment. */
+    /** Starts a daemon thread, now or deferred. */
     static synchronized void start(Thread thread) {
         thread.setDaemon(true);
         if (waiting != null) {
@@ -29,7 +29,7 @@ final class Threads {
         }
     }
 
-    /** Starts what waits; threads wait no more. */
+    /** Starts the deferred threads; later ones start at once. */
     static synchronized void startAll() {
         ArrayList<Thread> all = waiting;
         waiting = null;
@@ -38,7 +38,7 @@ final class Threads {
                 try {
                     all.get(at).start();
                 } catch (Throwable none) {
-                    // There is no memory for it: what it would do is not done, and the app goes on.
+                    // No memory for the thread: its work is not done, and the app continues.
                 }
             }
         }

@@ -9,16 +9,17 @@ import java.lang.ref.WeakReference;
 import java.util.WeakHashMap;
 
 /**
- * Reports of each input event when it happened and when the window got it, and of the window's focus; and makes each a unit of main's work
- * ({@link Units}). An activity's window gets its callback once the activity is resumed, which is after the app and its libraries have set theirs.
- * Windows without an activity, those of dialogs, are looked for when a followed window gains or loses the focus.
+ * Reports when each input event happened, when the window got it, and changes of window focus; and makes each event a
+ * unit of main's work ({@link Units}). An activity's window gets its callback once the activity is resumed, after the
+ * app and its libraries have set theirs. Windows without an activity, such as dialogs, are searched for when a followed
+ * window gains or loses the focus.
  */
 final class TouchMonitor {
-    /** Windows are followed; and their input is told. */
+    /** Windows are followed; and their input is reported. */
     private static boolean on;
 
     private static boolean input;
-    /** The process's windows cannot be listed: dialogs' are not followed. */
+    /** The process's windows cannot be listed: dialogs are not followed. */
     private static boolean unlisted;
 
     private static final WeakHashMap<Window, WeakReference<WindowCallback>> WRAPPED =
@@ -27,10 +28,10 @@ final class TouchMonitor {
     private TouchMonitor() {}
 
     /**
-     * What is wanted of windows; from the next {@link #resumed} on.
+     * Sets what is reported about windows; takes effect at the next {@link #resumed}.
      *
-     * @param touch their input, that of dialogs' windows too
-     * @param focus who has the focus, which instrumented activities tell by themselves
+     * @param touch their input, including dialogs
+     * @param focus focus changes, which instrumented activities report by themselves
      */
     static void enable(boolean touch, boolean focus) {
         on = touch || focus;
@@ -65,8 +66,8 @@ final class TouchMonitor {
     }
 
     /**
-     * A window that is followed gained or lost the focus: what took it may be a dialog, whose window has no activity that would be resumed.
-     * A window that takes no focus (a popup) is not found here.
+     * A followed window gained or lost the focus: the new focus may be a dialog's window, which has no activity that
+     * would be resumed. A window that takes no focus (a popup) is not found here.
      */
     static void look() {
         if (!input || unlisted) {
@@ -81,7 +82,7 @@ final class TouchMonitor {
                 }
             }
         } catch (Throwable denied) {
-            // What nothing reports is found by main's outermost call, or by its stack.
+            // An event that nothing reports is still visible in main's outermost call or its stack.
             unlisted = true;
         }
     }
@@ -93,7 +94,7 @@ final class TouchMonitor {
         }
     }
 
-    /** Restores what was there; if it was wrapped meanwhile it stays, and only passes on. */
+    /** Restores the previous callback. If another one has wrapped ours meanwhile, it stays and only forwards. */
     private static void restore(Window window) {
         WeakReference<WindowCallback> known = WRAPPED.remove(window);
         WindowCallback ours = known == null ? null : known.get();

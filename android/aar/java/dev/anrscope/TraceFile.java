@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 
-/** Hands a recording to the exporter of {@code anrscope-export.aar}, which an app may have or not. */
+/** Passes a recording to the exporter of the optional {@code anrscope-export.aar}. */
 final class TraceFile {
     private static final String EXPORTER = "dev.anrscope.export.TraceExport";
 
@@ -29,7 +29,7 @@ final class TraceFile {
         File folder = out.getAbsoluteFile().getParentFile();
         File read = recording;
         if (RecordingFiles.isLive(recording)) {
-            // It changes while it is read.
+            // It changes while it is read, so export a copy.
             read = new File(folder, "." + recording.getName() + ".copy");
             RecordingFiles.copyTo(recording, read);
         }

@@ -1,6 +1,6 @@
 package dev.anrscope;
 
-/** What can be started and stopped by itself; each is a flag of {@link Config}, too. */
+/** Tracers that can be started and stopped separately; each is also a flag of {@link Config}. */
 public enum Tracer {
     /** Frames. */
     FPS("fps"),
@@ -8,21 +8,21 @@ public enum Tracer {
     SLOW("slow"),
     /** The timers of LAG and ANR. */
     ANR("anr"),
-    /** Reports of ANRs that SIGQUIT told. */
+    /** Reports of ANRs that SIGQUIT revealed. */
     SIGNAL_ANR("signal_anr"),
-    /** Starts and pages. */
+    /** App starts and page opens. */
     STARTUP("startup"),
     /** Idle handlers. */
     IDLE("idle"),
-    /** Touch events that wait. */
+    /** Late touch events. */
     TOUCH("touch"),
     /** Main's priority and timer slack. */
     TUNING("tuning"),
     /** The last messages, in reports. */
     HISTORY("history"),
-    /** Count and length of messages. */
+    /** Count and duration of messages. */
     DENSITY("density"),
-    /** The window that shows frames a second. */
+    /** The overlay with the frame rate. */
     OVERLAY("overlay");
 
     final String key;

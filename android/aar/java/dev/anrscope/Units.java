@@ -4,14 +4,17 @@ import android.view.KeyEvent;
 import android.view.MotionEvent;
 
 /**
- * Stretches of main that no message announces: input events, which Android's native Looper dispatches from inside
- * {@code MessageQueue.nativePollOnce}, and idle handlers. Each begins and ends as a message does, unless main is in a message or in
- * another such stretch already (a batched MOVE is part of its frame's message). All on main.
+ * Units of main's work that no message announces: input events, which Android's native Looper dispatches from inside
+ * {@code MessageQueue.nativePollOnce}, and idle handlers. Each starts and ends like a message, unless main is already
+ * in a message or another unit (a batched MOVE is part of its frame's message). All on main.
  *
- * <p>The names are a fixed set: an action, and never a key's code, a position or a text.
+ * <p>The names are a fixed set of actions, never a key code, a position or a text.
  */
 final class Units {
-    /** Who dispatches input (AOSP InputEventReceiver.java, API 21 to 34: dispatchInputEvent is "called from native code"). */
+    /**
+     * Class that dispatches input (AOSP InputEventReceiver.java, API 21 to 34: dispatchInputEvent is "called from
+     * native code").
+     */
     private static final String INPUT = "android.view.InputEventReceiver";
 
     private static final String IDLE = "android.os.MessageQueue$IdleHandler";
@@ -26,19 +29,19 @@ final class Units {
     /** AOSP KeyEvent.java, API 34: actionToString. */
     private static final String[] KEYS = {"ACTION_DOWN", "ACTION_UP", "ACTION_MULTIPLE"};
 
-    /** Below the pointer's number (AOSP MotionEvent.java: ACTION_MASK). */
+    /** The pointer index is above these bits (AOSP MotionEvent.java: ACTION_MASK). */
     private static final int ACTION = 0xff;
 
     private static final int[] MOTION_IDS = new int[MOTIONS.length + 1];
     private static final int[] KEY_IDS = new int[KEYS.length + 1];
     private static int input;
     private static int idle;
-    /** Something here failed: nothing is announced any more. */
+    /** Something here failed: units are no longer reported. */
     private static boolean off;
 
     private Units() {}
 
-    /** A window is about to get the event. Whether {@link #end} is to follow, in a {@code finally}. */
+    /** A window is about to get the event. Returns whether {@link #end} must follow, in a {@code finally}. */
     static boolean begin(MotionEvent event) {
         if (off || event == null) {
             return false;
@@ -51,7 +54,7 @@ final class Units {
         }
     }
 
-    /** As the other. */
+    /** As {@link #begin} of a key event. */
     static boolean begin(KeyEvent event) {
         if (off || event == null) {
             return false;
@@ -74,7 +77,7 @@ final class Units {
         return unit(input, ids[at]);
     }
 
-    /** An idle handler is about to run; {@code name} as {@link IdleMonitor} has it. */
+    /** An idle handler is about to run; {@code name} is as {@link IdleMonitor} knows it. */
     static boolean beginIdle(int name) {
         if (off) {
             return false;
@@ -95,13 +98,13 @@ final class Units {
         return false;
     }
 
-    /** The stretch ends, whatever was thrown through it. */
+    /** The unit ends, whatever was thrown through it. */
     static void end() {
         unit(0, 0);
     }
 
     private static native int text(String name);
 
-    /** Begins, and gives whether it did; with 0 and 0 ends. */
+    /** Starts a unit and returns whether it did; 0 and 0 end it. */
     private static native boolean unit(int target, int callback);
 }

@@ -14,36 +14,40 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Offers finished recordings to the app's {@link Uploader}: at the start, after an ANR, and again when one did not arrive. Which arrived,
- * and when the others are due, is in the file {@code uploads} beside the recordings, so that each is handed over once whatever
- * becomes of the process; a recording whose upload was cut off by the process's end is offered again.
+ * Offers finished recordings to the app's {@link Uploader}: at the start, after an ANR, and again if an upload failed.
+ * The file {@code uploads} in the recordings' directory stores which have arrived and when the others are due, so that
+ * each is handed over once even if the process ends. A recording whose upload was interrupted by the process's end is
+ * offered again.
  */
 final class Uploads implements Runnable {
-    /** From the first attempt that failed to the next, ms; then twice as long each time. Not final: a test does not wait for minutes. */
+    /**
+     * Delay after the first failed attempt, ms; it doubles each time. Not final, so that tests need not wait for
+     * minutes.
+     */
     static volatile long firstPause = 60_000;
 
     private static final long LONGEST_PAUSE = 6 * 3_600_000L;
 
-    /** The state of what has arrived. */
+    /** The state of a recording that has arrived. */
     private static final long ARRIVED = -1;
 
     private static final String STATE = "uploads";
 
-    /** More than any app keeps. A longer file is none of ours. */
+    /** More than any app keeps. A longer file was not written by this class. */
     private static final int STATE_BYTES = 4 << 20;
 
     private static Uploader uploader;
     private static File folder;
     private static Thread running;
-    /** There is something to look at. */
+    /** There may be something to offer. */
     private static boolean again;
 
     private Uploads() {}
 
-    /** What was done about a recording. */
+    /** Upload state of a recording. */
     private static final class Tried {
         final int attempts;
-        /** When it is due, ms since 1970; or {@link #ARRIVED}. */
+        /** When the next attempt is due, ms since 1970; or {@link #ARRIVED}. */
         final long due;
 
         Tried(int attempts, long due) {
@@ -52,7 +56,7 @@ final class Uploads implements Runnable {
         }
     }
 
-    /** A recording that is finished. */
+    /** A finished recording. */
     private static final class Finished {
         final String name;
         final int pid;
@@ -76,13 +80,13 @@ final class Uploads implements Runnable {
         look();
     }
 
-    /** The folder is known, and what became of earlier processes is in the recordings. */
+    /** The directory is known, and the recordings contain how their processes ended. */
     static synchronized void begin(File recordings) {
         folder = recordings;
         look();
     }
 
-    /** There may be something to hand over. */
+    /** There may be something to offer. */
     static synchronized void look() {
         if (uploader == null || folder == null) {
             return;
@@ -104,13 +108,16 @@ final class Uploads implements Runnable {
             try {
                 pause = round();
             } catch (Throwable fault) {
-                // A disk that is full, or a folder that is gone: the next start tries again.
+                // Storage is full, or the directory is gone: the next start tries again.
                 pause = 0;
             }
         }
     }
 
-    /** Waits for the next round, {@code pause} ms at most; 0: nothing is due, and the thread ends unless it was called meanwhile. */
+    /**
+     * Waits for the next round, {@code pause} ms at most. 0 means nothing is due: the thread ends unless it was woken
+     * meanwhile.
+     */
     private static synchronized boolean next(long pause) {
         long end = System.nanoTime() + pause * 1_000_000;
         while (!again && pause > 0) {
@@ -137,9 +144,9 @@ final class Uploads implements Runnable {
         return uploader;
     }
 
-    /** Offers what is due. Gives how long until more is, ms; 0 if nothing will be. */
+    /** Offers what is due. Returns how long until more is due, ms; 0 if nothing will be. */
     private static long round() throws IOException {
-        // Another process of the app may be at it.
+        // Another process of the app may be uploading.
         RandomAccessFile lock = new RandomAccessFile(new File(folder, STATE + ".lock"), "rw");
         try {
             FileLock held = lock.getChannel().tryLock();
@@ -148,7 +155,7 @@ final class Uploads implements Runnable {
             }
             return locked();
         } finally {
-            // The lock ends with it.
+            // Closing the file releases the lock.
             lock.close();
         }
     }
@@ -167,7 +174,7 @@ final class Uploads implements Runnable {
         for (Finished one : offered) {
             Tried known = tried.get(one.name);
             long now = System.currentTimeMillis();
-            // A time that is too far away is of a clock that was set back.
+            // A time too far in the future comes from a clock that was set back.
             boolean waits = known != null && known.due > now && known.due <= now + LONGEST_PAUSE;
             if (known != null && known.due == ARRIVED) {
                 continue;
@@ -179,7 +186,7 @@ final class Uploads implements Runnable {
                 }
                 known = offer(to, one, known == null ? 1 : known.attempts + 1);
                 tried.put(one.name, known);
-                // After each: the process may end at any time.
+                // Saved after each one: the process may end at any time.
                 write(tried);
             }
             if (known.due != ARRIVED) {
@@ -207,7 +214,7 @@ final class Uploads implements Runnable {
         return new Tried(attempt, System.currentTimeMillis() + Math.min(pause, LONGEST_PAUSE));
     }
 
-    /** Those with an ANR first, then by age. */
+    /** Recordings with an ANR first, then by age. */
     private static List<Finished> finished() {
         List<Finished> all = new ArrayList<Finished>();
         for (String line : Natives.finished(folder.getPath()).split("\n")) {
@@ -230,7 +237,7 @@ final class Uploads implements Runnable {
         return all;
     }
 
-    /** Lines of name, attempts, due. What cannot be read is as if nothing had been tried. */
+    /** Lines of name, attempts, due. An unreadable line counts as not tried. */
     private static Map<String, Tried> read() {
         Map<String, Tried> tried = new HashMap<String, Tried>();
         File file = new File(folder, STATE);
@@ -252,14 +259,14 @@ final class Uploads implements Runnable {
                 in.close();
             }
         } catch (IOException none) {
-            // The first time.
+            // The file does not exist yet.
         } catch (NumberFormatException damaged) {
-            // What was read before it counts.
+            // Keep what was read before.
         }
         return tried;
     }
 
-    /** Beside it first, so that it is whole or the one from before. */
+    /** Written to a second file first, so that the state is always complete, old or new. */
     private static void write(Map<String, Tried> tried) throws IOException {
         StringBuilder lines = new StringBuilder();
         for (Map.Entry<String, Tried> one : tried.entrySet()) {

@@ -9,40 +9,44 @@ import android.os.SystemClock;
 import java.lang.reflect.Field;
 
 /**
- * The messages that wait in main's queue, read without its lock: the lock's owner may wait for the thread that would ask for it, and
- * {@code Looper.dump} calls {@code toString} of the app's objects with the lock held. Read by {@code MessageQueue.mMessages} and
- * {@code Message.next}, which apps may use up to target level 36 (AOSP 34, {@code MessageQueue.java} and {@code Message.java}:
- * {@code @UnsupportedAppUsage}).
+ * The messages waiting in main's queue, read without its lock: the lock's owner may wait for the thread that would ask
+ * for it, and {@code Looper.dump} calls {@code toString} of the app's objects with the lock held. Read by {@code
+ * MessageQueue.mMessages} and {@code Message.next}, which apps may use up to target level 36 (AOSP 34, {@code
+ * MessageQueue.java} and {@code Message.java}: {@code @UnsupportedAppUsage}).
  *
- * <p>Of each message: when it is due, {@code what}, and the classes of its target and callback. Never {@code obj}, an argument or data.
+ * <p>Of each message: when it is due, {@code what}, and the classes of its target and callback. Never {@code obj}, an
+ * argument or data.
  *
- * <p>Other threads change the list meanwhile. A message that left it was recycled, and its {@code next} leads into the pool or into
- * another queue: the walk ends at a message that no queue of main's can hold.
+ * <p>Other threads change the list meanwhile. A message that left it was recycled, and its {@code next} leads into the
+ * pool or into another queue: the walk ends at a message that main's queue cannot contain.
  */
 final class WaitingMessages {
-    /** Messages that are written. */
+    /** Maximum number of messages written. */
     private static final int SHOWN = 200;
 
-    /** Messages that are counted: ten milliseconds of reflection at most. */
+    /** Maximum number of messages counted: ten milliseconds of reflection. */
     private static final int COUNTED = 10000;
 
     /**
-     * From this level on the queue of an app that targets it keeps its messages elsewhere, and {@code mMessages} is always null (AOSP 17,
-     * {@code CombinedDeliMessageQueue/MessageQueue.java}).
+     * From this level on the queue of an app that targets it keeps its messages elsewhere, and {@code mMessages} is
+     * always null (AOSP 17, {@code CombinedDeliMessageQueue/MessageQueue.java}).
      */
     private static final int CONCURRENT_SDK = 37;
 
     private static Field queue;
     private static Field head;
     private static Field next;
-    /** The system denies the fields. */
+    /** The system denies access to the fields. */
     private static boolean denied;
-    /** The recording says why they cannot be read. */
+    /** The recording already notes why they cannot be read. */
     private static boolean noted;
 
     private WaitingMessages() {}
 
-    /** One message a line in the form of {@code Looper.dump}, and a line with their number; empty if they cannot be read. */
+    /**
+     * One message per line in the form of {@code Looper.dump}, and a line with their number; empty if they cannot be
+     * read.
+     */
     static String read(Looper main) {
         if (denied) {
             return "";
@@ -81,7 +85,7 @@ final class WaitingMessages {
         for (; at != null && count < COUNTED; count++) {
             long when = at.getWhen();
             Handler target = at.getTarget();
-            // A barrier has no target and is due at a time; what was recycled has neither. The list is in the order of time.
+            // A barrier has no target but a due time; a recycled message has neither. The list is in the order of time.
             if (when < before || (target == null ? when == 0 : target.getLooper() != main)) {
                 break;
             }

@@ -19,19 +19,20 @@ import java.lang.reflect.Proxy;
 import java.util.List;
 
 /**
- * Passes everything on, and reports input and focus. The methods that came after API 17 are passed on by name: they are rare. On a system
- * whose interface has methods that this class does not know, {@link #installed} is a proxy that forwards those as well.
+ * Forwards all calls, and reports input and focus. Methods added after API 17 are forwarded by reflection; they are
+ * rare. On a system whose interface has methods that this class lacks, {@link #installed} is a proxy that forwards
+ * those as well.
  */
 final class WindowCallback implements Window.Callback, InvocationHandler {
-    /** The interface has no method that this class does not have; looked up once. */
+    /** Whether this class has every method of the interface; determined once. */
     static Boolean complete;
 
     final Window.Callback wrapped;
-    /** What the window is given. */
+    /** The callback that is set on the window. */
     final Window.Callback installed;
-    /** Null while no activity is known to have the window. */
+    /** Null until an activity is known to own the window. */
     private WeakReference<Activity> activity;
-    /** An event came through since it was last asked. */
+    /** An event has come through since the last check. */
     private boolean asked;
 
     WindowCallback(Window.Callback wrapped, Activity activity) {
@@ -51,7 +52,7 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
         return complete;
     }
 
-    /** This class's method of the same name and parameters; null if it has none. */
+    /** This class's method with the same name and parameters; null if it has none. */
     private static Method own(Method method) {
         try {
             return WindowCallback.class.getDeclaredMethod(method.getName(), method.getParameterTypes());
@@ -65,7 +66,7 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
         return (Window.Callback) Proxy.newProxyInstance(WindowCallback.class.getClassLoader(), faces, this);
     }
 
-    /** What the proxy forwards. */
+    /** Handles the calls of the proxy. */
     @Override
     public Object invoke(Object proxy, Method method, Object[] values) throws Throwable {
         if (method.getDeclaringClass() == Object.class) {
@@ -80,14 +81,14 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
         }
     }
 
-    /** The window is this activity's. */
+    /** Sets the activity that owns the window. */
     void belongsTo(Activity owner) {
         if (activity == null) {
             activity = new WeakReference<Activity>(owner);
         }
     }
 
-    /** Whether events still come this way, though another callback stands before it. */
+    /** Whether events still come through, although another callback is in front of it. */
     boolean isAsked() {
         return asked;
     }
@@ -253,7 +254,10 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
         wrapped.onActionModeFinished(mode);
     }
 
-    /** API 23. Found by its number of parameters: ART of Android 5 has no such class, and would check this one at run time for naming it in code. */
+    /**
+     * API 23. Found by its number of parameters: ART of Android 5 has no such class, and would verify this one at run
+     * time if the code named it.
+     */
     public boolean onSearchRequested(SearchEvent event) {
         return Boolean.TRUE.equals(pass("onSearchRequested", null, event));
     }

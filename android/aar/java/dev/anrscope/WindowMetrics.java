@@ -3,11 +3,11 @@ package dev.anrscope;
 import android.os.Handler;
 import android.view.Window;
 
-/** What tells of a window's frames. API 24 has it; this much of it is known to every level. */
+/** Source of a window's frame metrics. The implementation needs API 24; this interface does not. */
 interface WindowMetrics {
-    /** Listens from now on, on the handler's thread; false where the window tells nothing. */
+    /** Starts listening, on the handler's thread; returns false if the window has no metrics. */
     boolean add(Window window, Handler handler, FrameMonitor monitor);
 
-    /** Listens no more. */
+    /** Stops listening. */
     void remove(Window window);
 }
