@@ -9,13 +9,16 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 
-/** What a message of main costs with our Printer, and with Matrix's way re-made; what starting costs main; how long captures take. */
+/**
+ * Measures the cost of a main message with the library's Printer and with a re-implementation of Matrix's, the cost of
+ * the start on main, and the duration of captures.
+ */
 public final class MonitorBench {
     private static final int LINES = 4096;
     private static final int ROUNDS = 40;
     private static final int MESSAGES = 50_000;
     private static final int CAPTURES = 200;
-    /** When a message of {@link #captures} is an ANR, ms. */
+    /** Duration from which a message of {@link #captures} is an ANR, ms. */
     private static final int ANR_MS = 100;
 
     private MonitorBench() {}
@@ -36,7 +39,7 @@ public final class MonitorBench {
         }
     }
 
-    /** What main waits for: loading the library, and then everything that it is asked to do. */
+    /** Everything main waits for at the start: loading the library, then each step. */
     private static void start() throws Exception {
         Looper.prepareMainLooper();
         Steps steps = new Steps(4);
@@ -48,12 +51,12 @@ public final class MonitorBench {
         StackSampler.start();
         Reports.start(null);
         steps.done();
-        // What looking costs.
+        // Cost of the measurement itself.
         steps.done();
         steps.print();
     }
 
-    /** What {@link StartProvider} does on main, with the defaults. */
+    /** The steps that {@link StartProvider} runs on main, with the defaults. */
     private static void install() throws Exception {
         Looper.prepareMainLooper();
         android.app.Application app = new android.app.Application();
@@ -67,8 +70,8 @@ public final class MonitorBench {
     }
 
     /**
-     * What main's steps cost: by the clock, of the processor, in page faults. Each look opens {@code /proc/thread-self/stat}, by
-     * which {@code strace} tells the steps' system calls apart.
+     * Cost of the start's steps on main: elapsed time, CPU time and page faults. Each measurement opens {@code
+     * /proc/thread-self/stat}, which separates the steps' system calls in {@code strace}'s output.
      */
     private static final class Steps {
         private final com.sun.management.ThreadMXBean bean =
@@ -82,7 +85,7 @@ public final class MonitorBench {
 
         Steps(int most) throws Exception {
             taken = new long[most][];
-            // So that the first look's own classes are in no step.
+            // Loads the classes of the measurement before the first step.
             look();
             look();
         }
@@ -91,7 +94,7 @@ public final class MonitorBench {
             java.io.FileInputStream stat = new java.io.FileInputStream("/proc/thread-self/stat");
             int length = stat.read(text);
             stat.close();
-            // Behind the name, in brackets, which is "java" on this thread; the 8th field from there on (man 5 proc).
+            // After the name, in brackets, which is "java" on this thread; the 8th field from there on (man 5 proc).
             long value = 0;
             for (int at = 0, field = 0; at < length && field < 10; at++) {
                 if (text[at] == ' ') {
@@ -113,7 +116,7 @@ public final class MonitorBench {
             taken[count++] = new long[] {wall, cpu, faults - before};
         }
 
-        /** {@code us}, and for each step microseconds by the clock and of the processor, and page faults. */
+        /** {@code us}, and for each step microseconds of elapsed and CPU time, and page faults. */
         void print() {
             StringBuilder line = new StringBuilder("us");
             for (int at = 0; at < count; at++) {
@@ -125,10 +128,10 @@ public final class MonitorBench {
     }
 
     /**
-     * How long it takes until what a report needs is in the file, beside a thread that never rests: of an ANR from the instant at
-     * which main's message has reached the limit (the timer's own lateness, main's stack and state, the waiting messages), of a
-     * SIGQUIT from the call that sends it (sensed, handed on, judged). In the file is what was written to it; main looks at its
-     * length every 100 us, which is in the figures.
+     * How long it takes until the data of a report is in the file, beside a thread that never sleeps. For an ANR: from
+     * the moment main's message reaches the limit (includes the timer's lateness, main's stack and state, the waiting
+     * messages). For a SIGQUIT: from the call that sends it (sensed, forwarded, judged). Data is in the file once it is
+     * written to the mapping; main checks the file's length every 100 us, which is included in the figures.
      */
     private static void captures() throws Exception {
         MethodBeat.i(1);
@@ -181,7 +184,7 @@ public final class MonitorBench {
         System.exit(0);
     }
 
-    /** On the error stream: the other one has the JVM's dumps. */
+    /** On stderr: stdout has the JVM's dumps. */
     private static void captured(String what, long[] ns) {
         Arrays.sort(ns);
         System.err.printf(
@@ -189,14 +192,14 @@ public final class MonitorBench {
                 what, ns[ns.length / 2] / 1e6, ns[ns.length * 99 / 100] / 1e6, ns[ns.length - 1] / 1e6);
     }
 
-    /** The recording, once it is there. */
+    /** The recording, once it exists. */
     private static java.io.File recording() throws Exception {
-        java.io.File folder = new java.io.File(System.getProperty("anrscope.dir"));
+        java.io.File directory = new java.io.File(System.getProperty("anrscope.dir"));
         while (true) {
-            java.io.File[] all = folder.listFiles();
+            java.io.File[] all = directory.listFiles();
             for (java.io.File file : all == null ? new java.io.File[0] : all) {
                 if (file.getName().endsWith(".anrscope")) {
-                    // What is written at the start is none of what is waited for.
+                    // Ignores what is written at the start.
                     Thread.sleep(500);
                     return file;
                 }
@@ -205,7 +208,7 @@ public final class MonitorBench {
         }
     }
 
-    /** Sees a file grow. */
+    /** Detects growth of a file. */
     private static final class Growth {
         private final java.io.File file;
         private long length;
@@ -214,7 +217,7 @@ public final class MonitorBench {
             this.file = file;
         }
 
-        /** From now on, once nothing is on its way. */
+        /** Starts now, once no write is pending. */
         void expect() throws Exception {
             do {
                 length = file.length();
@@ -222,7 +225,7 @@ public final class MonitorBench {
             } while (file.length() != length);
         }
 
-        /** When it had grown. */
+        /** When the file had grown. */
         long await() {
             long giveUp = System.nanoTime() + 30_000_000_000L;
             while (file.length() == length) {
@@ -235,7 +238,7 @@ public final class MonitorBench {
         }
     }
 
-    /** The Looper's lines of messages of some handlers and callbacks, each object another one. */
+    /** The Looper's lines for messages of several handlers and callbacks, each a different object. */
     private static String[][] lines() {
         Object[] handlers = new Object[16];
         for (int at = 0; at < handlers.length; at++) {
@@ -314,9 +317,9 @@ public final class MonitorBench {
     }
 
     /**
-     * What Matrix does at each line with the tracers of slow messages and of ANRs on, re-made: its listeners in a set, a mark in
-     * the ring for each tracer, the times of two clocks, and two tasks posted to a thread at the begin and taken back at the
-     * end.
+     * Matrix's work per line with the tracers of slow messages and of ANRs enabled, re-implemented: its set of
+     * listeners, a mark in the ring per tracer, the times of two clocks, and two tasks posted to a thread at the begin
+     * and removed at the end.
      */
     private static final class MatrixPrinter implements Printer {
         private final Set<Listener> listeners = new HashSet<Listener>();
@@ -377,7 +380,7 @@ public final class MonitorBench {
         abstract void end(String line, long begunNs, long endedNs);
     }
 
-    /** A place in the ring, in a list by index. */
+    /** A position in the ring, in a list by index. */
     private static final class Mark {
         final int index;
         final String source;
@@ -433,7 +436,7 @@ public final class MonitorBench {
         }
     }
 
-    /** Its clock: woken at the begin. */
+    /** Its clock thread: woken at a message's begin. */
     private static final class Beat extends Listener {
         private final Object lock = new Object();
         private volatile boolean paused;

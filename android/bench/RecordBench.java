@@ -2,16 +2,17 @@ import dev.anrscope.MethodBeat;
 import peer.MatrixWay;
 
 /**
- * What recording costs in a JVM.
+ * Measures the cost of recording in a JVM.
  *
- * <p>{@code events CLOCK [c2]}: what one event costs, in ns, beside the way that others record it in Java with
- * such a clock. One clock a run: a JVM that has seen both compiles neither as it would alone. The ways take
- * turns in many short rounds; each figure is the median with the 10th and 90th of a hundred, an empty loop's time in it,
- * and a ratio is the median of the ratios of the rounds. With c2 it checks that Matrix's way lies in its band.
+ * <p>{@code events CLOCK [c2]}: ns per event, compared with how other tools record it in Java with such a clock. One
+ * clock per run: a JVM that has seen both compiles neither as it would alone. The variants alternate in many short
+ * rounds; each figure is the median with the 10th and 90th of a hundred, including an empty loop's time, and a ratio is
+ * the median of the rounds' ratios. With c2 it checks that the figure for Matrix is in its expected range.
  *
- * <p>{@code rate SECONDS}: 200,000 events a second, each timed: how many took less than 10 us.
+ * <p>{@code rate SECONDS}: 200,000 events per second, each timed: how many took less than 10 us.
  *
- * <p>{@code idle SECONDS}: records a little, waits until the recorder rests, and counts the switches of its threads.
+ * <p>{@code idle SECONDS}: records a little, waits until the recorder is idle, and counts its threads' context
+ * switches.
  */
 public final class RecordBench {
     private static final int ROUNDS = 60;
@@ -22,7 +23,7 @@ public final class RecordBench {
     private static long[] ring = new long[SIZE];
     private static int index;
 
-    /** An array and a clock read an event. */
+    /** One array store and one clock read per event. */
     private static void nanoTime(int id, long in) {
         if (Thread.currentThread() == MAIN) {
             if (index >= SIZE) {
@@ -52,14 +53,14 @@ public final class RecordBench {
         System.exit(0);
     }
 
-    /** Stores at an even pace, each between two readings of the clock, which are in the figure. */
+    /** Events at an even rate, each between two clock reads, which are included. */
     private static void rate(int seconds) throws Exception {
         final long step = 5_000;
         long count = 0;
         long slow = 0;
         long worst = 0;
         long late = 0;
-        // Compiled, and past the first faults.
+        // After compilation and the first page faults.
         for (int i = 0; i < 200_000; i++) {
             MethodBeat.i(1);
             MethodBeat.o(1);
@@ -93,14 +94,17 @@ public final class RecordBench {
         System.out.printf(
                 "%,d events, %.4f %% of stores under 10 us, worst %.0f us (this thread was kept waiting %d times)%n",
                 count, 100.0 * (count - slow) / count, worst / 1e3, late);
-        // A loop that asks the kernel for nothing waits nowhere else than at a page.
+        // A loop without system calls can only wait for a page.
         long[] after = faultsAndWaits();
         System.out.printf(
                 "of this thread: %d page faults, and %d times it slept, which is at a page%n",
                 after[0] - before[0], after[1] - before[1]);
     }
 
-    /** What the calling thread has had: page faults (man 5 proc: fields 10 and 12 of stat) and voluntary switches. */
+    /**
+     * Counters of the calling thread: page faults (man 5 proc: fields 10 and 12 of stat) and voluntary context
+     * switches.
+     */
     private static long[] faultsAndWaits() throws Exception {
         java.nio.file.Path own = java.nio.file.Paths.get("/proc/thread-self");
         String stat = new String(java.nio.file.Files.readAllBytes(own.resolve("stat")));
@@ -119,7 +123,7 @@ public final class RecordBench {
             MethodBeat.i(1);
             MethodBeat.o(1);
         }
-        // The heartbeat goes on for half a minute after the last event.
+        // The heartbeat continues for half a minute after the last event.
         Thread.sleep(35_000);
         long before = switches();
         Thread.sleep(seconds * 1_000L);
@@ -127,7 +131,7 @@ public final class RecordBench {
                 "switches of our threads in %d idle seconds: %d%n", seconds, switches() - before);
     }
 
-    /** Voluntary and involuntary switches of all threads of ours. */
+    /** Voluntary and involuntary context switches of all the recorder's threads. */
     private static long switches() throws Exception {
         long sum = 0;
         for (java.io.File task : new java.io.File("/proc/self/task").listFiles()) {
@@ -195,7 +199,7 @@ public final class RecordBench {
         }
     }
 
-    /** The ratios of rounds that were next to each other. */
+    /** The ratios of adjacent rounds. */
     private static void ratio(String name, double[] ours, double[] theirs) {
         double[] ratios = new double[ROUNDS];
         for (int i = 0; i < ROUNDS; i++) {

@@ -6,8 +6,9 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
- * Main is busy in one of eleven ways for so many seconds: {@code BusyMain WAY SECONDS}. Each way is a loop in {@code work} of its class, ten calls below {@code main}
- * at least, which stays open all the time. Prints how often the loop went round.
+ * Keeps main busy in one of eleven ways for some seconds: {@code BusyMain WAY SECONDS}. Each way is a loop in {@code
+ * work} of its class, at least ten calls below {@code main}, which stays open all the time. Prints the number of
+ * iterations.
  */
 public final class BusyMain {
     private static long end;
@@ -16,7 +17,7 @@ public final class BusyMain {
     private BusyMain() {}
 
     interface Way {
-        /** One round. */
+        /** One iteration. */
         long round(int n) throws Exception;
     }
 
@@ -149,7 +150,7 @@ public final class BusyMain {
         }
     }
 
-    /** Thrown through three calls. */
+    /** Exceptions thrown through three calls. */
     static final class Exceptions implements Way {
         @Override
         public long round(int n) {
@@ -176,7 +177,7 @@ public final class BusyMain {
         }
     }
 
-    /** A lock in each round, alone or with two threads that want it, too. */
+    /** One lock per iteration, with and without contention by two threads. */
     static final class Locks implements Way {
         private final Object lock = new Object();
         private long count;
@@ -256,7 +257,7 @@ public final class BusyMain {
         }
     }
 
-    /** All of them, a round each. */
+    /** All of them, one iteration each. */
     static final class Mixed implements Way {
         private final Way[] ways = {
             new Parse(), new Recursion(), new Calls(), new Regex(), new Exceptions(), new Locks(false), new Reads(), new Streams()

@@ -1,11 +1,11 @@
 package peer;
 
 /**
- * Matrix's way re-made, with all that its i() and o() do at each event and nothing else: the status, looked at twice in i();
- * the listener of all threads; the thread by its number; the guard against re-entry, in i() alone; the ring, which may be
- * given back and so is no constant; the refresh of the clock at a message's bounds; the look at the oldest mark, of which
- * there is one throughout a message; the last index. Main only, which is the thread that initialises the class; a time that
- * is refreshed every 5 ms.
+ * Re-implements Matrix's work per event in i() and o(), and nothing else: the status, checked twice in i(); the
+ * listener of all threads; the thread by its id; the guard against re-entry, in i() only; the ring, which can be
+ * released and so is not a constant; the refresh of the clock at a message's bounds; the check of the oldest mark, of
+ * which there is one during a message; the last index. Main only, which is the thread that initialises the class; its
+ * time is refreshed every 5 ms.
  */
 public class MatrixWay {
     private static final int SIZE = 1_000_000;

@@ -8,13 +8,13 @@ import com.google.javascript.jscomp.SourceFile;
 import dev.anrscope.Anrscope;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The work. */
+/** The workload. */
 final class Load {
     static final AtomicLong reports = new AtomicLong();
     static final AtomicLong threads = new AtomicLong();
     static final AtomicLong compiled = new AtomicLong();
     static volatile boolean over;
-    /** Main's own. */
+    /** Accessed on main only. */
     static long messages;
     static long frames;
 
@@ -28,7 +28,7 @@ final class Load {
                 + reports + " reports";
     }
 
-    /** Again and again on main. */
+    /** Repeats on main. */
     static void every(Handler main, long ms, Runnable work) {
         main.postDelayed(
                 new Runnable() {
@@ -44,7 +44,7 @@ final class Load {
                 ms);
     }
 
-    /** So many calls of instrumented methods, some deep. */
+    /** Calls this many instrumented methods, some of them nested deeply. */
     static void calls(int count) {
         int total = 0;
         for (int n = 0; n < count; n += 10) {
@@ -64,7 +64,7 @@ final class Load {
         return sum + deeper(n + 1, left - 1);
     }
 
-    /** Threads that come and go, and a compiler. */
+    /** Threads that start and end, and a compiler. */
     static void background() {
         start("crowds", Load::crowds);
         start("compiler", Load::compile);
@@ -102,7 +102,7 @@ final class Load {
         }
     }
 
-    /** A real program in the process: Google's Closure Compiler, on a thread of its own each time. */
+    /** A real program in the process: Google's Closure Compiler, on a new thread each time. */
     private static void compile() {
         while (!over) {
             Thread one = new Thread(Load::compileOnce, "closure");
@@ -138,7 +138,7 @@ final class Load {
         }
     }
 
-    /** Marks and counters, and options that change while it runs. */
+    /** Marks and counters, and options that change at run time. */
     private static void marks() {
         for (int n = 0; !over; n++) {
             Anrscope.mark("round " + n % 50);

@@ -17,14 +17,16 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
 /**
- * An app that is kept busy for as long as its input lasts: frames, messages, threads that come and go, bursts of calls, waits for
- * locks, and a compiler on threads of its own. On the standard input {@code stall} lets main hang for 8 s, {@code push} ends it after
- * a little work, {@code end} ends it in order.
+ * An app that is busy until its input ends: frames, messages, threads that start and end, bursts of calls, waits for
+ * locks, and a compiler on threads of its own. Commands on the standard input: {@code stall} blocks main for 8 s,
+ * {@code push} ends it after a little work, {@code end} ends it normally.
  */
 public final class SoakApp {
-    /** How long main hangs, ms. */
+    /** How long main is blocked, ms. */
     private static final long STALL_MS = 8_000;
-    /** From here on the system would list us, ms: it lists a process when nothing was answered for 5 s. */
+    /**
+     * Stall duration from which the fake system lists this process, ms: the system does so after 5 s without an answer.
+     */
     private static final long LISTED_MS = 5_500;
 
     private SoakApp() {}
@@ -51,7 +53,7 @@ public final class SoakApp {
         main.post(() -> Anrscope.install(app, config));
         Home home = new Home();
         boolean push = words[0].equals("push");
-        // One after the other, however late main is: each puts a message of its own into the queue.
+        // One at a time, however late main is: each posts its own message to the queue.
         main.post(() -> thread.hostLaunch(home, true));
         main.postDelayed(() -> main.post(() -> thread.hostFocus(home, true)), 50);
         main.postDelayed(() -> main.post(() -> main.post(() -> ready(home, main, push))), 100);
@@ -69,7 +71,7 @@ public final class SoakApp {
                     Load.frames++;
                 };
         home.getWindow().getDecorView().hostOnDraw = draw;
-        // Frames all along, but for pauses: a page is not always moving.
+        // Continuous frames with pauses: a page does not always move.
         Load.every(main, 16, () -> {
             if (Load.messages / 256 % 4 != 0) {
                 home.getWindow().getDecorView().invalidate();
@@ -95,13 +97,13 @@ public final class SoakApp {
                 }
             }
         } catch (java.io.IOException gone) {
-            // As an end.
+            // Treated as the end.
         }
         Load.over = true;
         main.post(() -> Looper.myLooper().quit());
     }
 
-    /** Main does not come back for a while. */
+    /** Blocks main for a while. */
     private static void stall() {
         Thread watcher =
                 new Thread(
@@ -116,7 +118,7 @@ public final class SoakApp {
         say("goes on");
     }
 
-    /** In one piece: HotSpot prints its dumps there, too. */
+    /** One write per line: HotSpot prints its dumps to the same stream. */
     static void say(String what) {
         System.out.print("\nsoak " + what + "\n");
         System.out.flush();

@@ -4,18 +4,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The time that the fakes live in: the real one, or a virtual one that jumps. Virtual time moves when {@link #advance} says
- * so, and by itself when the main looper has nothing to do: to the next message that is due.
+ * The fakes' clock: real, or virtual. Virtual time moves by {@link #advance}, and jumps to the next due message when
+ * the main looper is idle.
  */
 public final class Clock {
     private static final List<Runnable> WAITING = new ArrayList<Runnable>();
-    /** Ns of virtual time; negative while time is real. */
+    /** Virtual time, ns; negative while time is real. */
     private static long virtualNs = -1;
     private static long sleptNs;
 
     private Clock() {}
 
-    /** From now on time is virtual and begins at {@code startMs}. */
+    /** Switches to virtual time, starting at {@code startMs}. */
     public static synchronized void virtual(long startMs) {
         virtualNs = startMs * 1_000_000L;
     }
@@ -24,17 +24,17 @@ public final class Clock {
         return virtualNs >= 0;
     }
 
-    /** Time without sleep of the device, ns: CLOCK_MONOTONIC where it is real. */
+    /** Time without the device's sleep, ns; the real CLOCK_MONOTONIC if time is real. */
     public static synchronized long nanos() {
         return virtualNs >= 0 ? virtualNs : System.nanoTime();
     }
 
-    /** Time the device slept, ns: {@code elapsedRealtime} is ahead of {@code uptimeMillis} by it. */
+    /** How long the device slept, ns: {@code elapsedRealtime} is ahead of {@code uptimeMillis} by it. */
     public static synchronized long sleptNanos() {
         return sleptNs;
     }
 
-    /** The device sleeps for so long. */
+    /** The device sleeps for this long. */
     public static synchronized void sleepDevice(long ms) {
         sleptNs += ms * 1_000_000L;
     }
@@ -57,7 +57,7 @@ public final class Clock {
         }
     }
 
-    /** Moves virtual time to {@code ns} if it is before. */
+    /** Moves virtual time to {@code ns} if that is later. */
     public static void jumpTo(long ns) {
         long ahead = ns - nanos();
         if (ahead > 0) {
@@ -65,7 +65,7 @@ public final class Clock {
         }
     }
 
-    /** Runs this whenever virtual time has moved. */
+    /** Runs this after each move of virtual time. */
     public static synchronized void waitsForTime(Runnable wake) {
         WAITING.add(wake);
     }

@@ -6,13 +6,13 @@ import java.io.File;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What the system knows of the one app there is. */
+/** What the fake system knows about its one app. */
 public final class HostApp {
     public static String packageName = "com.example.app";
     public static volatile boolean debuggable = true;
     public static int versionCode = Integer.getInteger("android.host.version", 1).intValue();
     public static String versionName = System.getProperty("android.host.version.name");
-    /** The package manager cannot be asked. */
+    /** The package manager does not answer. */
     public static boolean packagesFail = Boolean.getBoolean("android.host.packages.fail");
     /** The manifest's meta-data. */
     public static final Bundle META = new Bundle();
@@ -34,9 +34,9 @@ public final class HostApp {
         return System.getProperty("android.host.data", System.getProperty("anrscope.dir", "."));
     }
 
-    public static File folder(String name) {
-        File folder = new File(data(), name);
-        folder.mkdirs();
-        return folder;
+    public static File directory(String name) {
+        File directory = new File(data(), name);
+        directory.mkdirs();
+        return directory;
     }
 }

@@ -26,20 +26,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * What Android's {@code content} and {@code am broadcast} do with the one app there is, for a device that is played in a folder
- * ({@code device/test-device/src/programs/served}): takes requests out of a folder, answers each as the shell's uid, and prints what those
- * programs print (AOSP's Content.java, ActivityManagerShellCommand.java).
+ * Does what Android's {@code content} and {@code am broadcast} do with the one fake app, for the simulated device
+ * ({@code device/test-device/src/programs/served}): reads requests from a directory, answers each as the shell's uid,
+ * and prints what those programs print (AOSP's Content.java, ActivityManagerShellCommand.java).
  */
 public final class HostShell implements Runnable {
     private static final int SHELL = 2000;
 
-    private final File folder;
+    private final File directory;
     private final Context context;
     private final ContentProvider provider;
     private final Map<String, BroadcastReceiver> receivers = new HashMap<String, BroadcastReceiver>();
 
-    public HostShell(File folder, Context context, ContentProvider provider, BroadcastReceiver... receivers) {
-        this.folder = folder;
+    public HostShell(File directory, Context context, ContentProvider provider, BroadcastReceiver... receivers) {
+        this.directory = directory;
         this.context = context;
         this.provider = provider;
         for (BroadcastReceiver receiver : receivers) {
@@ -47,9 +47,9 @@ public final class HostShell implements Runnable {
         }
     }
 
-    /** On a thread of its own, as calls of other processes are. */
+    /** On a thread of its own, as calls from other processes are. */
     public void start() {
-        folder.mkdirs();
+        directory.mkdirs();
         Thread thread = new Thread(this, "Binder:host");
         thread.setDaemon(true);
         thread.start();
@@ -58,14 +58,14 @@ public final class HostShell implements Runnable {
     @Override
     public void run() {
         while (true) {
-            File[] requests = folder.listFiles();
+            File[] requests = directory.listFiles();
             for (File request : requests == null ? new File[0] : requests) {
                 File words = new File(request, "words");
                 if (words.exists() && !new File(request, "code").exists()) {
                     try {
                         answer(request, Files.readAllLines(words.toPath()));
                     } catch (Exception gone) {
-                        // Nobody waits for it any more.
+                        // Its client is gone.
                     }
                 }
             }
@@ -102,7 +102,7 @@ public final class HostShell implements Runnable {
         Files.write(new File(request, "stdout").toPath(), out.toByteArray());
         Files.write(new File(request, "stderr").toPath(), err.toByteArray());
         File code = new File(request, "code.part");
-        // Content.java says 0 whatever happened.
+        // Content.java exits with 0 in any case.
         Files.write(code.toPath(), "0\n".getBytes(StandardCharsets.UTF_8));
         code.renameTo(new File(request, "code"));
     }

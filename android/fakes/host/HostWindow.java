@@ -5,7 +5,7 @@ import android.view.ViewRootImpl;
 import android.view.WindowManagerGlobal;
 import com.android.internal.policy.PhoneWindow;
 
-/** A window whose decor is a group to which a case adds others. */
+/** A window whose decor view is a group, to which a case adds views. */
 public final class HostWindow extends PhoneWindow {
     private final ViewRootImpl root;
 

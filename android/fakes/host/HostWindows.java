@@ -9,7 +9,7 @@ import android.view.WindowManagerGlobal;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Windows that are one view, as a service of the system has them. */
+/** A window manager for windows that are a single view. */
 public final class HostWindows implements WindowManager {
     /** Whether the user allowed windows over other apps. */
     public boolean allowed = true;

@@ -10,7 +10,7 @@ public final class Vsync {
 
     private Vsync() {}
 
-    /** The rate as the display tells it. */
+    /** The display's refresh rate. */
     public static synchronized float hz() {
         return (float) hz;
     }
@@ -19,7 +19,7 @@ public final class Vsync {
         return Math.round(1e9 / hz);
     }
 
-    /** From the next vsync on there are so many a second. */
+    /** Sets the number of vsyncs per second from the next vsync on. */
     public static synchronized void rate(double newHz) {
         anchorNs = after(Clock.nanos());
         hz = newHz;
@@ -33,7 +33,7 @@ public final class Vsync {
         return at > ns ? at : anchorNs + Math.round((number + 1) * interval);
     }
 
-    /** Which vsync this is, at the rate of now. */
+    /** The index of this vsync, at the current rate. */
     public static synchronized long number(long vsyncNs) {
         return Math.round((vsyncNs - anchorNs) * hz / 1e9);
     }

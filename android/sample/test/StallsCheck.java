@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.concurrent.Callable;
 
 /**
- * What the sample's stalls are on a JVM: run by scripts/android/inspect-aar, without Android. Each keeps its caller for at least
- * as long as it was told, in the state that its name says.
+ * Checks the sample's stalls on a JVM, without Android (run by scripts/android/inspect-aar): each blocks its caller for
+ * at least the given time, in the thread state that its name says.
  */
 public final class StallsCheck {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -22,12 +22,12 @@ public final class StallsCheck {
         lasts("busy", () -> run(() -> Stalls.busy(60)));
         lasts("sleep", () -> run(() -> Stalls.sleep(60)));
         lasts("garbage", () -> run(() -> Stalls.garbage(60)));
-        File folder = Files.createTempDirectory("stalls").toFile();
+        File directory = Files.createTempDirectory("stalls").toFile();
         lasts("disk", () -> {
-            Stalls.diskIo(folder, 60);
+            Stalls.diskIo(directory, 60);
             return null;
         });
-        check(folder.list().length == 0, "the file of the disk stall is left behind");
+        check(directory.list().length == 0, "the disk stall left its file behind");
         lasts("pipe", () -> {
             check(Stalls.answerFromElsewhere(60) == 42, "another answer");
             return null;
@@ -35,8 +35,8 @@ public final class StallsCheck {
         lock();
         deadlock();
         storm();
-        reports(new File(folder, "reports"));
-        System.out.println("stalls: each does what it says");
+        reports(new File(directory, "reports"));
+        System.out.println("stalls: all correct");
     }
 
     private static Void run(Runnable what) {
@@ -47,10 +47,10 @@ public final class StallsCheck {
     private static void lasts(String name, Callable<Void> stall) throws Exception {
         long begin = System.nanoTime();
         stall.call();
-        check(System.nanoTime() - begin >= 60_000_000, name + " was over too early");
+        check(System.nanoTime() - begin >= 60_000_000, name + " ended too early");
     }
 
-    /** Held by the worker until a look at the blocked thread has shown who holds it. */
+    /** The worker holds it until the owner has been checked on the blocked thread. */
     private static void lock() throws Exception {
         Thread main = new Thread(() -> Stalls.lockHeldByWorker(30_000), "main-to-be");
         main.setDaemon(true);
@@ -70,7 +70,7 @@ public final class StallsCheck {
             check(System.nanoTime() < end, "no dead-lock found");
             Thread.sleep(5);
         }
-        check(THREADS.findDeadlockedThreads().length == 2, "not two threads in it");
+        check(THREADS.findDeadlockedThreads().length == 2, "not two threads in the deadlock");
     }
 
     private static ThreadInfo until(Thread thread, String what) throws Exception {
@@ -92,9 +92,9 @@ public final class StallsCheck {
         posted.forEach(Runnable::run);
     }
 
-    private static void reports(File folder) throws Exception {
-        ReportStore store = new ReportStore(folder);
-        check(store.all().length == 0, "reports where nobody kept one");
+    private static void reports(File directory) throws Exception {
+        ReportStore store = new ReportStore(directory);
+        check(store.all().length == 0, "reports before any was stored");
         for (int number = 0; number < 120; number++) {
             store.keep("{\"number\":" + number + "}");
             Thread.sleep(1);

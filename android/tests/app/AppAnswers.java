@@ -8,8 +8,8 @@ import host.HostShell;
 import java.io.File;
 
 /**
- * An app that lives until it is killed, where Android would have its files, and answers what a shell asks. {@code words}: the folder of
- * the requests; where the second is {@code stuck} main hangs for good once something runs.
+ * An app that runs until it is killed, with its files in Android's layout, and answers a simulated shell. {@code
+ * words}: the directory of the requests; if the second is {@code stuck}, main hangs for good once a request runs.
  */
 public final class AppAnswers {
     private AppAnswers() {}

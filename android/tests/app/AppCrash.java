@@ -5,8 +5,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 
 /**
- * A process that falls over at its start; with {@code lives}, one that does not. A debuggable build leaves no mark to wait for, so that
- * {@code killed} dies once a recording is there.
+ * A process that crashes at its start; with {@code lives}, one that does not. A debuggable build leaves no marker to
+ * wait for, so {@code killed} dies once a recording exists.
  */
 public final class AppCrash {
     private AppCrash() {}
@@ -27,11 +27,11 @@ public final class AppCrash {
     }
 
     public static void main(String[] words) {
-        File mark = new File(host.HostApp.folder("no_backup"), "anrscope/starting-com.example.app");
+        File mark = new File(host.HostApp.directory("no_backup"), "anrscope/starting-com.example.app");
         String before = text(mark);
         host.HostApp.debuggable = Boolean.getBoolean("android.host.debuggable");
         AppScript script = new AppScript(false, () -> {});
-        // Whatever is decided is decided by then.
+        // All decisions are made by then.
         boolean armed = !words[0].equals("refused");
         if (!words[0].equals("dies")) {
             script.until("armed " + armed, () -> LooperMonitor.isRunning() == armed);

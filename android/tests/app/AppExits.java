@@ -13,18 +13,18 @@ import java.nio.file.Files;
 import java.util.Arrays;
 
 /**
- * A process that is killed, and the next start, at which the system tells what became of it. Words: {@code dies}; or {@code next}, the first one's
- * pid and a file with its trace; {@code profile}, the pid and the file of a profile that the platform left, with the trigger and the error it comes
- * with.
+ * A process that is killed, and the next start, at which the system reports how it ended. Words: {@code dies}; or
+ * {@code next}, the first one's pid and a file with its trace; {@code profile}, the pid and the file of a profile that
+ * the platform left, with its trigger and error.
  */
 public final class AppExits {
     private AppExits() {}
 
-    /** The recording of this process, once it is there. */
+    /** The recording of this process, once it exists. */
     private static File recording(AppScript script) {
-        File folder = new File(script.app.getNoBackupFilesDir(), "anrscope");
+        File directory = new File(script.app.getNoBackupFilesDir(), "anrscope");
         String pid = String.valueOf(ProcessHandle.current().pid());
-        File file = new File(folder, "com.example.app-" + pid + ".anrscope");
+        File file = new File(directory, "com.example.app-" + pid + ".anrscope");
         AppScript.await("the recording", file::exists);
         return file;
     }
@@ -59,8 +59,8 @@ public final class AppExits {
             int error = Integer.parseInt(words[4]);
             profiles.hostLeft.add(new ProfilingResult(error, words[2], trigger));
             AppScript script = new AppScript(false, () -> {});
-            File folder = new File(script.app.getNoBackupFilesDir(), "anrscope");
-            File file = new File(folder, "com.example.app-" + words[1] + ".anrscope");
+            File directory = new File(script.app.getNoBackupFilesDir(), "anrscope");
+            File file = new File(directory, "com.example.app-" + words[1] + ".anrscope");
             boolean wanted = trigger == ProfilingTrigger.TRIGGER_TYPE_ANR && error == 0;
             if (android.os.Build.VERSION.SDK_INT >= 36) {
                 script.until("the trigger", () -> profiles.hostTriggers.size() == 1);

@@ -5,7 +5,10 @@ import android.app.QueuedWork;
 import android.os.Handler;
 import java.lang.reflect.Field;
 
-/** SharedPreferences that are still being written when a component stops; and what the callback of ActivityThread.mH leaves behind. */
+/**
+ * SharedPreferences that are still being written when a component stops, and what remains of the callback of
+ * ActivityThread.mH.
+ */
 public final class AppFix {
     private static int waited;
 

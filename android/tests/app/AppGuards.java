@@ -11,14 +11,14 @@ import android.util.Log;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What may throw or be missing around the library. Words: {@code monitors} (a monitor throws where it is
- * started, another where it is switched on), {@code wrapped} and {@code foreign} (the context is a wrapper around the application, and around nothing),
- * {@code missing} (there is no library).
+ * Errors and missing classes around the library. Words: {@code monitors} (a monitor throws where it is started, another
+ * where it is switched on), {@code wrapped} and {@code foreign} (the context is a wrapper around the application, and
+ * around another object), {@code missing} (the library is missing).
  */
 public final class AppGuards {
     private AppGuards() {}
 
-    /** Refuses what two of the monitors need. */
+    /** Denies what two of the monitors need. */
     private static final class Refusing extends Application {
         @Override
         public Object getSystemService(String name) {
@@ -34,7 +34,7 @@ public final class AppGuards {
         }
     }
 
-    /** What a framework for plug-ins gives as the application's context: itself. */
+    /** The application context of a plug-in framework: a wrapper that returns itself. */
     private static final class Plugin extends ContextWrapper {
         Plugin(Context base) {
             super(base);
@@ -46,7 +46,7 @@ public final class AppGuards {
         }
     }
 
-    /** Around nothing that is an application. */
+    /** Its base is not an application. */
     private static final class Foreign extends Context {
         @Override
         public Object getSystemService(String name) {
@@ -55,7 +55,7 @@ public final class AppGuards {
     }
 
     public static void main(String[] words) throws Exception {
-        // main's, before anything else.
+        // Runs as main's first message.
         MethodBeat.i(2);
         MethodBeat.o(2);
         Application app = words[0].equals("monitors") ? new Refusing() : new Application() {};
@@ -71,7 +71,7 @@ public final class AppGuards {
         Handler main = new Handler();
         if (words[0].equals("monitors")) {
             main.post(() -> System.out.println("taken " + Anrscope.set("overlay", "1")));
-            // Off main it is a message of main's, which goes on behind it.
+            // Off main this posts a message to main, which continues after it.
             main.post(() -> run(() -> System.out.println("taken " + Anrscope.set("overlay", "0") + Anrscope.set("overlay", "1"))));
         }
         main.postDelayed(
@@ -83,7 +83,7 @@ public final class AppGuards {
                 500);
         Looper.loop();
         for (String line : Log.hostLines()) {
-            System.out.println(line.replaceAll("cannot be used: .*", "cannot be used: ..."));
+            System.out.println(line.replaceAll("library anrscope: .*", "library anrscope: ..."));
         }
     }
 

@@ -6,7 +6,7 @@ import android.os.MessageQueue.IdleHandler;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 
-/** Idle handlers: those that were there, added, removed, that throw, and one that does not come back in time. Real time. */
+/** Idle handlers: existing, added and removed ones, one that throws, and one that is late. Real time. */
 public final class AppIdle {
     private static volatile boolean late;
 
@@ -73,7 +73,7 @@ public final class AppIdle {
                         late = true;
                     }
                 });
-        // In front of the application's begin: the provider finds it there.
+        // Before the application's start: the provider finds it there.
         Looper.myQueue().addIdleHandler(early);
         before[0] = list();
         Anrscope.install(script.app, new Config.Builder().idleMs(300).build());
@@ -81,7 +81,7 @@ public final class AppIdle {
                 0,
                 () -> {
                     MessageQueue queue = Looper.myQueue();
-                    // Ours is the Looper's, which is not told.
+                    // The library's is the Looper's, which is not reported.
                     System.out.println("found " + wrapped() + " of " + list().size());
                     queue.addIdleHandler(kept);
                     queue.addIdleHandler(once);
@@ -93,7 +93,7 @@ public final class AppIdle {
                     Monitors.apply();
                     System.out.println("again " + wrapped());
                 });
-        // A main that is busy may find its next message due before it was ever idle.
+        // A busy main may find its next message due before it was idle.
         script.until("both", () -> once.runs > 0 && throwing.runs > 0);
         script.then(1, () -> System.out.println("once " + once.runs + " threw " + throwing.runs + " left " + wrapped()));
         script.then(

@@ -18,8 +18,8 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * An app's life, in real time, where Android would have its files: a process that shows all kinds of trouble and is killed, a second
- * one, and the next start of the first.
+ * An app's life, in real time, with its files in Android's layout: a process that shows all kinds of problems and is
+ * killed, a second one, and the next start of the first.
  */
 public final class AppLife {
     private static final List<String> TOLD = Collections.synchronizedList(new ArrayList<String>());
@@ -32,7 +32,7 @@ public final class AppLife {
         }
     }
 
-    /** Draws so many frames; each takes this long, and then that is done. */
+    /** Draws this many frames, each this long, then runs the action. */
     private static void draw(AppScript.Page page, int frames, long eachMs) {
         int[] left = {frames};
         page.getWindow().getDecorView().hostOnDraw =
@@ -54,7 +54,7 @@ public final class AppLife {
     }
 
     public static void main(String[] words) throws Exception {
-        // No folder before there is a Context, as on Android.
+        // No directory before the first Context, as on Android.
         System.setProperty("android.host.data", System.clearProperty("anrscope.dir"));
         System.setProperty("java.vm.name", "Dalvik");
         HostApp.SERVICES.put(Context.DISPLAY_SERVICE, new DisplayManager());
@@ -97,9 +97,9 @@ public final class AppLife {
         }
         AppScript.Home home = new AppScript.Home();
         script.show(10, home);
-        File folder = new File(script.app.getNoBackupFilesDir(), "anrscope");
+        File directory = new File(script.app.getNoBackupFilesDir(), "anrscope");
         if (words[0].equals("next")) {
-            File earlier = new File(folder, "com.example.app-" + words[1] + ".anrscope");
+            File earlier = new File(directory, "com.example.app-" + words[1] + ".anrscope");
             byte[] subject = "\nreason=anr\n".getBytes(StandardCharsets.UTF_8);
             script.until("the exit is appended", () -> contains(earlier, subject));
             script.run(20);
@@ -145,10 +145,10 @@ public final class AppLife {
                     home.hostWindow().root().hostReceive(MotionEvent.obtain(happened, happened, 0, 1, 1, 0));
                 });
         script.until("touch", () -> told("LAG_TOUCH"));
-        Anrscope.addObserver(new AppWatched());
-        script.leave(100, home).until("background", AppWatched.GONE::get);
+        Anrscope.addObserver(new CountingObserver());
+        script.leave(100, home).until("background", CountingObserver.GONE::get);
         script.then(10, () -> script.thread.hostRestart(home)).focus(30, home, true);
-        // The frame that does not end: whoever started this process sends it SIGQUIT, and then SIGKILL.
+        // The frame that does not end: the parent process sends SIGQUIT, and then SIGKILL.
         script.then(
                 200,
                 () -> {

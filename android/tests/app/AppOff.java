@@ -3,14 +3,15 @@ package dev.anrscope;
 import java.io.File;
 
 /**
- * What an app keeps for its next start: whether anything is recorded, and the sizes of the rings. Words: what the provider answers for
- * {@code recording} ({@code none} for nothing), whether it is recorded in the end, and options as KEY=VALUE.
+ * The options that an app stores for its next start: whether to record, and the sizes of the rings. Words: the
+ * provider's answer for {@code recording} ({@code none} for no answer), whether it is recorded in the end, and options
+ * as KEY=VALUE.
  */
 public final class AppOff {
     private AppOff() {}
 
-    private static boolean hasRecording(File folder) {
-        String[] names = folder.list();
+    private static boolean hasRecording(File directory) {
+        String[] names = directory.list();
         for (int at = 0; names != null && at < names.length; at++) {
             if (names[at].endsWith(".anrscope")) {
                 return true;
@@ -29,19 +30,19 @@ public final class AppOff {
         }
         config.provider(key -> key.equals("recording") ? answer : null);
         AppScript script = new AppScript(false, () -> {});
-        File folder = new File(script.app.getNoBackupFilesDir(), "anrscope");
-        // In place of the provider's install, which knows nothing of ours: the code comes first.
+        File directory = new File(script.app.getNoBackupFilesDir(), "anrscope");
+        // Replaces the provider's install, which would not know these options: code comes first.
         Anrscope.install(script.app, config.build());
         System.out.println("at once " + LooperMonitor.isRunning());
         if (words[1].equals("refused")) {
             script.until("refused", () -> !LooperMonitor.isRunning());
             script.run(20);
-            System.out.println("recording " + hasRecording(folder));
+            System.out.println("recording " + hasRecording(directory));
             return;
         }
-        script.until("in the end", () -> LooperMonitor.isRunning() == on && new File(folder, "off").exists() != on);
+        script.until("in the end", () -> LooperMonitor.isRunning() == on && new File(directory, "off").exists() != on);
         if (on) {
-            script.until("a recording", () -> hasRecording(folder));
+            script.until("a recording", () -> hasRecording(directory));
             script.then(1, () -> Anrscope.mark("seen"));
         } else {
             script.then(1, () -> Anrscope.mark("not seen"));
@@ -51,10 +52,10 @@ public final class AppOff {
         script.then(1, () -> Anrscope.set("main_only", "1"));
         script.then(1, () -> other("Late"));
         script.run(20);
-        System.out.println("recording " + hasRecording(folder));
+        System.out.println("recording " + hasRecording(directory));
     }
 
-    /** Something on a thread of this name. */
+    /** Records something on a thread with this name. */
     private static void other(String name) {
         Thread thread =
                 new Thread(

@@ -48,7 +48,7 @@ public final class AppOptions {
                 own++;
             }
         }
-        // set, provider, build.
+        // Not options: set, provider, build.
         System.out.println("setters " + (own - 3));
         HostApp.META.putString("anrscope.anr_ms", "7000");
         HostApp.META.putString("anrscope.lag_ms", "2100");

@@ -2,7 +2,7 @@ package dev.anrscope;
 
 import android.os.Handler;
 
-/** An app that says a person's name wherever it may say something; {@code words[0]} is the option. */
+/** An app that uses a person's name in every text it can set; {@code words[0]} is the option. */
 public final class AppRedact {
     private AppRedact() {}
 

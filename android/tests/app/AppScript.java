@@ -9,9 +9,9 @@ import android.os.SystemClock;
 import host.Clock;
 import java.util.concurrent.locks.LockSupport;
 
-/** An app's process, step by step: what the cases of the app's side have in common. */
+/** Base of the app cases: runs an app's process step by step. */
 final class AppScript {
-    /** A page whose class is instrumented: its create and focus are recorded. */
+    /** An activity whose class is instrumented: its create and focus are recorded. */
     static class Page extends Activity {
         private final int id;
         private final long createMs;
@@ -31,7 +31,7 @@ final class AppScript {
             MethodBeat.o(id);
         }
 
-        /** It handles whatever its views leave. */
+        /** It handles the events that its views leave. */
         @Override
         public boolean onTouchEvent(android.view.MotionEvent event) {
             return true;
@@ -66,10 +66,10 @@ final class AppScript {
         }
     }
 
-    /** The app's own, which its manifest has for another process. */
+    /** A provider of the app that its manifest declares for another process. */
     private static final class PushStart extends StartProvider {}
 
-    /** The app of a case, which is there from the start. */
+    /** The app of a case. */
     static final class App extends Application {
         private final Runnable create;
 
@@ -101,12 +101,12 @@ final class AppScript {
         }
     }
 
-    /** Main's looper is made, and the application is on its way; {@code create} is its {@code onCreate}. */
+    /** Main's looper exists, and the application is being created; {@code create} is its {@code onCreate}. */
     AppScript(boolean virtual, Runnable create) {
         MethodBeat.i(2);
         MethodBeat.o(2);
         if (virtual) {
-            // As real time at first: the recorder has begun in that.
+            // Starts at real time, at which the recorder has started.
             Clock.virtual(System.nanoTime() / 1_000_000L + 1);
         }
         app = new App(create);
@@ -115,13 +115,13 @@ final class AppScript {
         main = new Handler();
     }
 
-    /** So much later than the end of the step before; what that one posted comes first. */
+    /** Runs a step this long after the end of the previous step; what that one posted comes first. */
     AppScript then(long ms, Runnable work) {
         steps.add(new Step(ms, work));
         return this;
     }
 
-    /** Goes on with the next step once this is so; main runs on meanwhile, for half a minute at most. */
+    /** Runs the next step once this is true; main continues meanwhile, for half a minute at most. */
     AppScript until(String what, java.util.function.BooleanSupplier so) {
         long[] end = new long[1];
         Runnable[] look = new Runnable[1];
@@ -152,7 +152,7 @@ final class AppScript {
         }
     }
 
-    /** It is launched, and gets the focus 100 ms later. */
+    /** Launches it; it gets the focus 100 ms later. */
     AppScript show(long ms, Activity activity) {
         then(ms, () -> thread.hostLaunch(activity, true));
         return focus(100, activity, true);
@@ -176,7 +176,7 @@ final class AppScript {
         Looper.loop();
     }
 
-    /** SIGKILL: nothing of the process runs after it, which an exit or a halt does not show. */
+    /** SIGKILL: unlike after an exit or a halt, no code of the process runs after it. */
     static void die() {
         System.out.flush();
         try {
@@ -188,7 +188,7 @@ final class AppScript {
         throw new AssertionError("still alive");
     }
 
-    /** Real time: waits on main until something is so, for half a minute at most. */
+    /** Real time: waits on main until this is true, for half a minute at most. */
     static void await(String what, java.util.function.BooleanSupplier so) {
         long end = System.nanoTime() + 30_000_000_000L;
         while (!so.getAsBoolean()) {

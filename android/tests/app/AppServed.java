@@ -13,7 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Arrays;
 
-/** The provider and the receivers that serve the program: whom they answer, and what. */
+/** The provider and the receivers that serve the anrscope tool: which callers they answer, and their answers. */
 public final class AppServed {
     private static final String BASE = "content://com.example.app.anrscope/";
     private static final RecordingsProvider PROVIDER = new RecordingsProvider();
@@ -93,13 +93,13 @@ public final class AppServed {
         HostApp.debuggable = true;
     }
 
-    private static void names(File folder) throws Exception {
-        Files.write(new File(folder, "notes.txt").toPath(), new byte[1]);
-        Files.write(new File(folder, ".hidden.anrscope").toPath(), new byte[1]);
-        Files.write(new File(folder, "-rf.anrscope").toPath(), new byte[1]);
-        File outside = new File(folder.getParentFile(), "secret.anrscope");
+    private static void names(File directory) throws Exception {
+        Files.write(new File(directory, "notes.txt").toPath(), new byte[1]);
+        Files.write(new File(directory, ".hidden.anrscope").toPath(), new byte[1]);
+        Files.write(new File(directory, "-rf.anrscope").toPath(), new byte[1]);
+        File outside = new File(directory.getParentFile(), "secret.anrscope");
         Files.write(outside.toPath(), new byte[1]);
-        Files.createSymbolicLink(new File(folder, "link.anrscope").toPath(), outside.toPath());
+        Files.createSymbolicLink(new File(directory, "link.anrscope").toPath(), outside.toPath());
         for (String name :
                 new String[] {
                     "..%2Fsecret.anrscope", "../secret.anrscope", "%2e%2e/secret.anrscope", "link.anrscope", "notes.txt",
@@ -113,8 +113,8 @@ public final class AppServed {
                 + outcome(() -> PROVIDER.delete(Uri.parse(BASE + "recordings/old-999999999.anrscope"), null, null)));
     }
 
-    private static void reads(File folder, byte[] old) throws Exception {
-        File forgotten = new File(folder, ".pull-1-2");
+    private static void reads(File directory, byte[] old) throws Exception {
+        File forgotten = new File(directory, ".pull-1-2");
         Files.write(forgotten.toPath(), new byte[9]);
         forgotten.setLastModified(System.currentTimeMillis() - 2 * 3_600_000);
         Cursor rows = query("recordings");
@@ -130,7 +130,7 @@ public final class AppServed {
         byte[] beyond = read("recordings/old-999999999.anrscope?from=99999999");
         System.out.println("read " + Arrays.equals(whole, old) + " " + Arrays.equals(rest, Arrays.copyOfRange(old, 4096, old.length))
                 + " " + beyond.length);
-        // What this process writes to itself, meanwhile.
+        // A recording that this process is still writing.
         String own = "com.example.app-" + ProcessHandle.current().pid() + ".anrscope";
         rows = query("recordings/" + own + "?copy=7-a");
         rows.moveToNext();
@@ -144,7 +144,7 @@ public final class AppServed {
         Cksum sum = Cksum.of(new java.io.ByteArrayInputStream(read("recordings/" + copy)));
         System.out.println("copy " + String.valueOf(sum.sum()).equals(rows.getString(3)) + " " + (first.length == sum.length())
                 + " changed " + !Arrays.equals(first, read("recordings/" + own)));
-        // No answer came, and it is asked again: the recording has changed, the copy has not.
+        // The client got no answer and asks again: the recording has changed, the copy has not.
         Cursor again = query("recordings/" + own + "?copy=7-a");
         again.moveToNext();
         System.out.println("again " + again.getCount() + " same " + again.getString(3).equals(rows.getString(3)) + " odd "
@@ -173,7 +173,7 @@ public final class AppServed {
         System.setProperty("java.vm.name", "Dalvik");
         AppScript script = new AppScript(false, () -> {});
         PROVIDER.hostAttach(script.app);
-        File folder = new File(script.app.getNoBackupFilesDir(), "anrscope");
+        File directory = new File(script.app.getNoBackupFilesDir(), "anrscope");
         script.until("the file", () -> call("flush").startsWith("yes"));
         script.then(
                 1,
@@ -183,21 +183,21 @@ public final class AppServed {
                         for (int at = 0; at < old.length; at++) {
                             old[at] = (byte) (at * 31 >> 3);
                         }
-                        Files.write(new File(folder, "old-999999999.anrscope").toPath(), old);
-                        reads(folder, old);
+                        Files.write(new File(directory, "old-999999999.anrscope").toPath(), old);
+                        reads(directory, old);
                         guarded();
-                        names(folder);
+                        names(directory);
                         commands();
                     } catch (Exception fault) {
                         throw new AssertionError(fault);
                     }
                 });
         script.run(50);
-        System.out.println("left " + String.join(" ", sorted(folder)));
+        System.out.println("left " + String.join(" ", sorted(directory)));
     }
 
-    private static String[] sorted(File folder) {
-        String[] names = folder.list((in, name) -> name.startsWith(".") || name.endsWith(".anrscope"));
+    private static String[] sorted(File directory) {
+        String[] names = directory.list((in, name) -> name.startsWith(".") || name.endsWith(".anrscope"));
         Arrays.sort(names);
         String own = "-" + ProcessHandle.current().pid() + ".";
         for (int at = 0; at < names.length; at++) {

@@ -2,7 +2,7 @@ package dev.anrscope;
 
 import android.os.Looper;
 
-/** A system that lets a Printer be set and calls none; later it does. */
+/** A system that accepts a Printer and does not call it at first. */
 public final class AppSilent {
     private AppSilent() {}
 
@@ -13,7 +13,7 @@ public final class AppSilent {
         MethodBeat.o(200);
     }
 
-    /** Messages with a method in them, until one of the last is told like this. */
+    /** Runs messages that call a method, until one of the last is reported in this way. */
     private static void until(AppScript script, String how) {
         script.until(
                 how,

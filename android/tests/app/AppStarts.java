@@ -13,7 +13,7 @@ public final class AppStarts {
             ActivityThread.hostDenied = true;
         }
         AppScript script = new AppScript(true, () -> SystemClock.sleep(300));
-        // What the JVM takes in front of virtual time is no part of what is asked here.
+        // Excludes the JVM's time before virtual time begins.
         Config.Builder config = new Config.Builder().goodColdMs(8_000);
         for (int at = 1; at < words.length; at++) {
             config.set(words[at].split("=")[0], words[at].split("=")[1]);
@@ -45,14 +45,15 @@ public final class AppStarts {
                 script.then(400, () -> script.thread.hostSend(160, nothing)).show(10, home);
                 break;
             case "again":
-                // The process lives, then no activity does; then one does, in the background.
+                // The process runs, then no activity exists; then one does, in the background.
                 Anrscope.install(script.app, new Config.Builder().warmMs(1_000).build());
                 script.show(400, home).leave(1_000, home).then(10, () -> script.thread.hostDestroy(home));
                 AppScript.Home second = new AppScript.Home(1_500);
                 script.show(5_000, second).leave(3_000, second);
-                // The worker looks after the background's half second of real time, whatever virtual time says.
+                // The worker checks after the background's half second of real time, independent of virtual time.
                 script.then(1_000, () -> AppScript.await("background", () -> !Anrscope.isForeground()));
-                // The restart may be handled up to one vsync after it is due: more than the 600 ms that make a hot start bad.
+                // The restart may be handled up to one vsync after it is due: more than the 600 ms that make a hot
+                // start bad.
                 script.then(1, () -> script.thread.hostRestart(second)).focus(620, second, true);
                 break;
             default:
@@ -60,8 +61,8 @@ public final class AppStarts {
                 // The same window again, and another of the class.
                 script.focus(500, home, true);
         }
-        Anrscope.addObserver(new AppWatched());
+        Anrscope.addObserver(new CountingObserver());
         script.run(60_000);
-        System.out.println("created " + AppWatched.created);
+        System.out.println("created " + CountingObserver.created);
     }
 }

@@ -22,12 +22,12 @@ public final class AppTouch {
         }
     }
 
-    /** Where main is when the stack is taken. */
+    /** Main is here when the stack is taken. */
     private static void stuckHere() {
         AppScript.await("a report of the lag", () -> told("LAG") > 0);
     }
 
-    /** Another library's, in front of ours. */
+    /** Another library's callback, in front of anrscope's. */
     static final class Theirs extends AppScript.Page {
         final Window.Callback before;
 
@@ -42,7 +42,7 @@ public final class AppTouch {
         }
     }
 
-    /** Whether main is in the poll, out of which native code calls a window's input, and in no message. */
+    /** Whether main is in the poll, from which native code dispatches a window's input, and in no message. */
     private static boolean isInThePoll() {
         boolean poll = false;
         for (StackTraceElement frame : Thread.currentThread().getStackTrace()) {
@@ -95,7 +95,7 @@ public final class AppTouch {
         script.then(
                 1,
                 () -> {
-                    // The whole gesture waited: its begin and end come out of the poll, the moves in the next frame.
+                    // The whole gesture waited: its begin and end come from the poll, the moves in the next frame.
                     ViewRootImpl root = home.hostWindow().root();
                     root.hostReceive(MotionEvent.obtain(happened[0], happened[0], MotionEvent.ACTION_DOWN, 1, 1, 0));
                     for (int i = 1; i < 4; i++) {
@@ -110,7 +110,7 @@ public final class AppTouch {
         script.then(
                 1,
                 () -> {
-                    // Another library stands in front of ours: it stays so, and nothing is wrapped twice.
+                    // Another library's callback is in front: it stays, and no window is wrapped twice.
                     Window window = detail.getWindow();
                     Window.Callback ours = window.getCallback();
                     Theirs theirs = new Theirs(ours);

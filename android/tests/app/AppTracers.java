@@ -5,7 +5,7 @@ import android.hardware.display.DisplayManager;
 import host.HostApp;
 import host.HostWindows;
 
-/** Tracers that are off by default, switched on and off while the app runs, and the history that the density keeps. */
+/** Tracers that are off by default, switched on and off at run time, and the history that the density tracer keeps. */
 public final class AppTracers {
     private AppTracers() {}
 

@@ -4,18 +4,21 @@ import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
 
-/** A message that makes main slower: its priority and its timer slack. Words: nice value ({@code same} for that of now), slack in ns, options as KEY=VALUE. */
+/**
+ * A message that slows main down: its priority and its timer slack. Words: nice value ({@code same} for the current
+ * one), slack in ns, options as KEY=VALUE.
+ */
 public final class AppTuning {
     private AppTuning() {}
 
     private static void change(String nice, String slack) {
         try {
-            // Where this thread is: /proc/PID/task/TID.
+            // This thread's directory: /proc/PID/task/TID.
             String tid = new File("/proc/thread-self").getCanonicalFile().getName();
             if (!nice.equals("same")) {
                 new ProcessBuilder("renice", "-n", nice, "-p", tid).start().waitFor();
             }
-            // A thread's slack may be written by itself.
+            // A thread may write only its own slack.
             try (FileOutputStream file = new FileOutputStream("/proc/" + tid + "/timerslack_ns")) {
                 file.write(slack.getBytes());
             }
@@ -33,7 +36,7 @@ public final class AppTuning {
         }
         Anrscope.install(script.app, config.build());
         script.then(1, () -> change(words[0], words[1]));
-        // What stays as it was is not told again.
+        // Unchanged values are not reported again.
         script.then(1, () -> android.os.SystemClock.sleep(300));
         script.run(20);
     }

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.ArrayList;
 
 /**
- * Hands finished recordings over. {@code words}: how many there are to be handed over before it ends; then {@code refuse}: nothing
- * arrives; {@code once}: the first attempt at each fails; {@code die}: the process is killed in the middle of the first.
+ * Uploads finished recordings. {@code words}: number of uploads after which it ends; then {@code refuse}: no upload
+ * arrives; {@code once}: the first attempt of each fails; {@code die}: the process is killed during the first.
  */
 public final class AppUploads {
     private static final List<String> DONE = Collections.synchronizedList(new ArrayList<String>());

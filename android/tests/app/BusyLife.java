@@ -6,8 +6,9 @@ import android.hardware.display.DisplayManager;
 import host.HostApp;
 
 /**
- * Main is busy once, in a message of a generated app: package, for how many ms, and {@code ends} or {@code killed} (at the end of that time), then options
- * KEY=VALUE. The system lists the app and sends SIGQUIT at three quarters of the time. Real time.
+ * Main is busy once, in a message of a generated app: package, for how many ms, and {@code ends} or {@code killed} (at
+ * the end of that time), then options KEY=VALUE. The system lists the app and sends SIGQUIT at three quarters of the
+ * time. Real time.
  */
 public final class BusyLife {
     private BusyLife() {}
@@ -41,7 +42,7 @@ public final class BusyLife {
         }
     }
 
-    /** Posts the message that takes so long: {@code Start} of the package does. */
+    /** Posts the long message: {@code Start} of the package runs in it. */
     private static void post(String start) {
         try {
             Class.forName(start + ".Start").getMethod("post").invoke(null);
@@ -84,7 +85,7 @@ public final class BusyLife {
                     BusyTime.up = true;
                 });
         script.until("the end of the hang", () -> BusyTime.begun() > 0);
-        // What is reported of it afterwards.
+        // Reports after the hang.
         script.run(500);
     }
 }

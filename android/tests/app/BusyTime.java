@@ -1,8 +1,8 @@
 package dev.anrscope;
 
-/** How long the one busy hang lasts. Not instrumented: a generated app asks it whether it may stop. */
+/** The duration of the busy hang. Not instrumented: a generated app asks it whether to stop. */
 public final class BusyTime {
-    /** So long, ns; one that is killed would have gone on. */
+    /** Duration, ns; a process that is killed would have continued. */
     private static volatile long length;
     private static volatile boolean endless;
     /** By {@code System.nanoTime}, 0 before the hang begins. */
@@ -38,7 +38,7 @@ public final class BusyTime {
         return System.nanoTime() - begun >= length / 100 * percent;
     }
 
-    /** What a loop worked out, so that no compiler leaves it out. */
+    /** A loop's result, so that no compiler removes the loop. */
     public static void keep(long value) {
         result += value;
     }

@@ -5,7 +5,7 @@ import android.os.Looper;
 import android.util.Log;
 import host.Clock;
 
-/** A main looper in virtual time, the thread of reports, and nothing else: shows that the stand-ins and the harness work. */
+/** A main looper in virtual time and the reports thread only: shows that the fakes and the harness work. */
 public final class EmptyLife {
     private EmptyLife() {}
 

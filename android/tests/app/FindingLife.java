@@ -22,7 +22,10 @@ import java.util.Vector;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Where Android's classes surprise: one of them a run, named by the first word. Prints what a test compares. Real time. */
+/**
+ * Surprising behaviour of Android's classes, one case per run, named by the first word. Prints what a test compares.
+ * Real time.
+ */
 public final class FindingLife {
     private static final AtomicInteger ANRS = new AtomicInteger();
     private static final AtomicInteger SHOWN = new AtomicInteger();
@@ -89,7 +92,7 @@ public final class FindingLife {
         }
     }
 
-    /** A list that many threads use: its text needs its lock, as a Vector's does. */
+    /** A list that many threads use: its toString needs its lock, as a Vector's does. */
     private static final class Cart extends Vector<String> {
         @Override
         public synchronized String toString() {
@@ -108,8 +111,8 @@ public final class FindingLife {
     }
 
     /**
-     * Each round main is busy until the ANR was reported, a message waits whose obj is a cart, and a worker holds the cart when it sends another. A round that does
-     * not end in 10 s is a deadlock.
+     * In each round main is busy until the ANR is reported, while a message waits whose obj is a cart, and a worker
+     * holds the cart when it sends another. A round that does not end in 10 s is a deadlock.
      */
     private static void deadlock(int rounds, boolean sampler) throws Exception {
         AppScript script = sampler ? app("anr_ms=150", "lag_ms=0", "sample_ms=0", "slow=0") : null;
@@ -143,7 +146,7 @@ public final class FindingLife {
                             };
                     worker.start();
                     SystemClock.sleep(500);
-                    // Main goes on whatever became of them; the queue is needed for that.
+                    // Main continues in any case; that needs the queue.
                     handler.post(
                             () -> {
                                 try {
@@ -221,7 +224,7 @@ public final class FindingLife {
         return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() / 1_000;
     }
 
-    /** One vsync that no one waits for, and then main has nothing to do for so long. */
+    /** Delivers one vsync that was not requested, and then leaves main idle for this long. */
     private static void vsync(double hz, long ms, boolean with) {
         Vsync.rate(hz);
         AppScript script = app(with ? "fps=1" : "fps=0");
@@ -312,7 +315,7 @@ public final class FindingLife {
         choreographer.postFrameCallback(at -> busy(4));
     }
 
-    /** A start, and so many transactions behind it. */
+    /** A start, followed by this many transactions. */
     private static void launch(int transactions) {
         AppScript script = app();
         int[] created = new int[1];
@@ -332,7 +335,9 @@ public final class FindingLife {
         System.out.println("created " + created[0]);
     }
 
-    /** Says how many of these the queue does not have, some idle moments later: a main that is busy is not idle between two messages. */
+    /**
+     * Prints how many of these the queue lacks, a few idle periods later: a busy main is not idle between two messages.
+     */
     private static void settled(Handler main, int looks, MessageQueue.IdleHandler[] added, java.util.function.IntConsumer then) {
         main.postDelayed(
                 () -> {
@@ -352,7 +357,7 @@ public final class FindingLife {
                 2);
     }
 
-    /** A thread that had read the queue's list before it was replaced, and that was stopped there, adds its handler. */
+    /** A thread that read the queue's list before it was replaced, and was suspended there, adds its handler. */
     @SuppressWarnings("unchecked")
     private static void late(Handler main, Runnable then) {
         MessageQueue.IdleHandler[] added = {() -> true};
@@ -375,7 +380,10 @@ public final class FindingLife {
                 });
     }
 
-    /** Idle handlers come on another thread while ours start and stop: none is lost once main was idle, and each start is one. */
+    /**
+     * Another thread adds idle handlers while the monitor starts and stops: none is lost once main was idle, and each
+     * runs once per start.
+     */
     private static void idlers(int rounds) throws Exception {
         AppScript script = app("idle=1");
         int[] done = new int[3];
@@ -454,7 +462,7 @@ public final class FindingLife {
         script.run(300);
     }
 
-    /** The thread of frames does not come to take what windows tell: they drop all but three. */
+    /** The frames thread does not take the windows' metrics: all but three are dropped. */
     private static void lost() {
         AppScript script = app("fps=1");
         AppScript.Home home = new AppScript.Home();
@@ -468,13 +476,13 @@ public final class FindingLife {
                     new Handler(thread.getLooper()).post(() -> SystemClock.sleep(1_000));
                     draw(home, 20);
                 });
-        // The next frame that finds room says how many did not.
+        // The next frame that finds room reports the number of dropped ones.
         script.then(1_500, () -> draw(home, 2));
         script.run(500);
         System.out.println("dropped " + home.getWindow().hostDropped);
     }
 
-    /** A handler that describes itself in its own words. */
+    /** A handler with its own description. */
     private static final class Named extends Handler {
         @Override
         public String toString() {
@@ -496,7 +504,7 @@ public final class FindingLife {
         System.out.println(LooperMonitor.history(50));
     }
 
-    /** The providers' context is not the application, or no application is behind it at all. */
+    /** The providers' context is not the application, or has no application behind it. */
     private static void wrapped(boolean there) {
         HostApp.SERVICES.put(Context.DISPLAY_SERVICE, new DisplayManager());
         MethodBeat.i(2);

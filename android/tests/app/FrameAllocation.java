@@ -2,7 +2,7 @@ package dev.anrscope;
 
 import java.lang.management.ManagementFactory;
 
-/** What frames allocate on main because of the monitor, in bytes a frame: with it, less without it, the Looper's lines in both. */
+/** Bytes per frame that the monitor allocates on main: with it minus without it, the Looper's lines in both. */
 public final class FrameAllocation {
     private static final int FRAMES = 2_000;
 
@@ -19,10 +19,10 @@ public final class FrameAllocation {
     }
 
     private void without() {
-        // What runs for the first time makes more.
+        // The first run of code allocates more.
         warm(() -> measured(allocated -> {
             without = allocated;
-            // Not the window: its metrics come from the system's own thread, and from main only here.
+            // Without the window: its metrics come from a system thread, and from main only here.
             FrameMonitor.start(script.app, true);
             // The monitor follows its frames while it is drawn.
             script.window

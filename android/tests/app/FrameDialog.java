@@ -6,7 +6,7 @@ import android.view.View;
 import android.view.Window;
 import host.HostApp;
 
-/** Frames that only a dialog's window draws, over a page that stands still. */
+/** Frames that only a dialog's window draws, over a page that does not change. */
 public final class FrameDialog {
     private FrameDialog() {}
 

@@ -2,7 +2,7 @@ package dev.anrscope;
 
 import android.view.Choreographer;
 
-/** Main hangs in a stage of a frame until an ANR was told, and the process ends meanwhile. */
+/** Main hangs in a stage of a frame until an ANR is reported; meanwhile the process ends. */
 public final class FrameHang {
     private FrameHang() {}
 

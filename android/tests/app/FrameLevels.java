@@ -4,7 +4,8 @@ import android.view.FrameMetrics;
 import host.Vsync;
 
 /**
- * Frames that drop exactly so many, at each rate the display goes through, in virtual time. Words: {@code key=value} options, then rates.
+ * Frames that drop an exact number of frames, at each refresh rate, in virtual time. Words: {@code key=value} options,
+ * then rates.
  */
 public final class FrameLevels {
     private static final int[] DROPS = {0, 2, 3, 8, 9, 23, 24, 41, 42};
@@ -41,7 +42,7 @@ public final class FrameLevels {
         levels.script.run();
     }
 
-    /** The frame begins at its vsync: it drops what goes beyond one interval. */
+    /** The frame begins at its vsync: it drops what exceeds one interval. */
     private void work() {
         long whole = (DROPS[frame] + 1) * Vsync.intervalNs() + 2_000;
         FrameScript.cost(DROPS[frame] == 0 ? 5_000_000 : whole);
@@ -53,12 +54,12 @@ public final class FrameLevels {
         frame = 0;
         if (rate < rates.length) {
             script.displays.hostRate(Double.parseDouble(rates[rate]));
-            // Nothing is late any more.
+            // No later frame is late.
             FrameScript.cost(1_000_000_000);
             script.draw(DROPS.length, this::work);
             return;
         }
-        // Some systems' figures cannot be: left out.
+        // Impossible metrics of some systems: discarded.
         long[] impossible = new long[14];
         impossible[FrameMetrics.SYNC_DURATION] = -1;
         script.window.hostShown(new FrameMetrics(impossible));

@@ -6,9 +6,8 @@ import android.view.MotionEvent;
 import android.view.ViewRootImpl;
 
 /**
- * Five frames with work in each stage, in real time: what is recorded of them, and that nothing of it stays. {@code denied}: Choreographer
- * keeps its queues to itself. {@code strict}: it
- * takes no callback for a time that is over.
+ * Five frames with work in each stage, in real time: what is recorded of them, and that no hook remains. {@code
+ * denied}: Choreographer denies access to its queues. {@code strict}: it rejects callbacks for a past time.
  */
 public final class FrameOrder {
     private FrameOrder() {}
@@ -31,7 +30,7 @@ public final class FrameOrder {
                 });
         int vsyncs = script.choreographer.hostVsyncs;
         script.draw(5, () -> FrameScript.cost(2_000_000));
-        // Each frame has its app's own callbacks, one that handles input among them.
+        // Each frame has the app's own callbacks, among them one that handles input.
         input(script, 5);
         animation(script, 5);
         script.then(

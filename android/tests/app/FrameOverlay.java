@@ -5,8 +5,8 @@ import android.view.View;
 import host.Clock;
 
 /**
- * The overlay over 11 s of frames in virtual time. Words: rate, ms that a frame costs, and {@code refused} if the user allows no such
- * window.
+ * The overlay over 11 s of frames in virtual time. Words: rate, ms that a frame takes, and {@code refused} if the user
+ * allows no such window.
  */
 public final class FrameOverlay {
     private static long changedMs;
@@ -53,7 +53,7 @@ public final class FrameOverlay {
         script.run();
     }
 
-    /** The thread of frames does what is due; was there a change? */
+    /** Lets the frames thread run; returns whether the overlay changed. */
     private static void look(View panel) {
         FrameScript.settle();
         Object now = FrameScript.value(panel.getClass(), panel, "content");

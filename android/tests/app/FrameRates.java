@@ -6,8 +6,9 @@ import host.Vsync;
 import java.util.HashSet;
 
 /**
- * Bursts of frames with pauses between, some of them slow, with slow messages that are none, and a pipeline behind main, in virtual time.
- * Prints how many frames there were a second of the vsync periods in which one was wanted. Words: rate, intervals of the pipeline, bursts.
+ * Bursts of frames with pauses, some of them slow, with slow messages that are not frames, and a pipeline after main,
+ * in virtual time. Prints the frame rate over the vsync periods in which a frame was requested. Words: rate, intervals
+ * of the pipeline, bursts.
  */
 public final class FrameRates {
     private static final long MS = 1_000_000;
@@ -46,7 +47,7 @@ public final class FrameRates {
             FrameScript.quit();
             return;
         }
-        // A second and a half without anything, then 150 frames; twice a message of 300 ms comes in between.
+        // A second and a half of idle time, then 150 frames; twice a message of 300 ms comes in between.
         script.main.postDelayed(
                 () -> {
                     script.draw(150, this::work);

@@ -16,7 +16,7 @@ import java.lang.reflect.Method;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** What the cases of frames have in common: a process with one window, whose views are drawn as often as is asked for. */
+/** Base of the frame cases: a process with one window, whose views are drawn as often as requested. */
 final class FrameScript {
     static final String PAGE = "com.example.Page";
 
@@ -26,12 +26,12 @@ final class FrameScript {
     final Choreographer choreographer;
     final HostWindow window;
     final Handler main;
-    /** Reports of this detail were told. */
+    /** Reports of this detail have arrived. */
     volatile String told = "";
 
     private int left;
     private Runnable work;
-    /** Each frame asks for the next one before its own work, or after it: then none is late. */
+    /** Each frame requests the next one before its own work, or after it: then none is late. */
     boolean askFirst = true;
     private Runnable then;
 
@@ -83,7 +83,7 @@ final class FrameScript {
         }
     }
 
-    /** From the next message on so many frames are drawn, one after the other; each does this. */
+    /** Draws this many frames from the next message on, one after the other; each runs this. */
     FrameScript draw(int frames, Runnable work) {
         left = frames;
         this.work = work;
@@ -128,7 +128,7 @@ final class FrameScript {
         }
     }
 
-    /** Main runs until {@link #quit}; then everything ends in order. */
+    /** Main runs until {@link #quit}; then everything ends normally. */
     void run() {
         Looper.loop();
         FrameMonitor.paused();
@@ -139,7 +139,7 @@ final class FrameScript {
         join("anrscope-reports");
     }
 
-    /** Waits until the thread of frames has done what is due by now: virtual time does not wait for it. */
+    /** Waits until the frames thread has handled what is due by now: virtual time does not wait for it. */
     static void settle() {
         final CountDownLatch done = new CountDownLatch(1);
         try {

@@ -4,9 +4,9 @@ import android.os.Looper;
 import host.Clock;
 
 /**
- * Vsyncs that no one waits for, on a page that stands still, in real time; prints how many vsyncs the library asked for. Words: the rate, how
- * long the page stands still in ms, and {@code still} (nothing else runs on main), {@code timers} (messages run beside) or {@code late} (one
- * vsync right behind the last frame).
+ * Vsyncs that were not requested, on a page that does not change, in real time; prints how many vsyncs the library
+ * requested. Words: the rate, how long the page does not change in ms, and {@code still} (nothing else runs on main),
+ * {@code timers} (messages run as well) or {@code late} (one vsync right after the last frame).
  */
 public final class FrameVsync {
     private static final int FRAMES = 10;
@@ -56,7 +56,7 @@ public final class FrameVsync {
     }
 
     private void end() {
-        // Each frame that was drawn was asked for once.
+        // Each drawn frame was requested once.
         System.out.println("asked " + (script.choreographer.hostVsyncs - FRAMES));
         script.then(() -> script.main.postDelayed(FrameScript::quit, 100));
         script.draw(FRAMES, () -> FrameScript.cost(2 * MS));

@@ -3,7 +3,7 @@ package dev.anrscope;
 import android.os.Handler;
 import android.os.Looper;
 
-/** Messages that make more events than main's ring has room for, and one that does not. */
+/** Messages with more events than main's ring has room for, and one with few. */
 public final class FullLife {
     private FullLife() {}
 
@@ -20,7 +20,7 @@ public final class FullLife {
         MethodBeat.i(1);
         Looper.prepareMainLooper();
         Natives.set("older_methods", words[0]);
-        // What is called here is so short that it would be left out.
+        // Calls here are so short that they would be omitted.
         Natives.set("every_call", "1");
         LooperMonitor.start();
         Handler handler = new Handler();

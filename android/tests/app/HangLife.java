@@ -22,13 +22,13 @@ import host.HostApp;
 import java.io.FileDescriptor;
 
 /**
- * Main hangs once, in what the first word names, for so many ms; the system lists the app and sends SIGQUIT at three quarters of that. The other words are options,
- * KEY=VALUE. Prints every report. Real time.
+ * Main hangs once, in the place that the first word names, for this many ms; the system lists the app and sends SIGQUIT
+ * at three quarters of that. The other words are options, KEY=VALUE. Prints every report. Real time.
  */
 public final class HangLife {
     private HangLife() {}
 
-    /** What is done to a window comes from the system's threads. */
+    /** System threads act on a window. */
     private static void fromOutside(Runnable work) {
         Thread system = new Thread(work, "Binder:system");
         system.setDaemon(true);
@@ -92,7 +92,7 @@ public final class HangLife {
         }
     }
 
-    /** A file's listener, or a sensor's on systems that have none of those. */
+    /** A file descriptor's listener, or a sensor's on systems without such listeners. */
     private static void fd(MessageQueue queue, long ms) {
         if (Build.VERSION.SDK_INT < 23) {
             SystemSensorManager.SensorEventQueue sensor =
@@ -111,7 +111,7 @@ public final class HangLife {
         fromOutside(() -> queue.hostReady(fd, MessageQueue.OnFileDescriptorEventListener.EVENT_INPUT));
     }
 
-    /** As the system does it, from another process. */
+    /** From another process, as the system does it. */
     private static void sigquitAfter(long ms) {
         fromOutside(
                 () -> {
@@ -149,7 +149,7 @@ public final class HangLife {
         script.until(
                 "the end of the hang",
                 () -> Store.begun() > 0 && System.nanoTime() - Store.begun() > ms * 1_000_000);
-        // What is reported of it afterwards.
+        // Reports after the hang.
         script.run(700);
     }
 }

@@ -7,7 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Another thread adds idle handlers and removes some of them, while main's list is taken and given back. */
+/** Another thread adds and removes idle handlers while main's list is replaced and restored. */
 public final class IdleRace {
     private static final int ROUNDS = 1500;
 

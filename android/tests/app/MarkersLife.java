@@ -18,9 +18,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * An app that says something of its own, {@code zqmark} and two digits, in every place it has; its ANR, its death, and the next start, at which
- * the system tells what became of it. Words: {@code lives} and the option {@code redact}; or {@code next}, the same, the first one's pid and a file
- * with its trace. Printed is what the app's listeners get.
+ * An app that puts a marker, {@code zqmark} and two digits, in every text it can set; its ANR, its death, and the next
+ * start, at which the system reports how it ended. Words: {@code lives} and the option {@code redact}; or {@code next},
+ * the same, the first one's pid and a file with its trace. Prints what the app's listeners receive.
  */
 public final class MarkersLife {
     private static final CountDownLatch ANR = new CountDownLatch(1);
@@ -31,7 +31,7 @@ public final class MarkersLife {
         return "zqmark" + (place < 10 ? "0" : "") + place;
     }
 
-    /** An object that describes itself. */
+    /** An object with its own description. */
     private static class Described {
         private final int place;
 
@@ -163,9 +163,9 @@ public final class MarkersLife {
         script.then(
                 20,
                 () -> {
-                    File folder = new File(script.app.getNoBackupFilesDir(), "anrscope");
+                    File directory = new File(script.app.getNoBackupFilesDir(), "anrscope");
                     String pid = String.valueOf(ProcessHandle.current().pid());
-                    AppScript.await("the recording", () -> new File(folder, "com.example.app-" + pid + ".anrscope").exists());
+                    AppScript.await("the recording", () -> new File(directory, "com.example.app-" + pid + ".anrscope").exists());
                     Natives.flush(10000);
                     for (String line : Log.hostLines()) {
                         if (line.startsWith("W/anrscope")) {
@@ -236,7 +236,7 @@ public final class MarkersLife {
                 });
     }
 
-    /** Main hangs, with a lock that describes itself, until the ANR was told. */
+    /** Main hangs, with a lock that has its own description, until the ANR is reported. */
     private static void hang() {
         Described lock = new Described(21);
         MethodBeat.i(41);

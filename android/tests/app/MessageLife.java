@@ -20,7 +20,7 @@ public final class MessageLife {
                 try {
                     Looper.loop();
                 } catch (Done done) {
-                    // The nested loop's last message stays without an end.
+                    // The nested loop's last message has no end.
                 }
             } else if (message.what == 5) {
                 MethodBeat.o(105);
@@ -37,7 +37,7 @@ public final class MessageLife {
         private static final long serialVersionUID = 1;
     }
 
-    /** Calls itself otherwise at its end. */
+    /** Its description has changed at its end. */
     private static final class Moody implements Runnable {
         private String name = "Waiting for its turn";
 
@@ -81,7 +81,7 @@ public final class MessageLife {
         inbox.sendEmptyMessage(7);
         System.out.println("handler " + Integer.toHexString(System.identityHashCode(inbox)));
         for (int left = 2; left > 0; left--) {
-            // As libraries that let no exception through.
+            // As in libraries that catch every exception.
             try {
                 Looper.hostRunDue();
                 break;

@@ -1,6 +1,6 @@
 package dev.anrscope;
 
-/** A main that does nothing but call short methods for two seconds. */
+/** A main thread that only calls short methods for two seconds. */
 public final class OverheadLife {
     private OverheadLife() {}
 

@@ -10,14 +10,14 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Who has the Looper's Printer: one scenario a run. */
+/** Cases of replaced Printers: one scenario per run. */
 public final class PrinterCases {
     private static Handler handler;
     private static Field logging;
 
     private PrinterCases() {}
 
-    /** Somebody else's Printer. */
+    /** Another library's Printer. */
     private static final class Theirs implements Printer {
         final List<String> lines = new ArrayList<String>();
         final Printer next;
@@ -45,7 +45,7 @@ public final class PrinterCases {
         Looper.hostRunDue();
     }
 
-    /** The queue is idle once, and then quits the loop. */
+    /** The queue is idle once, and then the loop quits. */
     private static void idle() throws Exception {
         handler.postDelayed(
                 new Runnable() {
@@ -58,7 +58,7 @@ public final class PrinterCases {
         try {
             Looper.loop();
         } catch (Leave left) {
-            // The loop's message stays without an end: what follows has to stand that.
+            // The loop's message has no end: later code must cope with that.
         }
     }
 
@@ -128,7 +128,7 @@ public final class PrinterCases {
         idle();
         say("ours again when idle", there() != theirs);
         message(23);
-        // A queue that is never idle: whoever is called on main looks.
+        // A queue that is never idle: other hooks on main check the Printer.
         Looper.getMainLooper().setMessageLogging(theirs);
         LooperMonitor.look();
         say("not at once", there() == theirs);
@@ -151,7 +151,7 @@ public final class PrinterCases {
         message(25);
     }
 
-    /** The app's observer is told of each bound once. */
+    /** The app's observer gets each line once. */
     private static void observed() {
         LooperMonitor.start();
         final int[] told = new int[2];
@@ -190,7 +190,7 @@ public final class PrinterCases {
     }
 
     private static void twin() throws Exception {
-        // Another class loader with our classes: as of a plug-in that carries the library, too.
+        // Another class loader with the library's classes, as of a plug-in that contains the library, too.
         ClassLoader other =
                 new ClassLoader(PrinterCases.class.getClassLoader()) {
                     @Override
@@ -214,7 +214,7 @@ public final class PrinterCases {
         Constructor<?> made = lines.getDeclaredConstructor(Printer.class);
         made.setAccessible(true);
         Printer theirs = (Printer) made.newInstance((Printer) null);
-        // Its copy of the library is not loaded: it only hands on.
+        // Its copy of the library is not loaded: it only forwards.
         Field over = lines.getDeclaredField("over");
         over.setAccessible(true);
         over.setBoolean(theirs, true);
@@ -228,7 +228,7 @@ public final class PrinterCases {
         say("left for good", there() == theirs);
     }
 
-    /** A handler that describes itself. */
+    /** A handler with its own description. */
     private static final class Named extends Handler {
         @Override
         public String toString() {

@@ -5,14 +5,17 @@ import android.os.HandlerThread;
 import android.os.Looper;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Main's waiting messages are read while other threads post, remove and recycle: each reading is well formed, and bounded. */
+/**
+ * Main's waiting messages are read while other threads post, remove and recycle: each result is well formed, and
+ * bounded.
+ */
 public final class QueueChurn {
     private QueueChurn() {}
 
     public static void main(String[] words) throws Exception {
         Looper.prepareMainLooper();
         Handler main = new Handler();
-        // More than are shown, and at the end of the queue.
+        // More than are reported, and at the end of the queue.
         for (int at = 0; at < 300; at++) {
             main.sendEmptyMessageDelayed(5, 900000);
         }
@@ -28,7 +31,7 @@ public final class QueueChurn {
                             () -> {
                                 while (!over.get()) {
                                     main.sendEmptyMessageDelayed(what, 600000 + what);
-                                    // The pool's messages go to another queue and come back.
+                                    // Recycled messages go to another queue and come back.
                                     others.sendEmptyMessage(what);
                                     main.removeMessages(what);
                                 }

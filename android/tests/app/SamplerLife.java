@@ -8,8 +8,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What could go wrong while main's stack and queue are read, in one way a run. {@code words[0]}: {@code cart}, {@code slow},
- * {@code dump}, {@code broken}, or {@code hidden} for a hang alone; then options as KEY=VALUE.
+ * Failures while main's stack and queue are read, one per run. {@code words[0]}: {@code cart}, {@code slow}, {@code
+ * dump}, {@code broken}, or {@code hidden} for a hang alone; then options as KEY=VALUE.
  */
 public final class SamplerLife {
     private static final CountDownLatch ANR = new CountDownLatch(1);
@@ -57,7 +57,7 @@ public final class SamplerLife {
         MethodBeat.o(1);
     }
 
-    /** Main is busy until its ANR was reported. */
+    /** Main is busy until its ANR is reported. */
     private static void hang() {
         try {
             ANR.await(30, TimeUnit.SECONDS);
@@ -66,7 +66,7 @@ public final class SamplerLife {
         }
     }
 
-    /** What an app may send to its handler: it locks itself to describe itself. */
+    /** An object that an app may send to its handler: its toString takes its lock. */
     private static final class Cart {
         final CountDownLatch described = new CountDownLatch(1);
 
@@ -79,7 +79,10 @@ public final class SamplerLife {
         }
     }
 
-    /** A worker owns the cart's lock and posts, while a message with the cart waits: who describes the cart in the queue's lock, deadlocks. */
+    /**
+     * A worker owns the cart's lock and posts, while a message with the cart waits: calling the cart's toString while
+     * holding the queue's lock deadlocks.
+     */
     private static void cart(Handler handler) throws Exception {
         Cart cart = new Cart();
         handler.sendMessageDelayed(Message.obtain(handler, 7, cart), 600000);
@@ -91,7 +94,7 @@ public final class SamplerLife {
                         synchronized (cart) {
                             owned.countDown();
                             try {
-                                // The ANR is described by then, or was reported without.
+                                // By then the ANR's description is complete, or it was reported without one.
                                 while (ANR.getCount() > 0 && !cart.described.await(1, TimeUnit.MILLISECONDS)) {}
                             } catch (InterruptedException never) {
                                 throw new AssertionError(never);
@@ -129,9 +132,9 @@ public final class SamplerLife {
                 });
     }
 
-    /** Main computes without a point at which the virtual machine can stop it, and hangs once more afterwards. */
+    /** Main computes without a safepoint, and hangs once more afterwards. */
     private static void slow(Handler handler) {
-        // Compiled by the time it counts.
+        // Compiled by the time of the hang.
         long warm = 0;
         for (int at = 0; at < 20000; at++) {
             warm += compute(1000);
@@ -155,8 +158,8 @@ public final class SamplerLife {
     }
 
     /**
-     * Main hangs until the library waits for a dump, or for six seconds, and SIGQUIT comes; it comes once more when main has gone on and
-     * the library waits no more.
+     * Main hangs until the library waits for a dump, or for six seconds, and SIGQUIT comes; it comes once more when
+     * main has continued and the library no longer waits.
      */
     private static void dump(Handler handler) {
         Natives.armed(android.os.Build.VERSION.SDK_INT);
@@ -176,7 +179,7 @@ public final class SamplerLife {
                 });
     }
 
-    /** Whether the thread that waits for a dump is there. */
+    /** Whether the thread that waits for a dump exists. */
     private static boolean waitsForDump() {
         for (java.io.File task : new java.io.File("/proc/self/task").listFiles()) {
             try {
@@ -184,7 +187,7 @@ public final class SamplerLife {
                     return true;
                 }
             } catch (java.io.IOException ended) {
-                // The next one.
+                // The second signal.
             }
         }
         return false;
@@ -199,7 +202,7 @@ public final class SamplerLife {
         }
     }
 
-    /** A counted loop, which HotSpot's C2 compiles without a safepoint if it is told to. */
+    /** A counted loop, which HotSpot's C2 compiles without a safepoint if the options say so. */
     private static int compute(int rounds) {
         int sum = 1;
         for (int at = 0; at < rounds; at++) {

@@ -10,16 +10,16 @@ import android.util.Log;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** A main thread that gets stuck, in one way a run; prints every report. */
+/** A main thread that hangs, in one way per run; prints every report. */
 public final class StuckLife {
     private static final Object LOCK = new Object();
 
-    /** Reports that come while main hangs: it hangs until they did. */
+    /** Reports during the hang: it lasts until they have arrived. */
     private static CountDownLatch during;
 
     private StuckLife() {}
 
-    /** What main hangs in. */
+    /** The code in which main hangs. */
     private static void priceOf(final long ms) throws Exception {
         MethodBeat.i(201);
         final CountDownLatch held = new CountDownLatch(1);
@@ -70,7 +70,7 @@ public final class StuckLife {
             MethodBeat.o(200);
         }
 
-        /** Through the real one: a handler that keeps main busy. */
+        /** Delegates to the real one: a handler that keeps main busy. */
         private void dispatchUncaughtException() throws Exception {
             Thread.currentThread()
                     .setUncaughtExceptionHandler(
@@ -92,7 +92,7 @@ public final class StuckLife {
     }
 
     /**
-     * Words: how; how many reports come while main hangs, for how many ms it hangs after them, and how many come after that;
+     * Words: the way; number of reports during the hang, ms that it lasts after them, and number of reports after it;
      * options as KEY=VALUE.
      */
     public static void main(String[] words) throws Exception {
@@ -119,7 +119,7 @@ public final class StuckLife {
                 });
         Anrscope.setAnrListener(new Told());
         Debug.hostDebugger = how.equals("debugger");
-        // Open already, and so young that it could be taken back: nothing that begins later.
+        // Already open, and so recent that it could be taken back: nothing that begins later.
         MethodBeat.i(2);
         LooperMonitor.start();
         if (!how.equals("without")) {
@@ -147,7 +147,7 @@ public final class StuckLife {
         MethodBeat.o(1);
     }
 
-    /** Prints what it is told, and throws. */
+    /** Prints what it receives, and throws. */
     private static final class Told extends AnrListener {
         @Override
         public void onAnrDetected(Anr anr) {

@@ -22,9 +22,9 @@ import java.lang.reflect.Proxy;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** Work of main that is in no message, and hangs; prints every report. */
+/** Work of main in no message, which hangs; prints every report. */
 public final class UnitLife implements InvocationHandler {
-    /** Reports that come while main hangs: it hangs until they did. */
+    /** Reports during the hang: it lasts until they have arrived. */
     private static CountDownLatch during;
 
     private static CountDownLatch after;
@@ -36,7 +36,7 @@ public final class UnitLife implements InvocationHandler {
         this.work = work;
     }
 
-    /** A window's callback, ours in front of one that does this for each event. */
+    /** A window's callback that does this for each event; the library's is in front of it. */
     private static Window.Callback window(Runnable work) {
         Class<?>[] faces = {Window.Callback.class};
         Object theirs = Proxy.newProxyInstance(UnitLife.class.getClassLoader(), faces, new UnitLife(work));
@@ -74,7 +74,7 @@ public final class UnitLife implements InvocationHandler {
         MethodBeat.o(200);
     }
 
-    /** An idle handler whose class is not instrumented, and what it calls is. */
+    /** An idle handler whose class is not instrumented; the code it calls is. */
     static final class Preload implements MessageQueue.IdleHandler {
         @Override
         public boolean queueIdle() {
@@ -94,7 +94,7 @@ public final class UnitLife implements InvocationHandler {
         return new KeyEvent(now, now, action, 4, 0);
     }
 
-    /** Every action once, and some that no level has. */
+    /** Every action once, and some that no level defines. */
     private static void names() {
         Window.Callback window = window(() -> {});
         for (int action = 0; action <= 13; action++) {
@@ -111,7 +111,10 @@ public final class UnitLife implements InvocationHandler {
         window.onContentChanged();
     }
 
-    /** An event whose handler runs a loop of its own, one that throws, one inside of a message, and one of a window whose callback is wrapped twice. */
+    /**
+     * An event whose handler runs a nested loop, one that throws, one inside a message, and one of a window whose
+     * callback is wrapped twice.
+     */
     private static void shapes() {
         final Handler handler = new Handler() {
             @Override
@@ -154,8 +157,8 @@ public final class UnitLife implements InvocationHandler {
         System.out.print(LooperMonitor.history(200));
     }
 
-    /** As a system whose interface has a method more than the library knows. */
-    interface Later extends Window.Callback {
+    /** As on a system whose interface has one method more than the library knows. */
+    interface OptionalClasses extends Window.Callback {
         default String later(int number) {
             return "the interface's";
         }
@@ -174,14 +177,14 @@ public final class UnitLife implements InvocationHandler {
             }
             return method.getReturnType() == boolean.class ? Boolean.TRUE : null;
         };
-        Class<?>[] faces = {Later.class};
+        Class<?>[] faces = {OptionalClasses.class};
         WindowCallback ours = new WindowCallback(
                 (Window.Callback) Proxy.newProxyInstance(UnitLife.class.getClassLoader(), faces, theirs), null);
         Window.Callback installed = ours.installed;
         System.out.println("proxy " + (installed != ours) + " " + installed.equals(installed) + " " + installed.equals(ours));
         System.out.println("touch " + installed.dispatchTouchEvent(motion(0)));
         installed.onPointerCaptureChanged(true);
-        Method later = Later.class.getMethod("later", int.class);
+        Method later = OptionalClasses.class.getMethod("later", int.class);
         System.out.println("later " + ours.invoke(installed, later, new Object[] {7}));
         try {
             installed.onContentChanged();
@@ -191,7 +194,7 @@ public final class UnitLife implements InvocationHandler {
         WindowCallback.complete = null;
     }
 
-    /** Main's loop, until what hangs in it is over. */
+    /** Runs main's loop until the hang is over. */
     private static void loop() {
         Looper.loop();
     }
@@ -200,7 +203,7 @@ public final class UnitLife implements InvocationHandler {
         new Handler().post(Looper.myLooper()::quit);
     }
 
-    /** What native code calls out of the poll: a listener of a file descriptor, where the level has such. */
+    /** A call of native code from the poll: a file descriptor's listener, where the level supports it. */
     private static void ready(Runnable work) {
         MessageQueue queue = Looper.myQueue();
         if (Build.VERSION.SDK_INT < 23) {
@@ -264,7 +267,7 @@ public final class UnitLife implements InvocationHandler {
                         });
                 break;
             case "modal":
-                // A message that runs a loop of its own, which has nothing to do for so long.
+                // A message that runs a nested loop, which is idle for this long.
                 new Handler()
                         .post(
                                 () -> {
@@ -290,7 +293,10 @@ public final class UnitLife implements InvocationHandler {
         loop();
     }
 
-    /** Words: what hangs; how many reports come while it does, for how many ms it hangs after them, how many come after that; options. */
+    /**
+     * Words: what hangs; number of reports during the hang, ms that it lasts after them, number of reports after it;
+     * options.
+     */
     public static void main(String[] words) throws Throwable {
         MethodBeat.i(1);
         Looper.prepareMainLooper();
@@ -311,7 +317,7 @@ public final class UnitLife implements InvocationHandler {
                 });
         LooperMonitor.start();
         StackSampler.start();
-        // The Looper is at work.
+        // The Looper runs.
         new Handler().sendEmptyMessage(77);
         Looper.hostRunDue();
         if (how.equals("names")) {

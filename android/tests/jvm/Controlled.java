@@ -1,8 +1,8 @@
 import dev.anrscope.MethodBeat;
 
 /**
- * Changes recording while it runs. It is also the system's class loader, instrumented by hand: it records each class
- * that it loads, so events come while MethodBeat itself is initialised and while it looks for a class.
+ * Changes recording at run time. It is also the system's class loader, instrumented by hand: it records each class that
+ * it loads, so events come while MethodBeat itself is initialised and while it looks up a class.
  */
 public final class Controlled extends ClassLoader {
     public Controlled(ClassLoader parent) {
@@ -29,7 +29,7 @@ public final class Controlled extends ClassLoader {
         MethodBeat.method(5, false);
         call(5);
         call(6);
-        // No methods: never recorded, whatever is asked for.
+        // Ids that belong to no method: never recorded, whatever is requested.
         MethodBeat.method(0xFFFFE, true);
         call(0);
         call(-1);

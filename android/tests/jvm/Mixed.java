@@ -6,18 +6,18 @@ import java.io.FileOutputStream;
 import java.lang.management.ManagementFactory;
 
 /**
- * Writes events of every kind in an order drawn by seed, on main and on other threads, while the clock is changed, and
- * logs each thread's own by means that the recorder knows nothing of: one file a thread, named by the thread's name, of
- * 32-bit numbers: the id, with bit 31 set for an enter; 0x40000000 and 0x40000001 for a wait's begin and end.
+ * Writes events of every kind in a random order given by the seed, on main and on other threads, while the clock
+ * changes. Logs each thread's events independently of the recorder: one file per thread, named after it, of 32-bit
+ * numbers: the id, with bit 31 set for an enter; 0x40000000 and 0x40000001 for a wait's begin and end.
  *
- * <p>Arguments: folder of the logs, seed, events a thread, and whether to change the clock.
+ * <p>Arguments: directory of the logs, seed, events per thread, and whether to change the clock.
  */
 public final class Mixed {
     private static final int WAIT = 0x40000000;
     private static volatile int running;
 
     public static void main(String[] args) throws Exception {
-        String folder = args[0];
+        String directory = args[0];
         long seed = Long.parseLong(args[1]);
         int events = Integer.parseInt(args[2]);
         boolean change = Boolean.parseBoolean(args[3]);
@@ -27,7 +27,7 @@ public final class Mixed {
         running = threads.length + 1;
         for (int i = 0; i < threads.length; i++) {
             long own = seed + i + 1;
-            threads[i] = new Thread(() -> run(folder, own, events), "mixed-" + i);
+            threads[i] = new Thread(() -> run(directory, own, events), "mixed-" + i);
             threads[i].start();
         }
         Thread changer =
@@ -47,7 +47,7 @@ public final class Mixed {
         if (change) {
             changer.start();
         }
-        run(folder, seed, events);
+        run(directory, seed, events);
         for (Thread thread : threads) {
             thread.join();
         }
@@ -58,7 +58,7 @@ public final class Mixed {
         allocation();
     }
 
-    private static void run(String folder, long seed, int events) {
+    private static void run(String directory, long seed, int events) {
         try {
             ByteArrayOutputStream bytes = new ByteArrayOutputStream(events * 4);
             DataOutputStream log = new DataOutputStream(bytes);
@@ -95,7 +95,7 @@ public final class Mixed {
                         }
                 }
             }
-            try (FileOutputStream out = new FileOutputStream(folder + "/" + Thread.currentThread().getName() + ".log")) {
+            try (FileOutputStream out = new FileOutputStream(directory + "/" + Thread.currentThread().getName() + ".log")) {
                 bytes.writeTo(out);
             }
             running--;
@@ -106,9 +106,9 @@ public final class Mixed {
     }
 
     /**
-     * Prints what 400,000 events allocate, in each clock and on another thread as well: the least of three rounds. The
-     * JVM itself allocates for a thread now and then (resolving what code was just thrown away needs); what an event, a
-     * block or a wait allocated, each round would.
+     * Prints how many bytes 400,000 events allocate, with each clock and on another thread as well: the minimum of
+     * three rounds. The JVM itself sometimes allocates for a thread (to resolve code again that was deoptimised); what
+     * an event, a block or a wait allocated would be in every round.
      */
     private static void allocation() throws Exception {
         long[] found = {Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE};

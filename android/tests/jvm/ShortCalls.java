@@ -1,12 +1,12 @@
 import dev.anrscope.MethodBeat;
 
-/** Threads that make nested calls without an end, nearly all of them short; says which lasted. */
+/** Threads that make nested calls without end, nearly all of them short; prints which lasted. */
 public final class ShortCalls {
     private static final long LONG = 30_000_000;
 
     private static final StringBuilder said = new StringBuilder();
 
-    /** Each thread's: ids of calls that may last are different, so that they are known again. */
+    /** Each thread's ids of calls that may last are different, to identify them later. */
     private int next;
 
     private long calls;
@@ -58,7 +58,7 @@ public final class ShortCalls {
         MethodBeat.o(id);
     }
 
-    /** A call that takes so long that it must be there, with short ones inside. */
+    /** A call long enough that it must be recorded, with short ones inside. */
     private void last() {
         int id = next++;
         long begin = System.nanoTime();

@@ -16,7 +16,7 @@ import android.view.accessibility.AccessibilityEvent;
 import host.HostApp;
 import host.HostWindow;
 
-/** Its methods are called by {@link ActivityThread}; each tells the application's callbacks, as AOSP's does. */
+/** {@link ActivityThread} calls its methods; each notifies the application's callbacks, as AOSP's does. */
 public class Activity extends Context implements Window.Callback {
     private Application application;
     private HostWindow window;

@@ -5,10 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 public class ActivityManager {
-    /** What the system would say. */
+    /** Answers that tests set. */
     public final List<ApplicationExitInfo> hostExits = new ArrayList<ApplicationExitInfo>();
 
-    /** What is wrong with a process. */
+    /** The condition of a process in error. */
     public static class ProcessErrorStateInfo {
         public static final int NO_ERROR = 0;
         public static final int CRASHED = 1;
@@ -32,13 +32,13 @@ public class ActivityManager {
         info.condition = condition;
         info.processName = android.os.Process.myProcessName();
         info.pid = android.os.Process.myPid();
-        // What the library sees of itself is the truth.
+        // The library gets the real values for its own process.
         info.uid = (int) new com.sun.security.auth.module.UnixSystem().getUid();
         info.shortMsg = "ANR Inputdispatcher";
         hostInError = info;
     }
 
-    /** Null where none is in error, as the system's. */
+    /** Null if no process is in error, as on Android. */
     public List<ProcessErrorStateInfo> getProcessesInErrorState() {
         ProcessErrorStateInfo info = hostInError;
         if (info == null) {

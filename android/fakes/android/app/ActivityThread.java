@@ -14,13 +14,13 @@ import android.view.Window;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Main's side of the system: makes the application and its activities, by messages with AOSP's numbers. */
+/** Main's part of the system: creates the application and its activities, by messages with AOSP's numbers. */
 public final class ActivityThread {
     private static volatile ActivityThread sCurrentActivityThread;
-    /** Whether {@link #currentActivityThread} may be called: hidden, and refused to some. */
+    /** Whether {@link #currentActivityThread} may be called: it is hidden, and denied to some apps. */
     public static boolean hostDenied;
 
-    /** What providers are given for a context, where that is not the application: frameworks of plug-ins wrap it. */
+    /** The context that providers get if it is not the application: plug-in frameworks wrap it. */
     public static Context hostContext;
 
     final H mH = new H();
@@ -64,7 +64,10 @@ public final class ActivityThread {
         return what == 103 || what == 104 || what == 115 || what == 116 || what == 137;
     }
 
-    /** The process begins, on the calling thread: main. Returns before anything is made; {@code Looper.loop} makes it. */
+    /**
+     * The process starts, on the calling thread: main. Returns before anything is created; {@code Looper.loop} creates
+     * it.
+     */
     public static ActivityThread hostMain(final Application application, final ContentProvider... providers) {
         Looper.prepareMainLooper();
         final ActivityThread thread = new ActivityThread();
@@ -84,7 +87,7 @@ public final class ActivityThread {
         return thread;
     }
 
-    /** A message of H with this work. */
+    /** Sends a message of H with this work. */
     public void hostSend(int what, Runnable work) {
         mH.sendMessage(mH.obtainMessage(what, work));
     }
@@ -93,7 +96,10 @@ public final class ActivityThread {
         return mH;
     }
 
-    /** Launches it: the message of this system's version. {@code before}: the transaction holds something else first. */
+    /**
+     * Launches the activity with the message of this system's version. {@code before}: the transaction has another item
+     * first.
+     */
     public void hostLaunch(final Activity activity, boolean before) {
         Runnable launch =
                 new Runnable() {
@@ -125,11 +131,11 @@ public final class ActivityThread {
 
     private void resume(Activity activity) {
         activity.onResume();
-        // What is shown is drawn, and then gets the focus.
+        // Its view is drawn, and then gets the focus.
         activity.getWindow().getDecorView().invalidate();
     }
 
-    /** As a transaction or message that launches nothing. */
+    /** Sends a transaction or message that launches nothing. */
     private void change(Runnable work) {
         if (Build.VERSION.SDK_INT >= 28) {
             mH.sendMessage(
@@ -182,7 +188,7 @@ public final class ActivityThread {
                 });
     }
 
-    /** The window's focus changes: a message of the window's, to its callback. */
+    /** The window's focus changes: a message of the window, to its callback. */
     public void hostFocus(final Activity activity, final boolean gained) {
         mH.post(
                 new Runnable() {

@@ -9,7 +9,7 @@ public class Application extends Context {
     private final ArrayList<ActivityLifecycleCallbacks> callbacks = new ArrayList<ActivityLifecycleCallbacks>();
 
     public interface ActivityLifecycleCallbacks {
-        /** API 29, and called there alone. */
+        /** API 29, and called only there. */
         default void onActivityPreCreated(Activity activity, Bundle state) {}
 
         void onActivityCreated(Activity activity, Bundle state);

@@ -14,7 +14,7 @@ public final class ApplicationExitInfo {
     /** API 37. */
     public AnrInfo anr;
 
-    /** API 37: what kind of ANR. */
+    /** API 37: the kind of ANR. */
     public static final class AnrInfo {
         private final int type;
         private final long timeout;

@@ -13,7 +13,10 @@ import android.view.WindowManager;
 import android.view.accessibility.AccessibilityEvent;
 import host.HostWindow;
 
-/** A window of its own without an activity, whose callback is the dialog (core/java/android/app/Dialog.java, all levels). */
+/**
+ * A window of its own without an activity, whose callback is the dialog (core/java/android/app/Dialog.java, all
+ * levels).
+ */
 public class Dialog implements Window.Callback {
     private final Context context;
     private HostWindow window;
@@ -22,7 +25,7 @@ public class Dialog implements Window.Callback {
         this.context = context;
     }
 
-    /** Its window is shown, and has input from now on. */
+    /** Shows the window, which receives input from now on. */
     public void show() {
         window = new HostWindow(context);
         window.setCallback(this);

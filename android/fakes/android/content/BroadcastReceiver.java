@@ -5,7 +5,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 public abstract class BroadcastReceiver {
-    /** What is to become of a broadcast. */
+    /** The pending result of a broadcast. */
     public static class PendingResult {
         private final boolean ordered;
         private final CountDownLatch finished = new CountDownLatch(1);
@@ -33,7 +33,7 @@ public abstract class BroadcastReceiver {
 
     public abstract void onReceive(Context context, Intent intent);
 
-    /** As on Android the broadcast is no more the receiver's own from here on. */
+    /** As on Android, the broadcast no longer belongs to the receiver from here on. */
     public final PendingResult goAsync() {
         PendingResult taken = pending;
         pending = null;
@@ -48,7 +48,7 @@ public abstract class BroadcastReceiver {
         pending.setResult(code, data, extras);
     }
 
-    /** On main, as the system delivers it; what comes back waits for the result on another thread. */
+    /** On main, as the system delivers it; the returned future waits for the result on another thread. */
     public java.util.function.Supplier<String> hostReceive(Context context, Intent intent, boolean ordered) {
         PendingResult result = new PendingResult(ordered);
         pending = result;

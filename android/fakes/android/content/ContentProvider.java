@@ -13,7 +13,7 @@ public abstract class ContentProvider {
         return context;
     }
 
-    /** The system makes the providers of a process before its {@code Application.onCreate}. */
+    /** The system creates a process's providers before its {@code Application.onCreate}. */
     public void hostAttach(Context context) {
         this.context = context;
         onCreate();

@@ -37,7 +37,7 @@ public abstract class Context {
         return new PackageManager();
     }
 
-    /** Of the process that calls. */
+    /** Checks the process that makes the current call. */
     public int checkCallingPermission(String permission) {
         return PackageManager.hostGranted.contains(android.os.Binder.getCallingUid() + " " + permission)
                 ? PackageManager.PERMISSION_GRANTED
@@ -45,7 +45,7 @@ public abstract class Context {
     }
 
     public File getFilesDir() {
-        return HostApp.folder("files");
+        return HostApp.directory("files");
     }
 
     /** API 21. */
@@ -53,6 +53,6 @@ public abstract class Context {
         if (android.os.Build.VERSION.SDK_INT < 21) {
             throw new NoSuchMethodError("getNoBackupFilesDir");
         }
-        return HostApp.folder("no_backup");
+        return HostApp.directory("no_backup");
     }
 }

@@ -2,7 +2,7 @@ package android.content;
 
 import android.content.pm.ApplicationInfo;
 
-/** Gives what its base gives (core/java/android/content/ContextWrapper.java, all levels). */
+/** Forwards to its base (core/java/android/content/ContextWrapper.java, all levels). */
 public class ContextWrapper extends Context {
     private final Context base;
 

@@ -3,7 +3,7 @@ package android.graphics;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Remembers what was drawn, a line each. */
+/** Records what was drawn, one line each. */
 public class Canvas {
     private final List<String> drawn = new ArrayList<String>();
 

@@ -2,7 +2,10 @@ package android.hardware;
 
 import android.os.Looper;
 
-/** Sensors, whose events native code dispatches out of the poll on all levels (core/jni/android_hardware_SensorManager.cpp, Receiver::handleEvent). */
+/**
+ * Sensors, whose events native code dispatches from the poll on all levels
+ * (core/jni/android_hardware_SensorManager.cpp, Receiver::handleEvent).
+ */
 public final class SystemSensorManager {
     private SystemSensorManager() {}
 
@@ -15,7 +18,7 @@ public final class SystemSensorManager {
             this.looper = looper;
         }
 
-        /** The sensor has an event. From any thread. */
+        /** Delivers an event of the sensor. From any thread. */
         public void hostEvent(final long timestamp) {
             looper.getQueue()
                     .hostNative(

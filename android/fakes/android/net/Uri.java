@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** By Java's own, with Android's names: segments and values are decoded. */
+/** Wraps Java's class with Android's method names: segments and values are decoded. */
 public final class Uri {
     private final URI uri;
 

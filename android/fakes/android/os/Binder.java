@@ -1,6 +1,6 @@
 package android.os;
 
-/** Who calls: the thread of a call from another process says it. */
+/** The calling uid, set on the thread that serves a call from another process. */
 public class Binder {
     private static final ThreadLocal<Integer> CALLER = new ThreadLocal<Integer>();
 

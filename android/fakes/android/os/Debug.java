@@ -1,12 +1,12 @@
 package android.os;
 
 public final class Debug {
-    /** What {@link #isDebuggerConnected} says. */
+    /** The result of {@link #isDebuggerConnected}. */
     public static volatile boolean hostDebugger;
-    /** What {@link #getNativeHeapAllocatedSize} says, bytes. */
+    /** The result of {@link #getNativeHeapAllocatedSize}, bytes. */
     public static volatile long hostNativeHeap = 12L << 20;
 
-    /** As on a system on which the class cannot be initialised. */
+    /** As on a system where the class cannot be initialised. */
     public static volatile boolean hostBroken;
 
     private Debug() {}

@@ -5,7 +5,7 @@ import android.util.Printer;
 public class Handler {
     final Looper mLooper;
     final MessageQueue mQueue;
-    /** Replaced by who wants to see a Handler's messages first. */
+    /** Overridden to intercept a Handler's messages. */
     final Callback mCallback;
     final boolean mAsynchronous;
 

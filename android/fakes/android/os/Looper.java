@@ -8,12 +8,12 @@ public final class Looper {
 
     final MessageQueue mQueue;
     final Thread mThread;
-    /** A system that lets a Printer be set and calls none. */
+    /** Simulates a system that accepts a Printer and never calls it. */
     public static volatile boolean hostCallsNoPrinter;
 
-    /** By AOSP's name, since the library reads it. */
+    /** Has AOSP's name, since the library reads it. */
     private Printer mLogging;
-    /** Whether main may be asked to quit: a test has to end. */
+    /** Whether main's looper may quit: a test has to end. */
     public static volatile boolean hostMainMayQuit = true;
 
     private Looper(boolean quitAllowed) {
@@ -95,7 +95,7 @@ public final class Looper {
         if (message == null) {
             return false;
         }
-        // One message tells both of its lines to the same Printer.
+        // Both lines of one message go to the same Printer.
         Printer logging = hostCallsNoPrinter ? null : me.mLogging;
         if (logging != null) {
             logging.println(">>>>> Dispatching to " + message.target + " " + message.callback + ": " + message.what);

@@ -8,15 +8,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * AOSP's core/java/android/os/MessageQueue.java. What calls Java from native code runs inside of {@link #nativePollOnce}, in no message (all
- * levels: core/jni/android_os_MessageQueue.cpp, libutils/Looper.cpp pollInner): input ({@code InputEventReceiver}), vsyncs
- * ({@code DisplayEventReceiver}), sensors, listeners of file descriptors (API 23).
+ * AOSP's core/java/android/os/MessageQueue.java. What calls Java from native code runs inside of {@link
+ * #nativePollOnce}, in no message (all levels: core/jni/android_os_MessageQueue.cpp, libutils/Looper.cpp pollInner):
+ * input ({@code InputEventReceiver}), vsyncs ({@code DisplayEventReceiver}), sensors, listeners of file descriptors
+ * (API 23).
  *
- * <p>From API 37 on it is the DeliQueue of core/java/android/os/CombinedDeliMessageQueue/MessageQueue.java (USE_NEW_MESSAGEQUEUE, for apps with
- * target 37): {@code mMessages} is null, the queue's monitor guards nothing, idle handlers have a lock of their own.
+ * <p>From API 37 on it is the DeliQueue of core/java/android/os/CombinedDeliMessageQueue/MessageQueue.java
+ * (USE_NEW_MESSAGEQUEUE, for apps with target 37): {@code mMessages} is null, the queue's monitor guards nothing, idle
+ * handlers have a lock of their own.
  */
 public final class MessageQueue {
-    /** Whether main waits in native code; without the library in Java's. */
+    /** Whether main waits in native code; without the library it waits in Java. */
     private static final boolean NATIVE;
 
     static {
@@ -35,7 +37,7 @@ public final class MessageQueue {
 
     /** The head of the queue; null with DeliQueue. */
     Message mMessages;
-    /** The same of DeliQueue. */
+    /** The head of DeliQueue. */
     private Message stack;
     /** API 37; below there is no such field. */
     private final Object mIdleHandlersLock = new Object();
@@ -48,11 +50,14 @@ public final class MessageQueue {
     private int nextBarrier;
 
     private final boolean deli = Build.VERSION.SDK_INT >= 37;
-    /** Guards the messages: the queue itself, which apps and dumps can hold; DeliQueue's structure is lock-free, so nothing else can hold this. */
+    /**
+     * Guards the messages: the queue itself, which apps and dumps can hold; DeliQueue's structure is lock-free, so no
+     * other code can hold this.
+     */
     private final Object lock = deli ? new Object() : this;
     private final Object idleLock = deli ? mIdleHandlersLock : this;
 
-    /** What native code will call, in order of time; guards {@link #woken}, too. */
+    /** What native code will call, in order of time; also guards {@link #woken}. */
     private final List<Native> natives = new ArrayList<Native>();
     private boolean woken;
 
@@ -231,7 +236,7 @@ public final class MessageQueue {
         }
     }
 
-    /** Only messages that are asynchronous pass a barrier. */
+    /** Only asynchronous messages pass a barrier. */
     public int postSyncBarrier() {
         synchronized (lock) {
             Message barrier = Message.obtain();
@@ -271,7 +276,10 @@ public final class MessageQueue {
         at.next = null;
     }
 
-    /** The next message, null once the looper was asked to quit. The poll comes first each time, without a wait if none is known to be needed. */
+    /**
+     * The next message, null once the looper was asked to quit. The poll comes first each time, without a timeout if no
+     * wait is known to be needed.
+     */
     Message next() {
         int pendingIdle = -1;
         int timeout = 0;
@@ -329,8 +337,8 @@ public final class MessageQueue {
     }
 
     /**
-     * Waits until the queue is woken, for {@code timeoutMillis} at most (negative: without limit), and then calls what native code has to call. An
-     * exception of that leaves the poll, as {@code NativeMessageQueue::raiseException} makes it.
+     * Waits until the queue is woken, for at most {@code timeoutMillis} (negative: without limit), then makes the calls
+     * of native code. An exception leaves the poll, as {@code NativeMessageQueue::raiseException} does it.
      */
     private void nativePollOnce(long ptr, int timeoutMillis) {
         long at;
@@ -361,7 +369,7 @@ public final class MessageQueue {
         }
     }
 
-    /** As the native one, for virtual time and for runs without the library. */
+    /** Replaces the native method, for virtual time and for runs without the library. */
     private void await(long limitNs) {
         if (Clock.isVirtual() && limitNs >= 0 && Looper.myLooper() == Looper.getMainLooper()) {
             if (limitNs > 0) {
@@ -380,7 +388,7 @@ public final class MessageQueue {
                     natives.wait(limitNs / 1_000_000, (int) (limitNs % 1_000_000));
                 }
             } catch (InterruptedException interrupted) {
-                // As poll(2) would: looks again.
+                // Checks again, as poll(2) would.
             }
         }
     }
@@ -446,8 +454,9 @@ public final class MessageQueue {
     }
 
     /**
-     * Describes each message, its {@code obj} in the app's own words. Below API 37 with the queue locked for as long as that takes
-     * (MessageQueue.java {@code synchronized (this)}, API 21 to 36); DeliQueue walks a copy (MessageStack.java, API 37).
+     * Describes each message, its {@code obj} in the app's own words. Below API 37 with the queue locked for as long as
+     * that takes (MessageQueue.java {@code synchronized (this)}, API 21 to 36); DeliQueue walks a copy
+     * (MessageStack.java, API 37).
      */
     void dump(Printer printer, String prefix) {
         if (deli) {

@@ -35,7 +35,7 @@ public class ParcelFileDescriptor implements Closeable {
         return descriptor;
     }
 
-    /** What the other process reads: from where the descriptor is on. */
+    /** What the other process reads: from the descriptor's position on. */
     public FileInputStream hostStream() {
         return opened;
     }

@@ -3,7 +3,7 @@ package android.os;
 public class Process {
     public static final int FIRST_APPLICATION_UID = 10000;
     public static final int THREAD_PRIORITY_LESS_FAVORABLE = 1;
-    /** What {@link #myProcessName} says. */
+    /** The result of {@link #myProcessName}. */
     public static volatile String hostName = System.getProperty("anrscope.name", "com.example.app");
 
     public static int myPid() {

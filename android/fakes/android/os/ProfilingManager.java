@@ -5,11 +5,14 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
-/** API 35. Hands out what a case says was left, to whoever registers, as the system does with results of an app that died. */
+/**
+ * API 35. Delivers the results that a case provides to every registered listener, as the system does with results of an
+ * app that has died.
+ */
 public final class ProfilingManager {
-    /** Results that wait for somebody to register. */
+    /** Results that wait for a listener. */
     public final List<ProfilingResult> hostLeft = new ArrayList<ProfilingResult>();
-    /** Triggers there are. */
+    /** Registered triggers. */
     public final List<ProfilingTrigger> hostTriggers = new ArrayList<ProfilingTrigger>();
 
     private final List<Consumer<ProfilingResult>> listeners = new ArrayList<Consumer<ProfilingResult>>();
@@ -35,7 +38,7 @@ public final class ProfilingManager {
         }
     }
 
-    /** API 36. One of each type: a later one takes the earlier one's place. */
+    /** API 36. One of each type: a later one replaces the earlier one. */
     public void addProfilingTriggers(List<ProfilingTrigger> triggers) {
         if (Build.VERSION.SDK_INT < 36) {
             throw new NoSuchMethodError("addProfilingTriggers");
@@ -53,7 +56,7 @@ public final class ProfilingManager {
         }
     }
 
-    /** A result for everybody who registered. */
+    /** Delivers a result to all registered listeners. */
     public void hostDeliver(ProfilingResult result) {
         for (int at = 0; at < listeners.size(); at++) {
             Consumer<ProfilingResult> listener = listeners.get(at);

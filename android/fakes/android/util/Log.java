@@ -3,7 +3,7 @@ package android.util;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The log; {@link #hostLines} keeps it. */
+/** The log; {@link #hostLines} returns it. */
 public final class Log {
     public static final int VERBOSE = 2;
     public static final int DEBUG = 3;

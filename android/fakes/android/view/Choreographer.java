@@ -9,8 +9,8 @@ import host.Clock;
 import host.Vsync;
 
 /**
- * Runs callbacks at vsyncs, stage by stage. Its inner parts have AOSP's names, because who follows its queues on older systems finds
- * them by these; {@link #hostDenied} is a system that refuses that.
+ * Runs callbacks at vsyncs, stage by stage. Its internal members have AOSP's names, because on older systems code that
+ * follows its queues finds them by these names; {@link #hostDenied} simulates a system that denies access.
  */
 public final class Choreographer {
     public static final int CALLBACK_INPUT = 0;
@@ -39,7 +39,7 @@ public final class Choreographer {
     private final Looper mLooper;
     private final FrameHandler mHandler;
     private final FrameDisplayEventReceiver mDisplayEventReceiver;
-    /** By AOSP's name, since the library follows it on older systems. */
+    /** Has AOSP's name, since the library follows it on older systems. */
     private CallbackQueue[] mCallbackQueues;
     private boolean mFrameScheduled;
     private long mLastFrameTimeNanos = Long.MIN_VALUE;
@@ -47,21 +47,23 @@ public final class Choreographer {
     /** API 23. */
     FrameInfo mFrameInfo = Build.VERSION.SDK_INT >= 23 ? new FrameInfo() : null;
 
-    /** A system that takes no time in the past. */
+    /** Simulates a system that rejects times in the past. */
     public boolean hostStrict;
 
-    /** How many vsyncs were asked for. */
+    /** Number of requested vsyncs. */
     public int hostVsyncs;
 
     /**
-     * So many frames are put off: doFrame asks for another vsync and draws nothing. AOSP's FPS divisor does so from API 26 on (setFPSDivisor), its recovery from
-     * buffer stuffing from 36 on (DELAY_FRAME); a frame whose time goes backward (all levels) is treated alike.
+     * Number of frames to postpone: doFrame requests another vsync and draws nothing. AOSP's FPS divisor does so from
+     * API 26 on (setFPSDivisor), its recovery from buffer stuffing from 36 on (DELAY_FRAME); a frame whose time goes
+     * backward (all levels) is treated alike.
      */
     public int hostPutOff;
 
     /**
-     * How often a Choreographer was made. Each asks the system, on the thread that makes it: the constructor reads the refresh rate (getRefreshRate,
-     * DisplayManagerGlobal.getDisplayInfo, a binder call) and opens a connection for vsyncs (DisplayEventReceiver.nativeInit), all levels.
+     * Number of Choreographers created. Each makes calls to the system on the thread that creates it: the constructor
+     * reads the refresh rate (getRefreshRate, DisplayManagerGlobal.getDisplayInfo, a binder call) and opens a
+     * connection for vsyncs (DisplayEventReceiver.nativeInit), all levels.
      */
     private static int asked;
 
@@ -89,23 +91,23 @@ public final class Choreographer {
         return INSTANCES.get();
     }
 
-    /** How many queues this API level has. */
+    /** Number of queues at this API level. */
     public static int hostStages() {
         return Build.VERSION.SDK_INT >= 30 ? 5 : Build.VERSION.SDK_INT >= 23 ? 4 : 3;
     }
 
-    /** The number that TRAVERSAL has on this API level. */
+    /** The number of TRAVERSAL at this API level. */
     public static int hostTraversal() {
         return Build.VERSION.SDK_INT >= 30 ? 3 : 2;
     }
 
-    /** From now on this system keeps its queues to itself: whoever looks for them finds null. */
+    /** From now on this system denies access to its queues: their field is null. */
     public void hostDenied() {
         hidden = mCallbackQueues;
         mCallbackQueues = null;
     }
 
-    /** What {@link #hostDenied} took away is used on, in a field of another name. */
+    /** The queues that {@link #hostDenied} hides, in a field of another name. */
     private CallbackQueue[] queues() {
         return mCallbackQueues != null ? mCallbackQueues : hidden;
     }
@@ -206,7 +208,7 @@ public final class Choreographer {
             long late = start - frameTimeNanos;
             mFrameIntervalNanos = Vsync.intervalNs();
             if (late >= mFrameIntervalNanos) {
-                // The frame is told the newest vsync, not the one that it was asked for.
+                // The frame gets the newest vsync, not the one that it was requested for.
                 frameTimeNanos = start - late % mFrameIntervalNanos;
             }
             if (frameTimeNanos < mLastFrameTimeNanos || hostPutOff > 0) {
@@ -256,7 +258,7 @@ public final class Choreographer {
         }
     }
 
-    /** Records that are used again: a callback allocates nothing. */
+    /** Records that are reused: a callback allocates nothing. */
     private CallbackRecord mCallbackPool;
 
     private CallbackRecord obtainLocked() {
@@ -308,8 +310,9 @@ public final class Choreographer {
     }
 
     /**
-     * Each request gets one vsync, which native code tells out of the poll (core/jni/android_view_DisplayEventReceiver.cpp, libgui
-     * DisplayEventDispatcher.cpp: scheduleVsync does nothing while it waits for one); the frame is a message behind that.
+     * Each request gets one vsync, which native code delivers from the poll
+     * (core/jni/android_view_DisplayEventReceiver.cpp, libgui DisplayEventDispatcher.cpp: scheduleVsync does nothing
+     * while it waits for one); the frame is a message after that.
      */
     private final class FrameDisplayEventReceiver implements Runnable {
         private boolean waiting;
@@ -360,8 +363,8 @@ public final class Choreographer {
     }
 
     /**
-     * A vsync that no one asked for: DisplayEventDispatcher::handleEvent makes one up after a time-out, and the real one comes later (frameworks/native
-     * libs/gui/DisplayEventDispatcher.cpp, API 30). From any thread.
+     * Delivers a vsync that was not requested: DisplayEventDispatcher::handleEvent makes one up after a time-out, and
+     * the real one comes later (frameworks/native libs/gui/DisplayEventDispatcher.cpp, API 30). From any thread.
      */
     public void hostUnexpectedVsync() {
         mLooper.getQueue()
@@ -382,7 +385,7 @@ public final class Choreographer {
         Object token;
     }
 
-    /** In order of time; of equal ones the first that came. */
+    /** In order of time; equal ones in order of arrival. */
     private final class CallbackQueue {
         private CallbackRecord mHead;
 
@@ -441,7 +444,7 @@ public final class Choreographer {
         }
     }
 
-    /** The vsync that was told last, from which FrameInfo (API 23) has its frame. */
+    /** The last delivered vsync, which FrameInfo (API 23) takes for its frame. */
     long hostVsync() {
         return mDisplayEventReceiver.mTimestampNanos;
     }

@@ -7,7 +7,7 @@ public abstract class InputEvent {
         this.eventTime = eventTime;
     }
 
-    /** By {@code uptimeMillis}. */
+    /** In the time of {@code uptimeMillis}. */
     public long getEventTime() {
         return eventTime;
     }

@@ -5,9 +5,10 @@ import android.os.MessageQueue;
 import java.util.ArrayDeque;
 
 /**
- * A window's end of its input channel (core/java/android/view/InputEventReceiver.java). Native code calls {@link #dispatchInputEvent} out of
- * {@code MessageQueue.nativePollOnce}, in no message (core/jni/android_view_InputEventReceiver.cpp, NativeInputEventReceiver::handleEvent, all
- * levels). Only moves are batched: they wait for the frame that consumes them, in its message.
+ * A window's end of its input channel (core/java/android/view/InputEventReceiver.java). Native code calls {@link
+ * #dispatchInputEvent} out of {@code MessageQueue.nativePollOnce}, in no message
+ * (core/jni/android_view_InputEventReceiver.cpp, NativeInputEventReceiver::handleEvent, all levels). Only moves are
+ * batched: they wait for the frame that consumes them, in its message.
  */
 public abstract class InputEventReceiver {
     private final MessageQueue mMessageQueue;
@@ -22,7 +23,7 @@ public abstract class InputEventReceiver {
 
     public abstract void onBatchedInputEventPending();
 
-    /** The channel has an event. From any thread. */
+    /** Delivers an event to the channel. From any thread. */
     public final void hostReceive(final InputEvent event) {
         mMessageQueue.hostNative(
                 0,
@@ -47,7 +48,7 @@ public abstract class InputEventReceiver {
         dispatchInputEvent(seq++, event);
     }
 
-    /** On the receiver's thread. Whether a batch was consumed. */
+    /** On the receiver's thread. Returns whether a batch was consumed. */
     public final boolean consumeBatchedInputEvents(long frameTimeNanos) {
         boolean consumed = !batch.isEmpty();
         while (!batch.isEmpty()) {

@@ -18,10 +18,10 @@ public class View {
     private int width;
     private int height;
     ViewRootImpl root;
-    /** Work of the app's, in these parts of a frame. */
+    /** App code that runs in these parts of a frame. */
     public Runnable hostOnMeasure;
     public Runnable hostOnDraw;
-    /** Of input: it handles what it is given. */
+    /** App code that handles input; returns whether it did. */
     public Runnable hostOnTouch;
 
     public Runnable hostOnKey;
@@ -97,7 +97,7 @@ public class View {
         }
     }
 
-    /** A pointer's event at the root of a window's views. */
+    /** Dispatches a pointer's event at the root of a window's views. */
     public final boolean dispatchPointerEvent(MotionEvent event) {
         return dispatchTouchEvent(event);
     }
@@ -126,7 +126,10 @@ public class View {
         }
     }
 
-    /** Of the root view of a window: from an invalidate in it until it is drawn (core/java/android/view/ViewGroup.java, onDescendantInvalidated, API 26). */
+    /**
+     * For the root view of a window: from an invalidate in it until it is drawn (core/java/android/view/ViewGroup.java,
+     * onDescendantInvalidated, API 26).
+     */
     public boolean isDirty() {
         return root != null && root.isScheduled();
     }

@@ -24,7 +24,7 @@ public abstract class ViewGroup extends View {
         return index < 0 || index >= children.size() ? null : children.get(index);
     }
 
-    /** The topmost child that handles it has it, or else the group. */
+    /** The topmost child that handles it gets it, or else the group. */
     @Override
     public boolean dispatchTouchEvent(MotionEvent event) {
         for (int i = children.size() - 1; i >= 0; i--) {

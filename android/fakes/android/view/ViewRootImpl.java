@@ -5,7 +5,7 @@ import android.os.Build;
 import android.os.Looper;
 import host.Clock;
 
-/** Measures and draws a tree of views in the TRAVERSAL stage of a frame. On the thread that made it. */
+/** Measures and draws a tree of views in the TRAVERSAL stage of a frame, on the thread that created it. */
 public final class ViewRootImpl {
     private final View view;
     private final Window window;
@@ -14,7 +14,7 @@ public final class ViewRootImpl {
     private boolean scheduled;
     private boolean drawn;
     private int barrier;
-    /** What the render thread and the GPU take for a frame, ns, and the pipeline behind main. */
+    /** Duration of a frame on the render thread and the GPU, ns, and the pipeline after main. */
     public long hostSyncNs;
     public long hostCommandNs;
     public long hostSwapNs;
@@ -44,7 +44,10 @@ public final class ViewRootImpl {
         }
     }
 
-    /** A window's input (ViewRootImpl.java, WindowInputEventReceiver and enqueueInputEvent with processImmediately, all levels). */
+    /**
+     * A window's input (ViewRootImpl.java, WindowInputEventReceiver and enqueueInputEvent with processImmediately, all
+     * levels).
+     */
     private final class WindowInputEventReceiver extends InputEventReceiver {
         private boolean mConsumeBatchedInputScheduled;
 
@@ -102,7 +105,7 @@ public final class ViewRootImpl {
         return view.dispatchPointerEvent(event);
     }
 
-    /** The system has input for this window. From any thread. */
+    /** Delivers input to this window. From any thread. */
     public void hostReceive(InputEvent event) {
         receiver.hostReceive(event);
     }
@@ -173,14 +176,14 @@ public final class ViewRootImpl {
         drawn = true;
     }
 
-    /** The vsync that the frame which main is in was asked for. */
+    /** The vsync that main's current frame was requested for. */
     public static long hostIntended() {
         Choreographer choreographer = Choreographer.getInstance();
         FrameInfo info = choreographer.mFrameInfo;
         return info == null ? choreographer.hostVsync() : info.mFrameInfo[FrameInfo.INTENDED_VSYNC];
     }
 
-    /** Input that the frame handles: to be told inside of its INPUT stage, by CLOCK_MONOTONIC in ns. */
+    /** Input handled in the frame: to be set inside its INPUT stage, by CLOCK_MONOTONIC in ns. */
     public static void hostInput(long oldest, long newest) {
         FrameInfo info = Choreographer.getInstance().mFrameInfo;
         if (info != null) {

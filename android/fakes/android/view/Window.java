@@ -74,9 +74,9 @@ public abstract class Window {
     private static final class Observer {
         final OnFrameMetricsAvailableListener listener;
         final Handler handler;
-        /** Told and not yet taken by the handler. */
+        /** Delivered and not yet taken by the handler. */
         int waiting;
-        /** Not told, for want of room, since the listener was called last. */
+        /** Dropped for lack of space since the listener's last call. */
         int dropped;
 
         Observer(OnFrameMetricsAvailableListener listener, Handler handler) {
@@ -97,7 +97,7 @@ public abstract class Window {
 
     public abstract View peekDecorView();
 
-    /** Past the callback, to the views: what a callback calls for an event that it does not keep. */
+    /** Delivers the event past the callback, to the views, as a callback does with an event that it does not handle. */
     public abstract boolean superDispatchTouchEvent(MotionEvent event);
 
     public abstract boolean superDispatchKeyEvent(KeyEvent event);
@@ -129,21 +129,24 @@ public abstract class Window {
         }
     }
 
-    /** How many listen. */
+    /** Number of listeners. */
     public int hostObservers() {
         synchronized (observers) {
             return observers.size();
         }
     }
 
-    /** How many frames wait for a listener's handler at most: 3 on Android (libs/hwui HardwareRendererObserver.h, kRingSize, API 30). */
+    /**
+     * How many frames wait for a listener's handler at most: 3 on Android (libs/hwui HardwareRendererObserver.h,
+     * kRingSize, API 30).
+     */
     public int hostRing = Integer.MAX_VALUE;
-    /** How many found no room. */
+    /** Number of dropped frames. */
     public int hostDropped;
 
     /**
-     * A frame of this window was shown: each listener is called on its handler. One that finds no room is dropped; how many were, the next call of the
-     * listener says (HardwareRendererObserver.cpp, mDroppedReports).
+     * A frame of this window was shown: each listener is called on its handler. A frame that finds no room is dropped;
+     * the listener's next call says how many were (HardwareRendererObserver.cpp, mDroppedReports).
      */
     public void hostShown(final FrameMetrics metrics) {
         Observer[] all;

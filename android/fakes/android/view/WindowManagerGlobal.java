@@ -3,8 +3,9 @@ package android.view;
 import java.util.ArrayList;
 
 /**
- * All windows of the process, by their root views (core/java/android/view/WindowManagerGlobal.java): {@code getInstance}, {@code mLock} and {@code mViews} are
- * {@code @UnsupportedAppUsage} without a maximal target, API 21 to 37; API 29 has {@code WindowInspector.getGlobalWindowViews} beside it.
+ * All windows of the process, by their root views (core/java/android/view/WindowManagerGlobal.java): {@code
+ * getInstance}, {@code mLock} and {@code mViews} are {@code @UnsupportedAppUsage} without a maximal target, API 21 to
+ * 37; API 29 has {@code WindowInspector.getGlobalWindowViews} beside it.
  */
 public final class WindowManagerGlobal {
     private static WindowManagerGlobal sDefaultWindowManager;

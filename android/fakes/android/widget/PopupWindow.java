@@ -5,7 +5,10 @@ import android.view.ViewGroup;
 import android.view.ViewRootImpl;
 import android.view.WindowManagerGlobal;
 
-/** A window that is a bare view: no {@code Window} and no callback (core/java/android/widget/PopupWindow.java, all levels). */
+/**
+ * A window that is a bare view: no {@code Window} and no callback (core/java/android/widget/PopupWindow.java, all
+ * levels).
+ */
 public class PopupWindow {
     private final PopupDecorView decor;
     private ViewRootImpl root;
@@ -32,7 +35,7 @@ public class PopupWindow {
         root = null;
     }
 
-    /** Where its input comes in. */
+    /** Where its input arrives. */
     public ViewRootImpl hostRoot() {
         return root;
     }

@@ -5,70 +5,67 @@ import java.lang.reflect.Field;
 import sun.misc.Unsafe;
 
 /**
- * What instrumented classes call. All of it is static, and all of it does nothing if the recorder's
- * library cannot be loaded or the property {@code anrscope.off} is {@code true}.
+ * The class that instrumented code calls. All methods are static. They do nothing if the recorder's library cannot be
+ * loaded or the property {@code anrscope.off} is {@code true}.
  *
- * <p>The class must be initialised on the thread that is to be the recorded main thread: the first call
- * does it. It is the program's first class that is instrumented, so on Android it is the main thread and on
- * a JVM the thread that runs {@code main}. What that thread records while the class is being initialised (a class
- * loader may be instrumented) is left out, begins and ends alike.
+ * <p>The class must be initialised on the thread to be recorded as main, by the first call. That call comes from the
+ * program's first instrumented class, so on Android it is the main thread and on a JVM the thread that runs {@code
+ * main}. Events of that thread during the initialisation (a class loader may be instrumented) are not recorded, neither
+ * enters nor exits.
  *
  * <h2>Short calls</h2>
- * An exit whose own enter is the last word, and no older than a limit, takes that word back instead of writing one ({@code fold.rs}). Words that the
- * native writer has published are not taken back: it gives the position, and that is the {@link #floor}.
+ * If a method exits, its own enter is the last word and no older than a limit, the enter is taken back instead of
+ * writing an exit. Words that the native writer has published are never taken back: it returns the position {@link
+ * #floor}.
  *
- * <h2>The two ways of a method's event</h2>
- * In coarse mode {@link #i} and {@link #o} write the word themselves, into the block that the native writer of the
- * thread has open. Where the next one goes is kept here, and nowhere else; the word is there once it is stored, because
- * a 0 was stored behind it before ({@code block.rs}). They turn to the native writer when the thread's door is closed
- * ({@code door.rs}), which it is after anything that was recorded natively, and when the block is full; it takes the
- * pen, writes the event, and gives back where to go on. In precise mode, and where {@code sun.misc.Unsafe} cannot be used,
- * they always do.
+ * <h2>Fast path and native writer</h2>
+ * With the coarse clock, {@link #i} and {@link #o} write the word themselves, into the block that the thread's native
+ * writer has open. This class alone then knows the position of the next word. A word is published by its store, because
+ * a 0 was stored behind it before. The native writer takes over if the thread's gate is closed, which it is after
+ * anything that was recorded natively, and if the block is full. It reclaims the write position, writes the event, and
+ * grants a new position. With the precise clock, and where {@code sun.misc.Unsafe} is not usable, every event goes
+ * through the native writer.
  *
- * <p>Nothing in here calls code that could be instrumented, so no event comes in the middle of another.
+ * <p>Nothing in here calls code that could be instrumented, so no event is recorded inside another.
  *
- * <p>Virtual threads are left out: they move between the threads that carry them, and one recording of a carrier would
- * mix the calls of many. The recording says so.
+ * <p>Virtual threads are not recorded: they move between carrier threads, and the recording of a carrier would mix the
+ * calls of many. The recording notes it.
  *
- * <p>Properties: {@code anrscope.lib} (the library's absolute path; without it {@code libanrscope.so} is
- * looked for where the system looks), {@code anrscope.dir} (folder of the recording, default the working
- * folder, on Android none until {@link #destination}), {@code anrscope.threads} ({@code main}: the recorded main thread
- * alone), {@code anrscope.resolution} ({@code 1ms}, the default, or {@code 100us}: time has this grain, and a call that begins and
- * ends in one grain is left out; {@code exact}: every call is recorded with the clock's own time), {@code anrscope.clock}
- * ({@code precise}: the clock's own time, and calls of less than 20 us are left out; {@code coarse}: the default; with {@code
- * exact} every call with time of a grain of 1 ms), {@code
- * anrscope.mapId} (identity of the method map; else that of the class {@code dev.anrscope.MapId}), {@code
- * anrscope.name} (the process's name in the recording), {@code anrscope.mainWords} and {@code
- * anrscope.poolWords} (sizes of the rings in words of 8 bytes), {@code anrscope.max_overhead} (percent of the
- * threads' time that recording may take, 3 by default: beyond it the methods that are called most are switched off; 0: none ever is),
- * {@code anrscope.unsafe}
- * ({@code true}: the JVM was told to let sun.misc.Unsafe pass without a word, see {@link #unsafe}), {@code
- * anrscope.trace_text} ({@code true}: thread dumps are copied into the recording).
+ * <p>Properties: {@code anrscope.lib} (the library's absolute path; by default {@code libanrscope.so} on the system's
+ * search path), {@code anrscope.dir} (directory of the recording; by default the working directory, on Android none
+ * until {@link #destination}), {@code anrscope.threads} ({@code main}: only the main thread is recorded), {@code
+ * anrscope.resolution} ({@code 1ms}, the default, or {@code 100us}: resolution of time; a call that starts and ends
+ * within one step is omitted; {@code exact}: every call is recorded with the clock's exact time), {@code
+ * anrscope.clock} ({@code precise}: the clock's exact time, and calls of less than 20 us are omitted; {@code coarse}:
+ * the default; with {@code exact} every call, with a resolution of 1 ms), {@code anrscope.mapId} (id of the method map;
+ * by default that of the class {@code dev.anrscope.MapId}), {@code anrscope.name} (the process's name in the
+ * recording), {@code anrscope.mainWords} and {@code anrscope.poolWords} (sizes of the rings in words of 8 bytes),
+ * {@code anrscope.max_overhead} (share of the threads' time that recording may take, in percent, 3 by default; above it
+ * the most frequently called methods are switched off; 0: never), {@code anrscope.unsafe} ({@code true}: the JVM was
+ * started with the option that silences sun.misc.Unsafe's warning, see {@link #unsafe}), {@code anrscope.trace_text}
+ * ({@code true}: thread dumps are copied into the recording).
  */
 public final class MethodBeat {
-    /** Bytes of a block, less one; blocks start at multiples of their length. */
+    /** Size of a block in bytes, minus one; blocks start at multiples of their size. */
     private static final int IN_BLOCK = 8191;
 
-    /** A block is written to by Java for less than 2^this ns. */
+    /** Java writes to a block for less than 2^this ns. */
     private static final int GAP_BITS = 42;
 
-    /** How many method ids there are: 1 to this. */
-    private static final int LAST = 0xFEFFF;
-
-    /** Where the time word's memory has the limits of calls that are left out, ns. */
+    /** Offset from the time word to the limit of main's short calls, ns. */
     private static final int FOLD_MAIN = 16;
 
     private static final int FOLD_OTHERS = 24;
 
-    /** The switch of a method that was switched off a moment ago. */
+    /** State of a method that has just been switched off. */
     private static final int CLOSING = 2;
 
-    /** Calls until the first one that is timed. */
-    private static final int FIRST = 1000;
+    /** Number of calls before the first timed one. */
+    private static final int FIRST_TIMED = 1000;
 
     /**
-     * What the other threads have: the address of their native writer, 0 without a place in the recording; that of its
-     * door; what main has in {@link #behind}, {@link #floor} and {@link #left}; and their {@link #TID}.
+     * State of each other thread: the address of its native writer, 0 if it has no space in the recording; the address
+     * of its gate; its values of {@link #behind}, {@link #floor} and {@link #left}; and its {@link #TID}.
      */
     private static final ThreadLocal<long[]> WRITER = new ThreadLocal<long[]>();
 
@@ -80,55 +77,55 @@ public final class MethodBeat {
 
     private static final int OWNER = 5;
 
-    /** What {@link #WRITER} has for a thread that is not recorded. */
-    private static final long[] NOWHERE = new long[6];
+    /** State of a thread that is not recorded. */
+    private static final long[] UNRECORDED = new long[6];
 
     /**
-     * The same by the number that a thread has and no other ever had: a look that takes a third of the thread-local's time. Two
-     * threads whose numbers have the lower bits in common take the place from each other, and pay the thread-local's.
+     * Cache of {@link #WRITER} by thread id, which is never reused: a lookup takes a third of the thread-local's time.
+     * Two threads whose ids have the same lower bits evict each other and use the thread-local.
      */
-    private static final long[][] PLACES = new long[1024][];
+    private static final long[][] STATES = new long[1024][];
 
     private static final Thread MAIN = Thread.currentThread();
 
     /** The address of main's native writer; 0 if nothing is recorded. */
     private static final long MAIN_WRITER = load();
 
-    /** Constant from here on, so that a compiler leaves nothing of the calls where it is false. */
+    /** A constant from here on, so that a JIT compiler removes the calls where it is false. */
     private static final boolean ON = MAIN_WRITER != 0;
 
-    /** The address of main's door. */
-    private static final long DOOR = ON ? address(3) : 0;
+    /** The address of main's gate. */
+    private static final long GATE = ON ? address(3) : 0;
 
-    /** The time word's address. */
+    /** The address of the time word. */
     private static final long TIME = ON ? address(0) : 0;
 
-    /** The switches' address: a byte a method, not 0 if it is off or no method. */
+    /** The address of the switches: one byte per method, non-zero if it is off or does not exist. */
     private static final long OFF = ON ? address(1) : 0;
 
-    /** Null where events go through the native writer. */
+    /** Null if events go through the native writer. */
     private static final Unsafe U = ON ? unsafe() : null;
 
-    /** Where a thread has its number; 0 where that is not known. */
+    /** Offset of a thread's id; 0 if unknown. */
     private static final long TID = U == null ? 0 : tid();
 
-    /** The address behind main's next word, where a 0 goes first; 0 where events go through the native writer. */
+    /** The address behind main's next word, where a 0 is stored first; 0 if events go through the native writer. */
     private static long behind;
 
-    /** What {@link #behind} was when the native writer gave it: a word in front of it is not taken back. */
+    /** The value of {@link #behind} that the native writer returned last: words before it are not taken back. */
     private static long floor;
 
-    /** Calls of main until the next one that is timed. */
-    private static int left = FIRST;
+    /** Calls of main until the next timed one. */
+    private static int left = FIRST_TIMED;
 
-    /** The class of virtual threads; null where there are none. */
+    /** The class of virtual threads; null if the JVM has none. */
     private static final Class<?> VIRTUAL = virtual();
 
-    private static volatile boolean virtualTold;
+    private static volatile boolean virtualReported;
 
     private MethodBeat() {}
 
-    /** A method begins. */
+    /** A method is entered. */
     public static void i(int id) {
         if (ON) {
             if (U != null && (id >>> 20 != 0 || U.getByte(OFF + id) != 0)) {
@@ -138,7 +135,7 @@ public final class MethodBeat {
         }
     }
 
-    /** A method ends, by whatever way. */
+    /** A method exits, by return or exception. */
     public static void o(int id) {
         if (ON) {
             if (U != null) {
@@ -154,7 +151,10 @@ public final class MethodBeat {
         }
     }
 
-    /** Not for inlining ({@code anrscope jvm} says so to HotSpot): compiling it into every traced method takes the processor longer than the calls do. */
+    /**
+     * Must not be inlined ({@code anrscope jvm} tells HotSpot so): compiling it into every instrumented method costs
+     * more CPU time than the calls.
+     */
     private static void begin(int id) {
         if (Thread.currentThread() != MAIN) {
             enterOther(id);
@@ -162,7 +162,7 @@ public final class MethodBeat {
         }
         long at = behind;
         if (U != null && (at & IN_BLOCK) != 0) {
-            long since = U.getLong(DOOR);
+            long since = U.getLong(GATE);
             if (since >= 0) {
                 U.putLong(at, 0);
                 U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
@@ -173,7 +173,7 @@ public final class MethodBeat {
         behind = floor = enter(MAIN_WRITER, id, at);
     }
 
-    /** As {@link #begin}. */
+    /** See {@link #begin}. */
     private static void end(int id) {
         if (Thread.currentThread() != MAIN) {
             exitOther(id);
@@ -185,10 +185,10 @@ public final class MethodBeat {
         }
         long at = behind;
         if (U != null) {
-            long since = U.getLong(DOOR);
+            long since = U.getLong(GATE);
             if (since >= 0) {
                 if (at > floor) {
-                    // Of the very call that ends: nothing else is less than any limit.
+                    // The call that exits: for any other word the difference exceeds every limit.
                     long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
                     if (length >= 0 && length <= U.getLong(TIME + FOLD_MAIN)) {
                         U.putLong(at - 16, 0);
@@ -207,59 +207,62 @@ public final class MethodBeat {
         behind = floor = exit(MAIN_WRITER, id, at);
     }
 
-    /** A method begins on another thread than main. */
+    /** A method is entered on another thread than main. */
     private static void enterOther(int id) {
-        long[] place = place();
-        if (place[0] == 0) {
+        long[] state = state();
+        if (state[0] == 0) {
             return;
         }
-        long at = place[BEHIND];
+        long at = state[BEHIND];
         if (U != null && (at & IN_BLOCK) != 0) {
-            long since = U.getLong(TIME) - U.getLong(place[1] + 8);
+            long since = U.getLong(TIME) - U.getLong(state[1] + 8);
             if (since >>> GAP_BITS == 0) {
                 U.putLong(at, 0);
                 U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
-                place[BEHIND] = at + 8;
+                state[BEHIND] = at + 8;
                 return;
             }
         }
-        place[BEHIND] = place[FLOOR] = enter(place[0], id, at);
+        state[BEHIND] = state[FLOOR] = enter(state[0], id, at);
     }
 
-    /** A method ends on another thread than main. */
+    /** A method exits on another thread than main. */
     private static void exitOther(int id) {
-        long[] place = place();
-        if (place[0] == 0) {
+        long[] state = state();
+        if (state[0] == 0) {
             return;
         }
-        if (--place[LEFT] < 0) {
+        if (--state[LEFT] < 0) {
             timed(id);
             return;
         }
-        long at = place[BEHIND];
+        long at = state[BEHIND];
         if (U != null) {
-            long since = U.getLong(TIME) - U.getLong(place[1] + 8);
+            long since = U.getLong(TIME) - U.getLong(state[1] + 8);
             if (since >>> GAP_BITS == 0) {
-                if (at > place[FLOOR]) {
+                if (at > state[FLOOR]) {
                     long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
                     if (length >= 0 && length <= U.getLong(TIME + FOLD_OTHERS)) {
                         U.putLong(at - 16, 0);
-                        place[BEHIND] = at - 8;
+                        state[BEHIND] = at - 8;
                         return;
                     }
                 }
                 if ((at & IN_BLOCK) != 0) {
                     U.putLong(at, 0);
                     U.putLong(at - 8, (long) id << 43 | since);
-                    place[BEHIND] = at + 8;
+                    state[BEHIND] = at + 8;
                     return;
                 }
             }
         }
-        place[BEHIND] = place[FLOOR] = exit(place[0], id, at);
+        state[BEHIND] = state[FLOOR] = exit(state[0], id, at);
     }
 
-    /** A method ends that was switched off a moment ago. If its enter is the last word, the call ends here; else nobody knows. */
+    /**
+     * A method exits that has just been switched off. If its enter is the last word, the call ends here; otherwise its
+     * end is unknown.
+     */
     private static void close(int id) {
         long enter = Long.MIN_VALUE | (long) id << 43;
         if (Thread.currentThread() == MAIN) {
@@ -269,68 +272,68 @@ public final class MethodBeat {
             }
             return;
         }
-        long[] place = place();
-        long at = place[BEHIND];
-        if (at > place[FLOOR] && U.getLong(at - 16) >>> 43 == enter >>> 43) {
-            place[BEHIND] = place[FLOOR] = exit(place[0], id, at);
+        long[] state = state();
+        long at = state[BEHIND];
+        if (at > state[FLOOR] && U.getLong(at - 16) >>> 43 == enter >>> 43) {
+            state[BEHIND] = state[FLOOR] = exit(state[0], id, at);
         }
     }
 
-    /** As {@link #o}, with a look at what it takes and a word of which method it was: one call in thousands. */
+    /** As {@link #o}, but measures its duration and reports it with the method's id: one call in thousands. */
     private static void timed(int id) {
         boolean main = Thread.currentThread() == MAIN;
-        long[] place = main ? null : place();
+        long[] state = main ? null : state();
         if (main) {
             left = Integer.MAX_VALUE;
         } else {
-            place[LEFT] = Integer.MAX_VALUE;
+            state[LEFT] = Integer.MAX_VALUE;
         }
-        // What reading the clock takes is measured beside it.
+        // The duration of reading the clock is measured and subtracted.
         long before = System.nanoTime();
         long begin = System.nanoTime();
         o(id);
         long end = System.nanoTime();
-        int next = sampled(main ? MAIN_WRITER : place[0], id, end - begin - (begin - before));
+        int next = sampled(main ? MAIN_WRITER : state[0], id, end - begin - (begin - before));
         if (main) {
             left = next;
         } else {
-            place[LEFT] = next;
+            state[LEFT] = next;
         }
     }
 
-    /** What a thread other than main has. */
-    private static long[] place() {
+    /** State of the calling thread, which is not main. */
+    private static long[] state() {
         Thread thread = Thread.currentThread();
         if (TID != 0) {
             long tid = U.getLong(thread, TID);
-            long[] place = PLACES[(int) tid & PLACES.length - 1];
-            if (place != null && place[OWNER] == tid) {
-                return place;
+            long[] state = STATES[(int) tid & STATES.length - 1];
+            if (state != null && state[OWNER] == tid) {
+                return state;
             }
-            return find(thread, tid);
+            return findState(thread, tid);
         }
-        return find(thread, -1);
+        return findState(thread, -1);
     }
 
-    /** The same by way of the thread-local; a thread that is seen for the first time joins. */
-    private static long[] find(Thread thread, long tid) {
+    /** The same through the thread-local; a new thread joins. */
+    private static long[] findState(Thread thread, long tid) {
         if (VIRTUAL != null && VIRTUAL.isInstance(thread)) {
-            tellVirtual();
-            return NOWHERE;
+            reportVirtualThreads();
+            return UNRECORDED;
         }
-        long[] place = WRITER.get();
-        if (place == null) {
+        long[] state = WRITER.get();
+        if (state == null) {
             long writer = join(thread.getName());
-            place = new long[] {writer, writer == 0 || U == null ? 0 : U.getLong(writer), 0, 0, FIRST, tid};
-            WRITER.set(place);
+            state = new long[] {writer, writer == 0 || U == null ? 0 : U.getLong(writer), 0, 0, FIRST_TIMED, tid};
+            WRITER.set(state);
         }
         if (TID != 0) {
-            PLACES[(int) tid & PLACES.length - 1] = place;
+            STATES[(int) tid & STATES.length - 1] = state;
         }
-        return place;
+        return state;
     }
 
-    /** An activity's window gains or loses focus: once for each time, whatever the activity overrides. */
+    /** An activity's window gains or loses focus: exactly once per change, whatever the activity overrides. */
     public static void at(android.app.Activity activity, boolean hasFocus) {
         if (ON) {
             focus(
@@ -343,7 +346,7 @@ public final class MethodBeat {
     /**
      * A wait begins: 1 entering a monitor, 2 Object.wait, 3 park, 4 sleep, 5 join, 6 a blocking call.
      *
-     * @param on what is waited on or for; may be null
+     * @param on the object waited on or for; may be null
      */
     public static void wb(int kind, Object on) {
         if (ON && known()) {
@@ -366,66 +369,67 @@ public final class MethodBeat {
     }
 
     /**
-     * Asks for a thread dump of this process, which is written where it always is, and returns before it is. The
-     * recording says that it was asked for here.
+     * Requests a thread dump of this process, which is written to its usual destination, and returns before it is
+     * written. The recording notes the request.
      *
-     * @return whether it was asked for
+     * @return whether it was requested
      */
     public static boolean dump() {
         return ON && askForDump();
     }
 
     /**
-     * Says in which folder the recording's file is to be, if it has none: on Android there is no folder before there is a
-     * Context. What was recorded before is in memory and moves there; a thread of ours does that.
+     * Sets the directory of the recording's file, if it has none: on Android no directory is known before the first
+     * Context. Earlier events are in memory; a library thread moves them to the file.
      */
-    public static void destination(String folder) {
-        if (ON && folder != null) {
-            setDestination(folder);
+    public static void destination(String directory) {
+        if (ON && directory != null) {
+            setDestination(directory);
         }
     }
 
-    /** Whether the library is there and recording was started. */
+    /** Whether the library is loaded and recording was started. */
     public static boolean isRecording() {
         return ON;
     }
 
-    /** Records nothing from here on, as in the background. What is open stays open. */
+    /** Pauses recording, for example in the background. Open calls stay open. */
     public static void pause() {
         if (ON) {
             control(0);
         }
     }
 
-    /** Goes on after {@link #pause}, or changes the clock while recording. */
+    /** Resumes after {@link #pause}, or changes the clock while recording. */
     public static void resume(boolean coarse) {
         if (ON) {
             control(coarse ? 2 : 1);
         }
     }
 
-    /** Switches the method with this id off, or on again. */
+    /** Switches the method with this id off or on. */
     public static void method(int id, boolean on) {
         if (ON) {
             setMethod(id, on);
         }
     }
 
-    /** Whether the calling thread is one that is recorded; it joins if it is new. */
+    /** Whether the calling thread is recorded; a new thread joins. */
     private static boolean known() {
-        return Thread.currentThread() == MAIN || place()[0] != 0;
+        return Thread.currentThread() == MAIN || state()[0] != 0;
     }
 
-    private static void tellVirtual() {
-        if (!virtualTold) {
-            virtualTold = true;
-            // Others may have been as fast: then it is told twice.
+    private static void reportVirtualThreads() {
+        if (!virtualReported) {
+            virtualReported = true;
+            // Two threads may both get here: then the notice is recorded twice.
             notice("virtual threads are left out of this recording");
         }
     }
 
     private static Class<?> virtual() {
-        // Not looked for where there are none: a class that is not found is an exception with a stack, at the app's start.
+        // Older versions have none, and a failed class lookup creates an exception with a stack, during the app's
+        // start.
         if (major() < 19) {
             return null;
         }
@@ -436,9 +440,9 @@ public final class MethodBeat {
         }
     }
 
-    /** A class that has an id for its name. Does not keep the class. */
+    /** A class whose name has an id. Does not keep the class alive. */
     private static final class Name extends WeakReference<Class<?>> {
-        /** Those that are known; see {@link #className}. */
+        /** Known classes; see {@link #className}. */
         static final Name[] KNOWN = new Name[1024];
 
         final int id;
@@ -449,7 +453,7 @@ public final class MethodBeat {
         }
     }
 
-    /** The id of a class's name: without a lock or an allocation once it is known. */
+    /** The id of a class's name. Known names need no lock and no allocation. */
     private static int className(Class<?> of) {
         int at = System.identityHashCode(of) & Name.KNOWN.length - 1;
         Name known = Name.KNOWN[at];
@@ -457,17 +461,17 @@ public final class MethodBeat {
             return known.id;
         }
         int id = text(of.getName());
-        // Final fields: another thread sees the whole of it or nothing.
+        // All fields are final: another thread sees a complete object or null.
         Name.KNOWN[at] = new Name(of, id);
         return id;
     }
 
     /**
-     * What writes to an address, if it may be used and does what it should.
+     * Access to memory by address, if it is permitted and works.
      *
-     * <p>From Java 24 on the first use prints a warning on the program's stderr, unless the JVM was told not to
-     * (--sun-misc-unsafe-memory-access=allow); whoever has told it says so by the property. On 32 bits a long is
-     * not loaded at once everywhere. Android has the methods from API 24 on.
+     * <p>From Java 24 on its first use prints a warning on the program's stderr, unless the JVM was started with {@code
+     * --sun-misc-unsafe-memory-access=allow}; the property says that it was. On 32-bit systems a long may not be loaded
+     * atomically. Android has the methods from API 24 on.
      */
     private static Unsafe unsafe() {
         try {
@@ -478,9 +482,9 @@ public final class MethodBeat {
             Field field = Unsafe.class.getDeclaredField("theUnsafe");
             field.setAccessible(true);
             Unsafe unsafe = (Unsafe) field.get(null);
-            // Main has recorded nothing yet: its door is closed, and whoever stores there closes it.
-            unsafe.putLong(DOOR, unsafe.getLong(DOOR));
-            // 0 is no method's id: never on.
+            // Main has recorded nothing yet, so its gate is closed; storing the same value keeps it closed.
+            unsafe.putLong(GATE, unsafe.getLong(GATE));
+            // No method has id 0: its switch is always off.
             return unsafe.getByte(OFF) == 1 ? unsafe : null;
         } catch (Throwable without) {
             return null;
@@ -525,12 +529,12 @@ public final class MethodBeat {
                     Boolean.getBoolean("anrscope.trace_text"),
                     "main".equals(System.getProperty("anrscope.threads")));
         } catch (Throwable untraced) {
-            // The program is worth more than its trace: it runs on without.
+            // A failure of the library must never break the program.
             return 0;
         }
     }
 
-    /** What was asked for: a resolution, or by its older name a clock. */
+    /** The requested resolution, in front of it the clock, which is the older option. */
     private static String resolution() {
         String clock = System.getProperty("anrscope.clock");
         String resolution = System.getProperty("anrscope.resolution");
@@ -541,11 +545,13 @@ public final class MethodBeat {
         return "Dalvik".equals(System.getProperty("java.vm.name"));
     }
 
-    /** The main class or jar, as the launcher tells it, unless somebody knows better; null on Android, where the kernel knows. */
+    /**
+     * The property, or else the main class or jar from the launcher; null on Android, where the kernel knows the name.
+     */
     private static String processName() {
-        String told = System.getProperty("anrscope.name");
-        if (told != null) {
-            return told;
+        String given = System.getProperty("anrscope.name");
+        if (given != null) {
+            return given;
         }
         if (android()) {
             return null;
@@ -556,12 +562,12 @@ public final class MethodBeat {
     }
 
     private static String mapId() {
-        String told = System.getProperty("anrscope.mapId");
-        if (told != null) {
-            return told;
+        String given = System.getProperty("anrscope.mapId");
+        if (given != null) {
+            return given;
         }
         try {
-            // It is in the app, as this class is on Android; on a JVM this class is in front of the app.
+            // The map class is part of the app. So is this class on Android; on a JVM it is on the boot class path.
             ClassLoader app = MethodBeat.class.getClassLoader();
             if (app == null) {
                 app = ClassLoader.getSystemClassLoader();
@@ -569,13 +575,13 @@ public final class MethodBeat {
             Class<?> map = Class.forName("dev.anrscope.MapId", true, app);
             return (String) map.getField("ID").get(null);
         } catch (Throwable unknown) {
-            // Instrumented without a map class: readers then say that they cannot compare.
+            // Instrumented without a map class: readers then report that they cannot compare.
             return null;
         }
     }
 
     private static native long start(
-            String folder,
+            String directory,
             String process,
             String mapId,
             String resolution,
@@ -585,7 +591,7 @@ public final class MethodBeat {
             boolean traceText,
             boolean mainOnly);
 
-    private static native void setDestination(String folder);
+    private static native void setDestination(String directory);
 
     private static native long join(String name);
 

@@ -3,7 +3,7 @@ package android.view;
 import android.os.Handler;
 import android.view.accessibility.AccessibilityEvent;
 
-/** As far as it is used, with what API 23 and 24 added. Signatures only. */
+/** The methods in use, including those added in API 23 and 24. Signatures only. */
 public abstract class Window {
     public interface Callback {
         boolean dispatchKeyEvent(KeyEvent event);

@@ -1,6 +1,6 @@
 package com.example.shop;
 
-/** A message's work. */
+/** The work of a message. */
 public final class Pay implements Runnable {
     private final long ms;
 

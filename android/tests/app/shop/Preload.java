@@ -2,7 +2,7 @@ package com.example.shop;
 
 import android.os.MessageQueue;
 
-/** An idle handler that does not come back in time, once. */
+/** An idle handler that is late once. */
 public final class Preload implements MessageQueue.IdleHandler {
     private final long ms;
 

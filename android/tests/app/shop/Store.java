@@ -2,7 +2,7 @@ package com.example.shop;
 
 import dev.anrscope.MethodBeat;
 
-/** The app of the hangs: whatever main calls it out of, it loads for too long. Its methods are instrumented. */
+/** The app of the hangs: wherever main calls it from, it loads for too long. Its methods are instrumented. */
 public final class Store {
     private static final int ON_EVENT = 310;
     private static final int LOAD = 311;

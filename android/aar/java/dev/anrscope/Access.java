@@ -46,7 +46,7 @@ final class Access {
             return;
         }
         throw new SecurityException(
-                "uid " + uid + " may not look at recordings of " + context.getPackageName() + ": it needs "
+                "uid " + uid + " may not access the recordings of " + context.getPackageName() + ": it needs "
                         + permission(context) + ", or a debuggable build and adb's shell");
     }
 }

@@ -13,24 +13,24 @@ import java.util.function.Consumer;
  * it. Profiles of ended processes arrive at the next start, when the app registers. Loaded by name on such systems
  * only; runs on the library's threads.
  */
-final class AnrProfiles implements Later.Step, Consumer<ProfilingResult>, Executor {
+final class AnrProfiles implements OptionalClasses.Step, Consumer<ProfilingResult>, Executor {
     /** {@code Context.PROFILING_SERVICE}. */
     private static final String SERVICE = "profiling";
 
     private static AnrProfiles only;
 
     private ProfilingManager manager;
-    private String folder;
+    private String directory;
 
     /** Registers or unregisters, as the option says. */
     @Override
-    public void run(Context context, String folder) {
+    public void run(Context context, String directory) {
         synchronized (AnrProfiles.class) {
-            apply(context, folder);
+            apply(context, directory);
         }
     }
 
-    private void apply(Context context, String folder) {
+    private void apply(Context context, String directory) {
         boolean wanted = Natives.number("anr_profile") != 0;
         if (wanted == (only != null)) {
             return;
@@ -38,7 +38,7 @@ final class AnrProfiles implements Later.Step, Consumer<ProfilingResult>, Execut
         if (wanted) {
             manager = (ProfilingManager) context.getSystemService(SERVICE);
             if (manager != null) {
-                this.folder = folder;
+                this.directory = directory;
                 only = this;
                 manager.registerForAllProfilingResults(this, this);
                 manager.addProfilingTriggers(
@@ -66,7 +66,7 @@ final class AnrProfiles implements Later.Step, Consumer<ProfilingResult>, Execut
             if (result.getTriggerType() == ProfilingTrigger.TRIGGER_TYPE_ANR
                     && result.getErrorCode() == ProfilingResult.ERROR_NONE
                     && path != null) {
-                Natives.profiled(folder, path);
+                Natives.profiled(directory, path);
             }
         } catch (Throwable fault) {
             // The platform keeps the file; only the note in the recording is missing.

@@ -104,7 +104,7 @@ public final class Anrscope {
         } catch (Throwable refused) {
             why = refused.toString();
         }
-        Log.w(Reports.TAG, "nothing is recorded: the library anrscope cannot be used: " + why);
+        Log.w(Reports.TAG, "nothing is recorded: cannot load the native library anrscope: " + why);
     }
 
     /** Starts one tracer. */
@@ -152,7 +152,7 @@ public final class Anrscope {
 
     /** Sets the listener for ANRs, in addition to the reports; null removes it. */
     public static void setAnrListener(AnrListener listener) {
-        AnrTold.listener = listener;
+        AnrEvents.listener = listener;
     }
 
     /**
@@ -184,7 +184,7 @@ public final class Anrscope {
      * All recordings on this device, including the one in progress. It lists a directory, so do not call it on main.
      */
     public static File[] recordings(Context context) {
-        return context == null ? new File[0] : RecordingFiles.all(RecordingFiles.folder(context));
+        return context == null ? new File[0] : RecordingFiles.all(RecordingFiles.directory(context));
     }
 
     /** Adds an observer of what the monitors see. */
@@ -261,8 +261,8 @@ public final class Anrscope {
     }
 
     /** Handles a finished report or another event of the library; on {@code anrscope-reports}. */
-    static void told(String what) {
-        if (AnrTold.take(what)) {
+    static void deliver(String what) {
+        if (AnrEvents.take(what)) {
             return;
         }
         if (what.startsWith("!")) {

@@ -26,13 +26,13 @@ final class Control {
     /** Runs a command. Never throws. */
     static Control run(String command) {
         if (!Anrscope.isRecording()) {
-            return new Control(false, "nothing is recorded here: the library is missing, or has disarmed itself");
+            return new Control(false, "nothing is recorded: the library is missing or has disarmed itself");
         }
         boolean paused = Natives.isPaused();
         String was = paused ? "was paused" : "was recording";
         if ("start".equals(command)) {
             if (Natives.number("recording") == 0) {
-                return new Control(false, "the option recording is 0: it was switched off by whoever configures this app");
+                return new Control(false, "recording is switched off: the option recording is 0");
             }
             if (paused) {
                 MethodBeat.resume(Natives.number("coarse_clock") != 0);
@@ -45,11 +45,11 @@ final class Control {
         }
         if ("dump".equals(command)) {
             boolean asked = MethodBeat.dump();
-            return new Control(asked, asked ? "asked for" : "no thread of this process takes SIGQUIT");
+            return new Control(asked, asked ? "requested" : "no thread of this process accepts SIGQUIT");
         }
         if ("flush".equals(command)) {
             String file = Natives.flush(FLUSH_MS);
-            return new Control(file != null, file != null ? file : "there is no file: it is recorded in memory");
+            return new Control(file != null, file != null ? file : "there is no file yet: recording is in memory");
         }
         return new Control(false, "the commands are start, stop, dump, flush");
     }

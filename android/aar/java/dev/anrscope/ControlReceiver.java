@@ -23,7 +23,7 @@ public class ControlReceiver extends BroadcastReceiver {
             return;
         }
         if (!isAllowed(context)) {
-            answer(0, "this build may not be debugged");
+            answer(0, "this build is not debuggable");
             return;
         }
         final String command = action.substring(ACTION.length()).toLowerCase(Locale.ROOT);

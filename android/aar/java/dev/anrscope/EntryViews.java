@@ -18,7 +18,7 @@ final class EntryViews implements Runnable {
      * Maximum number of views counted, which takes some hundred microseconds. A page with more is reported with this
      * number.
      */
-    private static final int MOST = 5000;
+    private static final int MAX_VIEWS = 5000;
 
     private final Activity activity;
 
@@ -59,7 +59,7 @@ final class EntryViews implements Runnable {
                     continue;
                 }
                 ViewGroup group = (ViewGroup) level.get(at);
-                for (int child = 0; child < group.getChildCount() && count < MOST; child++) {
+                for (int child = 0; child < group.getChildCount() && count < MAX_VIEWS; child++) {
                     View view = group.getChildAt(child);
                     // Views that are GONE, and their children, are not part of the page.
                     if (view != null && view.getVisibility() != View.GONE) {

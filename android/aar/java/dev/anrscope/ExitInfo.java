@@ -14,30 +14,30 @@ import java.util.List;
  * API 30: reads what the system knows about this app's ended processes and adds it to the recording of each. Loaded on
  * such systems only, and runs on a library thread.
  */
-final class ExitInfo implements Later.Step {
+final class ExitInfo implements OptionalClasses.Step {
     /** The system keeps 16 exits per package. */
-    private static final int MOST = 16;
+    private static final int MAX_EXITS = 16;
 
     /** The trace of a large app is under 4 MiB. */
     private static final int TRACE_BYTES = 4 << 20;
 
     @Override
-    public void run(Context context, String folder) throws Exception {
+    public void run(Context context, String directory) throws Exception {
         Object manager = context.getSystemService(Context.ACTIVITY_SERVICE);
         Method all =
                 ActivityManager.class.getMethod(
                         "getHistoricalProcessExitReasons", String.class, int.class, int.class);
-        List<?> infos = (List<?>) all.invoke(manager, null, 0, MOST);
+        List<?> infos = (List<?>) all.invoke(manager, null, 0, MAX_EXITS);
         for (Object info : infos) {
             try {
-                tell((ApplicationExitInfo) info, folder);
+                record((ApplicationExitInfo) info, directory);
             } catch (Throwable unreadable) {
                 // Continue with the others.
             }
         }
     }
 
-    private static void tell(ApplicationExitInfo info, String folder) {
+    private static void record(ApplicationExitInfo info, String directory) {
         StringBuilder lines = new StringBuilder();
         line(lines, "importance", info.getImportance());
         line(lines, "status", info.getStatus());
@@ -48,7 +48,7 @@ final class ExitInfo implements Later.Step {
             anr(lines, info);
         }
         Natives.exited(
-                folder,
+                directory,
                 info.getPid(),
                 info.getProcessName(),
                 info.getTimestamp(),

@@ -7,7 +7,7 @@ import android.view.Window;
 
 /**
  * Reads the metrics of a window's frames. API 24 and later; on older systems no code may name this class, see {@link
- * Later}.
+ * OptionalClasses}.
  */
 final class FrameMetricsShim implements WindowMetrics, Window.OnFrameMetricsAvailableListener {
     /** Number of metrics per API level: up to FIRST_DRAW_FRAME, with vsyncs, with GPU and deadline. */

@@ -255,7 +255,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     private void follow(Window window, boolean figures) {
         WindowMetrics metrics = null;
         if (figures && Build.VERSION.SDK_INT >= 24) {
-            metrics = Later.make("dev.anrscope.FrameMetricsShim", WindowMetrics.class);
+            metrics = OptionalClasses.make("dev.anrscope.FrameMetricsShim", WindowMetrics.class);
         }
         windows.put(window, metrics != null && metrics.add(window, handler(), this) ? metrics : null);
         View decor = window.peekDecorView();
@@ -353,7 +353,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
                 case 0:
                     return;
                 case 2:
-                    tell(numbers);
+                    notifyObservers(numbers);
                     break;
                 case 3:
                     // Main is still in this frame.
@@ -387,7 +387,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         return new long[NUMBERS];
     }
 
-    private void tell(long[] of) {
+    private void notifyObservers(long[] of) {
         if (Observers.none()) {
             return;
         }

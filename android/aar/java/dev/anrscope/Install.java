@@ -42,7 +42,7 @@ final class Install implements Runnable {
     /** Manifest options are applied. */
     private boolean said;
     /** Directory of the recordings. */
-    private volatile String folder;
+    private volatile String directory;
 
     private Install(Context context) {
         this.context = context;
@@ -63,7 +63,7 @@ final class Install implements Runnable {
         only = new Install(context);
         Threads.later();
         try {
-            String marks = Folders.marks(context);
+            String marks = Directories.marks(context);
             if (Natives.isOff(marks)) {
                 Anrscope.take("recording", "0", false);
             }
@@ -175,7 +175,7 @@ final class Install implements Runnable {
                 new IssueListener() {
                     @Override
                     public void onIssue(String json) {
-                        Anrscope.told(json);
+                        Anrscope.deliver(json);
                     }
                 });
         Monitors.start(context);
@@ -221,15 +221,15 @@ final class Install implements Runnable {
 
     /** Saves the options for the next start, then applies them. */
     private void keep() {
-        Natives.keep(Folders.marks(context));
+        Natives.keep(Directories.marks(context));
         if (Natives.number("recording") == 0) {
             post(new Off());
         } else if (placed) {
             // Uses the options of manifest, code and provider: code may set options after the manifest's provider has
             // started this.
-            Natives.retain(folder);
+            Natives.retain(directory);
             // The recordings now contain how their processes ended.
-            Uploads.begin(new File(folder));
+            Uploads.begin(new File(directory));
             profiles();
             apply();
         }
@@ -247,7 +247,7 @@ final class Install implements Runnable {
 
     /** Everything that is done once per process. */
     private boolean place() {
-        folder = new File(Folders.of(context), "anrscope").getPath();
+        directory = new File(Directories.of(context), "anrscope").getPath();
         PackageInfo info = null;
         try {
             info = context.getPackageManager().getPackageInfo(context.getPackageName(), 0);
@@ -256,8 +256,8 @@ final class Install implements Runnable {
         }
         long version = info == null ? 0 : info.versionCode;
         String name = info == null ? null : info.versionName;
-        String marks = Folders.marks(context);
-        if (!Natives.admit(folder, marks, version, name, isDebuggable(context))) {
+        String marks = Directories.marks(context);
+        if (!Natives.admit(directory, marks, version, name, isDebuggable(context))) {
             refused = true;
             // Or this install is not in the sample.
             disarmed = Natives.isDisarmed(marks);
@@ -283,10 +283,10 @@ final class Install implements Runnable {
         }
         disarmed = false;
         placed = true;
-        MethodBeat.destination(folder);
+        MethodBeat.destination(directory);
         apply();
         if (Build.VERSION.SDK_INT >= 30) {
-            Later.run("dev.anrscope.ExitInfo", context, folder);
+            OptionalClasses.run("dev.anrscope.ExitInfo", context, directory);
         }
         return true;
     }
@@ -294,7 +294,7 @@ final class Install implements Runnable {
     /** Applies the manifest's options; on a library thread. */
     private void profiles() {
         if (Build.VERSION.SDK_INT >= 36) {
-            Later.run("dev.anrscope.AnrProfiles", context, folder);
+            OptionalClasses.run("dev.anrscope.AnrProfiles", context, directory);
         }
     }
 

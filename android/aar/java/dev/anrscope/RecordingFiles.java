@@ -24,19 +24,19 @@ final class RecordingFiles {
     private RecordingFiles() {}
 
     /** The directory of the recordings; it may not exist. */
-    static File folder(Context context) {
-        return new File(Folders.of(context), "anrscope");
+    static File directory(Context context) {
+        return new File(Directories.of(context), "anrscope");
     }
 
     /** All recordings, in the order of the directory. */
-    static File[] all(File folder) {
-        File[] found = folder.listFiles();
+    static File[] all(File directory) {
+        File[] found = directory.listFiles();
         if (found == null) {
             return new File[0];
         }
         int count = 0;
         for (File file : found) {
-            if (isPlain(file.getName()) && isHere(folder, file.getName())) {
+            if (isPlain(file.getName()) && isHere(directory, file.getName())) {
                 found[count++] = file;
             }
         }
@@ -50,18 +50,18 @@ final class RecordingFiles {
      *
      * @throws FileNotFoundException if it does not exist, or the name leads outside the directory
      */
-    static File named(File folder, String name) throws FileNotFoundException {
-        if (name != null && (isPlain(name) || isCopy(name)) && isHere(folder, name)) {
-            return new File(folder, name);
+    static File named(File directory, String name) throws FileNotFoundException {
+        if (name != null && (isPlain(name) || isCopy(name)) && isHere(directory, name)) {
+            return new File(directory, name);
         }
-        throw new FileNotFoundException("there is no recording of this name: " + name);
+        throw new FileNotFoundException("there is no recording with this name: " + name);
     }
 
     /** Whether it is a regular file in this directory, not a link out of it. */
-    private static boolean isHere(File folder, String name) {
-        File file = new File(folder, name);
+    private static boolean isHere(File directory, String name) {
+        File file = new File(directory, name);
         try {
-            return file.isFile() && file.getCanonicalFile().equals(new File(folder.getCanonicalFile(), name));
+            return file.isFile() && file.getCanonicalFile().equals(new File(directory.getCanonicalFile(), name));
         } catch (IOException unreadable) {
             return false;
         }
@@ -113,21 +113,21 @@ final class RecordingFiles {
      * @param id name of the copy: a second request with the same id returns the same copy; null for a new copy
      * @throws IOException if there is no space (nothing of the copy is left), or the id is invalid
      */
-    static synchronized File copy(File recording, File folder, String id) throws IOException {
+    static synchronized File copy(File recording, File directory, String id) throws IOException {
         String name = COPY + (id == null ? Long.toHexString(System.nanoTime()) : id);
         if (!isCopy(name)) {
-            throw new IOException("a copy is known by letters, digits and ._-");
+            throw new IOException("the id of a copy consists of letters, digits and ._-");
         }
-        File copy = new File(folder, name);
+        File copy = new File(directory, name);
         if (id != null && copy.isFile()) {
             return copy;
         }
         // Created completely or not at all: a client that repeats its request reads the same copy.
-        File part = new File(folder, name + ".part");
+        File part = new File(directory, name + ".part");
         copyTo(recording, part);
         if (!part.renameTo(copy)) {
             part.delete();
-            throw new IOException("the copy cannot be named " + copy);
+            throw new IOException("cannot rename the copy to " + copy);
         }
         return copy;
     }
@@ -159,8 +159,8 @@ final class RecordingFiles {
     }
 
     /** Removes copies that their client has left behind. */
-    static void removeOldCopies(File folder) {
-        File[] found = folder.listFiles();
+    static void removeOldCopies(File directory) {
+        File[] found = directory.listFiles();
         long oldest = System.currentTimeMillis() - COPY_LIVES;
         for (File file : found == null ? new File[0] : found) {
             if (isCopy(file.getName()) && file.lastModified() < oldest) {

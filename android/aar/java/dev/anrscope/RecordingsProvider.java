@@ -43,12 +43,12 @@ public final class RecordingsProvider extends ContentProvider {
 
     @Override
     public Cursor query(Uri uri, String[] columns, String where, String[] values, String order) {
-        File folder = folder();
+        File directory = directory();
         List<String> path = path(uri);
         if (path.size() == 1) {
-            RecordingFiles.removeOldCopies(folder);
+            RecordingFiles.removeOldCopies(directory);
             MatrixCursor rows = new MatrixCursor(LISTED);
-            for (File file : RecordingFiles.all(folder)) {
+            for (File file : RecordingFiles.all(directory)) {
                 rows.addRow(
                         new Object[] {
                             file.getName(), file.length(), file.lastModified() / 1000, RecordingFiles.isLive(file) ? 1 : 0
@@ -58,19 +58,19 @@ public final class RecordingsProvider extends ContentProvider {
         }
         try {
             MatrixCursor row = new MatrixCursor(ONE);
-            row.addRow(one(folder, RecordingFiles.named(folder, path.get(1)), uri.getQueryParameter("copy")));
+            row.addRow(one(directory, RecordingFiles.named(directory, path.get(1)), uri.getQueryParameter("copy")));
             return row;
         } catch (IOException unreadable) {
             throw new IllegalArgumentException(unreadable.getMessage(), unreadable);
         }
     }
 
-    private static Object[] one(File folder, File recording, String id) throws IOException {
+    private static Object[] one(File directory, File recording, String id) throws IOException {
         File read = recording;
         String state = "still";
         if (RecordingFiles.isLive(recording)) {
             try {
-                read = RecordingFiles.copy(recording, folder, id);
+                read = RecordingFiles.copy(recording, directory, id);
                 state = "copy";
             } catch (IOException full) {
                 state = "live";
@@ -88,13 +88,13 @@ public final class RecordingsProvider extends ContentProvider {
 
     @Override
     public ParcelFileDescriptor openFile(Uri uri, String mode) throws FileNotFoundException {
-        File folder = folder();
+        File directory = directory();
         List<String> path = path(uri);
         if (path.size() != 2 || !"r".equals(mode)) {
-            throw new FileNotFoundException("a recording is read: content read --uri content://.../recordings/NAME");
+            throw new FileNotFoundException("to read a recording: content read --uri content://.../recordings/NAME");
         }
         try {
-            File file = RecordingFiles.named(folder, path.get(1));
+            File file = RecordingFiles.named(directory, path.get(1));
             String said = uri.getQueryParameter("from");
             long from = said == null ? 0 : Long.parseLong(said);
             ParcelFileDescriptor opened = ParcelFileDescriptor.open(file, ParcelFileDescriptor.MODE_READ_ONLY);
@@ -107,19 +107,19 @@ public final class RecordingsProvider extends ContentProvider {
         } catch (IOException unreadable) {
             throw new FileNotFoundException(unreadable.getMessage());
         } catch (NumberFormatException number) {
-            throw new FileNotFoundException("from is a number of bytes");
+            throw new FileNotFoundException("from must be a number of bytes");
         }
     }
 
     @Override
     public int delete(Uri uri, String where, String[] values) {
-        File folder = folder();
+        File directory = directory();
         List<String> path = path(uri);
         if (path.size() != 2 || !RecordingFiles.isCopy(path.get(1))) {
-            throw new IllegalArgumentException("only copies are deleted from outside");
+            throw new IllegalArgumentException("only copies can be deleted");
         }
         try {
-            return RecordingFiles.named(folder, path.get(1)).delete() ? 1 : 0;
+            return RecordingFiles.named(directory, path.get(1)).delete() ? 1 : 0;
         } catch (IOException none) {
             return 0;
         }
@@ -147,17 +147,17 @@ public final class RecordingsProvider extends ContentProvider {
     }
 
     /** Checks the caller and returns the recordings' directory. */
-    private File folder() {
+    private File directory() {
         Context context = getContext();
         Access.check(context);
-        return RecordingFiles.folder(context);
+        return RecordingFiles.directory(context);
     }
 
     /** The path: {@code recordings}, and optionally a name. */
     private static List<String> path(Uri uri) {
         List<String> path = uri.getPathSegments();
         if (path.isEmpty() || path.size() > 2 || !path.get(0).equals("recordings")) {
-            throw new IllegalArgumentException("there is recordings, and recordings/NAME");
+            throw new IllegalArgumentException("unknown path: use recordings or recordings/NAME");
         }
         return path;
     }

@@ -47,7 +47,7 @@ final class Reports implements Runnable {
     /** A report is a JSON object; blocks for the log and events for listeners are not. */
     private void take(String text) {
         if (text.charAt(0) == '!') {
-            Anrscope.told(text);
+            Anrscope.deliver(text);
         } else if (text.charAt(0) != '{') {
             log(text);
         } else if (listener != null) {

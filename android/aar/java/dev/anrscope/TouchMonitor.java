@@ -74,8 +74,8 @@ final class TouchMonitor {
             return;
         }
         try {
-            for (View root : Roots.views()) {
-                Window window = Roots.window(root);
+            for (View root : RootViews.views()) {
+                Window window = RootViews.window(root);
                 if (window != null && !WRAPPED.containsKey(window)) {
                     follow(window, null);
                     FrameMonitor.shown(window);

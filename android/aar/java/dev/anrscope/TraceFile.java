@@ -14,7 +14,7 @@ final class TraceFile {
 
     static void write(File recording, File out) throws IOException {
         if (recording == null || out == null) {
-            throw new IOException("exportTrace takes a recording and a file to write");
+            throw new IOException("exportTrace needs a recording and an output file");
         }
         if (Looper.myLooper() != null && Looper.myLooper() == Looper.getMainLooper()) {
             throw new IOException("exportTrace reads and writes files: call it on another thread than main");
@@ -26,11 +26,11 @@ final class TraceFile {
             throw new IOException("exportTrace needs the library anrscope-export.aar: add it to the app's dependencies", without);
         }
         File map = new File(recording.getParentFile(), "methodMapping.txt");
-        File folder = out.getAbsoluteFile().getParentFile();
+        File directory = out.getAbsoluteFile().getParentFile();
         File read = recording;
         if (RecordingFiles.isLive(recording)) {
             // It changes while it is read, so export a copy.
-            read = new File(folder, "." + recording.getName() + ".copy");
+            read = new File(directory, "." + recording.getName() + ".copy");
             RecordingFiles.copyTo(recording, read);
         }
         try {
@@ -39,7 +39,7 @@ final class TraceFile {
             Throwable why = thrown.getCause();
             throw why instanceof IOException ? (IOException) why : new IOException(why);
         } catch (ReflectiveOperationException changed) {
-            throw new IOException("anrscope-export.aar is of another version than anrscope.aar", changed);
+            throw new IOException("anrscope-export.aar and anrscope.aar have different versions", changed);
         } finally {
             if (read != recording) {
                 read.delete();

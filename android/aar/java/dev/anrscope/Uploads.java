@@ -37,7 +37,7 @@ final class Uploads implements Runnable {
     private static final int STATE_BYTES = 4 << 20;
 
     private static Uploader uploader;
-    private static File folder;
+    private static File directory;
     private static Thread running;
     /** There may be something to offer. */
     private static boolean again;
@@ -65,13 +65,13 @@ final class Uploads implements Runnable {
         final String reason;
         final String process;
 
-        Finished(String[] told) {
-            name = told[0];
-            pid = Integer.parseInt(told[1]);
-            startMs = Long.parseLong(told[2]);
-            anr = told[3].equals("1");
-            reason = told[4];
-            process = told[5];
+        Finished(String[] fields) {
+            name = fields[0];
+            pid = Integer.parseInt(fields[1]);
+            startMs = Long.parseLong(fields[2]);
+            anr = fields[3].equals("1");
+            reason = fields[4];
+            process = fields[5];
         }
     }
 
@@ -82,13 +82,13 @@ final class Uploads implements Runnable {
 
     /** The directory is known, and the recordings contain how their processes ended. */
     static synchronized void begin(File recordings) {
-        folder = recordings;
+        directory = recordings;
         look();
     }
 
     /** There may be something to offer. */
     static synchronized void look() {
-        if (uploader == null || folder == null) {
+        if (uploader == null || directory == null) {
             return;
         }
         again = true;
@@ -147,7 +147,7 @@ final class Uploads implements Runnable {
     /** Offers what is due. Returns how long until more is due, ms; 0 if nothing will be. */
     private static long round() throws IOException {
         // Another process of the app may be uploading.
-        RandomAccessFile lock = new RandomAccessFile(new File(folder, STATE + ".lock"), "rw");
+        RandomAccessFile lock = new RandomAccessFile(new File(directory, STATE + ".lock"), "rw");
         try {
             FileLock held = lock.getChannel().tryLock();
             if (held == null) {
@@ -203,7 +203,7 @@ final class Uploads implements Runnable {
         boolean arrived = false;
         try {
             RecordingInfo info = new RecordingInfo(one.pid, one.process, one.startMs, one.anr, one.reason, attempt);
-            arrived = to.upload(new File(folder, one.name), info);
+            arrived = to.upload(new File(directory, one.name), info);
         } catch (Throwable theirs) {
             // It did not arrive.
         }
@@ -217,10 +217,10 @@ final class Uploads implements Runnable {
     /** Recordings with an ANR first, then by age. */
     private static List<Finished> finished() {
         List<Finished> all = new ArrayList<Finished>();
-        for (String line : Natives.finished(folder.getPath()).split("\n")) {
-            String[] told = line.split("\t", -1);
-            if (told.length == 6) {
-                all.add(new Finished(told));
+        for (String line : Natives.finished(directory.getPath()).split("\n")) {
+            String[] fields = line.split("\t", -1);
+            if (fields.length == 6) {
+                all.add(new Finished(fields));
             }
         }
         Collections.sort(
@@ -240,7 +240,7 @@ final class Uploads implements Runnable {
     /** Lines of name, attempts, due. An unreadable line counts as not tried. */
     private static Map<String, Tried> read() {
         Map<String, Tried> tried = new HashMap<String, Tried>();
-        File file = new File(folder, STATE);
+        File file = new File(directory, STATE);
         byte[] all = new byte[(int) Math.min(file.length(), STATE_BYTES)];
         try {
             FileInputStream in = new FileInputStream(file);
@@ -250,9 +250,9 @@ final class Uploads implements Runnable {
                     length += read;
                 }
                 for (String line : new String(all, 0, length, "UTF-8").split("\n")) {
-                    String[] told = line.split("\t", -1);
-                    if (told.length == 3) {
-                        tried.put(told[0], new Tried(Integer.parseInt(told[1]), Long.parseLong(told[2])));
+                    String[] fields = line.split("\t", -1);
+                    if (fields.length == 3) {
+                        tried.put(fields[0], new Tried(Integer.parseInt(fields[1]), Long.parseLong(fields[2])));
                     }
                 }
             } finally {
@@ -273,7 +273,7 @@ final class Uploads implements Runnable {
             lines.append(one.getKey()).append('\t').append(one.getValue().attempts).append('\t');
             lines.append(one.getValue().due).append('\n');
         }
-        File part = new File(folder, STATE + ".part");
+        File part = new File(directory, STATE + ".part");
         FileOutputStream out = new FileOutputStream(part);
         try {
             out.write(lines.toString().getBytes("UTF-8"));
@@ -281,7 +281,7 @@ final class Uploads implements Runnable {
         } finally {
             out.close();
         }
-        if (!part.renameTo(new File(folder, STATE))) {
+        if (!part.renameTo(new File(directory, STATE))) {
             throw new IOException("cannot rename " + part);
         }
     }

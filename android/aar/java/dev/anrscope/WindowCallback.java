@@ -93,7 +93,7 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
         return asked;
     }
 
-    private void told(android.view.InputEvent event) {
+    private void received(android.view.InputEvent event) {
         asked = true;
         try {
             TouchMonitor.dispatched(event);
@@ -106,7 +106,7 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
     public boolean dispatchKeyEvent(KeyEvent event) {
         boolean unit = Units.begin(event);
         try {
-            told(event);
+            received(event);
             return wrapped.dispatchKeyEvent(event);
         } finally {
             if (unit) {
@@ -131,7 +131,7 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
     public boolean dispatchTouchEvent(MotionEvent event) {
         boolean unit = Units.begin(event);
         try {
-            told(event);
+            received(event);
             return wrapped.dispatchTouchEvent(event);
         } finally {
             if (unit) {

@@ -1,6 +1,6 @@
 package dev.anrscope;
 
-/** {@link peer.MatrixWay} in the place of ours: what an instrumented program costs with it. */
+/** Replaces anrscope's class by {@link peer.MatrixWay}: measures what an instrumented program costs with it. */
 public final class MethodBeat extends peer.MatrixWay {
     private MethodBeat() {}
 }

@@ -5,10 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * API 28. Its list is {@code mActivityCallbacks} ({@code @UnsupportedAppUsage}) up to 34. From 35 on that field is there and stays null: the items are in
- * {@code mTransactionItems}, which is on the list of hidden fields, so that no app finds it
- * (core/java/android/app/servertransaction/ClientTransaction.java, API 35: addTransactionItem, flag bundleClientTransactionFlag). Here it has
- * another name, so {@code getDeclaredField} refuses it as on a device.
+ * API 28. Its list is {@code mActivityCallbacks} ({@code @UnsupportedAppUsage}) up to 34. From 35 on that field exists
+ * and stays null: the items are in {@code mTransactionItems}, which is on the list of hidden fields, so that no app
+ * finds it (core/java/android/app/servertransaction/ClientTransaction.java, API 35: addTransactionItem, flag
+ * bundleClientTransactionFlag). Here it has another name, so {@code getDeclaredField} fails as on a device.
  */
 public class ClientTransaction {
     private List<ClientTransactionItem> mActivityCallbacks;

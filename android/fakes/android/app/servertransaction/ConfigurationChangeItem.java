@@ -1,6 +1,6 @@
 package android.app.servertransaction;
 
-/** Anything that launches nothing. */
+/** An item that launches nothing. */
 public class ConfigurationChangeItem extends ClientTransactionItem {
     private final Runnable run;
 

@@ -9,6 +9,6 @@ public class ApplicationInfo {
     public String packageName;
     public String processName;
     public String dataDir;
-    /** Only where it was asked for. */
+    /** Only set if it was requested. */
     public Bundle metaData;
 }

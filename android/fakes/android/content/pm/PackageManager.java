@@ -3,13 +3,13 @@ package android.content.pm;
 import android.os.Looper;
 import host.HostApp;
 
-/** Answers for the one app there is. Notes when it is asked on main, where a call into the system costs what it costs. */
+/** Answers for the one fake app. Notes calls on main, where a call into the system is costly. */
 public class PackageManager {
     public static final int GET_META_DATA = 0x80;
     public static final int PERMISSION_GRANTED = 0;
     public static final int PERMISSION_DENIED = -1;
 
-    /** {@code UID PERMISSION}. */
+    /** Entries {@code UID PERMISSION}. */
     public static final java.util.Set<String> hostGranted = java.util.concurrent.ConcurrentHashMap.newKeySet();
 
     public static volatile int hostAskedOnMain;
@@ -32,8 +32,8 @@ public class PackageManager {
 
     private static void asked(String name) throws NameNotFoundException {
         if (HostApp.packagesFail) {
-            // AOSP core/java/android/app/ApplicationPackageManager.java, getPackageInfo, API 21 to 23, whose system is going down; from
-            // API 24 on it is another RuntimeException, around a DeadSystemException.
+            // AOSP core/java/android/app/ApplicationPackageManager.java, getPackageInfo, API 21 to 23, whose system is
+            // going down; from API 24 on it is another RuntimeException, around a DeadSystemException.
             throw new RuntimeException("Package manager has died");
         }
         if (Looper.myLooper() == Looper.getMainLooper()) {

@@ -42,7 +42,7 @@ public final class DisplayManager {
         return listeners.size();
     }
 
-    /** The display has another rate from the next vsync on. */
+    /** Changes the display's refresh rate from the next vsync on. */
     public synchronized void hostRate(double hz) {
         Vsync.rate(hz);
         for (int i = 0; i < listeners.size(); i++) {

@@ -1,4 +1,4 @@
 package android.app;
 
-/** Only so that javac knows the name: android.jar is not needed to compile the runtime. Not shipped. */
+/** For javac only, so that compiling needs no android.jar. Not shipped. */
 public class Activity {}

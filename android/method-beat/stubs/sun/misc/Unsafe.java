@@ -1,8 +1,8 @@
 package sun.misc;
 
 /**
- * The part of this class that {@code MethodBeat} uses, for the compiler only: {@code javac --release 8} does not
- * know the class, and the real one is in every runtime.
+ * The methods that {@code MethodBeat} uses, for the compiler only: {@code javac --release 8} does not know the class,
+ * and every runtime has the real one.
  */
 public final class Unsafe {
     private Unsafe() {}

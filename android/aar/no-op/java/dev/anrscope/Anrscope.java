@@ -4,80 +4,80 @@ import android.content.Context;
 import java.io.File;
 import java.io.IOException;
 
-/** The app's side of anrscope, doing nothing: for builds that are not to be watched. */
+/** The public API of anrscope without a recorder: for builds that must not be monitored. */
 public final class Anrscope {
     private Anrscope() {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void install(Context context) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void install(Context context, Config config) {}
 
-    /** Never. */
+    /** Always false. */
     public static boolean isRecording() {
         return false;
     }
 
-    /** Not that anybody here knew. */
+    /** Always false: the foreground state is not tracked. */
     public static boolean isForeground() {
         return false;
     }
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void start(Tracer tracer) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void stop(Tracer tracer) {}
 
-    /** Nothing. */
+    /** Does nothing; returns false. */
     public static boolean set(String key, String value) {
         return false;
     }
 
-    /** None. */
+    /** Always empty. */
     public static String options() {
         return "";
     }
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void refresh() {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void setListener(IssueListener issues) {}
 
-    /** Nothing: nothing is recorded. */
+    /** Does nothing: there are no recordings. */
     public static void setUploader(Uploader uploader) {}
 
-    /** There is none to export. */
+    /** Always fails: there are no recordings. */
     public static void exportTrace(File recording, File out) throws IOException {
         throw new IOException("this build has anrscope-no-op.aar, which records nothing");
     }
 
-    /** None. */
+    /** Always empty. */
     public static File[] recordings(Context context) {
         return new File[0];
     }
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void setAnrListener(AnrListener listener) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void addObserver(Observer observer) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void removeObserver(Observer observer) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void setScene(String scene) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void mark(String name) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void counter(String name, double value) {}
 
-    /** Nothing. */
+    /** Does nothing; returns false. */
     public static boolean dump() {
         return false;
     }

@@ -1,45 +1,45 @@
 package dev.anrscope;
 
-/** What instrumented classes call, doing nothing. */
+/** The class that instrumented code calls, without a recorder. */
 public final class MethodBeat {
     private MethodBeat() {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void i(int id) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void o(int id) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void at(android.app.Activity activity, boolean hasFocus) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void wb(int kind, Object on) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void we(int kind, Object on) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void wr(Object on) {}
 
-    /** Nothing. */
+    /** Does nothing; returns false. */
     public static boolean dump() {
         return false;
     }
 
-    /** Nothing. */
-    public static void destination(String folder) {}
+    /** Does nothing. */
+    public static void destination(String directory) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void pause() {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void resume(boolean coarse) {}
 
-    /** Nothing. */
+    /** Does nothing. */
     public static void method(int id, boolean on) {}
 
-    /** Never. */
+    /** Always false. */
     public static boolean isRecording() {
         return false;
     }

@@ -6,7 +6,10 @@ import android.view.MotionEvent;
 import android.view.ViewGroup;
 import android.view.Window;
 
-/** API 24: the root of a window's views hands input to the window's callback first (core/java/com/android/internal/policy/DecorView.java). */
+/**
+ * API 24: the root of a window's views, which passes input to the window's callback first
+ * (core/java/com/android/internal/policy/DecorView.java).
+ */
 public final class DecorView extends ViewGroup {
     private final PhoneWindow mWindow;
 

@@ -2,7 +2,7 @@ package com.example.sample;
 
 import dev.anrscope.Anrscope;
 
-/** Stalls that are long enough for an ANR: touch the screen while one runs. */
+/** Stalls long enough for an ANR: touch the screen while one runs. */
 public final class AnrPage extends StallPage {
     @Override
     long millis() {
@@ -11,10 +11,10 @@ public final class AnrPage extends StallPage {
 
     @Override
     void fill() {
-        text("Each takes 12 s. The system asks about it 5 s after a touch that nobody takes.");
+        text("Each takes 12 s. The system reports an ANR 5 s after a touch that is not handled.");
         super.fill();
-        button("A dead-lock (ends with the process)", marked("deadlock", Stalls::deadlock));
+        button("A deadlock (until the process ends)", marked("deadlock", Stalls::deadlock));
         button("SIGQUIT to this process", marked("sigquit", StallPage::quit));
-        button("A dump that anrscope asks for", marked("dump", Anrscope::dump));
+        button("A dump that anrscope requests", marked("dump", Anrscope::dump));
     }
 }

@@ -2,7 +2,7 @@ package com.example.sample;
 
 import android.os.Bundle;
 
-/** A page that comes up slowly. */
+/** A page that opens slowly. */
 public final class EntryPage extends Page {
     @Override
     protected void onCreate(Bundle state) {

@@ -2,7 +2,7 @@ package com.example.sample;
 
 import com.example.sample.FrameView.Stage;
 
-/** Frames: a view that moves, and frames that are late by each level. */
+/** Frames: a moving view, and late frames of each level. */
 public final class FpsPage extends Page {
     @Override
     void fill() {

@@ -8,7 +8,7 @@ import android.view.Choreographer;
 import android.view.MotionEvent;
 import android.view.View;
 
-/** Draws in every frame; one stage of the next one can be made slow. */
+/** Draws in every frame; one stage of the next frame can be slowed down. */
 final class FrameView extends View {
     /** The stages that can be slow. */
     enum Stage {
@@ -29,7 +29,7 @@ final class FrameView extends View {
         paint.setColor(Color.rgb(0x30, 0x70, 0xc0));
     }
 
-    /** The next frame's stage takes so long; INPUT is the next touch of this view. */
+    /** Slows this stage of the next frame down by this much; INPUT is the next touch of this view. */
     void slow(Stage stage, long millis) {
         switch (stage) {
             case INPUT:

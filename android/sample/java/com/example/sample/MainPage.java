@@ -3,7 +3,7 @@ package com.example.sample;
 import android.app.Activity;
 import android.content.Intent;
 
-/** The first page: names the others. */
+/** The first page: opens the others. */
 public final class MainPage extends Page {
     @Override
     void fill() {

@@ -19,7 +19,7 @@ abstract class Page extends Activity {
         column.setOrientation(LinearLayout.VERTICAL);
         int margin = (int) (16 * getResources().getDisplayMetrics().density);
         column.setPadding(margin, margin, margin, margin);
-        // Android 15 draws an app behind the bars unless told otherwise.
+        // Android 15 draws an app behind the system bars by default.
         column.setFitsSystemWindows(true);
         ScrollView scroll = new ScrollView(this);
         scroll.addView(column);
@@ -27,7 +27,7 @@ abstract class Page extends Activity {
         fill();
     }
 
-    /** Puts in what the page shows. */
+    /** Adds the page's contents. */
     abstract void fill();
 
     final void clear() {

@@ -8,26 +8,26 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Reports as files, the newest few. There is no Android in here. */
+/** Stores the newest reports as files. Uses no Android class. */
 public final class ReportStore {
     private static final int MOST = 100;
 
     private static final String END = ".json";
 
-    private final File folder;
+    private final File directory;
 
     private final AtomicInteger kept = new AtomicInteger();
 
-    /** Keeps them in this folder, which is made when there is one to keep. */
-    public ReportStore(File folder) {
-        this.folder = folder;
+    /** Stores them in this directory, which is created when the first is stored. */
+    public ReportStore(File directory) {
+        this.directory = directory;
     }
 
-    /** Keeps a report. */
+    /** Stores a report. */
     public void keep(String json) {
-        folder.mkdirs();
+        directory.mkdirs();
         String name = String.format(Locale.ROOT, "%d-%09d%s", System.currentTimeMillis(), kept.getAndIncrement(), END);
-        File file = new File(folder, name);
+        File file = new File(directory, name);
         try (FileOutputStream out = new FileOutputStream(file)) {
             out.write(json.getBytes("UTF-8"));
         } catch (IOException full) {
@@ -39,18 +39,18 @@ public final class ReportStore {
         }
     }
 
-    /** The reports' files, the newest first. */
+    /** The reports' files, newest first. */
     public File[] all() {
-        File[] files = folder.listFiles((in, name) -> name.endsWith(END));
+        File[] files = directory.listFiles((in, name) -> name.endsWith(END));
         if (files == null) {
             return new File[0];
         }
-        // Their names begin with the time, which has as many digits until the year 2286.
+        // Their names begin with the time in ms, which has the same number of digits until the year 2286.
         Arrays.sort(files, (one, other) -> other.getName().compareTo(one.getName()));
         return files;
     }
 
-    /** What a file holds. */
+    /** The contents of a file. */
     public static String read(File file) throws IOException {
         try (RandomAccessFile in = new RandomAccessFile(file, "r")) {
             byte[] all = new byte[(int) in.length()];

@@ -6,7 +6,7 @@ import java.io.File;
 import java.io.IOException;
 import java.util.Date;
 
-/** What is on the device: recordings, whose traces can be shared, and the reports that the listener got. */
+/** Lists the recordings, whose traces can be shared, and the reports that the listener received. */
 public final class ReportsPage extends Page {
     @Override
     protected void onResume() {
@@ -35,7 +35,7 @@ public final class ReportsPage extends Page {
         }
     }
 
-    /** Writes the trace, which takes a moment, and offers it to other apps. */
+    /** Exports the trace, which takes a moment, and offers it to other apps. */
     private void export(File recording) {
         Thread thread = new Thread(
                 () -> {
@@ -57,7 +57,7 @@ public final class ReportsPage extends Page {
         startActivity(Intent.createChooser(file, "Trace"));
     }
 
-    /** The report's first characters: its tag is among them. */
+    /** The report's first characters, which include its tag. */
     private static String summary(String json) {
         return json.length() <= 120 ? json : json.substring(0, 120) + "...";
     }

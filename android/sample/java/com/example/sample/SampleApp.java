@@ -5,7 +5,7 @@ import dev.anrscope.Anrscope;
 import dev.anrscope.Config;
 import java.io.File;
 
-/** Installs anrscope, and keeps its reports. */
+/** Installs anrscope, and stores its reports. */
 public final class SampleApp extends Application {
     @Override
     public void onCreate() {
@@ -14,7 +14,7 @@ public final class SampleApp extends Application {
         Anrscope.setListener(new ReportStore(new File(getFilesDir(), "reports"))::keep);
         long slow = SlowStart.next(this);
         if (slow > 0) {
-            Anrscope.mark("a start that was asked to be slow");
+            Anrscope.mark("a start that was requested to be slow");
             Stalls.busy(slow);
         }
     }

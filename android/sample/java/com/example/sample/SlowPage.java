@@ -2,7 +2,7 @@ package com.example.sample;
 
 import dev.anrscope.Anrscope;
 
-/** Stalls that are slow messages and no ANR. */
+/** Stalls that are slow messages but no ANR. */
 public final class SlowPage extends StallPage {
     private int pressed;
 
@@ -13,7 +13,7 @@ public final class SlowPage extends StallPage {
 
     @Override
     void fill() {
-        text("Each takes 1 s; 700 ms are reported.");
+        text("Each takes 1 s; messages of 700 ms and more are reported.");
         super.fill();
         button("A mark and a counter", () -> {
             pressed++;

@@ -4,7 +4,7 @@ import android.content.Context;
 import java.io.File;
 import java.io.IOException;
 
-/** Whether the next start is to be a slow one: a file says so, and is gone when it was asked. */
+/** Whether the next start must be slow: stored in a file, which is removed when it is read. */
 final class SlowStart {
     private static final long MILLIS = 2_500;
 
@@ -14,7 +14,7 @@ final class SlowStart {
         file(context).createNewFile();
     }
 
-    /** For how many ms this start is to be held up. */
+    /** The delay of this start, ms. */
     static long next(Context context) {
         return file(context).delete() ? MILLIS : 0;
     }

@@ -10,9 +10,9 @@ import dev.anrscope.Anrscope;
 import com.example.sample.FrameView.Stage;
 import java.io.IOException;
 
-/** A button for each way to stall, all of one length. */
+/** One button per way to stall, all of the same duration. */
 abstract class StallPage extends Page {
-    /** How long, in ms. */
+    /** Duration of a stall, ms. */
     abstract long millis();
 
     @Override
@@ -21,7 +21,7 @@ abstract class StallPage extends Page {
         button("Compute", marked("busy", () -> Stalls.busy(millis)));
         button("Sleep", marked("sleep", () -> Stalls.sleep(millis)));
         button("Wait for a lock that a worker holds", marked("lock", () -> Stalls.lockHeldByWorker(millis)));
-        button("Write to the disk", marked("io", () -> Stalls.diskIo(getCacheDir(), millis)));
+        button("Write to storage", marked("io", () -> Stalls.diskIo(getCacheDir(), millis)));
         button("Call another process (binder)", marked("binder", () -> call(millis)));
         button("Wait for another thread's answer", marked("pipe", () -> Stalls.answerFromElsewhere(millis)));
         button("Make garbage", marked("garbage", () -> Stalls.garbage(millis)));
@@ -34,7 +34,7 @@ abstract class StallPage extends Page {
         button("The next touch of the moving view", marked("input", () -> view.slow(Stage.INPUT, millis)));
     }
 
-    /** What a button does. */
+    /** A button's action. */
     interface Action {
         void run() throws IOException;
     }
@@ -69,7 +69,7 @@ abstract class StallPage extends Page {
         Looper.myQueue().addIdleHandler(once);
     }
 
-    /** SIGQUIT, as the system sends it at an ANR and {@code kill -3} does. */
+    /** SIGQUIT, as the system sends it at an ANR, and {@code kill -3}. */
     static void quit() {
         Process.sendSignal(Process.myPid(), Process.SIGNAL_QUIT);
     }

@@ -11,11 +11,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 
 /**
- * Ways in which a thread does not go on: each keeps the caller for about as long as it is told. There is no Android in
- * here, so the same stalls run on a JVM.
+ * Ways to stall: each blocks the caller for about the given time. Uses no Android class, so the same stalls run on a
+ * JVM.
  */
 public final class Stalls {
-    /** A lock with a name that a report can show. */
+    /** A lock whose class name identifies it in a report. */
     private static final class PriceStore {}
 
     /** The other lock of {@link #deadlock}. */
@@ -37,7 +37,7 @@ public final class Stalls {
         }
     }
 
-    /** Waits for a lock that the thread {@code SyncWorker} holds for so long. */
+    /** Waits for a lock that the thread {@code SyncWorker} holds for the given time. */
     public static void lockHeldByWorker(long millis) {
         PriceStore prices = new PriceStore();
         CountDownLatch held = new CountDownLatch(1);
@@ -57,7 +57,7 @@ public final class Stalls {
         sleep(millis);
     }
 
-    /** Waits for a lock of a thread that waits for ours: for ever. */
+    /** Deadlock: waits forever for a lock of a thread that waits for the caller's lock. */
     public static void deadlock() {
         PriceStore prices = new PriceStore();
         Cart cart = new Cart();
@@ -78,9 +78,9 @@ public final class Stalls {
         }
     }
 
-    /** Writes to a file in this folder, and waits for the disk after each piece. */
-    public static void diskIo(File folder, long millis) throws IOException {
-        File file = new File(folder, "stall.bin");
+    /** Writes to a file in this directory, and waits for the disk after each piece. */
+    public static void diskIo(File directory, long millis) throws IOException {
+        File file = new File(directory, "stall.bin");
         long end = System.nanoTime() + millis * 1_000_000;
         byte[] piece = new byte[64 << 10];
         try (RandomAccessFile out = new RandomAccessFile(file, "rw")) {
@@ -94,7 +94,7 @@ public final class Stalls {
         }
     }
 
-    /** Asks somebody, and blocks until the answer comes: as a binder call does, with a pipe in its place. */
+    /** Sends a request and blocks until the answer comes: like a binder call, with a pipe in its place. */
     public static int answerFromElsewhere(long millis) throws IOException {
         PipedInputStream question = new PipedInputStream();
         OutputStream ask = new PipedOutputStream(question);
@@ -113,11 +113,11 @@ public final class Stalls {
             reply.write(asked);
             reply.close();
         } catch (IOException gone) {
-            // Who asked is gone: nobody waits.
+            // The caller is gone.
         }
     }
 
-    /** Makes garbage, with something kept so that the collector has work. */
+    /** Allocates garbage, and keeps some of it so that the collector has work. */
     public static int garbage(long millis) {
         long end = System.nanoTime() + millis * 1_000_000;
         byte[][] kept = new byte[512][];
@@ -129,7 +129,7 @@ public final class Stalls {
         return made;
     }
 
-    /** Posts so many messages, each of which computes for so long: none is slow, all together are. */
+    /** Posts many messages, each of which computes for a short time: none is slow, all together are. */
     public static void messageStorm(Executor main, int messages, long millisEach) {
         for (int number = 0; number < messages; number++) {
             main.execute(() -> Work.compute(millisEach));

@@ -11,13 +11,15 @@ import android.provider.OpenableColumns;
 import java.io.File;
 import java.io.FileNotFoundException;
 
-/** Gives the traces that were shared to the apps that they were shared with. An app with androidx takes its FileProvider. */
+/**
+ * Serves the shared traces to the apps that they were shared with. An app with androidx uses its FileProvider instead.
+ */
 public final class TraceProvider extends ContentProvider {
-    /** Where a trace of this name goes. */
+    /** The file for a trace with this name. */
     static File place(Context context, String name) {
-        File folder = new File(context.getCacheDir(), "traces");
-        folder.mkdirs();
-        return new File(folder, name);
+        File directory = new File(context.getCacheDir(), "traces");
+        directory.mkdirs();
+        return new File(directory, name);
     }
 
     static Uri uri(Context context, File trace) {
@@ -27,7 +29,7 @@ public final class TraceProvider extends ContentProvider {
     private File file(Uri uri) throws FileNotFoundException {
         String name = uri.getLastPathSegment();
         if (name == null || name.indexOf('/') >= 0 || name.startsWith(".")) {
-            throw new FileNotFoundException("there is no trace of this name");
+            throw new FileNotFoundException("there is no trace with this name");
         }
         return place(getContext(), name);
     }

@@ -1,13 +1,13 @@
 package com.example.sample;
 
-/** Something to compute, in calls of calls, so that a trace of it has a shape. */
+/** A computation in nested calls, so that its trace has a shape. */
 public final class Work {
-    /** Keeps the result, so that no compiler leaves the work out. */
+    /** Keeps the result, so that no compiler removes the work. */
     private static volatile long kept;
 
     private Work() {}
 
-    /** Computes for so long. */
+    /** Computes for this long. */
     public static void compute(long millis) {
         long end = System.nanoTime() + millis * 1_000_000;
         long sum = 1;

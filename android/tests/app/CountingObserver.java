@@ -3,11 +3,11 @@ package dev.anrscope;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Counts what it is told. */
-final class AppWatched extends Observer {
+/** Counts the observer's callbacks. */
+final class CountingObserver extends Observer {
     static volatile int created;
     static volatile int begun;
-    /** A message's begin came twice, or its end did. */
+    /** A message began twice, or ended twice. */
     static volatile boolean twice;
     private static String last;
     static volatile String focused = "";
@@ -48,7 +48,7 @@ final class AppWatched extends Observer {
     }
 
     private static void seen(String line) {
-        // The Looper makes a text for each bound.
+        // The Looper creates a text for each line.
         twice |= line == last;
         last = line;
     }

@@ -6,8 +6,8 @@ import java.io.File;
 import java.lang.reflect.Method;
 
 /** Directories for recordings and markers. */
-final class Folders {
-    private Folders() {}
+final class Directories {
+    private Directories() {}
 
     /**
      * Path of the directory with the crash-loop guard's marker. Computed without file access, so also usable on main.

@@ -3,9 +3,12 @@ package dev.anrscope;
 import android.view.View;
 import android.view.ViewGroup;
 
-/** What Matrix 0.4 told of pages and starts, in virtual time; words: options as KEY=VALUE, a splash page with "splash". */
-public final class AppOlder {
-    private AppOlder() {}
+/**
+ * What Matrix 0.4 reported of pages and starts, in virtual time; words: options as KEY=VALUE, a splash page with
+ * "splash".
+ */
+public final class AppMatrix04 {
+    private AppMatrix04() {}
 
     private static ViewGroup group(View... children) {
         ViewGroup group = new ViewGroup(null) {};
@@ -19,7 +22,7 @@ public final class AppOlder {
         return group(new View(null));
     }
 
-    /** Five levels; nine below the root that are not GONE. */
+    /** Five levels; nine views below the root that are not GONE. */
     private static void fill(AppScript.Page page) {
         ViewGroup gone = group(row(), row());
         gone.setVisibility(View.GONE);
@@ -50,7 +53,7 @@ public final class AppOlder {
         AppScript.Home home = new AppScript.Home(3_200);
         script.then(100, () -> script.thread.hostLaunch(home, true));
         script.then(1, () -> fill(home)).focus(100, home, true);
-        // Neither the same focus again nor a quick page is told.
+        // Neither a repeated focus nor a quick page is reported.
         script.focus(200, home, false).focus(5_000, home, true);
         script.show(100, new AppScript.Detail());
         script.run(100);

@@ -12,7 +12,7 @@ import java.util.List;
  * before that by {@code WindowManagerGlobal.mViews} (AOSP WindowManagerGlobal.java, API 21 to 34: UnsupportedAppUsage
  * without a limit), which is only read.
  */
-final class Roots {
+final class RootViews {
     /**
      * {@code DecorView}'s window: a field that an app may read (AOSP DecorView.java, API 24 to 34: UnsupportedAppUsage
      * without a limit; an inner class of PhoneWindow before).
@@ -22,7 +22,7 @@ final class Roots {
     /** The class that declares the field. */
     private static Class<?> decor;
 
-    private Roots() {}
+    private RootViews() {}
 
     /** The root views of all windows. Empty where they cannot be read. */
     static List<?> all() throws ReflectiveOperationException {

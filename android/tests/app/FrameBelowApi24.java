@@ -9,15 +9,15 @@ import java.util.HashSet;
 import java.util.List;
 
 /**
- * Frames of a system whose windows tell of none (below API 24), in real time, which is the library's there. Bursts with pauses between, some
- * frames slow. Says how many frames were drawn and told, how many were told shorter than they were here, and how many there were a second of the
- * vsync periods in which one was wanted, by how long each was told to be.
+ * Frames of a system whose windows have no metrics (below API 24), in real time, as in the library. Bursts with pauses,
+ * some frames slow. Prints how many frames were drawn and reported, how many were reported shorter than measured here,
+ * the frame rate over the vsync periods in which a frame was requested, and the frame rate by reported duration.
  */
-public final class FrameOlder extends Observer {
+public final class FrameBelowApi24 extends Observer {
     private static final long MS = 1_000_000;
 
     private final FrameScript script = new FrameScript(-1);
-    /** Of each frame: the vsync it was asked for, and the end of its draw. */
+    /** For each frame: the vsync it was requested for, and the end of its draw. */
     private final List<long[]> drawn = new ArrayList<long[]>();
     private final List<Long> told = Collections.synchronizedList(new ArrayList<Long>());
     private int bursts = 3;
@@ -42,7 +42,7 @@ public final class FrameOlder extends Observer {
     }
 
     public static void main(String[] words) {
-        FrameOlder frames = new FrameOlder();
+        FrameBelowApi24 frames = new FrameBelowApi24();
         frames.script.askFirst = false;
         Natives.set("fps_window_ms", "600000");
         Observers.add(frames);

@@ -4,14 +4,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Passes ANR events from the library to the app's {@link AnrListener}; on {@code anrscope-reports}. */
-final class AnrTold {
+final class AnrEvents {
     private static final String ANR = "!anr\n";
     private static final String DEAD_LOCK = "!deadlock\n";
     private static final String IDLE = "!idle\n";
 
     static volatile AnrListener listener;
 
-    private AnrTold() {}
+    private AnrEvents() {}
 
     /** Handles the event if it is one of an ANR; returns whether it was. */
     static boolean take(String what) {
