@@ -86,11 +86,11 @@ public final class MonitorBench {
         Steps(int most) throws Exception {
             taken = new long[most][];
             // Loads the classes of the measurement before the first step.
-            look();
-            look();
+            measure();
+            measure();
         }
 
-        private void look() throws Exception {
+        private void measure() throws Exception {
             java.io.FileInputStream stat = new java.io.FileInputStream("/proc/thread-self/stat");
             int length = stat.read(text);
             stat.close();
@@ -112,7 +112,7 @@ public final class MonitorBench {
             long wall = System.nanoTime() - wallNs;
             long cpu = bean.getCurrentThreadCpuTime() - cpuNs;
             long before = faults;
-            look();
+            measure();
             taken[count++] = new long[] {wall, cpu, faults - before};
         }
 

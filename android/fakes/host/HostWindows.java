@@ -23,12 +23,12 @@ public final class HostWindows implements WindowManager {
 
     @Override
     public void addView(View view, ViewGroup.LayoutParams params) {
-        LayoutParams asked = (LayoutParams) params;
+        LayoutParams given = (LayoutParams) params;
         int type = Build.VERSION.SDK_INT >= 26 ? LayoutParams.TYPE_APPLICATION_OVERLAY : LayoutParams.TYPE_PHONE;
-        if (!allowed || asked.type != type) {
-            throw new BadTokenException("permission denied for window type " + asked.type);
+        if (!allowed || given.type != type) {
+            throw new BadTokenException("permission denied for window type " + given.type);
         }
-        last = asked;
+        last = given;
         views.add(view);
         WindowManagerGlobal.getInstance().addView(view, null);
         view.invalidate();

@@ -75,7 +75,7 @@ public final class AppExits {
             script.run(20);
             return;
         }
-        boolean[] told = {false};
+        boolean[] called = {false};
         Anrscope.setAnrListener(
                 new AnrListener() {
                     @Override
@@ -85,18 +85,18 @@ public final class AppExits {
                         for (String text : new String[] {main, first, last}) {
                             System.out.println("text " + text.split("\n")[0] + " of " + text.split("\n").length);
                         }
-                        told[0] = true;
+                        called[0] = true;
                     }
 
                     @Override
                     public void onMainThreadIdle(int pid, String main) {
                         System.out.println("idle of " + pid + " " + main.split("\n").length);
-                        told[0] = true;
+                        called[0] = true;
                     }
                 });
         AppScript script = new AppScript(false, () -> {});
         if (next) {
-            script.until("the listener is told", () -> told[0]);
+            script.until("the listener was called", () -> called[0]);
             script.run(20);
             return;
         }

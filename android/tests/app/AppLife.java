@@ -26,7 +26,7 @@ public final class AppLife {
 
     private AppLife() {}
 
-    private static boolean told(String detail) {
+    private static boolean reported(String detail) {
         synchronized (TOLD) {
             return TOLD.stream().anyMatch(json -> json.contains("\"detail\":\"" + detail + "\""));
         }
@@ -126,15 +126,15 @@ public final class AppLife {
             script.then(50, () -> draw(home, 2, jank)).then(100, () -> {});
         }
         script.then(50, () -> method(40, () -> SystemClock.sleep(300)));
-        script.then(20, () -> method(41, () -> AppScript.await("LAG", () -> told("LAG"))));
-        script.then(20, () -> method(42, () -> AppScript.await("ANR", () -> told("ANR"))));
+        script.then(20, () -> method(41, () -> AppScript.await("LAG", () -> reported("LAG"))));
+        script.then(20, () -> method(42, () -> AppScript.await("ANR", () -> reported("ANR"))));
         script.then(
                 20,
                 () ->
                         Looper.myQueue()
                                 .addIdleHandler(
                                         () -> {
-                                            AppScript.await("idle", () -> told("LAG_IDLE_HANDLER"));
+                                            AppScript.await("idle", () -> reported("LAG_IDLE_HANDLER"));
                                             return false;
                                         }));
         script.then(
@@ -144,7 +144,7 @@ public final class AppLife {
                     SystemClock.sleep(600);
                     home.hostWindow().root().hostReceive(MotionEvent.obtain(happened, happened, 0, 1, 1, 0));
                 });
-        script.until("touch", () -> told("LAG_TOUCH"));
+        script.until("touch", () -> reported("LAG_TOUCH"));
         Anrscope.addObserver(new CountingObserver());
         script.leave(100, home).until("background", CountingObserver.GONE::get);
         script.then(10, () -> script.thread.hostRestart(home)).focus(30, home, true);
@@ -157,7 +157,7 @@ public final class AppLife {
                                     method(
                                             43,
                                             () -> {
-                                                Thread watcher = new Thread(AppLife::tell);
+                                                Thread watcher = new Thread(AppLife::announceHang);
                                                 watcher.start();
                                                 SystemClock.sleep(300_000);
                                             });
@@ -166,7 +166,7 @@ public final class AppLife {
         script.run(300_000);
     }
 
-    private static void tell() {
+    private static void announceHang() {
         SystemClock.sleep(5_500);
         ActivityManager.hostInError(ActivityManager.ProcessErrorStateInfo.NOT_RESPONDING);
         System.out.println("hangs");

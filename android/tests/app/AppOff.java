@@ -24,10 +24,7 @@ public final class AppOff {
         System.setProperty("java.vm.name", "Dalvik");
         String answer = words[0].equals("none") ? null : words[0];
         boolean on = words[1].equals("on");
-        Config.Builder config = new Config.Builder();
-        for (int at = 2; at < words.length; at++) {
-            config.set(words[at].split("=")[0], words[at].split("=")[1]);
-        }
+        Config.Builder config = TestOptions.add(new Config.Builder(), words, 2);
         config.provider(key -> key.equals("recording") ? answer : null);
         AppScript script = new AppScript(false, () -> {});
         File directory = new File(script.app.getNoBackupFilesDir(), "anrscope");

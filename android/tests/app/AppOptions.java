@@ -83,7 +83,7 @@ public final class AppOptions {
                             + Anrscope.set("anr_ms", "x") + " " + Natives.number("anr_ms"));
                     Anrscope.mark("basket opened");
                     Anrscope.counter("basket", 2.5);
-                    System.out.println("asked on main " + android.content.pm.PackageManager.hostAskedOnMain);
+                    System.out.println("asked on main " + android.content.pm.PackageManager.hostCallsOnMain);
                 });
         script.run(50);
     }

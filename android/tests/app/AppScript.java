@@ -124,8 +124,8 @@ final class AppScript {
     /** Runs the next step once this is true; main continues meanwhile, for half a minute at most. */
     AppScript until(String what, java.util.function.BooleanSupplier so) {
         long[] end = new long[1];
-        Runnable[] look = new Runnable[1];
-        look[0] =
+        Runnable[] check = new Runnable[1];
+        check[0] =
                 () -> {
                     if (end[0] == 0) {
                         end[0] = System.nanoTime() + 30_000_000_000L;
@@ -134,10 +134,10 @@ final class AppScript {
                         if (System.nanoTime() > end[0]) {
                             throw new AssertionError("in vain: " + what);
                         }
-                        steps.addFirst(new Step(2, look[0]));
+                        steps.addFirst(new Step(2, check[0]));
                     }
                 };
-        return then(1, look[0]);
+        return then(1, check[0]);
     }
 
     private void next() {

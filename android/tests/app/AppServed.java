@@ -81,11 +81,11 @@ public final class AppServed {
         for (boolean debuggable : new boolean[] {true, false}) {
             HostApp.debuggable = debuggable;
             for (int uid : uids) {
-                StringBuilder said = new StringBuilder("guard " + debuggable + " " + uid);
+                StringBuilder answers = new StringBuilder("guard " + debuggable + " " + uid);
                 for (Step step : all) {
-                    said.append(' ').append(as(uid, step));
+                    answers.append(' ').append(as(uid, step));
                 }
-                System.out.println(said);
+                System.out.println(answers);
             }
             System.out.println("broadcast " + debuggable + " " + send(new ControlReceiver(), "dev.anrscope.action.START", true)
                     + " signed " + send(new SignedControlReceiver(), "dev.anrscope.action.START", true));

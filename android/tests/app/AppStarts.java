@@ -14,10 +14,7 @@ public final class AppStarts {
         }
         AppScript script = new AppScript(true, () -> SystemClock.sleep(300));
         // Excludes the JVM's time before virtual time begins.
-        Config.Builder config = new Config.Builder().goodColdMs(8_000);
-        for (int at = 1; at < words.length; at++) {
-            config.set(words[at].split("=")[0], words[at].split("=")[1]);
-        }
+        Config.Builder config = TestOptions.add(new Config.Builder().goodColdMs(8_000), words, 1);
         Anrscope.install(script.app, config.build());
         AppScript.Home home = new AppScript.Home(kind.equals("slow") ? 12_000 : kind.equals("away") ? 30_000 : 0);
         AppScript.Splash splash = new AppScript.Splash();

@@ -16,7 +16,7 @@ public final class AppTouch {
 
     private AppTouch() {}
 
-    private static long told(String detail) {
+    private static long reported(String detail) {
         synchronized (TOLD) {
             return TOLD.stream().filter(json -> json.contains("\"" + detail + "\"")).count();
         }
@@ -24,7 +24,7 @@ public final class AppTouch {
 
     /** Main is here when the stack is taken. */
     private static void stuckHere() {
-        AppScript.await("a report of the lag", () -> told("LAG") > 0);
+        AppScript.await("a report of the lag", () -> reported("LAG") > 0);
     }
 
     /** Another library's callback, in front of anrscope's. */
@@ -103,7 +103,7 @@ public final class AppTouch {
                     }
                     root.hostReceive(new KeyEvent(happened[0], happened[0], 0, 4, 0));
                 });
-        script.until("a report of the touch", () -> told("LAG_TOUCH") > 0);
+        script.until("a report of the touch", () -> reported("LAG_TOUCH") > 0);
         script.until("the moves", () -> touched[0] + touched[1] == 4);
         script.then(1, () -> System.out.println("in the poll " + touched[0] + " in a frame " + touched[1]));
         script.show(1, detail);
@@ -123,6 +123,6 @@ public final class AppTouch {
                     System.out.println("restored " + (home.getWindow().getCallback() == home) + " " + (window.getCallback() == theirs));
                 });
         script.run(20);
-        System.out.println("told " + told("LAG_TOUCH"));
+        System.out.println("told " + reported("LAG_TOUCH"));
     }
 }

@@ -30,10 +30,7 @@ public final class AppTuning {
 
     public static void main(String[] words) {
         AppScript script = new AppScript(false, () -> {});
-        Config.Builder config = new Config.Builder().slowMs(200).lagMs(0).anrMs(0);
-        for (int at = 2; at < words.length; at++) {
-            config.set(words[at].split("=")[0], words[at].split("=")[1]);
-        }
+        Config.Builder config = TestOptions.add(new Config.Builder().slowMs(200).lagMs(0).anrMs(0), words, 2);
         Anrscope.install(script.app, config.build());
         script.then(1, () -> change(words[0], words[1]));
         // Unchanged values are not reported again.

@@ -13,32 +13,13 @@ import host.HostApp;
 public final class BusyLife {
     private BusyLife() {}
 
-    private static void fromOutside(String name, Runnable work) {
-        Thread system = new Thread(work, name);
-        system.setDaemon(true);
-        system.start();
-    }
-
-    private static void sleepUntil(long ms) {
-        try {
-            while (BusyTime.begun() == 0) {
-                Thread.sleep(2);
-            }
-            long left = ms - (System.nanoTime() - BusyTime.begun()) / 1_000_000;
-            if (left > 0) {
-                Thread.sleep(left);
-            }
-        } catch (InterruptedException never) {
-            throw new AssertionError(never);
+    private static void sleepUntil(long ms) throws InterruptedException {
+        while (BusyTime.begun() == 0) {
+            Thread.sleep(2);
         }
-    }
-
-    private static void signal(String name) {
-        try {
-            String pid = Long.toString(ProcessHandle.current().pid());
-            new ProcessBuilder("kill", name, pid).start().waitFor();
-        } catch (java.io.IOException | InterruptedException fault) {
-            throw new AssertionError(fault);
+        long left = ms - (System.nanoTime() - BusyTime.begun()) / 1_000_000;
+        if (left > 0) {
+            Thread.sleep(left);
         }
     }
 
@@ -58,29 +39,23 @@ public final class BusyLife {
         boolean killed = words[2].equals("killed");
         BusyTime.length(ms, killed);
         AppScript script = new AppScript(false, () -> {});
-        Config.Builder config = new Config.Builder();
-        for (int at = 3; at < words.length; at++) {
-            int equals = words[at].indexOf('=');
-            config.set(words[at].substring(0, equals), words[at].substring(equals + 1));
-        }
-        Anrscope.install(script.app, config.build());
+        Anrscope.install(script.app, TestOptions.add(new Config.Builder(), words, 3).build());
         AppScript.Home home = new AppScript.Home();
         script.show(10, home);
         // The page is drawn, and main was idle.
         script.then(300, () -> post(words[0]));
-        fromOutside(
+        SystemProcess.run(
                 "Binder:system",
                 () -> {
                     sleepUntil(ms * 3 / 4);
-                    ActivityManager.hostInError(ActivityManager.ProcessErrorStateInfo.NOT_RESPONDING);
-                    signal("-QUIT");
+                    SystemProcess.reportAnr();
                 });
-        fromOutside(
+        SystemProcess.run(
                 "time",
                 () -> {
                     sleepUntil(ms);
                     if (killed) {
-                        signal("-KILL");
+                        SystemProcess.signal("-KILL");
                     }
                     BusyTime.up = true;
                 });

@@ -43,12 +43,7 @@ public final class FindingLife {
                         ANRS.incrementAndGet();
                     }
                 });
-        Config.Builder config = new Config.Builder();
-        for (String option : options) {
-            int equals = option.indexOf('=');
-            config.set(option.substring(0, equals), option.substring(equals + 1));
-        }
-        Anrscope.install(script.app, config.build());
+        Anrscope.install(script.app, TestOptions.add(new Config.Builder(), options, 0).build());
         return script;
     }
 
@@ -437,10 +432,10 @@ public final class FindingLife {
     private static void choreographer() {
         AppScript script = app("fps=1");
         script.then(100, () -> script.thread.hostSend(114, () -> {}));
-        script.then(200, () -> System.out.println("asked " + Choreographer.hostAsked()));
+        script.then(200, () -> System.out.println("asked " + Choreographer.hostRequestedVsyncs()));
         AppScript.Home home = new AppScript.Home();
         script.show(10, home);
-        script.then(300, () -> System.out.println("with a page " + Choreographer.hostAsked()));
+        script.then(300, () -> System.out.println("with a page " + Choreographer.hostRequestedVsyncs()));
         script.run(10);
     }
 

@@ -46,13 +46,13 @@ public final class FrameAllocation {
         script.draw(FRAMES, () -> {});
     }
 
-    private interface Told {
-        void told(long bytes);
+    private interface Result {
+        void accept(long bytes);
     }
 
-    private void measured(Told told) {
+    private void measured(Result result) {
         before = allocated();
-        script.then(() -> told.told(allocated() - before));
+        script.then(() -> result.accept(allocated() - before));
         script.draw(FRAMES, () -> {});
     }
 

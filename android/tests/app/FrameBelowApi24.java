@@ -19,12 +19,12 @@ public final class FrameBelowApi24 extends Observer {
     private final FrameScript script = new FrameScript(-1);
     /** For each frame: the vsync it was requested for, and the end of its draw. */
     private final List<long[]> drawn = new ArrayList<long[]>();
-    private final List<Long> told = Collections.synchronizedList(new ArrayList<Long>());
+    private final List<Long> reported = Collections.synchronizedList(new ArrayList<Long>());
     private int bursts = 3;
 
     @Override
     public void onFrame(String scene, long begin, long total, long input, long animation, long traversal, long latency) {
-        told.add(total);
+        reported.add(total);
     }
 
     private void burst() {
@@ -50,16 +50,16 @@ public final class FrameBelowApi24 extends Observer {
         frames.script.then(frames::burst);
         frames.burst();
         frames.script.run();
-        frames.tell();
+        frames.print();
     }
 
-    private void tell() {
+    private void print() {
         double interval = Vsync.intervalNs();
         HashSet<Long> wanted = new HashSet<Long>();
         int shorter = 0;
-        for (int at = 0; at < Math.min(drawn.size(), told.size()); at++) {
+        for (int at = 0; at < Math.min(drawn.size(), reported.size()); at++) {
             long[] frame = drawn.get(at);
-            long total = told.get(at);
+            long total = reported.get(at);
             shorter += total < frame[1] - frame[0] ? 1 : 0;
             long first = Vsync.number(frame[0]);
             long took = Math.max(1, (long) Math.ceil(total / interval - 1e-6));
@@ -67,7 +67,7 @@ public final class FrameBelowApi24 extends Observer {
                 wanted.add(period);
             }
         }
-        System.out.println("frames " + drawn.size() + " told " + told.size() + " shorter " + shorter);
-        System.out.println("truth " + told.size() * 1e9 / (wanted.size() * interval));
+        System.out.println("frames " + drawn.size() + " told " + reported.size() + " shorter " + shorter);
+        System.out.println("truth " + reported.size() * 1e9 / (wanted.size() * interval));
     }
 }

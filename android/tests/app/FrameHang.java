@@ -16,7 +16,7 @@ public final class FrameHang {
         script.draw(
                 3,
                 () -> {
-                    if (script.told.isEmpty() && words[0].equals("traversal")) {
+                    if (script.reports.isEmpty() && words[0].equals("traversal")) {
                         hang.run();
                     }
                 });
@@ -30,9 +30,9 @@ public final class FrameHang {
 
     private static void hang(FrameScript script) {
         long end = System.nanoTime() + 60_000_000_000L;
-        while (!script.told.contains("\"ANR\"")) {
+        while (!script.reports.contains("\"ANR\"")) {
             if (System.nanoTime() > end) {
-                throw new AssertionError("no ANR was told");
+                throw new AssertionError("no ANR was reported");
             }
             FrameScript.cost(1_000_000);
         }

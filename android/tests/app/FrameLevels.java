@@ -21,12 +21,7 @@ public final class FrameLevels {
 
     public static void main(String[] words) {
         FrameLevels levels = new FrameLevels(words[words.length - 1].split(","));
-        for (int i = 0; i < words.length - 1; i++) {
-            int equals = words[i].indexOf('=');
-            if (!Natives.set(words[i].substring(0, equals), words[i].substring(equals + 1))) {
-                throw new AssertionError(words[i]);
-            }
-        }
+        TestOptions.set(words, 0, words.length - 1);
         Anrscope.addObserver(
                 new Observer() {
                     @Override

@@ -34,7 +34,7 @@ public final class FrameOverlay {
                 1_000_000,
                 () -> {
                     FrameScript.cost(cost);
-                    look(panel);
+                    check(panel);
                     if (Clock.nanos() / 1_000_000 >= endMs) {
                         script.draw(1, () -> {});
                     }
@@ -54,7 +54,7 @@ public final class FrameOverlay {
     }
 
     /** Lets the frames thread run; returns whether the overlay changed. */
-    private static void look(View panel) {
+    private static void check(View panel) {
         FrameScript.settle();
         Object now = FrameScript.value(panel.getClass(), panel, "content");
         if (now != content) {

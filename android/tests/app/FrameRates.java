@@ -30,10 +30,7 @@ public final class FrameRates {
     public static void main(String[] words) {
         FrameRates rates =
                 new FrameRates(Double.parseDouble(words[0]), Integer.parseInt(words[1]), Integer.parseInt(words[2]));
-        for (int i = 3; i < words.length; i++) {
-            int equals = words[i].indexOf('=');
-            Natives.set(words[i].substring(0, equals), words[i].substring(equals + 1));
-        }
+        TestOptions.set(words, 3, words.length);
         rates.script.start();
         rates.script.then(rates::burst);
         rates.burst();

@@ -27,7 +27,7 @@ final class FrameScript {
     final HostWindow window;
     final Handler main;
     /** Reports of this detail have arrived. */
-    volatile String told = "";
+    volatile String reports = "";
 
     private int left;
     private Runnable work;
@@ -53,7 +53,7 @@ final class FrameScript {
                     @Override
                     public void onIssue(String json) {
                         System.out.println("issue " + json);
-                        told += json;
+                        reports += json;
                     }
                 });
         LooperMonitor.start();

@@ -29,10 +29,8 @@ public final class HangLife {
     private HangLife() {}
 
     /** System threads act on a window. */
-    private static void fromOutside(Runnable work) {
-        Thread system = new Thread(work, "Binder:system");
-        system.setDaemon(true);
-        system.start();
+    private static void fromOutside(SystemProcess.Work work) {
+        SystemProcess.run("Binder:system", work);
     }
 
     private static void touch(ViewRootImpl root) {
@@ -115,17 +113,11 @@ public final class HangLife {
     private static void sigquitAfter(long ms) {
         fromOutside(
                 () -> {
-                    try {
-                        while (Store.begun() == 0) {
-                            Thread.sleep(5);
-                        }
-                        Thread.sleep(ms);
-                        ActivityManager.hostInError(ActivityManager.ProcessErrorStateInfo.NOT_RESPONDING);
-                        String pid = Long.toString(ProcessHandle.current().pid());
-                        new ProcessBuilder("kill", "-QUIT", pid).start().waitFor();
-                    } catch (java.io.IOException | InterruptedException fault) {
-                        throw new AssertionError(fault);
+                    while (Store.begun() == 0) {
+                        Thread.sleep(5);
                     }
+                    Thread.sleep(ms);
+                    SystemProcess.reportAnr();
                 });
     }
 
@@ -135,12 +127,7 @@ public final class HangLife {
         long ms = Long.parseLong(words[1]);
         AppScript script = new AppScript(false, () -> {});
         Anrscope.setListener(json -> System.out.println("issue " + json));
-        Config.Builder config = new Config.Builder();
-        for (int at = 2; at < words.length; at++) {
-            int equals = words[at].indexOf('=');
-            config.set(words[at].substring(0, equals), words[at].substring(equals + 1));
-        }
-        Anrscope.install(script.app, config.build());
+        Anrscope.install(script.app, TestOptions.add(new Config.Builder(), words, 2).build());
         AppScript.Home home = new AppScript.Home();
         script.show(10, home);
         // The page is drawn, and main was idle.

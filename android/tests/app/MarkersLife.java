@@ -121,7 +121,7 @@ public final class MarkersLife {
             exit.trace = Files.readAllBytes(new File(words[3]).toPath());
             manager.hostExits.add(exit);
         }
-        boolean[] told = {false};
+        boolean[] called = {false};
         Anrscope.setListener(
                 json -> {
                     System.out.println("issue " + json);
@@ -145,14 +145,14 @@ public final class MarkersLife {
                     public void onDeadLockDetected(
                             int pid, String main, String first, String last, int[] threads, String[] locks) {
                         System.out.println("deadlock " + main + first + last + String.join(" ", locks));
-                        told[0] = true;
+                        called[0] = true;
                     }
                 });
         Config config = new Config.Builder().redact(redact).lagMs(300).anrMs(800).slowMs(200).sampleMs(50).log(true).build();
         AppScript script = new AppScript(false, () -> {});
         Anrscope.install(script.app, config);
         if (next) {
-            script.until("the listener was called", () -> told[0]);
+            script.until("the listener was called", () -> called[0]);
             script.run(20);
             return;
         }

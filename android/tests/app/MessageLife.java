@@ -27,7 +27,7 @@ public final class MessageLife {
                 throw new Done();
             } else if (message.what == 6) {
                 MethodBeat.o(106);
-                throw new IllegalStateException("swallowed by whoever runs the loop");
+                throw new IllegalStateException("swallowed by the code that runs the loop");
             }
             MethodBeat.o(100 + message.what);
         }

@@ -130,16 +130,16 @@ public final class PrinterCases {
         message(23);
         // A queue that is never idle: other hooks on main check the Printer.
         Looper.getMainLooper().setMessageLogging(theirs);
-        LooperMonitor.look();
+        LooperMonitor.check();
         say("not at once", there() == theirs);
         Clock.advance(60000);
-        LooperMonitor.look();
+        LooperMonitor.check();
         say("ours again at a look", there() != theirs);
         message(24);
         for (int round = 0; round < 40; round++) {
             Looper.getMainLooper().setMessageLogging(new Theirs(there()));
             Clock.advance(120000);
-            LooperMonitor.look();
+            LooperMonitor.check();
         }
         int depth = 0;
         for (Printer at = there(); at != null; depth++) {
@@ -154,23 +154,23 @@ public final class PrinterCases {
     /** The app's observer gets each line once. */
     private static void observed() {
         LooperMonitor.start();
-        final int[] told = new int[2];
+        final int[] lines = new int[2];
         Observers.add(
                 new Observer() {
                     @Override
                     public void onMessageBegin(String line) {
-                        told[0]++;
+                        lines[0]++;
                     }
 
                     @Override
                     public void onMessageEnd(String line) {
-                        told[1]++;
+                        lines[1]++;
                     }
                 });
         message(51);
         message(52);
-        say("begins", told[0] == 2);
-        say("ends", told[1] == 2);
+        say("begins", lines[0] == 2);
+        say("ends", lines[1] == 2);
     }
 
     private static void wrapped() throws Exception {
@@ -180,7 +180,7 @@ public final class PrinterCases {
         Looper.getMainLooper().setMessageLogging(theirs);
         message(31);
         Clock.advance(2000);
-        LooperMonitor.look();
+        LooperMonitor.check();
         say("ours in front", there() != theirs);
         message(32);
         LooperMonitor.stop();

@@ -19,10 +19,7 @@ public final class SamplerLife {
     public static void main(String[] words) throws Exception {
         MethodBeat.i(1);
         Looper.prepareMainLooper();
-        for (int at = 1; at < words.length; at++) {
-            String[] option = words[at].split("=");
-            Natives.set(option[0], option[1]);
-        }
+        TestOptions.set(words, 1, words.length);
         Reports.start(
                 json -> {
                     System.out.println("issue " + json);
@@ -168,14 +165,14 @@ public final class SamplerLife {
                 () -> {
                     long until = System.nanoTime() + 6_000_000_000L;
                     AppScript.await("the hook", () -> copies ? waitsForDump() : System.nanoTime() > until);
-                    sigquit();
+                    SystemProcess.signal("-QUIT");
                     AppScript.await("the end of the dump", () -> !waitsForDump());
                     hang();
                 });
         handler.post(
                 () -> {
                     AppScript.await("the hook's end", () -> !waitsForDump());
-                    sigquit();
+                    SystemProcess.signal("-QUIT");
                 });
     }
 
@@ -187,19 +184,10 @@ public final class SamplerLife {
                     return true;
                 }
             } catch (java.io.IOException ended) {
-                // The second signal.
+                // Continue with the next task.
             }
         }
         return false;
-    }
-
-    /** From another process, as the system does. */
-    private static void sigquit() {
-        try {
-            new ProcessBuilder("kill", "-QUIT", String.valueOf(ProcessHandle.current().pid())).start().waitFor();
-        } catch (java.io.IOException | InterruptedException fault) {
-            throw new AssertionError(fault);
-        }
     }
 
     /** A counted loop, which HotSpot's C2 compiles without a safepoint if the options say so. */

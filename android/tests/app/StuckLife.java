@@ -102,12 +102,7 @@ public final class StuckLife {
         during = new CountDownLatch(Integer.parseInt(words[1]));
         long ms = Long.parseLong(words[2]);
         final CountDownLatch after = new CountDownLatch(Integer.parseInt(words[3]));
-        for (int at = 4; at < words.length; at++) {
-            String[] option = words[at].split("=");
-            if (!Natives.set(option[0], option[1])) {
-                throw new IllegalArgumentException(words[at]);
-            }
-        }
+        TestOptions.set(words, 4, words.length);
         Reports.start(
                 new IssueListener() {
                     @Override
@@ -117,7 +112,7 @@ public final class StuckLife {
                         throw new IllegalStateException("a listener that throws");
                     }
                 });
-        Anrscope.setAnrListener(new Told());
+        Anrscope.setAnrListener(new PrintingListener());
         Debug.hostDebugger = how.equals("debugger");
         // Already open, and so recent that it could be taken back: nothing that begins later.
         MethodBeat.i(2);
@@ -148,7 +143,7 @@ public final class StuckLife {
     }
 
     /** Prints what it receives, and throws. */
-    private static final class Told extends AnrListener {
+    private static final class PrintingListener extends AnrListener {
         @Override
         public void onAnrDetected(Anr anr) {
             System.out.println("anr " + anr.detector() + " " + anr.state() + " " + anr.isForeground() + " " + anr.scene());
@@ -171,24 +166,14 @@ public final class StuckLife {
 
     /** Once main hangs; from another process, as the system does. */
     private static void sigquitSoon() {
-        Thread sender =
-                new Thread("sender") {
-                    @Override
-                    public void run() {
-                        try {
-                            Thread main = Looper.getMainLooper().getThread();
-                            while (main.getState() != Thread.State.BLOCKED) {
-                                Thread.sleep(1);
-                            }
-                            ActivityManager.hostInError(ActivityManager.ProcessErrorStateInfo.NOT_RESPONDING);
-                            String pid = Long.toString(ProcessHandle.current().pid());
-                            new ProcessBuilder("kill", "-QUIT", pid).start().waitFor();
-                        } catch (Exception thrown) {
-                            throw new AssertionError(thrown);
-                        }
+        SystemProcess.run(
+                "sender",
+                () -> {
+                    Thread main = Looper.getMainLooper().getThread();
+                    while (main.getState() != Thread.State.BLOCKED) {
+                        Thread.sleep(1);
                     }
-                };
-        sender.setDaemon(true);
-        sender.start();
+                    SystemProcess.reportAnr();
+                });
     }
 }

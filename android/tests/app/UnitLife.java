@@ -55,9 +55,7 @@ public final class UnitLife implements InvocationHandler {
             if (how.endsWith("sigquit")) {
                 HostApp.SERVICES.put(Context.ACTIVITY_SERVICE, new ActivityManager());
                 ErrorStates.start(new Application());
-                ActivityManager.hostInError(ActivityManager.ProcessErrorStateInfo.NOT_RESPONDING);
-                String pid = Long.toString(ProcessHandle.current().pid());
-                new ProcessBuilder("kill", "-QUIT", pid).start().waitFor();
+                SystemProcess.reportAnr();
             }
             during.await(60, TimeUnit.SECONDS);
             Thread.sleep(ms);
@@ -158,7 +156,7 @@ public final class UnitLife implements InvocationHandler {
     }
 
     /** As on a system whose interface has one method more than the library knows. */
-    interface OptionalClasses extends Window.Callback {
+    interface NewerCallback extends Window.Callback {
         default String later(int number) {
             return "the interface's";
         }
@@ -177,14 +175,14 @@ public final class UnitLife implements InvocationHandler {
             }
             return method.getReturnType() == boolean.class ? Boolean.TRUE : null;
         };
-        Class<?>[] faces = {OptionalClasses.class};
+        Class<?>[] faces = {NewerCallback.class};
         WindowCallback ours = new WindowCallback(
                 (Window.Callback) Proxy.newProxyInstance(UnitLife.class.getClassLoader(), faces, theirs), null);
         Window.Callback installed = ours.installed;
         System.out.println("proxy " + (installed != ours) + " " + installed.equals(installed) + " " + installed.equals(ours));
         System.out.println("touch " + installed.dispatchTouchEvent(motion(0)));
         installed.onPointerCaptureChanged(true);
-        Method later = OptionalClasses.class.getMethod("later", int.class);
+        Method later = NewerCallback.class.getMethod("later", int.class);
         System.out.println("later " + ours.invoke(installed, later, new Object[] {7}));
         try {
             installed.onContentChanged();
@@ -304,12 +302,7 @@ public final class UnitLife implements InvocationHandler {
         during = new CountDownLatch(Integer.parseInt(words[1]));
         ms = Long.parseLong(words[2]);
         after = new CountDownLatch(Integer.parseInt(words[3]));
-        for (int at = 4; at < words.length; at++) {
-            String[] option = words[at].split("=");
-            if (!Natives.set(option[0], option[1])) {
-                throw new IllegalArgumentException(words[at]);
-            }
-        }
+        TestOptions.set(words, 4, words.length);
         Reports.start(
                 json -> {
                     System.out.println("issue " + json);

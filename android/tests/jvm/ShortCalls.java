@@ -4,7 +4,7 @@ import dev.anrscope.MethodBeat;
 public final class ShortCalls {
     private static final long LONG = 30_000_000;
 
-    private static final StringBuilder said = new StringBuilder();
+    private static final StringBuilder output = new StringBuilder();
 
     /** Each thread's ids of calls that may last are different, to identify them later. */
     private int next;
@@ -34,7 +34,7 @@ public final class ShortCalls {
         for (Thread other : others) {
             other.join();
         }
-        System.out.print(said);
+        System.out.print(output);
     }
 
     private void run(long until) {
@@ -44,8 +44,8 @@ public final class ShortCalls {
                 last();
             }
         }
-        synchronized (said) {
-            said.append("calls ").append(calls).append('\n');
+        synchronized (output) {
+            output.append("calls ").append(calls).append('\n');
         }
     }
 
@@ -69,9 +69,9 @@ public final class ShortCalls {
         }
         MethodBeat.o(id);
         long took = System.nanoTime() - begin;
-        synchronized (said) {
-            said.append(Thread.currentThread().getName()).append(' ').append(id).append(' ').append(begin).append(' ');
-            said.append(took).append('\n');
+        synchronized (output) {
+            output.append(Thread.currentThread().getName()).append(' ').append(id).append(' ').append(begin).append(' ');
+            output.append(took).append('\n');
         }
     }
 

@@ -65,14 +65,14 @@ public final class Choreographer {
      * reads the refresh rate (getRefreshRate, DisplayManagerGlobal.getDisplayInfo, a binder call) and opens a
      * connection for vsyncs (DisplayEventReceiver.nativeInit), all levels.
      */
-    private static int asked;
+    private static int requested;
 
-    public static synchronized int hostAsked() {
-        return asked;
+    public static synchronized int hostRequestedVsyncs() {
+        return requested;
     }
 
     private static synchronized void ask() {
-        asked++;
+        requested++;
     }
 
     private Choreographer(Looper looper) {

@@ -21,7 +21,7 @@ public final class Anrscope {
     private static volatile IssueListener listener;
     private static volatile DynamicConfig provider;
     private static boolean missing;
-    private static final Set<String> SAID = new HashSet<String>();
+    private static final Set<String> SET_BY_CODE = new HashSet<String>();
 
     private Anrscope() {}
 
@@ -234,10 +234,10 @@ public final class Anrscope {
      * @param code whether app code set it; the manifest does not override such a value
      */
     static boolean take(String key, String value, boolean code) {
-        synchronized (SAID) {
+        synchronized (SET_BY_CODE) {
             if (code) {
-                SAID.add(key);
-            } else if (SAID.contains(key)) {
+                SET_BY_CODE.add(key);
+            } else if (SET_BY_CODE.contains(key)) {
                 return false;
             }
         }
@@ -250,9 +250,9 @@ public final class Anrscope {
         }
     }
 
-    static void provider(DynamicConfig asked) {
-        if (asked != null) {
-            provider = asked;
+    static void provider(DynamicConfig source) {
+        if (source != null) {
+            provider = source;
         }
     }
 
@@ -271,7 +271,7 @@ public final class Anrscope {
         }
         if (what.contains("\"detail\":\"ANR\"") || what.contains("\"detail\":\"SIGNAL_ANR")) {
             Observers.anr(what);
-            Uploads.look();
+            Uploads.check();
         }
         IssueListener to = listener;
         if (to != null) {

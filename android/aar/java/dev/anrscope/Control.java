@@ -16,11 +16,11 @@ final class Control {
     /** Whether the command was carried out. */
     final boolean done;
     /** Details for the caller. */
-    final String said;
+    final String details;
 
-    private Control(boolean done, String said) {
+    private Control(boolean done, String details) {
         this.done = done;
-        this.said = said;
+        this.details = details;
     }
 
     /** Runs a command. Never throws. */
@@ -44,8 +44,8 @@ final class Control {
             return new Control(true, was);
         }
         if ("dump".equals(command)) {
-            boolean asked = MethodBeat.dump();
-            return new Control(asked, asked ? "requested" : "no thread of this process accepts SIGQUIT");
+            boolean requested = MethodBeat.dump();
+            return new Control(requested, requested ? "requested" : "no thread of this process accepts SIGQUIT");
         }
         if ("flush".equals(command)) {
             String file = Natives.flush(FLUSH_MS);
@@ -58,7 +58,7 @@ final class Control {
     Bundle bundle() {
         Bundle bundle = new Bundle();
         bundle.putString("done", done ? "yes" : "no");
-        bundle.putString("said", said);
+        bundle.putString("said", details);
         return bundle;
     }
 }

@@ -37,7 +37,7 @@ public class ControlReceiver extends BroadcastReceiver {
                         try {
                             Control answer = Control.run(command);
                             if (wanted) {
-                                result.setResult(answer.done ? 1 : 0, answer.said, null);
+                                result.setResult(answer.done ? 1 : 0, answer.details, null);
                             }
                         } finally {
                             result.finish();
@@ -48,9 +48,9 @@ public class ControlReceiver extends BroadcastReceiver {
         thread.start();
     }
 
-    private void answer(int code, String said) {
+    private void answer(int code, String details) {
         if (isOrderedBroadcast()) {
-            setResult(code, said, null);
+            setResult(code, details, null);
         }
     }
 

@@ -216,7 +216,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
 
     /** A frame starts on main: schedule counting if windows have no metrics. */
     void framed() {
-        LooperMonitor.look();
+        LooperMonitor.check();
         if (Build.VERSION.SDK_INT < 24 && !willCount) {
             willCount = true;
             handler().sendEmptyMessageDelayed(COUNT, COUNT_AFTER_MS);
@@ -313,7 +313,7 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
             callbacks.drawn();
         }
         drawn();
-        LooperMonitor.look();
+        LooperMonitor.check();
         return true;
     }
 

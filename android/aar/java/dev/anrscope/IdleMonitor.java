@@ -214,15 +214,15 @@ final class IdleMonitor {
 
     /** The app's handler. */
     private static IdleHandler own(IdleHandler handler) {
-        return handler instanceof Told ? ((Told) handler).handler : handler;
+        return handler instanceof ReportedHandler ? ((ReportedHandler) handler).handler : handler;
     }
 
     /** Wraps a handler and reports its runs. */
-    private static final class Told implements IdleHandler {
+    private static final class ReportedHandler implements IdleHandler {
         final IdleHandler handler;
         private final int name;
 
-        Told(IdleHandler handler) {
+        ReportedHandler(IdleHandler handler) {
             this.handler = handler;
             this.name = name(handler.getClass().getName());
         }
@@ -255,7 +255,7 @@ final class IdleMonitor {
         public int indexOf(Object handler) {
             for (int i = 0; i < size(); i++) {
                 IdleHandler here = get(i);
-                if (here == handler || (here instanceof Told && ((Told) here).handler == handler)) {
+                if (here == handler || (here instanceof ReportedHandler && ((ReportedHandler) here).handler == handler)) {
                     return i;
                 }
             }
@@ -278,8 +278,8 @@ final class IdleMonitor {
         }
 
         private static IdleHandler wrap(IdleHandler handler) {
-            boolean leave = handler == null || handler instanceof Told || handler instanceof LooperMonitor;
-            return leave ? handler : new Told(handler);
+            boolean leave = handler == null || handler instanceof ReportedHandler || handler instanceof LooperMonitor;
+            return leave ? handler : new ReportedHandler(handler);
         }
     }
 

@@ -40,7 +40,7 @@ final class Install implements Runnable {
     private boolean again;
     private volatile boolean placed;
     /** Manifest options are applied. */
-    private boolean said;
+    private boolean manifestApplied;
     /** Directory of the recordings. */
     private volatile String directory;
 
@@ -197,17 +197,17 @@ final class Install implements Runnable {
         Threads.startAll();
         while (isWanted()) {
             try {
-                if (!said) {
-                    said = true;
+                if (!manifestApplied) {
+                    manifestApplied = true;
                     manifest();
                 }
                 // If the kill switch is off, no file is created before the provider has answered. Otherwise recording
                 // does not wait for it.
-                boolean asked = off;
-                if (asked) {
+                boolean wasOff = off;
+                if (wasOff) {
                     ask();
                 }
-                if (Natives.number("recording") != 0 && (placed || place()) && !asked) {
+                if (Natives.number("recording") != 0 && (placed || place()) && !wasOff) {
                     ask();
                 }
                 if (!refused) {
@@ -301,15 +301,15 @@ final class Install implements Runnable {
     /** Reads {@code <meta-data android:name="anrscope.KEY" android:value="..."/>} of the application. */
     private void manifest() {
         try {
-            Bundle said =
+            Bundle metaData =
                     context.getPackageManager()
                             .getApplicationInfo(context.getPackageName(), PackageManager.GET_META_DATA)
                             .metaData;
-            if (said == null) {
+            if (metaData == null) {
                 return;
             }
-            for (String key : said.keySet()) {
-                Object value = said.get(key);
+            for (String key : metaData.keySet()) {
+                Object value = metaData.get(key);
                 if (key.startsWith(PREFIX) && value != null) {
                     Anrscope.take(key.substring(PREFIX.length()), value.toString(), false);
                 }

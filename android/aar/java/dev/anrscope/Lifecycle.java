@@ -44,7 +44,7 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
         }
     }
 
-    private static boolean tell(int step, Activity activity) {
+    private static boolean report(int step, Activity activity) {
         return step(step, System.identityHashCode(activity), activity.getClass().getName(), SystemClock.elapsedRealtimeNanos());
     }
 
@@ -55,7 +55,7 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
         } catch (Throwable fault) {
             Monitors.fault(Monitors.STARTS, fault);
         }
-        if (tell(CREATED, created)) {
+        if (report(CREATED, created)) {
             Observers.applicationCreated();
         }
         try {
@@ -79,12 +79,12 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
 
     @Override
     public void onActivityStarted(Activity activity) {
-        tell(STARTED, activity);
+        report(STARTED, activity);
     }
 
     @Override
     public void onActivityResumed(Activity activity) {
-        tell(RESUMED, activity);
+        report(RESUMED, activity);
         try {
             StartMonitor.resumed(activity);
         } catch (Throwable fault) {
@@ -101,7 +101,7 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
             Monitors.fault(Monitors.FRAMES, fault);
         }
         try {
-            LooperMonitor.look();
+            LooperMonitor.check();
         } catch (Throwable fault) {
             Monitors.fault(Monitors.LOOPER, fault);
         }
@@ -109,7 +109,7 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
 
     @Override
     public void onActivityPaused(Activity activity) {
-        tell(PAUSED, activity);
+        report(PAUSED, activity);
         try {
             FrameMonitor.paused();
         } catch (Throwable fault) {
@@ -119,7 +119,7 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
 
     @Override
     public void onActivityStopped(Activity activity) {
-        tell(STOPPED, activity);
+        report(STOPPED, activity);
     }
 
     @Override
@@ -127,7 +127,7 @@ final class Lifecycle implements Application.ActivityLifecycleCallbacks {
 
     @Override
     public void onActivityDestroyed(Activity activity) {
-        tell(DESTROYED, activity);
+        report(DESTROYED, activity);
         try {
             TouchMonitor.destroyed(activity);
         } catch (Throwable fault) {

@@ -15,7 +15,7 @@ import java.lang.reflect.Field;
  */
 final class LooperMonitor implements MessageQueue.IdleHandler {
     /**
-     * How often, in ms, the Printer is checked, when the queue is idle and at {@link #look}. The interval doubles after
+     * How often, in ms, the Printer is checked, when the queue is idle and at {@link #check}. The interval doubles after
      * each replacement, up to a minute. After this many replacements checks stop: two libraries that replace each
      * other's Printer would otherwise stack up without end.
      */
@@ -34,7 +34,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     private final Field logging;
 
     private Lines printer;
-    private long looked;
+    private long checked;
     private long every = EVERY_MS;
     private int taken;
     private boolean twinTold;
@@ -90,9 +90,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             return;
         }
         heardAt = now;
-        long told = told();
-        silences = told == heard ? silences + 1 : 0;
-        heard = told;
+        long reported = told();
+        silences = reported == heard ? silences + 1 : 0;
+        heard = reported;
         if (silences == SILENCES && !without) {
             notice("the Looper calls no Printer: main's outermost calls stand for its messages");
         }
@@ -119,7 +119,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
      * A cheap check whether the Printer is still in place. Other hooks that run on main anyway call it (frames,
      * lifecycle, ActivityThread's messages), so that it is also checked in a queue that is never idle.
      */
-    static void look() {
+    static void check() {
         LooperMonitor monitor = only;
         if (monitor != null) {
             monitor.lookAt(SystemClock.uptimeMillis());
@@ -136,8 +136,8 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     }
 
     private void lookAt(long now) {
-        if (printer != null && now - looked >= every && taken < TIMES) {
-            looked = now;
+        if (printer != null && now - checked >= every && taken < TIMES) {
+            checked = now;
             take();
         }
     }
@@ -255,7 +255,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             if ((first == '>' || first == '<') && !isHandler(x, from)) {
                 // A handler with its own description (AOSP Handler.java: toString is not final): where it ends is
                 // unknown.
-                target = said(x, from - HANDLER, length);
+                target = describe(x, from - HANDLER, length);
                 int colon = first == '>' ? x.lastIndexOf(':') : -1;
                 what = colon > 0 ? decimal(x, colon + 2, length) : 0;
             } else if (brace > 0) {
@@ -299,7 +299,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             int at = x.indexOf('@', from);
             int space = x.indexOf(' ', from);
             if (at < 0 || at >= end || (space >= 0 && space < at)) {
-                return said(x, from, end);
+                return describe(x, from, end);
             }
             return at > from ? Names.of(x, from, at, false) : 0;
         }
@@ -314,7 +314,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         }
 
         /** The first word of a description; 0 if it has none, or if there have been too many. */
-        private static int said(String x, int from, int end) {
+        private static int describe(String x, int from, int end) {
             int at = from;
             while (at < end && (Character.isJavaIdentifierPart(x.charAt(at)) || x.charAt(at) == '.')) {
                 at++;
@@ -357,7 +357,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         private Names() {}
 
         /** The id of a part of {@code x}: a class name, or a callback's description of itself. */
-        static int of(String x, int from, int end, boolean said) {
+        static int of(String x, int from, int end, boolean description) {
             int length = end - from;
             if (length <= 0) {
                 return 0;
@@ -373,11 +373,11 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             if (name != null && name.length() == length && x.startsWith(name, from)) {
                 return IDS[place];
             }
-            if (said && (describing == 0 || --describing == 0)) {
+            if (description && (describing == 0 || --describing == 0)) {
                 return 0;
             }
             name = x.substring(from, end);
-            int id = text(name, said);
+            int id = text(name, description);
             NAMES[place] = name;
             IDS[place] = id;
             return id;
@@ -405,7 +405,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
 
     private static native int line(int known, int first, int target, int callback, int what, int handler);
 
-    private static native int text(String text, boolean said);
+    private static native int text(String text, boolean description);
 
     private static native void notice(String text);
 }

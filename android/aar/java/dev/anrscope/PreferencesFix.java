@@ -16,7 +16,7 @@ final class PreferencesFix {
     private static final int SLEEPING = 137;
 
     private static Collection<?> waiting;
-    private static boolean looked;
+    private static boolean resolved;
 
     private PreferencesFix() {}
 
@@ -38,8 +38,8 @@ final class PreferencesFix {
         if (Natives.number("shared_preferences_fix") == 0) {
             return;
         }
-        if (!looked) {
-            looked = true;
+        if (!resolved) {
+            resolved = true;
             try {
                 Field field = Class.forName("android.app.QueuedWork").getDeclaredField("sPendingWorkFinishers");
                 field.setAccessible(true);

@@ -95,8 +95,8 @@ public final class RecordingsProvider extends ContentProvider {
         }
         try {
             File file = RecordingFiles.named(directory, path.get(1));
-            String said = uri.getQueryParameter("from");
-            long from = said == null ? 0 : Long.parseLong(said);
+            String position = uri.getQueryParameter("from");
+            long from = position == null ? 0 : Long.parseLong(position);
             ParcelFileDescriptor opened = ParcelFileDescriptor.open(file, ParcelFileDescriptor.MODE_READ_ONLY);
             // The file position is shared with the other process. The stream does not own the descriptor and is not
             // closed.

@@ -87,9 +87,9 @@ final class StackSampler implements Runnable {
             Looper looper = Looper.getMainLooper();
             Thread main = looper.getThread();
             if ((request & STACK) != 0) {
-                long asked = System.nanoTime();
+                long begin = System.nanoTime();
                 StackTraceElement[] frames = main.getStackTrace();
-                took = System.nanoTime() - asked;
+                took = System.nanoTime() - begin;
                 stack = text(frames);
             }
             state = main.getState().name();

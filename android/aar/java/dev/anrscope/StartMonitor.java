@@ -93,7 +93,7 @@ final class StartMonitor implements Handler.Callback {
         if (on) {
             try {
                 see(message);
-                LooperMonitor.look();
+                LooperMonitor.check();
             } catch (Throwable fault) {
                 on = false;
             }
@@ -176,20 +176,20 @@ final class StartMonitor implements Handler.Callback {
      * Android 15): each access to it would be an exception, a line in the log and a StrictMode violation on main.
      */
     static final class Transactions {
-        private static final int LAST = 34;
+        private static final int LAST_READABLE_API = 34;
 
         /** Null before the first lookup, and where access was denied; it is looked up once. */
         private static Field callbacks;
 
-        private static boolean looked;
+        private static boolean resolved;
 
         private Transactions() {}
 
         /** Null if it cannot be read. */
         static List<?> items(Object transaction) {
-            if (!looked) {
-                looked = true;
-                callbacks = Build.VERSION.SDK_INT <= LAST ? field(transaction) : null;
+            if (!resolved) {
+                resolved = true;
+                callbacks = Build.VERSION.SDK_INT <= LAST_READABLE_API ? field(transaction) : null;
             }
             if (callbacks == null || transaction == null) {
                 return null;

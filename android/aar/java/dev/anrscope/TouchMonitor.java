@@ -57,7 +57,7 @@ final class TouchMonitor {
         if (ours != null && activity != null) {
             ours.belongsTo(activity);
         }
-        if (now == null || (ours != null && (now == ours.installed || ours.isAsked()))) {
+        if (now == null || (ours != null && (now == ours.installed || ours.isReached()))) {
             return;
         }
         WindowCallback callback = new WindowCallback(now, activity);
@@ -69,7 +69,7 @@ final class TouchMonitor {
      * A followed window gained or lost the focus: the new focus may be a dialog's window, which has no activity that
      * would be resumed. A window that takes no focus (a popup) is not found here.
      */
-    static void look() {
+    static void check() {
         if (!input || unlisted) {
             return;
         }

@@ -77,17 +77,17 @@ final class Uploads implements Runnable {
 
     static synchronized void set(Uploader to) {
         uploader = to;
-        look();
+        check();
     }
 
     /** The directory is known, and the recordings contain how their processes ended. */
     static synchronized void begin(File recordings) {
         directory = recordings;
-        look();
+        check();
     }
 
     /** There may be something to offer. */
-    static synchronized void look() {
+    static synchronized void check() {
         if (uploader == null || directory == null) {
             return;
         }

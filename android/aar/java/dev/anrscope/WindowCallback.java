@@ -33,7 +33,7 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
     /** Null until an activity is known to own the window. */
     private WeakReference<Activity> activity;
     /** An event has come through since the last check. */
-    private boolean asked;
+    private boolean reached;
 
     WindowCallback(Window.Callback wrapped, Activity activity) {
         this.wrapped = wrapped;
@@ -89,12 +89,12 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
     }
 
     /** Whether events still come through, although another callback is in front of it. */
-    boolean isAsked() {
-        return asked;
+    boolean isReached() {
+        return reached;
     }
 
     private void received(android.view.InputEvent event) {
-        asked = true;
+        reached = true;
         try {
             TouchMonitor.dispatched(event);
         } catch (Throwable fault) {
@@ -212,7 +212,7 @@ final class WindowCallback implements Window.Callback, InvocationHandler {
                 TouchMonitor.focus(of, gained);
             }
             // A dialog takes the focus from the window below it, and gives it back.
-            TouchMonitor.look();
+            TouchMonitor.check();
         } catch (Throwable fault) {
             Monitors.fault(Monitors.TOUCH, fault);
         }

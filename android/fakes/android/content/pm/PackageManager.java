@@ -12,17 +12,17 @@ public class PackageManager {
     /** Entries {@code UID PERMISSION}. */
     public static final java.util.Set<String> hostGranted = java.util.concurrent.ConcurrentHashMap.newKeySet();
 
-    public static volatile int hostAskedOnMain;
+    public static volatile int hostCallsOnMain;
 
     public static class NameNotFoundException extends Exception {}
 
     public ApplicationInfo getApplicationInfo(String name, int flags) throws NameNotFoundException {
-        asked(name);
+        check(name);
         return HostApp.info((flags & GET_META_DATA) != 0);
     }
 
     public PackageInfo getPackageInfo(String name, int flags) throws NameNotFoundException {
-        asked(name);
+        check(name);
         PackageInfo info = new PackageInfo();
         info.packageName = name;
         info.versionCode = HostApp.versionCode;
@@ -30,14 +30,14 @@ public class PackageManager {
         return info;
     }
 
-    private static void asked(String name) throws NameNotFoundException {
+    private static void check(String name) throws NameNotFoundException {
         if (HostApp.packagesFail) {
             // AOSP core/java/android/app/ApplicationPackageManager.java, getPackageInfo, API 21 to 23, whose system is
             // going down; from API 24 on it is another RuntimeException, around a DeadSystemException.
             throw new RuntimeException("Package manager has died");
         }
         if (Looper.myLooper() == Looper.getMainLooper()) {
-            hostAskedOnMain++;
+            hostCallsOnMain++;
         }
         if (!HostApp.packageName.equals(name)) {
             throw new NameNotFoundException();

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** Stores the newest reports as files. Uses no Android class. */
 public final class ReportStore {
-    private static final int MOST = 100;
+    private static final int MAX_REPORTS = 100;
 
     private static final String END = ".json";
 
@@ -34,7 +34,7 @@ public final class ReportStore {
             file.delete();
         }
         File[] all = all();
-        for (int at = MOST; at < all.length; at++) {
+        for (int at = MAX_REPORTS; at < all.length; at++) {
             all[at].delete();
         }
     }

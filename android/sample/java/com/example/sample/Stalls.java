@@ -108,9 +108,9 @@ public final class Stalls {
 
     private static void serve(InputStream question, OutputStream reply, long millis) {
         try {
-            int asked = question.read();
+            int request = question.read();
             sleep(millis);
-            reply.write(asked);
+            reply.write(request);
             reply.close();
         } catch (IOException gone) {
             // The caller is gone.
