@@ -12,10 +12,10 @@ import android.os.Process;
  */
 final class Access {
     /** App id of the shell (AOSP {@code Process.SHELL_UID}, public from API 29 on). */
-    private static final int SHELL = 2000;
+    private static final int SHELL_APP_ID = 2000;
 
     /** Number of uids per user (AOSP {@code UserHandle.PER_USER_RANGE}). */
-    private static final int PER_USER = 100_000;
+    private static final int UIDS_PER_USER = 100_000;
 
     private Access() {}
 
@@ -42,7 +42,7 @@ final class Access {
         int uid = Binder.getCallingUid();
         if (uid == Process.myUid()
                 || context.checkCallingPermission(permission(context)) == PackageManager.PERMISSION_GRANTED
-                || uid % PER_USER == SHELL && isDebuggable(context)) {
+                || uid % UIDS_PER_USER == SHELL_APP_ID && isDebuggable(context)) {
             return;
         }
         throw new SecurityException(

@@ -6,7 +6,7 @@ import java.util.Map;
 /** Passes ANR events from the library to the app's {@link AnrListener}; on {@code anrscope-reports}. */
 final class AnrEvents {
     private static final String ANR = "!anr\n";
-    private static final String DEAD_LOCK = "!deadlock\n";
+    private static final String DEADLOCK = "!deadlock\n";
     private static final String IDLE = "!idle\n";
 
     static volatile AnrListener listener;
@@ -16,8 +16,8 @@ final class AnrEvents {
     /** Handles the event if it is one of an ANR; returns whether it was. */
     static boolean take(String what) {
         boolean anr = what.startsWith(ANR);
-        boolean deadLock = what.startsWith(DEAD_LOCK);
-        if (!anr && !deadLock && !what.startsWith(IDLE)) {
+        boolean deadlock = what.startsWith(DEADLOCK);
+        if (!anr && !deadlock && !what.startsWith(IDLE)) {
             return false;
         }
         AnrListener to = listener;
@@ -26,7 +26,7 @@ final class AnrEvents {
                 if (anr) {
                     to.onAnrDetected(Anr.of(what, ANR.length()));
                 } else {
-                    dump(to, what, deadLock);
+                    dump(to, what, deadlock);
                 }
             } catch (Throwable theirs) {
                 // An exception in the app's listener must not stop later events.
@@ -35,12 +35,12 @@ final class AnrEvents {
         return true;
     }
 
-    private static void dump(AnrListener to, String what, boolean deadLock) {
+    private static void dump(AnrListener to, String what, boolean deadlock) {
         Map<String, String> values = new LinkedHashMap<String, String>();
-        int end = Anr.values(what, (deadLock ? DEAD_LOCK : IDLE).length(), values);
+        int end = Anr.values(what, (deadlock ? DEADLOCK : IDLE).length(), values);
         int pid = Integer.parseInt(values.get("pid"));
         String[] texts = what.substring(end).split("\u001e\n", -1);
-        if (!deadLock) {
+        if (!deadlock) {
             to.onMainThreadIdle(pid, texts[0]);
             return;
         }

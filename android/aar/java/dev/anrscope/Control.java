@@ -11,7 +11,7 @@ final class Control {
      * How long a flush waits, ms: longer than the worker needs to create a file on slow storage, shorter than a
      * receiver may take.
      */
-    private static final long FLUSH_MS = 5_000;
+    private static final long FLUSH_TIMEOUT_MS = 5_000;
 
     /** Whether the command was carried out. */
     final boolean done;
@@ -48,7 +48,7 @@ final class Control {
             return new Control(requested, requested ? "requested" : "no thread of this process accepts SIGQUIT");
         }
         if ("flush".equals(command)) {
-            String file = Natives.flush(FLUSH_MS);
+            String file = Natives.flush(FLUSH_TIMEOUT_MS);
             return new Control(file != null, file != null ? file : "there is no file yet: recording is in memory");
         }
         return new Control(false, "the commands are start, stop, dump, flush");

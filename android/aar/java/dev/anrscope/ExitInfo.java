@@ -19,7 +19,7 @@ final class ExitInfo implements OptionalClasses.Step {
     private static final int MAX_EXITS = 16;
 
     /** The trace of a large app is under 4 MiB. */
-    private static final int TRACE_BYTES = 4 << 20;
+    private static final int MAX_TRACE_BYTES = 4 << 20;
 
     @Override
     public void run(Context context, String directory) throws Exception {
@@ -95,8 +95,8 @@ final class ExitInfo implements OptionalClasses.Step {
             try {
                 ByteArrayOutputStream out = new ByteArrayOutputStream();
                 byte[] some = new byte[64 << 10];
-                for (int read; out.size() < TRACE_BYTES && (read = in.read(some)) > 0; ) {
-                    out.write(some, 0, Math.min(read, TRACE_BYTES - out.size()));
+                for (int read; out.size() < MAX_TRACE_BYTES && (read = in.read(some)) > 0; ) {
+                    out.write(some, 0, Math.min(read, MAX_TRACE_BYTES - out.size()));
                 }
                 return out.toByteArray();
             } finally {

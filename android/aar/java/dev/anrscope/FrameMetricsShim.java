@@ -11,7 +11,7 @@ import android.view.Window;
  */
 final class FrameMetricsShim implements WindowMetrics, Window.OnFrameMetricsAvailableListener {
     /** Number of metrics per API level: up to FIRST_DRAW_FRAME, with vsyncs, with GPU and deadline. */
-    private static final int KNOWN = Build.VERSION.SDK_INT >= 31 ? 14 : Build.VERSION.SDK_INT >= 26 ? 12 : 10;
+    private static final int METRICS = Build.VERSION.SDK_INT >= 31 ? 14 : Build.VERSION.SDK_INT >= 26 ? 12 : 10;
 
     private final long[] numbers = FrameMonitor.room();
 
@@ -39,7 +39,7 @@ final class FrameMetricsShim implements WindowMetrics, Window.OnFrameMetricsAvai
 
     @Override
     public void onFrameMetricsAvailable(Window window, FrameMetrics metrics, int lost) {
-        for (int id = 0; id < KNOWN; id++) {
+        for (int id = 0; id < METRICS; id++) {
             numbers[id] = metrics.getMetric(id);
         }
         monitor.windowFrame(numbers, lost);

@@ -18,13 +18,13 @@ import java.util.List;
  */
 final class IdleMonitor {
     /** How often lists are compared where no lock guards them. */
-    private static final int AGAIN = 8;
+    private static final int MAX_COMPARISONS = 8;
 
     /**
      * How long a replaced list that no lock guards is still compared, ms: a thread may have read it before and may have
      * been suspended since.
      */
-    private static final long LATE_MS = 2000;
+    private static final long COMPARE_MS = 2000;
 
     /** Accessed on main only. */
     private static final ArrayList<Left> LEFT = new ArrayList<Left>();
@@ -118,7 +118,7 @@ final class IdleMonitor {
         Object[] copied = from.toArray();
         fill(to, Arrays.asList(copied));
         list.set(of, to);
-        for (int again = 0; again < AGAIN; again++) {
+        for (int again = 0; again < MAX_COMPARISONS; again++) {
             Object[] now = from.toArray();
             if (unguarded) {
                 LEFT.add(new Left(from, now));
@@ -147,7 +147,7 @@ final class IdleMonitor {
     /** A replaced list, and its contents at that time. */
     private static final class Left {
         final ArrayList<IdleHandler> list;
-        final long until = SystemClock.uptimeMillis() + LATE_MS;
+        final long until = SystemClock.uptimeMillis() + COMPARE_MS;
         Object[] known;
 
         Left(ArrayList<IdleHandler> list, Object[] known) {

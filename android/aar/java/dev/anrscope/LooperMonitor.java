@@ -19,13 +19,13 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
      * each replacement, up to a minute. After this many replacements checks stop: two libraries that replace each
      * other's Printer would otherwise stack up without end.
      */
-    private static final long EVERY_MS = 1000;
+    private static final long CHECK_INTERVAL_MS = 1000;
 
-    private static final long LONGEST_MS = 60000;
-    private static final int TIMES = 16;
+    private static final long MAX_INTERVAL_MS = 60000;
+    private static final int MAX_REPLACEMENTS = 16;
 
     /** Number of checks without any line after which no Printer is assumed. */
-    private static final int SILENCES = 3;
+    private static final int MAX_SILENT_CHECKS = 3;
 
     private static LooperMonitor only;
 
@@ -35,9 +35,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
 
     private Lines printer;
     private long checked;
-    private long every = EVERY_MS;
+    private long every = CHECK_INTERVAL_MS;
     private int taken;
-    private boolean twinTold;
+    private boolean twinReported;
     /** No Printer reports messages: main's outermost calls are used instead. */
     private boolean without;
     /** Time of the last check for lines, the message count at that time, and the number of checks without lines. */
@@ -86,17 +86,17 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
      * apart.
      */
     private void listen(long now) {
-        if (printer == null || now - heardAt < EVERY_MS) {
+        if (printer == null || now - heardAt < CHECK_INTERVAL_MS) {
             return;
         }
         heardAt = now;
         long reported = told();
         silences = reported == heard ? silences + 1 : 0;
         heard = reported;
-        if (silences == SILENCES && !without) {
+        if (silences == MAX_SILENT_CHECKS && !without) {
             notice("the Looper calls no Printer: main's outermost calls stand for its messages");
         }
-        without(silences >= SILENCES);
+        without(silences >= MAX_SILENT_CHECKS);
     }
 
     /** Stops; on main. Restores the previous Printer, unless another one has been placed in front of the library's. */
@@ -136,7 +136,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     }
 
     private void lookAt(long now) {
-        if (printer != null && now - checked >= every && taken < TIMES) {
+        if (printer != null && now - checked >= every && taken < MAX_REPLACEMENTS) {
             checked = now;
             take();
         }
@@ -159,8 +159,8 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                 return;
             }
             if (there != null && isTwin(there)) {
-                if (!twinTold) {
-                    twinTold = true;
+                if (!twinReported) {
+                    twinReported = true;
                     notice("the Looper's Printer is that of another copy of this library: it tells of the messages");
                 }
                 return;
@@ -169,7 +169,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
         if (printer != null) {
             // The Printer that replaced it may still call it.
             printer.over = true;
-            every = Math.min(2 * every, LONGEST_MS);
+            every = Math.min(2 * every, MAX_INTERVAL_MS);
             taken++;
             notice("the Looper's Printer was replaced, and is ours again");
         }
@@ -212,15 +212,15 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     /** The Printer that the Looper calls. */
     private static final class Lines implements Printer {
         /** {@code ">>>>> Dispatching to Handler ("} and {@code "<<<<< Finished to Handler ("}. */
-        private static final int BEGIN = 30;
+        private static final int BEGIN_LENGTH = 30;
 
-        private static final int END = 27;
+        private static final int END_LENGTH = 27;
 
         /**
          * The length of {@code "Handler ("}, which a handler's description begins with (AOSP Handler.java, API 21 to
          * 34: toString).
          */
-        private static final int HANDLER = 9;
+        private static final int HANDLER_LENGTH = 9;
 
         /** The previous Printer. */
         final Printer before;
@@ -249,13 +249,13 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             int callback = 0;
             int what = 0;
             int handler = 0;
-            int from = first == '>' ? BEGIN : END;
+            int from = first == '>' ? BEGIN_LENGTH : END_LENGTH;
             int close = x.indexOf(')', from);
             int brace = close < 0 ? -1 : x.indexOf('}', close);
             if ((first == '>' || first == '<') && !isHandler(x, from)) {
                 // A handler with its own description (AOSP Handler.java: toString is not final): where it ends is
                 // unknown.
-                target = describe(x, from - HANDLER, length);
+                target = describe(x, from - HANDLER_LENGTH, length);
                 int colon = first == '>' ? x.lastIndexOf(':') : -1;
                 what = colon > 0 ? decimal(x, colon + 2, length) : 0;
             } else if (brace > 0) {
@@ -310,7 +310,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                     && x.charAt(end - 1) == '('
                     && x.charAt(end - 2) == ' '
                     && x.charAt(end - 3) == 'r'
-                    && x.charAt(end - HANDLER) == 'H';
+                    && x.charAt(end - HANDLER_LENGTH) == 'H';
         }
 
         /** The first word of a description; 0 if it has none, or if there have been too many. */
@@ -343,10 +343,10 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     /** Names that have an id. Used on main only. */
     private static final class Names {
         /** On a collision, the new name replaces the old one: an app has a few hundred names. */
-        private static final int PLACES = 512;
+        private static final int NAME_SLOTS = 512;
 
-        private static final String[] NAMES = new String[PLACES];
-        private static final int[] IDS = new int[PLACES];
+        private static final String[] NAMES = new String[NAME_SLOTS];
+        private static final int[] IDS = new int[NAME_SLOTS];
 
         /**
          * How many more descriptions that differ from Android's and Object's form may get a text. Some handlers return
@@ -368,7 +368,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                 hash = hash * 31 + x.charAt(at);
             }
             hash = hash * 31 + x.charAt(from + (length >> 1));
-            int place = (hash ^ hash >>> 9) & PLACES - 1;
+            int place = (hash ^ hash >>> 9) & NAME_SLOTS - 1;
             String name = NAMES[place];
             if (name != null && name.length() == length && x.startsWith(name, from)) {
                 return IDS[place];

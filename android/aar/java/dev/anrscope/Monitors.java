@@ -25,7 +25,7 @@ final class Monitors {
     };
 
     /** Maximum number of context wrappers to unwrap. */
-    private static final int WRAPPED = 16;
+    private static final int MAX_WRAPPERS = 16;
 
     private static Application application;
 
@@ -59,7 +59,7 @@ final class Monitors {
      */
     private static Application of(Context context) {
         Context at = context;
-        for (int depth = 0; at != null && depth < WRAPPED; depth++) {
+        for (int depth = 0; at != null && depth < MAX_WRAPPERS; depth++) {
             if (at instanceof Application) {
                 return (Application) at;
             }

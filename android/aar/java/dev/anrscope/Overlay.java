@@ -22,10 +22,10 @@ import android.view.WindowManager;
  * and main only draws.
  */
 final class Overlay implements Handler.Callback {
-    private static final long EVERY_MS = 200;
+    private static final long UPDATE_INTERVAL_MS = 200;
 
     /** {@code WindowManager.LayoutParams.TYPE_APPLICATION_OVERLAY} (API 26). */
-    private static final int OVER_APPS = 2038;
+    private static final int TYPE_OVERLAY = 2038;
 
     private static final int BARS = 50;
     /** Index of the first value of each kind. */
@@ -71,7 +71,7 @@ final class Overlay implements Handler.Callback {
         }
         only = overlay;
         shown();
-        overlay.handler.sendEmptyMessageDelayed(0, EVERY_MS);
+        overlay.handler.sendEmptyMessageDelayed(0, UPDATE_INTERVAL_MS);
     }
 
     /**
@@ -88,7 +88,7 @@ final class Overlay implements Handler.Callback {
             Object made =
                     Context.class
                             .getMethod("createWindowContext", int.class, Bundle.class)
-                            .invoke(display, OVER_APPS, null);
+                            .invoke(display, TYPE_OVERLAY, null);
             return made == null ? context : (Context) made;
         } catch (Throwable none) {
             return context;
@@ -122,7 +122,7 @@ final class Overlay implements Handler.Callback {
                 new WindowManager.LayoutParams(
                         Math.round(Panel.WIDTH * panel.scale),
                         Math.round(Panel.HEIGHT * panel.scale),
-                        Build.VERSION.SDK_INT >= 26 ? OVER_APPS : WindowManager.LayoutParams.TYPE_PHONE,
+                        Build.VERSION.SDK_INT >= 26 ? TYPE_OVERLAY : WindowManager.LayoutParams.TYPE_PHONE,
                         WindowManager.LayoutParams.FLAG_NOT_FOCUSABLE | WindowManager.LayoutParams.FLAG_NOT_TOUCHABLE,
                         PixelFormat.TRANSLUCENT);
         place.gravity = Gravity.TOP | Gravity.LEFT;
@@ -139,7 +139,7 @@ final class Overlay implements Handler.Callback {
             if (over) {
                 return true;
             }
-            handler.sendMessageAtTime(handler.obtainMessage(0), now + EVERY_MS);
+            handler.sendMessageAtTime(handler.obtainMessage(0), now + UPDATE_INTERVAL_MS);
         }
         int[] numbers = new int[NUMBERS];
         try {
@@ -172,7 +172,7 @@ final class Overlay implements Handler.Callback {
 
         private static final float TOP = 88;
         private static final float BAR_HEIGHT = 2;
-        private static final int GROUND = 0xc0202020;
+        private static final int BACKGROUND = 0xc0202020;
         private static final int WHITE = 0xffffffff;
         private static final int GREY = 0xff9e9e9e;
         private static final int OPAQUE = 0xff000000;
@@ -199,7 +199,7 @@ final class Overlay implements Handler.Callback {
 
         private void paint(Canvas canvas) {
             Content now = content;
-            canvas.drawColor(GROUND);
+            canvas.drawColor(BACKGROUND);
             if (now == null) {
                 return;
             }

@@ -11,15 +11,15 @@ import java.io.OutputStream;
 
 /** The app's recordings as files: lists them, and copies those that a process is still writing. Not on main. */
 final class RecordingFiles {
-    private static final String END = ".anrscope";
+    private static final String SUFFIX = ".anrscope";
 
     /** Prefix of copies, here and in copies that the anrscope tool creates through run-as. */
-    private static final String COPY = ".pull-";
+    private static final String COPY_PREFIX = ".pull-";
 
     /** Copies older than this are no longer in use, ms. */
-    private static final long COPY_LIVES = 3_600_000;
+    private static final long MAX_COPY_AGE_MS = 3_600_000;
 
-    private static final int LONGEST_NAME = 128;
+    private static final int MAX_NAME_LENGTH = 128;
 
     private RecordingFiles() {}
 
@@ -69,15 +69,15 @@ final class RecordingFiles {
 
     /** Only letters, digits and {@code ._-}, and no leading dot. */
     private static boolean isPlain(String name) {
-        return name.endsWith(END) && name.charAt(0) != '.' && name.charAt(0) != '-' && ofPlainLetters(name);
+        return name.endsWith(SUFFIX) && name.charAt(0) != '.' && name.charAt(0) != '-' && ofPlainLetters(name);
     }
 
     static boolean isCopy(String name) {
-        return name.startsWith(COPY) && ofPlainLetters(name);
+        return name.startsWith(COPY_PREFIX) && ofPlainLetters(name);
     }
 
     private static boolean ofPlainLetters(String name) {
-        if (name.length() > LONGEST_NAME) {
+        if (name.length() > MAX_NAME_LENGTH) {
             return false;
         }
         for (int at = 0; at < name.length(); at++) {
@@ -114,7 +114,7 @@ final class RecordingFiles {
      * @throws IOException if there is no space (nothing of the copy is left), or the id is invalid
      */
     static synchronized File copy(File recording, File directory, String id) throws IOException {
-        String name = COPY + (id == null ? Long.toHexString(System.nanoTime()) : id);
+        String name = COPY_PREFIX + (id == null ? Long.toHexString(System.nanoTime()) : id);
         if (!isCopy(name)) {
             throw new IOException("the id of a copy consists of letters, digits and ._-");
         }
@@ -161,7 +161,7 @@ final class RecordingFiles {
     /** Removes copies that their client has left behind. */
     static void removeOldCopies(File directory) {
         File[] found = directory.listFiles();
-        long oldest = System.currentTimeMillis() - COPY_LIVES;
+        long oldest = System.currentTimeMillis() - MAX_COPY_AGE_MS;
         for (File file : found == null ? new File[0] : found) {
             if (isCopy(file.getName()) && file.lastModified() < oldest) {
                 file.delete();

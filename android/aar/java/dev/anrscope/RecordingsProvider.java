@@ -32,9 +32,9 @@ import java.util.List;
  * by the client's id, which the client deletes at the end; or {@code live} if there is no space for a copy.
  */
 public final class RecordingsProvider extends ContentProvider {
-    private static final String[] LISTED = {"name", "size", "modified", "live"};
+    private static final String[] LIST_COLUMNS = {"name", "size", "modified", "live"};
 
-    private static final String[] ONE = {"name", "size", "modified", "cksum", "state"};
+    private static final String[] FILE_COLUMNS = {"name", "size", "modified", "cksum", "state"};
 
     @Override
     public boolean onCreate() {
@@ -47,7 +47,7 @@ public final class RecordingsProvider extends ContentProvider {
         List<String> path = path(uri);
         if (path.size() == 1) {
             RecordingFiles.removeOldCopies(directory);
-            MatrixCursor rows = new MatrixCursor(LISTED);
+            MatrixCursor rows = new MatrixCursor(LIST_COLUMNS);
             for (File file : RecordingFiles.all(directory)) {
                 rows.addRow(
                         new Object[] {
@@ -57,7 +57,7 @@ public final class RecordingsProvider extends ContentProvider {
             return rows;
         }
         try {
-            MatrixCursor row = new MatrixCursor(ONE);
+            MatrixCursor row = new MatrixCursor(FILE_COLUMNS);
             row.addRow(one(directory, RecordingFiles.named(directory, path.get(1)), uri.getQueryParameter("copy")));
             return row;
         } catch (IOException unreadable) {

@@ -12,7 +12,7 @@ import android.os.Process;
  */
 final class StackSampler implements Runnable {
     /** Number of recorded frames per stack: the innermost. */
-    private static final int FRAMES = 512;
+    private static final int MAX_FRAMES = 512;
 
     /**
      * From Android 15 on ART waits three times as long for a thread to stop if the thread that asks has a priority
@@ -21,10 +21,10 @@ final class StackSampler implements Runnable {
     private static final int PATIENT_SDK = 35;
 
     /** Bit in a request: memory and the waiting messages are requested, too. */
-    private static final int ALL = 1;
+    private static final int WITH_MEMORY = 1;
 
     /** Bit in a request: main's stack may be taken now. */
-    private static final int STACK = 2;
+    private static final int WITH_STACK = 2;
 
     private static Thread thread;
     /** It failed, and is not started again in this process. */
@@ -86,7 +86,7 @@ final class StackSampler implements Runnable {
         try {
             Looper looper = Looper.getMainLooper();
             Thread main = looper.getThread();
-            if ((request & STACK) != 0) {
+            if ((request & WITH_STACK) != 0) {
                 long begin = System.nanoTime();
                 StackTraceElement[] frames = main.getStackTrace();
                 took = System.nanoTime() - begin;
@@ -94,7 +94,7 @@ final class StackSampler implements Runnable {
             }
             state = main.getState().name();
             debugger = Debug.isDebuggerConnected();
-            if ((request & ALL) != 0) {
+            if ((request & WITH_MEMORY) != 0) {
                 Runtime runtime = Runtime.getRuntime();
                 dalvik = runtime.totalMemory() - runtime.freeMemory() >> 10;
                 heap = Debug.getNativeHeapAllocatedSize() >> 10;
@@ -112,7 +112,7 @@ final class StackSampler implements Runnable {
     /** One frame per line, in the form of {@code StackTraceElement} without class loader and module. */
     private static String text(StackTraceElement[] frames) {
         StringBuilder text = new StringBuilder(frames.length * 64);
-        for (int at = 0; at < frames.length && at < FRAMES; at++) {
+        for (int at = 0; at < frames.length && at < MAX_FRAMES; at++) {
             StackTraceElement frame = frames[at];
             text.append(frame.getClassName()).append('.').append(frame.getMethodName()).append('(');
             String file = frame.getFileName();

@@ -30,7 +30,7 @@ final class Units {
     private static final String[] KEYS = {"ACTION_DOWN", "ACTION_UP", "ACTION_MULTIPLE"};
 
     /** The pointer index is above these bits (AOSP MotionEvent.java: ACTION_MASK). */
-    private static final int ACTION = 0xff;
+    private static final int ACTION_MASK = 0xff;
 
     private static final int[] MOTION_IDS = new int[MOTIONS.length + 1];
     private static final int[] KEY_IDS = new int[KEYS.length + 1];
@@ -47,7 +47,7 @@ final class Units {
             return false;
         }
         try {
-            int action = event.getAction() & ACTION;
+            int action = event.getAction() & ACTION_MASK;
             return input(MOTION_IDS, "MotionEvent", MOTIONS, action);
         } catch (Throwable fault) {
             return off(fault);

@@ -26,15 +26,15 @@ final class Uploads implements Runnable {
      */
     static volatile long firstPause = 60_000;
 
-    private static final long LONGEST_PAUSE = 6 * 3_600_000L;
+    private static final long MAX_PAUSE_MS = 6 * 3_600_000L;
 
     /** The state of a recording that has arrived. */
     private static final long ARRIVED = -1;
 
-    private static final String STATE = "uploads";
+    private static final String STATE_FILE = "uploads";
 
     /** More than any app keeps. A longer file was not written by this class. */
-    private static final int STATE_BYTES = 4 << 20;
+    private static final int MAX_STATE_BYTES = 4 << 20;
 
     private static Uploader uploader;
     private static File directory;
@@ -147,7 +147,7 @@ final class Uploads implements Runnable {
     /** Offers what is due. Returns how long until more is due, ms; 0 if nothing will be. */
     private static long round() throws IOException {
         // Another process of the app may be uploading.
-        RandomAccessFile lock = new RandomAccessFile(new File(directory, STATE + ".lock"), "rw");
+        RandomAccessFile lock = new RandomAccessFile(new File(directory, STATE_FILE + ".lock"), "rw");
         try {
             FileLock held = lock.getChannel().tryLock();
             if (held == null) {
@@ -175,7 +175,7 @@ final class Uploads implements Runnable {
             Tried known = tried.get(one.name);
             long now = System.currentTimeMillis();
             // A time too far in the future comes from a clock that was set back.
-            boolean waits = known != null && known.due > now && known.due <= now + LONGEST_PAUSE;
+            boolean waits = known != null && known.due > now && known.due <= now + MAX_PAUSE_MS;
             if (known != null && known.due == ARRIVED) {
                 continue;
             }
@@ -211,7 +211,7 @@ final class Uploads implements Runnable {
             return new Tried(attempt, ARRIVED);
         }
         long pause = firstPause << Math.min(attempt - 1, 20);
-        return new Tried(attempt, System.currentTimeMillis() + Math.min(pause, LONGEST_PAUSE));
+        return new Tried(attempt, System.currentTimeMillis() + Math.min(pause, MAX_PAUSE_MS));
     }
 
     /** Recordings with an ANR first, then by age. */
@@ -240,8 +240,8 @@ final class Uploads implements Runnable {
     /** Lines of name, attempts, due. An unreadable line counts as not tried. */
     private static Map<String, Tried> read() {
         Map<String, Tried> tried = new HashMap<String, Tried>();
-        File file = new File(directory, STATE);
-        byte[] all = new byte[(int) Math.min(file.length(), STATE_BYTES)];
+        File file = new File(directory, STATE_FILE);
+        byte[] all = new byte[(int) Math.min(file.length(), MAX_STATE_BYTES)];
         try {
             FileInputStream in = new FileInputStream(file);
             try {
@@ -273,7 +273,7 @@ final class Uploads implements Runnable {
             lines.append(one.getKey()).append('\t').append(one.getValue().attempts).append('\t');
             lines.append(one.getValue().due).append('\n');
         }
-        File part = new File(directory, STATE + ".part");
+        File part = new File(directory, STATE_FILE + ".part");
         FileOutputStream out = new FileOutputStream(part);
         try {
             out.write(lines.toString().getBytes("UTF-8"));
@@ -281,7 +281,7 @@ final class Uploads implements Runnable {
         } finally {
             out.close();
         }
-        if (!part.renameTo(new File(directory, STATE))) {
+        if (!part.renameTo(new File(directory, STATE_FILE))) {
             throw new IOException("cannot rename " + part);
         }
     }

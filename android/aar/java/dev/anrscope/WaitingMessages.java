@@ -22,10 +22,10 @@ import java.lang.reflect.Field;
  */
 final class WaitingMessages {
     /** Maximum number of messages written. */
-    private static final int SHOWN = 200;
+    private static final int MAX_SHOWN = 200;
 
     /** Maximum number of messages counted: ten milliseconds of reflection. */
-    private static final int COUNTED = 10000;
+    private static final int MAX_COUNTED = 10000;
 
     /**
      * From this level on the queue of an app that targets it keeps its messages elsewhere, and {@code mMessages} is
@@ -82,7 +82,7 @@ final class WaitingMessages {
         long before = 0;
         int count = 0;
         Message at = first;
-        for (; at != null && count < COUNTED; count++) {
+        for (; at != null && count < MAX_COUNTED; count++) {
             long when = at.getWhen();
             Handler target = at.getTarget();
             // A barrier has no target but a due time; a recycled message has neither. The list is in the order of time.
@@ -90,13 +90,13 @@ final class WaitingMessages {
                 break;
             }
             before = when;
-            if (count < SHOWN) {
+            if (count < MAX_SHOWN) {
                 line(lines, count, at, target, when - now);
             }
             at = (Message) next.get(at);
         }
         lines.append("(Total messages: ").append(at == null ? "" : "at least ").append(count);
-        lines.append(", shown: ").append(Math.min(count, SHOWN)).append(")\n");
+        lines.append(", shown: ").append(Math.min(count, MAX_SHOWN)).append(")\n");
         return lines.toString();
     }
 
