@@ -22,13 +22,13 @@ import java.util.List;
  * killed, a second one, and the next start of the first.
  */
 public final class AppLife {
-    private static final List<String> TOLD = Collections.synchronizedList(new ArrayList<String>());
+    private static final List<String> REPORTS = Collections.synchronizedList(new ArrayList<String>());
 
     private AppLife() {}
 
     private static boolean reported(String detail) {
-        synchronized (TOLD) {
-            return TOLD.stream().anyMatch(json -> json.contains("\"detail\":\"" + detail + "\""));
+        synchronized (REPORTS) {
+            return REPORTS.stream().anyMatch(json -> json.contains("\"detail\":\"" + detail + "\""));
         }
     }
 
@@ -78,7 +78,7 @@ public final class AppLife {
             manager.hostExits.add(exit);
         }
         AppScript script = new AppScript(false, () -> SystemClock.sleep(20));
-        Anrscope.setListener(TOLD::add);
+        Anrscope.setListener(REPORTS::add);
         Anrscope.install(
                 script.app,
                 new Config.Builder()

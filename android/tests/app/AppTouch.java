@@ -12,13 +12,13 @@ import java.util.List;
 
 /** Input that waits for main, and the window's callback. Real time. */
 public final class AppTouch {
-    private static final List<String> TOLD = Collections.synchronizedList(new ArrayList<String>());
+    private static final List<String> REPORTS = Collections.synchronizedList(new ArrayList<String>());
 
     private AppTouch() {}
 
     private static long reported(String detail) {
-        synchronized (TOLD) {
-            return TOLD.stream().filter(json -> json.contains("\"" + detail + "\"")).count();
+        synchronized (REPORTS) {
+            return REPORTS.stream().filter(json -> json.contains("\"" + detail + "\"")).count();
         }
     }
 
@@ -56,7 +56,7 @@ public final class AppTouch {
 
     public static void main(String[] words) {
         AppScript script = new AppScript(false, () -> {});
-        Anrscope.setListener(TOLD::add);
+        Anrscope.setListener(REPORTS::add);
         Anrscope.install(script.app, new Config.Builder().lagMs(300).touchMs(200).anr(true).build());
         AppScript.Home home = new AppScript.Home();
         AppScript.Detail detail = new AppScript.Detail();

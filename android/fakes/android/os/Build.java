@@ -2,14 +2,14 @@ package android.os;
 
 /** The system's version; the property {@code android.host.sdk} sets the API level. */
 public class Build {
-    public static final String MODEL = "stand-in";
+    public static final String MODEL = "fake";
     public static final String MANUFACTURER = "anrscope";
-    public static final String FINGERPRINT = "anrscope/stand-in";
+    public static final String FINGERPRINT = "anrscope/fake";
 
     public static class VERSION {
         /** Not final here: a test may change it. */
         public static int SDK_INT = Integer.getInteger("android.host.sdk", 34).intValue();
-        public static final String RELEASE = "stand-in";
+        public static final String RELEASE = "fake";
         public static final String CODENAME = "REL";
     }
 

@@ -71,7 +71,7 @@ final class StartMonitor implements Handler.Callback {
         }
     }
 
-    /** Restores the previous callback. If another one has wrapped ours meanwhile, it stays and only forwards. */
+    /** Restores the previous callback. If another callback has wrapped it, it stays in place and only forwards. */
     static void stop() {
         StartMonitor monitor = only;
         if (monitor == null) {

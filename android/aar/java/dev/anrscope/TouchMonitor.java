@@ -94,7 +94,7 @@ final class TouchMonitor {
         }
     }
 
-    /** Restores the previous callback. If another one has wrapped ours meanwhile, it stays and only forwards. */
+    /** Restores the previous callback. If another callback has wrapped it, it stays in place and only forwards. */
     private static void restore(Window window) {
         WeakReference<WindowCallback> known = WRAPPED.remove(window);
         WindowCallback ours = known == null ? null : known.get();
