@@ -3,16 +3,16 @@
 
     programs.py ANRSCOPE COVERAGE DATA WORK [--pairs N] [--only NAME,NAME] [--ways NAME;NAME]
 
-ANRSCOPE is the program, COVERAGE the exporter's example, DATA the test data. `anrscope jvm` runs each program once, so that its classes are
-instrumented; WORK/matrix has Matrix's way of recording re-made. After that the java command it started is run again and again, in turn with the plain one, so a pair compares the
-program's own time. Beside it the JVM's own profiler (JFR, settings=profile): what it costs in the same rounds, and whether
-both name the same methods.
+ANRSCOPE is the anrscope binary, COVERAGE the exporter's example, DATA the test data. `anrscope jvm` runs each program once, which
+instruments its classes; WORK/matrix has a re-implementation of Matrix's recorder. After that, the java command that it started and
+the plain one run alternately, so that a pair compares the program's own time. In the same rounds it measures the JVM's own
+profiler (JFR, settings=profile): its cost, and whether both report the same methods.
 """
 import json, os, re, resource, shutil, statistics, subprocess, sys, time
 
 MEDIAN, WORST = 1.05, 1.10
 
-# What differs from the default, by the way's name.
+# JVM options of each variant.
 WAYS = {
     "plain": None,
     "traced": [],
@@ -26,7 +26,7 @@ WAYS = {
 
 
 def programs(data, work):
-    """Name, java arguments, and what to remove before each run; those whose files are here."""
+    """Name, java arguments, and what to remove before each run, of the programs whose files exist."""
     jars = os.path.join(data, "instrument")
     jar = lambda name: os.path.join(jars, name)
     closure = os.path.join(data, "closure/package/compiler.jar")
@@ -38,7 +38,7 @@ def programs(data, work):
          [jar("d8.jar"), jar("guava.jar")]),
     ]
     swing = sources(data, work)
-    # At Java 8 the JDK's own packages may be compiled; a few sources need newer ones of it, which is told and does not matter.
+    # At Java 8 the JDK's own packages may be compiled; a few sources need newer ones; javac reports errors for these, which do not matter.
     all.append(("ecj on javax.swing", [jar("ecj.jar")],
                 ["-cp", jar("ecj.jar"), "org.eclipse.jdt.internal.compiler.batch.Main", "-nowarn", "-proc:none", "-proceedOnError", "-8",
                  "-d", "none", swing or "?"], [jar("ecj.jar"), swing or "?"]))
@@ -55,7 +55,7 @@ def programs(data, work):
 
 
 def sources(data, work):
-    """The folder of javax.swing's sources, out of Debian's openjdk-17-source; None without it."""
+    """The directory of javax.swing's sources, from Debian's openjdk-17-source; None without it."""
     for archive in (os.path.join(data, "jdk-source/usr/lib/jvm/openjdk-17/lib/src.zip"), "/usr/lib/jvm/openjdk-17/lib/src.zip"):
         if os.path.exists(archive):
             import zipfile
@@ -68,7 +68,7 @@ def sources(data, work):
 
 
 def kotlin_sources(work):
-    """Made up, the same each time."""
+    """Generated source, the same each time."""
     folder = work + "/kt"
     os.makedirs(folder, exist_ok=True)
     for file in range(8):
@@ -98,13 +98,13 @@ class Memory{n} : Store{n} {{
 
 
 def java():
-    """The java of the search path, links resolved as far as its folder."""
+    """The java of the search path, with the links of its directory resolved."""
     home = os.environ.get("JAVA_HOME")
     return os.path.join(home, "bin/java") if home else shutil.which("java")
 
 
 def run(command, log):
-    """Wall and processor seconds; the program must end as it should."""
+    """Wall and CPU seconds; the program must end with status 0."""
     with open(log, "wb") as out:
         begun = time.monotonic()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
@@ -114,12 +114,12 @@ def run(command, log):
 
 
 def prepared(anrscope, work, arguments):
-    """Runs `anrscope jvm` once. Gives the java command that it started, the folder it kept and the seconds it took."""
+    """Runs `anrscope jvm` once. Returns the java command that it started, the directory it kept and the seconds it took."""
     home, kept, seen = work + "/home", work + "/kept", work + "/java-commands"
     shutil.rmtree(kept, ignore_errors=True)
     os.makedirs(home + "/bin", exist_ok=True)
     real = java()
-    # A java that notes how it is called.
+    # A java that logs its arguments.
     with open(home + "/bin/java", "w") as script:
         script.write(f'#!/bin/sh\nprintf "%s\\0" "$@" >>"{seen}"; printf "\\n\\0" >>"{seen}"\nexec "{real}" "$@"\n')
     os.chmod(home + "/bin/java", 0o755)
@@ -132,7 +132,7 @@ def prepared(anrscope, work, arguments):
     seconds = time.monotonic() - begun
     with open(seen) as file:
         commands = [call.split("\0")[:-1] for call in file.read().split("\n\0")]
-    # It asks java for its version, too.
+    # It also calls java for its version.
     started = [call for call in commands if any(word.startswith("-Danrscope.dir=") for word in call)]
     if not started:
         with open(work + "/jvm.log", errors="replace") as log:
@@ -215,7 +215,7 @@ def program(name, arguments, tools, data, work, pairs, ways):
     anrscope, tool = tools
     traced, kept, whole = prepared(anrscope, work, arguments)
     folder, log, sampled = work + "/recordings", work + "/run.log", work + "/run.jfr"
-    # The recording of each run has an empty folder of its own.
+    # The recording of each run has an empty directory of its own.
     traced = [f"-Danrscope.dir={folder}" if word.startswith("-Danrscope.dir=") else word for word in traced]
     commands = {}
     for way in ways:
@@ -227,13 +227,13 @@ def program(name, arguments, tools, data, work, pairs, ways):
             boot = "-Xbootclasspath/a:"
             commands[way] = [java()] + [boot + work + "/matrix" if word.startswith(boot) else word for word in traced]
         else:
-            # Behind what `anrscope jvm` says, so that it holds.
+            # After the options of `anrscope jvm`, so that these win.
             at = next(n for n, word in enumerate(traced) if word.startswith("-Danrscope.mapId=")) + 1
             commands[way] = [java()] + traced[:at] + WAYS[way] + traced[at:]
     times = {way: [] for way in ways}
     recordings, codes = {}, {}
     for round in range(pairs):
-        # The next begins in the next round, so that none is always behind the same one.
+        # Each round starts with the next variant, so that none always follows the same one.
         order = ways[round % len(ways):] + ways[:round % len(ways)]
         for way in order:
             shutil.rmtree(folder, ignore_errors=True)
@@ -245,7 +245,7 @@ def program(name, arguments, tools, data, work, pairs, ways):
             if WAYS[way] is not None and way not in ("off", "Matrix's way"):
                 recordings[way] = coverage(tool, kept, folder)
     print(f"\n{name}: {pairs} rounds in turn; the whole `anrscope jvm` took {whole:.2f} s (instrumentation, run, export)")
-    print(f"  {'way':<16} {'wall':>8} {'median':>7} {'worst':>6} {'processor':>10} {'median':>7} {'worst':>6} {'words':>12} {'overwritten':>14}")
+    print(f"  {'way':<16} {'wall':>8} {'median':>7} {'worst':>6} {'CPU':>10} {'median':>7} {'worst':>6} {'words':>12} {'overwritten':>14}")
     missed = []
     for way in ways:
         wall, cpu = ratios(times, way, 0), ratios(times, way, 1)
@@ -269,7 +269,7 @@ def beside_jfr(sampled, kept, recorded):
     threads, methods = jfr_samples(sampled, map_names(kept))
     print(f"  JFR: {sum(threads.values()):,} samples on {len(threads)} threads: "
           + ", ".join(f"{name} {n}" for name, n in sorted(threads.items(), key=lambda item: -item[1])[:4]))
-    # It samples no thread that waits, and here a method that waits is open: the thread that ran most is compared.
+    # JFR samples no waiting threads, while here waiting methods are open: the thread that ran most is compared.
     busiest = max(threads, key=lambda name: threads[name])
     own, methods = own_top(recorded, busiest), methods.get(busiest, {})
     ours = sorted(own, key=lambda m: -own[m])[:10]
@@ -283,7 +283,7 @@ def beside_jfr(sampled, kept, recorded):
 
 
 def short(method):
-    """Class and method, packages left out."""
+    """Class and method without packages."""
     parts = method.split(".")
     return re.sub(r"^(.{49}).{4,}$", r"\1...", ".".join(parts[-2:]))
 
