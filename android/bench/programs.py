@@ -104,7 +104,7 @@ def java():
 
 
 def run(command, log):
-    """Wall and CPU seconds; the program must end with status 0."""
+    """Wall and CPU seconds, and the exit code."""
     with open(log, "wb") as out:
         begun = time.monotonic()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
