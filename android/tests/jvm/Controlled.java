@@ -29,7 +29,7 @@ public final class Controlled extends ClassLoader {
         MethodBeat.method(5, false);
         call(5);
         call(6);
-        // Ids that belong to no method: never recorded, whatever is requested.
+        // Ids that belong to no method: never recorded, regardless of the request.
         MethodBeat.method(0xFFFFE, true);
         call(0);
         call(-1);

@@ -333,7 +333,7 @@ public final class MethodBeat {
         return state;
     }
 
-    /** An activity's window gains or loses focus: exactly once per change, whatever the activity overrides. */
+    /** An activity's window gains or loses focus: exactly once per change, regardless of what the activity overrides. */
     public static void at(android.app.Activity activity, boolean hasFocus) {
         if (ON) {
             focus(

@@ -36,7 +36,7 @@ final class Access {
      * Checks the caller of the current Binder call. It must be this app, hold {@link #permission}, or be the shell in a
      * debuggable build.
      *
-     * @throws SecurityException if it is none of these
+     * @throws SecurityException if it is not one of these
      */
     static void check(Context context) {
         int uid = Binder.getCallingUid();

@@ -61,7 +61,7 @@ final class Natives {
     /**
      * Waits until everything recorded is in the file, up to the given time.
      *
-     * @return the file; null if there is none
+     * @return the file; null if it does not exist
      */
     static native String flush(long ms);
 

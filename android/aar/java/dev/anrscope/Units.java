@@ -98,7 +98,7 @@ final class Units {
         return false;
     }
 
-    /** The unit ends, whatever was thrown through it. */
+    /** The unit ends, also if an exception passes through it. */
     static void end() {
         unit(0, 0);
     }
