@@ -16,15 +16,15 @@ const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanrscope.so"
 const CLASSES: &[(&str, &[u8])] = &[
     (
         "dev/anrscope/MethodBeat.class",
-        include_bytes!("../../trace-runtime/java/classes/dev/anrscope/MethodBeat.class"),
+        include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat.class"),
     ),
     (
         "dev/anrscope/MethodBeat$Name.class",
-        include_bytes!("../../trace-runtime/java/classes/dev/anrscope/MethodBeat$Name.class"),
+        include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat$Name.class"),
     ),
     (
         "com/tencent/matrix/trace/core/AppMethodBeat.class",
-        include_bytes!("../../trace-runtime/java/classes/com/tencent/matrix/trace/core/AppMethodBeat.class"),
+        include_bytes!("../../android/method-beat/classes/com/tencent/matrix/trace/core/AppMethodBeat.class"),
     ),
 ];
 

@@ -169,7 +169,7 @@ fn write() -> io::Result<()> {
             }
         }
     }
-    seeds.files("class", &repository.join("trace-runtime/java/classes"));
+    seeds.files("class", &repository.join("android/method-beat/classes"));
     let texts = [samples::MAPPING, samples::RULES, samples::BLOCK_LIST, samples::BASE_MAP];
     for (kind, text) in (0..).zip(texts) {
         seeds.put_as("instrument", kind, text.as_bytes());

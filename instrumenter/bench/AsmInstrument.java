@@ -26,17 +26,17 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.commons.AdviceAdapter;
 
 /**
- * The peer: a jar instrumented with ASM as a build plug-in does it, with the same exits as ours (returns, and a
+ * The comparison: instruments a jar with ASM as a build plug-in would, with the same exits as anrscope (returns, and a
  * catch-any handler around the body). Constant pool copied, maxima computed, frames kept.
  *
  * <p>AsmInstrument IN.jar OUT.jar THREADS LEVEL [METHODMAP]
  *
- * <p>All methods are traced, or with a method map of ours those that it lists, with its ids.
+ * <p>Instruments all methods, or with a method map of anrscope the methods that it lists, with its ids.
  */
 public final class AsmInstrument {
     private static final String BEAT = "dev/anrscope/MethodBeat";
 
-    /** Ids by "class method (descriptor)" with dots, or nothing if all are traced. */
+    /** Ids by "class method (descriptor)" with dots, or null if all methods are instrumented. */
     private static Map<String, Integer> wanted;
 
     private static void read(String methodMap) throws Exception {
@@ -83,7 +83,7 @@ public final class AsmInstrument {
         }
     }
 
-    /** Raw deflate data, after its length and sum. */
+    /** Raw deflate data, after its length and CRC. */
     private static byte[] deflate(byte[] bytes, int level) {
         CRC32 sum = new CRC32();
         sum.update(bytes);
@@ -102,7 +102,7 @@ public final class AsmInstrument {
         return out.toByteArray();
     }
 
-    /** A plain zip of data that is deflated already; java.util.zip would do it again. */
+    /** Writes a plain zip of data that is already deflated; java.util.zip would deflate it again. */
     private static void write(String path, List<ZipEntry> entries, List<Future<byte[]>> contents)
             throws Exception {
         java.nio.ByteBuffer directory =
@@ -190,7 +190,7 @@ public final class AsmInstrument {
         @Override
         protected void onMethodExit(int opcode) {
             if (opcode != ATHROW) {
-                // Past the adapter, whose model of the stack fails on some code of constructors.
+                // Bypasses the adapter, whose stack model fails on some constructors.
                 mv.visitLdcInsn(id);
                 mv.visitMethodInsn(INVOKESTATIC, BEAT, "o", "(I)V", false);
             }

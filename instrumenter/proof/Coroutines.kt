@@ -13,7 +13,9 @@ import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withTimeoutOrNull
 
-/** Suspending functions, lambdas, sequences, sealed and value classes: what Kotlin's compiler makes state machines of. */
+/**
+ * Suspending functions, lambdas, sequences, sealed and value classes: Kotlin's compiler turns them into state machines.
+ */
 sealed interface Shape {
     fun area(): Double = 0.0
 }

@@ -8,10 +8,10 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * Stands in for the recorder's class on the boot class path, and checks what a ring that overwrites itself cannot tell:
- * that in each thread every exit is that of the method entered last, and that a thread that has ended has left all that it
- * entered. Writes one line for each kind of thread to the file {@code anrscope.counts} when the JVM ends:
- * {@code ended|running threads enters exits open wrong}.
+ * Replaces the recorder's class on the boot class path, and checks what an overwriting ring cannot show: that in each
+ * thread every exit matches the method entered last, and that an ended thread has exited every method it entered. When
+ * the JVM ends, writes one line for each kind of thread to the file {@code anrscope.counts}: {@code ended|running
+ * threads enters exits open wrong}.
  */
 public final class MethodBeat {
     private static final Set<Calls> THREADS = new LinkedHashSet<>();

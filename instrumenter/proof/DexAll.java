@@ -19,10 +19,11 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 
 /**
- * Puts every class of an archive through D8. What D8 rejects is told, taken out, and the rest is tried again.
+ * Converts every class of an archive with D8. A class that D8 rejects is reported and removed, and the rest is tried
+ * again.
  *
- * <p>{@code java -cp d8.jar:. DexAll IN OUT-FOLDER ANDROID.jar CLASS-PATH...} prints how many classes went in, and a line
- * {@code rejected CLASS reason} for each that was not taken; classes*.dex are in the folder.
+ * <p>{@code java -cp d8.jar:. DexAll IN OUT-DIRECTORY ANDROID.jar CLASS-PATH...} prints the number of classes, and a
+ * line {@code rejected CLASS reason} for each rejected one; classes*.dex are in the directory.
  */
 public final class DexAll {
     private static final int MIN_API = 26;
@@ -80,7 +81,7 @@ public final class DexAll {
         rejected.forEach((name, reason) -> System.out.println("rejected " + name + " " + reason));
     }
 
-    /** The plain classes: D8 takes neither other releases nor modules, and a name once. */
+    /** The plain classes only: D8 accepts neither other releases nor modules, and each name once. */
     private static void read(ZipInputStream zip, Map<String, byte[]> into) throws IOException {
         for (ZipEntry entry = zip.getNextEntry(); entry != null; entry = zip.getNextEntry()) {
             String name = entry.getName();

@@ -14,18 +14,19 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipInputStream;
 
 /**
- * Defines and links (so: verifies) every class of an archive in its original and in its instrumented form, and compares
- * what becomes of each.
+ * Defines and links (and so verifies) every class of an archive in its original and in its instrumented form, and
+ * compares the results.
  *
  * <p>{@code java -Xverify:all LinkAll ORIGINAL INSTRUMENTED [LIBRARY.jar...]} prints how many classes there are, how
- * many link, how many fail in the same way in both forms, and how many differ; status 1 if any does. Libraries stand
- * behind the archive on the class path and are never instrumented. A class that misses something must miss the same.
+ * many link, how many fail in the same way in both forms, and how many differ; status 1 if any does. Libraries are
+ * after the archive on the class path and are never instrumented. A class that misses another one must miss the same
+ * one in both forms.
  */
 public final class LinkAll {
     private static final String MAP_ID = "dev/anrscope/MapId.class";
     /**
-     * What keeps every class alive. HotSpot verifies methods in the order of their names' addresses, and so the first
-     * of several missing classes that it tells is the same in both forms only while the names stay where they are.
+     * Keeps every class alive. HotSpot verifies methods in the order of their names' addresses, so the first of several
+     * missing classes that it reports is the same in both forms only while the names stay at their addresses.
      */
     private static final List<Loader> ALIVE = new ArrayList<>();
 
@@ -62,12 +63,13 @@ public final class LinkAll {
         System.exit(differing == 0 ? 0 : 1);
     }
 
-    /** What becomes of each class entry of an archive. Entries of an inner jar have its name in front. */
+    /** The result for each class entry of an archive. Entries of an inner jar are prefixed with its name. */
     private static Map<String, String> outcomes(String archive, List<ZipFile> libraries) throws IOException {
         Map<String, String> outcomes = new TreeMap<>();
         for (Map.Entry<String, Map<String, byte[]>> jar : jars(archive).entrySet()) {
             Map<String, byte[]> classes = jar.getValue();
-            // A multi-release jar is several jars: the plain one, and one for each version with the lower ones behind it.
+            // A multi-release jar is several jars: the plain one, and one for each version with the lower ones behind
+            // it.
             TreeMap<Integer, Loader> releases = new TreeMap<>();
             for (String entry : classes.keySet()) {
                 releases.computeIfAbsent(release(entry), n -> new Loader(classes, n, libraries));
@@ -81,14 +83,14 @@ public final class LinkAll {
     }
 
     /**
-     * Loads the platform's class of that name if it has one. Whether the platform's or the archive's comes first decides
-     * which of them breaks a loader constraint, and must be the same for both forms.
+     * Loads the platform's class with that name if it has one. Whether the platform's or the archive's comes first
+     * decides which of them breaks a loader constraint, and must be the same for both forms.
      */
     private static void loadPlatforms(String entry) {
         try {
             ClassLoader.getPlatformClassLoader().loadClass(name(entry));
         } catch (ClassNotFoundException | LinkageError none) {
-            // As nearly always.
+            // The usual case.
         }
     }
 
@@ -104,7 +106,7 @@ public final class LinkAll {
         return matcher.find() ? Integer.parseInt(matcher.group(1)) : 0;
     }
 
-    /** The class files of an archive: of itself, and of the jars in it if it is an aar. */
+    /** The class files of an archive: its own, and those of its inner jars if it is an aar. */
     private static Map<String, Map<String, byte[]>> jars(String path) throws IOException {
         Map<String, Map<String, byte[]>> jars = new LinkedHashMap<>();
         try (ZipFile zip = new ZipFile(path)) {
@@ -149,7 +151,7 @@ public final class LinkAll {
             ALIVE.add(this);
         }
 
-        /** The class itself, whatever the platform has by that name. */
+        /** The class itself, even if the platform has one with that name. */
         String link(String name) {
             Class<?> type;
             try {
@@ -210,7 +212,7 @@ public final class LinkAll {
 
     /**
      * An error's class and text, without what must differ: positions in code and the identities of class loaders. Of a
-     * VerifyError's picture of the method the place and the reason are kept.
+     * VerifyError's description of the method, the location and the reason are kept.
      */
     private static String normal(Throwable error) {
         StringBuilder text = new StringBuilder(error.getClass().getName());

@@ -13,9 +13,9 @@ import org.apache.commons.lang3.reflect.MethodUtils;
 import org.apache.commons.lang3.time.DateUtils;
 
 /**
- * Drives commons-lang3 with input that is mostly wrong, on several threads: exceptions out of callees, out of
- * constructors, caught on the spot, through finally and synchronized, out of a static initialiser. Prints a sum over all
- * that was thrown, which is the same in every run.
+ * Runs commons-lang3 with mostly invalid input, on several threads: exceptions from callees, from constructors, caught
+ * on the spot, through finally and synchronized, from a static initialiser. Prints a checksum over everything thrown,
+ * which is the same in every run.
  */
 public final class ManyExceptions {
     private static final int ROUNDS = 4_000;

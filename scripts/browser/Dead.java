@@ -1,4 +1,4 @@
-/** Two threads that take two locks in two orders. */
+/** Two threads that take two locks in opposite order: a deadlock. */
 public class Dead {
     static final Object FIRST = new Object();
     static final Object SECOND = new Object();

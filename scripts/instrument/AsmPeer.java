@@ -16,8 +16,9 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * The oracle of the differential test: what {@code anrscope instrument --exits normal} does, with Java ASM and the ids
- * of its method map. {@code AsmPeer IN.jar methodMapping.txt OUT.jar}; classes that get no calls are left out.
+ * The reference of the differential test: does what {@code anrscope instrument --exits normal} does, with Java ASM and
+ * the ids of its method map. {@code AsmPeer IN.jar methodMapping.txt OUT.jar}; classes without inserted calls are
+ * omitted.
  */
 public final class AsmPeer {
     private static final String BEAT = "dev/anrscope/MethodBeat";
@@ -73,8 +74,8 @@ public final class AsmPeer {
     }
 
     /**
-     * Not an AdviceAdapter, which numbers local variables anew. A constructor is entered behind its first call of a
-     * constructor that no {@code new} before it asks for; where a jump from before it leads to is before it too, as a
+     * Not an AdviceAdapter, which renumbers local variables. A constructor is entered after its first constructor call
+     * that belongs to no {@code new} before it; targets of jumps from before that point are before it too, such as a
      * throw that checks the arguments.
      */
     private static final class Beats extends MethodVisitor {

@@ -2,7 +2,7 @@
 
 data=${ANRSCOPE_TEST_DATA:-$PWD/target/test-data}/instrument
 corpus=$PWD/scripts/instrument/corpus
-method_beat=$PWD/trace-runtime/java/classes
+method_beat=$PWD/android/method-beat/classes
 # ANRSCOPE_PROGRAM: another build of the program than this tree's.
 anrscope=${ANRSCOPE_PROGRAM:-${CARGO_TARGET_DIR:-$PWD/target}/release/anrscope}
 work=$(mktemp -d)

@@ -1,4 +1,4 @@
-//! The natives of the fake `android.os.MessageQueue` (`tests/android-host`): main waits for messages in native code, as in AOSP's
+//! The natives of the fake `android.os.MessageQueue` (`android/fakes`): main waits for messages in native code, as in AOSP's
 //! `libutils/Looper.cpp`, so that the top of an idle main's stack is `nativePollOnce` and its state is `RUNNABLE`.
 
 #![cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! The shims of `android/java`, compiled unchanged against our stand-ins of Android's classes (`tests/android-host`), on a
+//! The shims of `android/aar/java`, compiled unchanged against our stand-ins of Android's classes (`android/fakes`), on a
 //! real JVM with the real library: what they carry is looked for in the recording and in the reports.
 
 #[path = "android_host/app.rs"]

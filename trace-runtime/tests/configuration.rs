@@ -85,9 +85,9 @@ fn names_and_numbers_are_as_they_are_read() {
 
 /// The source of the tests and cases that say what an option changes: all of them but those that only set every key.
 fn tests_of_options() -> String {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = String::new();
-    for folder in ["android_host", "android-host/cases"] {
+    for folder in ["trace-runtime/tests/android_host", "android/tests/app"] {
         for entry in std::fs::read_dir(here.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.is_file() && path.file_stem().is_some_and(|name| name != "AppOptions") {

@@ -15,7 +15,7 @@ fn run(program: &str, arguments: &[&Path], options: &[&str]) -> Vec<u8> {
 
 #[test]
 fn checked_in_classes_are_what_javac_makes_of_the_source() {
-    let java = Path::new(env!("CARGO_MANIFEST_DIR")).join("java");
+    let java = Path::new(env!("CARGO_MANIFEST_DIR")).join("../android/method-beat");
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("java-classes");
     let _ = std::fs::remove_dir_all(&out);
     std::fs::create_dir_all(&out).unwrap();
@@ -53,7 +53,7 @@ fn compare(new: &Path, old: &Path) {
         assert_eq!(
             code(&new),
             code(&old),
-            "run, in trace-runtime/java: javac --release 8 -g -implicit:none -sourcepath stubs:. -d classes \
+            "run, in android/method-beat: javac --release 8 -g -implicit:none -sourcepath stubs:. -d classes \
              dev/anrscope/*.java com/tencent/matrix/trace/core/*.java"
         );
     }

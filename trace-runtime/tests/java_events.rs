@@ -17,10 +17,10 @@ fn folder(name: &str, program: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("javac")
         .args(["-nowarn", "-cp"])
-        .arg(here.join("java/classes"))
+        .arg(here.join("../android/method-beat/classes"))
         .arg("-d")
         .arg(&folder)
-        .arg(here.join("tests/java").join(program).with_extension("java"))
+        .arg(here.join("../android/tests/jvm").join(program).with_extension("java"))
         .output()
         .expect("javac: run scripts/test, which installs a JDK");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -34,7 +34,7 @@ fn java(folder: &Path, properties: &[&str], words: &[&str]) -> String {
     let library = own.parent().and_then(Path::parent).unwrap().join("examples/liblibrary.so");
     let home = std::env::var_os("ANRSCOPE_TEST_JAVA");
     let Output { status, stdout, stderr } = Command::new(home.unwrap_or("java".into()))
-        .arg(format!("-Xbootclasspath/a:{}/java/classes", env!("CARGO_MANIFEST_DIR")))
+        .arg(format!("-Xbootclasspath/a:{}/../android/method-beat/classes", env!("CARGO_MANIFEST_DIR")))
         .arg(format!("-Danrscope.lib={}", library.display()))
         .arg(format!("-Danrscope.dir={}", folder.display()))
         .args(properties)

@@ -9,7 +9,7 @@ use crate::program;
 /// The path of the library, in a folder that is kept.
 pub(crate) fn library(folder: &Folder) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/java/Sleeper.java");
-    let classes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace-runtime/java/classes");
+    let classes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../android/method-beat/classes");
     let compiled =
         Command::new("javac").arg("-cp").arg(classes).arg("-d").arg(folder.path()).arg(source).status();
     assert!(compiled.expect("javac: run scripts/test, which installs a JDK").success());

@@ -89,7 +89,7 @@ fn test_data(path: &str) -> PathBuf {
 
 /// The folder with `dev.anrscope.MethodBeat`.
 fn runtime_classes() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace-runtime/java/classes")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../android/method-beat/classes")
 }
 
 /// The recordings in a folder.

@@ -11,7 +11,7 @@ public class Busy {
         System.out.println(sum);
     }
 
-    /** Has a loop, so that nothing but a run shows that it is short. */
+    /** Has a loop, so that only a run can show that it is short. */
     static int digits(int number) {
         int digits = 0;
         while (number > 0) {

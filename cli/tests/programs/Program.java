@@ -2,7 +2,7 @@ import java.io.InputStream;
 import java.util.Arrays;
 import java.util.Scanner;
 
-/** Does a little of everything whose outcome can be seen from outside. */
+/** Exercises features whose results are visible from outside. */
 public class Program {
     public static void main(String[] arguments) throws Exception {
         System.out.println("arguments " + Arrays.toString(arguments));
@@ -66,7 +66,7 @@ public class Program {
         }
     }
 
-    /** Until a signal. */
+    /** Runs until a signal. */
     static void await() throws Exception {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("shut down")));
         System.out.println("ready");
@@ -74,7 +74,7 @@ public class Program {
         Thread.sleep(60_000);
     }
 
-    /** A JVM on our class path, which knows nothing of how we were started. */
+    /** Starts a JVM on the same class path, without the options of this one. */
     static void fork() throws Exception {
         String java = System.getProperty("java.home") + "/bin/java";
         Process process = new ProcessBuilder(java, "-cp", System.getProperty("java.class.path"), "Program", "child")

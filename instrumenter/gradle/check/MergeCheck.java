@@ -11,7 +11,7 @@ import java.util.zip.ZipFile;
 import org.gradle.api.file.Directory;
 import org.gradle.api.file.RegularFile;
 
-/** {@code MergeCheck OUT.jar FOLDER JAR}: merges them, the jar twice, and looks at what came out. */
+/** {@code MergeCheck OUT.jar DIRECTORY JAR}: merges them, the jar twice, and checks the result. */
 final class MergeCheck {
     public static void main(String[] args) throws Exception {
         File out = new File(args[0]);
@@ -20,13 +20,13 @@ final class MergeCheck {
         for (int n = 0; n < 2; n++) {
             Merge.into(out, List.of(at(Directory.class, new File(args[1]))), List.of(jar, jar));
             byte[] bytes = java.nio.file.Files.readAllBytes(out.toPath());
-            check(first == null || Arrays.equals(first, bytes), "the same twice");
+            check(first == null || Arrays.equals(first, bytes), "merged twice, the jars differ");
             first = bytes;
         }
         Set<String> names = new HashSet<>();
         try (ZipFile merged = new ZipFile(out); ZipFile from = new ZipFile(args[2])) {
             merged.stream().forEach(entry -> check(names.add(entry.getName()), entry + " once"));
-            check(names.contains("dev/anrscope/gradle/Merge.class"), "the folder's classes");
+            check(names.contains("dev/anrscope/gradle/Merge.class"), "the directory's classes");
             for (ZipEntry entry : java.util.Collections.list(from.entries())) {
                 check(entry.isDirectory() || names.contains(entry.getName()), entry + " of the jar");
             }

@@ -2,7 +2,7 @@
 //!
 //!   soak --minutes N --classes PATH --library FILE --program ANRSCOPE [--stall SECONDS]
 //!
-//! The app is `bench/soak`, instrumented, on stand-ins of Android's classes; `scripts/prove soak` builds it. It draws frames,
+//! The app is `android/bench/soak`, instrumented, on stand-ins of Android's classes; `scripts/prove soak` builds it. It draws frames,
 //! starts some thirty threads a second that end again, and compiles JavaScript on others. This program lets its main thread hang
 //! once every so many seconds and sends SIGQUIT as the system would, sends storms of SIGQUITs, and starts further processes of the
 //! app beside it, half of which it kills, so that old recordings are removed all along.

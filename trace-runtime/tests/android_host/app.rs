@@ -219,7 +219,7 @@ fn item_26_touch_that_waits_has_the_stack_of_the_stall_and_is_told_once() {
 
 #[test]
 fn item_32_a_pause_within_the_debounce_is_no_change_and_leaving_is_one() {
-    let run = Case::new("AppGround").sdk(34).run();
+    let run = Case::new("AppForeground").sdk(34).run();
     assert_eq!(run.printed, "changes 1\nchanges 2\nfocused Home Detail \nmessages true twice false\n");
     // By the activity itself and by its window's callback: once each. The page that came back had not lost it by then.
     let recording = run.recording();

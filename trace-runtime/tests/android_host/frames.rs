@@ -229,7 +229,7 @@ fn item_28_fps_through_the_shims_is_within_one_percent_of_the_truth() {
 #[test]
 fn item_28_below_api_24_frames_are_counted_by_what_main_made_of_them() {
     for sdk in [21, 23] {
-        let run = Case::new("FrameOlder").named(&sdk.to_string()).sdk(sdk).run();
+        let run = Case::new("FrameBelowApi24").named(&sdk.to_string()).sdk(sdk).run();
         assert_eq!(run.lines("frames").next(), Some("120 told 120 shorter 0"), "{sdk}: {}", run.printed);
         let truth: f64 = run.lines("truth").next().unwrap().parse().unwrap();
         let reports = run.issues();

@@ -47,6 +47,6 @@ fn an_application_behind_wrapped_contexts_is_found_and_one_that_is_not_there_is_
 #[test]
 fn a_library_that_cannot_be_loaded_is_one_line_of_the_log() {
     let run = guards("missing").library(Path::new("/nowhere/libanrscope.so")).run();
-    let logged = "W/anrscope: nothing is recorded: the library anrscope cannot be used: ...\n";
+    let logged = "W/anrscope: nothing is recorded: cannot load the native library anrscope: ...\n";
     assert_eq!(run.printed, ["messages false frames false overlay false\n", logged].concat());
 }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use trace_format::section::SectionKind;
 use trace_format::{Event, Item, Recording, Thread};
 
-/// A program of `tests/android-host/cases` to run, in package `dev.anrscope`.
+/// A program of `android/tests/app` to run, in package `dev.anrscope`.
 pub(crate) struct Case {
     class: &'static str,
     name: String,
@@ -136,7 +136,7 @@ impl Case {
         let examples = own.parent().and_then(Path::parent).unwrap().join("examples");
         let library = self.library.clone().unwrap_or_else(|| examples.join("liblibrary.so"));
         let here = here();
-        let own = [classes().to_owned(), here.join("java/classes")];
+        let own = [classes().to_owned(), here.join("method-beat/classes")];
         let path = std::env::join_paths(self.classes.iter().chain(&own)).unwrap();
         let mut command = Command::new("java");
         // Small and quick to start: several run at once.
@@ -259,9 +259,9 @@ pub(crate) fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u6
         .collect()
 }
 
-/// This crate's folder; the program's tests use this file as well.
+/// The directory of the Java code; the tests of `cli` use this file as well.
 fn here() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace-runtime")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../android")
 }
 
 fn base() -> PathBuf {
@@ -274,7 +274,7 @@ pub(crate) fn classes() -> &'static Path {
     CLASSES.get_or_init(|| {
         let here = here();
         let mut sources = Vec::new();
-        for folder in ["tests/android-host", "android/java", "../exporter/android/java"] {
+        for folder in ["fakes", "tests/app", "aar/java", "../exporter/android/java"] {
             collect(&here.join(folder), &mut sources);
         }
         let classes = base().join("classes");
@@ -282,7 +282,7 @@ pub(crate) fn classes() -> &'static Path {
         std::fs::create_dir_all(&classes).unwrap();
         let output = Command::new("javac")
             .args(["-nowarn", "-Xlint:-options", "-proc:none", "-g", "-cp"])
-            .arg(here.join("java/classes"))
+            .arg(here.join("method-beat/classes"))
             .arg("-d")
             .arg(&classes)
             .args(&sources)

@@ -10,7 +10,7 @@ fn of_detail(issues: &[Value], detail: &str) -> Vec<Value> {
 }
 
 fn reports(name: &str, sdk: u32, words: &[&str]) -> Vec<Value> {
-    let case = Case::new("AppOlder").named(&format!("{name}-{sdk}")).sdk(sdk);
+    let case = Case::new("AppMatrix04").named(&format!("{name}-{sdk}")).sdk(sdk);
     recorded_issues(&words.iter().fold(case, |case, word| case.word(word)).run().recording())
 }
 

@@ -70,7 +70,7 @@ fn a_late_anr_is_dropped_and_stacks_have_the_lines_and_the_style_that_are_wanted
 #[test]
 fn limits_of_starts_are_options() {
     let older = |name: &str, words: &[&str]| {
-        let case = Case::new("AppOlder").named(name);
+        let case = Case::new("AppMatrix04").named(name);
         recorded_issues(&words.iter().fold(case, |case, word| case.word(word)).run().recording())
     };
     let startup = |issues: &[Value]| issues.iter().filter(|issue| issue["detail"] == "STARTUP").count();

@@ -47,7 +47,7 @@ fn recordings_are_read_from_outside_by_whom_they_may_be() {
         lines(&run, "broadcast"),
         [
             "true result=1, data=\"was recording\" signed result=1, data=\"was recording\"",
-            "false result=0, data=\"this build may not be debugged\" signed result=1, data=\"was recording\"",
+            "false result=0, data=\"this build is not debuggable\" signed result=1, data=\"was recording\"",
         ]
     );
 
@@ -111,7 +111,7 @@ fn commands_are_done_and_answered_on_another_thread_than_main() {
         "send REBOOT result=0, data=\"the commands are start, stop, dump, flush\"",
         "unordered result=0",
         "foreign result=0",
-        "dump result=1, data=\"asked for\"",
+        "dump result=1, data=\"requested\"",
     ] {
         assert!(run.printed.lines().any(|own| own == line), "{line}: {}", run.printed);
     }

@@ -1,4 +1,4 @@
-// Recursion, called over and over.
+// Recursion, called repeatedly.
 // loop: Series.fill
 // callee: Series.fib
 final class Series {

@@ -1,4 +1,4 @@
-// A loop in each of three methods; the outermost one's lasts.
+// A loop in each of three methods; the outermost one's takes long.
 // loop: Grid.paint
 // callee: Grid.paintRow
 final class Grid {

@@ -1,4 +1,4 @@
-// The loop is in a callee's callee, behind others that took a while and came back.
+// The loop is in a callee's callee, behind others that took a while and returned.
 // chain: Outer.start, Outer.middle
 // loop: Inner.copyAll
 // callee: Inner.copy
@@ -14,7 +14,7 @@ final class Outer {
         return sum + Inner.copyAll(seed);
     }
 
-    /** Until so many percent of the hang are over. */
+    /** Until this many percent of the hang are over. */
     private static int prepare(int seed, int percent) {
         int sum = seed;
         for (int n = 0; (n & 255) != 0 || !BusyTime.part(percent); n++) {

@@ -1,4 +1,4 @@
-// A map whose keys are the app's.
+// A map whose keys are of an app class.
 // loop: Stock.count
 import java.util.HashMap;
 import java.util.Map;

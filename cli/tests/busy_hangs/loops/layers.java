@@ -1,4 +1,4 @@
-// Tiny calls of objects, four deep.
+// Tiny virtual calls, four deep.
 // loop: Scanner.scanAll
 // callee: Scanner.token
 final class Scanner {

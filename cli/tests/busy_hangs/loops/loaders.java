@@ -1,4 +1,4 @@
-// Six threads that load by calls of a millisecond, beside main's of the same kind.
+// Six threads that load in calls of a millisecond each, as main does.
 // loop: Gallery.loadAll
 // callee: Picture.load
 final class Gallery {

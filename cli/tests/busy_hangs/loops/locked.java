@@ -1,4 +1,4 @@
-// A lock each time, which no other thread wants.
+// An uncontended lock in each iteration.
 // loop: Journal.appendAll
 // callee: Journal.append
 final class Journal {

@@ -1,4 +1,4 @@
-// Calls of a fifth of a millisecond or a few.
+// Calls of 0.2 ms to a few milliseconds.
 // loop: Layout.measureAll
 // callee: Layout.measureRow
 final class Layout {

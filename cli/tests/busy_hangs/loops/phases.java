@@ -1,4 +1,4 @@
-// Two phases; the first has seven tenths of the time.
+// Two phases; the first takes 70 % of the time.
 // chain: Warmup.warm
 // loop: Warmup.decodeAll
 // callee: Warmup.decode

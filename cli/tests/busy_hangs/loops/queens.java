@@ -1,4 +1,4 @@
-// One search that does not come back: the recursion is the loop.
+// A search that does not end: the recursion is the loop.
 // chain: Puzzle.solve
 // loop: Puzzle.place
 // also: Puzzle.solve: the one call of the search is in it

@@ -1,4 +1,4 @@
-// Regular expressions: nothing of the app is called.
+// Regular expressions: no app method is called.
 // loop: Log.filter
 import java.util.regex.Pattern;
 

@@ -1,4 +1,4 @@
-// Two phases of other classes; the second has seven tenths of the time.
+// Two phases of other classes; the second takes 70 % of the time.
 // chain: Boot.boot
 // loop: Plugins.startAll
 // callee: Plugins.startOne

@@ -1,4 +1,4 @@
-// Text is put together, a little by the app.
+// Text is concatenated, some of it by the app.
 // loop: Page.render
 final class Page {
     static int render(int seed) {

@@ -1,4 +1,4 @@
-// An exception each time, caught in the loop.
+// An exception in each iteration, caught in the loop.
 // loop: Import.readAll
 final class Import {
     static int readAll(int seed) {

@@ -1,4 +1,4 @@
-// Many tiny calls, each of two more.
+// Many tiny calls, each with two more.
 // loop: Parser.parseFeed
 // callee: Parser.parseItem
 final class Parser {

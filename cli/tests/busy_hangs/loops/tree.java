@@ -1,4 +1,4 @@
-// A walk over a tree of objects, over and over.
+// A repeated walk over a tree of objects.
 // loop: Folders.sumAll
 // callee: Folders$Node.sum
 final class Folders {

@@ -1,4 +1,4 @@
-// An exception each time, through five calls.
+// An exception in each iteration, through five calls.
 // loop: Decoder.decodeAll
 final class Decoder {
     private static final class Broken extends Exception {

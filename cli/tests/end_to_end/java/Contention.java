@@ -1,7 +1,7 @@
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/** Main waits for a lock that a thread holds, in a block and in a synchronized method, and in other ways. */
+/** Main waits for a lock that another thread holds: in a block, in a synchronized method, and in other ways. */
 public final class Contention {
     static final class Store {
         private int size;

@@ -1,6 +1,6 @@
 import dev.anrscope.MethodBeat;
 
-/** Asks for its own thread dump, gives it two seconds, and says whether it could ask. */
+/** Requests its own thread dump, waits two seconds, and prints whether the request succeeded. */
 public final class OwnDump {
     public static void main(String[] args) throws Exception {
         boolean asked = MethodBeat.dump();

@@ -1,4 +1,4 @@
-/** Says that it runs, and waits in a method of its own until its input ends. */
+/** Prints that it runs, and waits in a method of its own until its input ends. */
 public final class Sleeper {
     static int waitHere() throws Exception {
         System.out.println("running");

@@ -2,7 +2,7 @@ package focus;
 
 import android.app.Activity;
 
-/** Activities that override in every way there is. */
+/** Activities that override the focus method in every way. */
 public class Activities {
     public static class Base extends Activity {
         @Override
@@ -35,7 +35,7 @@ public class Activities {
             if (hasFocus) {
                 super.onWindowFocusChanged(hasFocus);
             } else {
-                // Another event for the same window, as far as anybody can tell from here.
+                // Another event for the same window, as far as this class can know.
                 Log.add("Sometimes");
             }
         }
@@ -117,7 +117,7 @@ public class Activities {
 
     public static class BelowSealed extends focuslib.Sealed {}
 
-    /** Has the method, and is no activity. */
+    /** Has the method, but is not an activity. */
     public static class View {
         public void onWindowFocusChanged(boolean hasFocus) {
             Log.add("View");

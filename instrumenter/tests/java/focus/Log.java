@@ -1,6 +1,6 @@
 package focus;
 
-/** What the activities do, in order. */
+/** Log of the activities' actions, in order. */
 public final class Log {
     public static final StringBuilder TEXT = new StringBuilder();
     /** Calls of {@code at}: activity and focus. */

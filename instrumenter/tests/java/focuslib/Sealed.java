@@ -1,6 +1,6 @@
 package focuslib;
 
-/** Not instrumented, and nothing may override. */
+/** Not instrumented, and its method is final. */
 public class Sealed extends android.app.Activity {
     @Override
     public final void onWindowFocusChanged(boolean hasFocus) {}

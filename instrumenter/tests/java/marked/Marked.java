@@ -3,7 +3,7 @@ package marked;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 
-/** Classes and methods with annotations, for rules about them. */
+/** Classes and methods with annotations, for rules about annotations. */
 public class Marked {
     @Retention(RetentionPolicy.RUNTIME)
     @interface Seen {

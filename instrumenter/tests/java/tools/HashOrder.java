@@ -4,7 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Puts the lines of a file into a map, one behind the other, and prints them in the map's order. */
+/** Adds the lines of a file to a map, one after the other, and prints them in the map's order. */
 public class HashOrder {
     public static void main(String[] arguments) throws Exception {
         ConcurrentHashMap<String, String> map = new ConcurrentHashMap<>();

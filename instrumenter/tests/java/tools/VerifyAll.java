@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
-/** Loads and links every class of a jar, and prints each one that does not, with the error. */
+/** Loads and links every class of a jar, and prints each that fails, with the error. */
 public final class VerifyAll {
     public static void main(String[] arguments) throws Exception {
         File file = new File(arguments[0]);

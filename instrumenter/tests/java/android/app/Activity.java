@@ -1,6 +1,6 @@
 package android.app;
 
-/** Stands in for the platform's. */
+/** A fake of the platform's class. */
 public class Activity {
     public void onWindowFocusChanged(boolean hasFocus) {
         focus.Log.add("Activity " + hasFocus);

@@ -4,7 +4,7 @@ import java.io.PrintWriter;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Stands in for the runtime: checks that on each thread every {@code o(id)} closes the {@code i(id)}
+ * A fake of the runtime: checks that on each thread every {@code o(id)} closes the {@code i(id)}
  * that was opened last, and writes the counts to the file named by the property {@code beat.out}.
  */
 public final class MethodBeat {
@@ -13,7 +13,7 @@ public final class MethodBeat {
         int depth;
         long enters;
         long exits;
-        /** Waits open when the method of the same place in {@code open} was entered. */
+        /** Number of open waits when the method at the same index of {@code open} was entered. */
         int[] waitsAtEnter = new int[64];
         int[] waitKinds = new int[64];
         int waitDepth;
@@ -28,7 +28,7 @@ public final class MethodBeat {
         ALL.add(calls);
         return calls;
     });
-    /** As readers of a recording do: an exit closes whatever was left open above its enter. */
+    /** As readers of a recording do: an exit closes every call left open above its enter. */
     private static final boolean LENIENT = Boolean.getBoolean("beat.lenient");
 
     static {

@@ -3,9 +3,9 @@ package dev.anrscope.export;
 import java.io.File;
 import java.io.IOException;
 
-/** Writes recordings as traces: what {@code Anrscope.exportTrace} finds where the app has {@code anrscope-export.aar}. */
+/** Exports recordings as traces. {@code Anrscope.exportTrace} calls it if the app has {@code anrscope-export.aar}. */
 public final class TraceExport {
-    /** Why the library cannot be used; null if it can. */
+    /** Why the library cannot be loaded; null if it is loaded. */
     private static final Throwable UNUSABLE = load();
 
     private TraceExport() {}
@@ -26,10 +26,10 @@ public final class TraceExport {
     }
 
     /**
-     * Writes a recording as a Perfetto trace.
+     * Exports a recording as a Perfetto trace.
      *
-     * @param map the build's methodMapping.txt, or null: then methods have numbers for names
-     * @throws IOException if the recording cannot be read, the trace not be written, or the library not be loaded
+     * @param map the build's methodMapping.txt, or null: then the trace has method ids instead of names
+     * @throws IOException if the recording cannot be read, the trace cannot be written, or the library cannot be loaded
      */
     public static void write(File recording, File map, File out) throws IOException {
         if (UNUSABLE != null) {
@@ -41,6 +41,6 @@ public final class TraceExport {
         }
     }
 
-    /** Null if it was done, or else why not. */
+    /** Returns null on success, or else the error. */
     private static native String export(String recording, String map, String out);
 }

@@ -10,21 +10,21 @@ import org.gradle.api.tasks.Optional;
 import org.gradle.api.tasks.PathSensitive;
 import org.gradle.api.tasks.PathSensitivity;
 
-/** The block {@code anrscope { }} of a build file. What is not set is left to the program's own default. */
+/** The block {@code anrscope { }} of a build file. If a property is not set, the tool's own default applies. */
 public abstract class AnrscopeExtension {
     /** Names of the variants to instrument, such as {@code release}; empty, the default, means all. */
     @Internal public abstract ListProperty<String> getVariants();
 
-    /** {@code --base-map}: a method map whose numbers are kept. */
+    /** {@code --base-map}: a method map whose ids are kept. */
     @Optional @InputFile @PathSensitive(PathSensitivity.NONE) public abstract RegularFileProperty getBaseMap();
 
-    /** {@code --block-list}: classes and packages to leave alone. */
+    /** {@code --block-list}: classes and packages that are not instrumented. */
     @Optional @InputFile @PathSensitive(PathSensitivity.NONE) public abstract RegularFileProperty getBlockList();
 
-    /** {@code --rules}: what is traced and what not. */
+    /** {@code --rules}: which methods are traced. */
     @Optional @InputFile @PathSensitive(PathSensitivity.NONE) public abstract RegularFileProperty getRules();
 
-    /** {@code --mapping}: for inputs that are obfuscated already. */
+    /** {@code --mapping}: for inputs that are already obfuscated. */
     @Optional @InputFile @PathSensitive(PathSensitivity.NONE) public abstract RegularFileProperty getMapping();
 
     /** {@code --exits}: {@code all} or {@code normal}. */
@@ -33,7 +33,7 @@ public abstract class AnrscopeExtension {
     /** {@code --waits}: also record lock waits and blocking calls. */
     @Optional @Input public abstract Property<Boolean> getWaits();
 
-    /** {@code --waits-catalogue}: more calls that block. */
+    /** {@code --waits-catalogue}: additional blocking calls. */
     @Optional @InputFile @PathSensitive(PathSensitivity.NONE) public abstract RegularFileProperty getWaitsCatalogue();
 
     /** {@code --compat}: {@code matrix}. */
@@ -42,12 +42,12 @@ public abstract class AnrscopeExtension {
     /** {@code --threads}. */
     @Optional @Input public abstract Property<Integer> getThreads();
 
-    /** {@code --level}: compression of the jar that is handed on; 0, the default here, as nobody keeps that jar. */
+    /** {@code --level}: compression of the output jar; 0, the default here, because the jar is an intermediate file. */
     @Optional @Input public abstract Property<Integer> getLevel();
 
     /** {@code --fail-on-skip}: the build fails if something cannot be instrumented. */
     @Optional @Input public abstract Property<Boolean> getFailOnSkip();
 
-    /** Anything else that {@code anrscope instrument --help} lists, as it is written there. */
+    /** Any other options that {@code anrscope instrument --help} lists, as they are written there. */
     @Input public abstract ListProperty<String> getArguments();
 }

@@ -10,12 +10,12 @@ import org.gradle.api.Project;
 import org.gradle.api.file.ProjectLayout;
 import org.gradle.api.tasks.TaskProvider;
 
-/** Hands the classes of each variant to the program {@code anrscope instrument}, before R8 or D8 see them. */
+/** Passes the classes of each variant to {@code anrscope instrument}, before R8 or D8 process them. */
 public final class AnrscopePlugin implements Plugin<Project> {
     @Override
     public void apply(Project project) {
         AnrscopeExtension options = project.getExtensions().create("anrscope", AnrscopeExtension.class);
-        // An app's dependencies come along; a library is instrumented alone, since its users bring theirs.
+        // An app is instrumented with its dependencies; a library alone, since the app that uses it brings them.
         project.getPluginManager()
                 .withPlugin("com.android.application", app -> onVariants(project, options, ScopedArtifacts.Scope.ALL));
         project.getPluginManager()

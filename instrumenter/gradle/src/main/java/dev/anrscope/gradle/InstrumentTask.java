@@ -27,10 +27,10 @@ public abstract class InstrumentTask extends DefaultTask {
 
     @Classpath public abstract ListProperty<Directory> getFolders();
 
-    /** Classes that are not instrumented but inherited from: android.jar, and a library's dependencies. */
+    /** Classes that are not instrumented but may be superclasses: android.jar, and a library's dependencies. */
     @CompileClasspath public abstract ConfigurableFileCollection getPlatform();
 
-    /** What the program remembers of the last build, so that only changed classes are done again. */
+    /** The tool's cache of the last build, so that only changed classes are processed again. */
     @LocalState public abstract DirectoryProperty getCache();
 
     @OutputFile public abstract RegularFileProperty getOutput();
@@ -39,10 +39,10 @@ public abstract class InstrumentTask extends DefaultTask {
 
     @OutputFile public abstract RegularFileProperty getIgnoredMap();
 
-    /** The program writes it beside the method map. */
+    /** The tool writes it beside the method map. */
     @OutputFile public abstract RegularFileProperty getLines();
 
-    /** Another program is another result. */
+    /** Another version of the tool may give another result. */
     @InputFile
     @Optional
     @PathSensitive(PathSensitivity.NONE)
@@ -50,11 +50,11 @@ public abstract class InstrumentTask extends DefaultTask {
         return program;
     }
 
-    /** By the path that the build names, else by the search path. */
+    /** Uses the path that the build sets, or else the search path. */
     void setProgram(String named) {
         program = named == null ? onSearchPath() : new File(named);
         if (program != null && !program.canExecute()) {
-            throw new GradleException("anrscope.program names " + program + ", which is no program");
+            throw new GradleException("anrscope.program is not an executable file: " + program);
         }
     }
 
@@ -70,11 +70,11 @@ public abstract class InstrumentTask extends DefaultTask {
     @TaskAction
     public void instrument() throws IOException, InterruptedException {
         if (program == null) {
-            throw new GradleException("There is no anrscope on PATH. Install it (cargo install --path cli), or name it in"
+            throw new GradleException("Cannot find anrscope on PATH. Install it (cargo install --path cli), or set its path in"
                     + " gradle.properties: anrscope.program=/path/to/anrscope");
         }
         File work = getTemporaryDir();
-        // One jar in, one jar out: what a transform of classes must give.
+        // A transform of classes has one input jar and one output jar.
         File merged = new File(work, "classes.jar");
         Merge.into(merged, getFolders().get(), getJars().get());
         List<String> command = new ArrayList<>(List.of(program.getPath(), "instrument", merged.getPath()));
@@ -82,7 +82,7 @@ public abstract class InstrumentTask extends DefaultTask {
         flags.put("--out", getOutput().get());
         flags.put("--method-map", getMethodMap().get());
         flags.put("--ignored-map", getIgnoredMap().get());
-        // Matrix's numbers depend on all classes, so that nothing could be kept.
+        // Matrix's ids depend on all classes, so nothing could be cached.
         flags.put("--cache", options.getCompat().isPresent() ? null : getCache().get().getAsFile());
         flags.put("--base-map", options.getBaseMap().getOrNull());
         flags.put("--block-list", options.getBlockList().getOrNull());
@@ -106,7 +106,7 @@ public abstract class InstrumentTask extends DefaultTask {
         getLogger().lifecycle(said);
     }
 
-    /** What is not set is not named; what is on or off is named if it is on. */
+    /** Options that are not set are omitted; switches are passed if they are on. */
     private static void add(List<String> command, String flag, Object value) {
         if (value != null && !value.equals(false)) {
             command.add(flag);
@@ -117,9 +117,9 @@ public abstract class InstrumentTask extends DefaultTask {
     }
 
     private static File onSearchPath() {
-        for (String folder : System.getenv().getOrDefault("PATH", "").split(File.pathSeparator)) {
+        for (String directory : System.getenv().getOrDefault("PATH", "").split(File.pathSeparator)) {
             for (String name : List.of("anrscope", "anrscope.exe")) {
-                File file = new File(folder, name);
+                File file = new File(directory, name);
                 if (file.canExecute() && file.isFile()) {
                     return file;
                 }

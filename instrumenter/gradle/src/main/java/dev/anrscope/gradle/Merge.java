@@ -16,16 +16,18 @@ import java.util.zip.ZipOutputStream;
 import org.gradle.api.file.Directory;
 import org.gradle.api.file.RegularFile;
 
-/** Puts folders and jars into one jar, in their order; of entries with one name the first counts, as on a class path. */
+/**
+ * Merges directories and jars into one jar, in order; of entries with the same name the first wins, as on a class path.
+ */
 final class Merge {
     private Merge() {}
 
-    static void into(File out, List<Directory> folders, List<RegularFile> jars) throws IOException {
+    static void into(File out, List<Directory> directories, List<RegularFile> jars) throws IOException {
         Set<String> names = new HashSet<>();
         try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(out.toPath()))) {
             zip.setLevel(Deflater.NO_COMPRESSION);
-            for (Directory folder : folders) {
-                addAll(zip, names, folder.getAsFile().toPath());
+            for (Directory directory : directories) {
+                addAll(zip, names, directory.getAsFile().toPath());
             }
             for (RegularFile jar : jars) {
                 try (FileSystem in = FileSystems.newFileSystem(jar.getAsFile().toPath(), (ClassLoader) null)) {
@@ -41,7 +43,7 @@ final class Merge {
                 String name = root.relativize(file).toString().replace('\\', '/');
                 if (names.add(name)) {
                     ZipEntry entry = new ZipEntry(name);
-                    // The same jar from the same classes.
+                    // The same classes give the same jar.
                     entry.setTime(315_532_800_000L);
                     zip.putNextEntry(entry);
                     Files.copy(file, zip);

@@ -1,6 +1,6 @@
 package com.tencent.matrix.trace.core;
 
-/** Stands in for the class of the runtime by this name. */
+/** A fake of the runtime's class with this name. */
 public final class AppMethodBeat {
     public static void i(int id) {
         dev.anrscope.MethodBeat.i(id);

@@ -1,0 +1,623 @@
+package dev.anrscope;
+
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
+import sun.misc.Unsafe;
+
+/**
+ * The class that instrumented code calls. All methods are static. They do nothing if the recorder's library cannot be
+ * loaded or the property {@code anrscope.off} is {@code true}.
+ *
+ * <p>The class must be initialised on the thread to be recorded as main, by the first call. That call comes from the
+ * program's first instrumented class, so on Android it is the main thread and on a JVM the thread that runs {@code
+ * main}. Events of that thread during the initialisation (a class loader may be instrumented) are not recorded, neither
+ * enters nor exits.
+ *
+ * <h2>Short calls</h2>
+ * If a method exits, its own enter is the last word and no older than a limit, the enter is taken back instead of
+ * writing an exit. Words that the native writer has published are never taken back: it returns the position {@link
+ * #floor}.
+ *
+ * <h2>Fast path and native writer</h2>
+ * With the coarse clock, {@link #i} and {@link #o} write the word themselves, into the block that the thread's native
+ * writer has open. This class alone then knows the position of the next word. A word is published by its store, because
+ * a 0 was stored behind it before. The native writer takes over if the thread's gate is closed, which it is after
+ * anything that was recorded natively, and if the block is full. It reclaims the write position, writes the event, and
+ * grants a new position. With the precise clock, and where {@code sun.misc.Unsafe} is not usable, every event goes
+ * through the native writer.
+ *
+ * <p>Nothing in here calls code that could be instrumented, so no event is recorded inside another.
+ *
+ * <p>Virtual threads are not recorded: they move between carrier threads, and the recording of a carrier would mix the
+ * calls of many. The recording notes it.
+ *
+ * <p>Properties: {@code anrscope.lib} (the library's absolute path; by default {@code libanrscope.so} on the system's
+ * search path), {@code anrscope.dir} (directory of the recording; by default the working directory, on Android none
+ * until {@link #destination}), {@code anrscope.threads} ({@code main}: only the main thread is recorded), {@code
+ * anrscope.resolution} ({@code 1ms}, the default, or {@code 100us}: resolution of time; a call that starts and ends
+ * within one step is omitted; {@code exact}: every call is recorded with the clock's exact time), {@code
+ * anrscope.clock} ({@code precise}: the clock's exact time, and calls of less than 20 us are omitted; {@code coarse}:
+ * the default; with {@code exact} every call, with a resolution of 1 ms), {@code anrscope.mapId} (id of the method map;
+ * by default that of the class {@code dev.anrscope.MapId}), {@code anrscope.name} (the process's name in the
+ * recording), {@code anrscope.mainWords} and {@code anrscope.poolWords} (sizes of the rings in words of 8 bytes),
+ * {@code anrscope.max_overhead} (share of the threads' time that recording may take, in percent, 3 by default; above it
+ * the most frequently called methods are switched off; 0: never), {@code anrscope.unsafe} ({@code true}: the JVM was
+ * started with the option that silences sun.misc.Unsafe's warning, see {@link #unsafe}), {@code anrscope.trace_text}
+ * ({@code true}: thread dumps are copied into the recording).
+ */
+public final class MethodBeat {
+    /** Size of a block in bytes, minus one; blocks start at multiples of their size. */
+    private static final int IN_BLOCK = 8191;
+
+    /** Java writes to a block for less than 2^this ns. */
+    private static final int GAP_BITS = 42;
+
+    /** Offset from the time word to the limit of main's short calls, ns. */
+    private static final int FOLD_MAIN = 16;
+
+    private static final int FOLD_OTHERS = 24;
+
+    /** State of a method that has just been switched off. */
+    private static final int CLOSING = 2;
+
+    /** Number of calls before the first timed one. */
+    private static final int FIRST_TIMED = 1000;
+
+    /**
+     * State of each other thread: the address of its native writer, 0 if it has no space in the recording; the address
+     * of its gate; its values of {@link #behind}, {@link #floor} and {@link #left}; and its {@link #TID}.
+     */
+    private static final ThreadLocal<long[]> WRITER = new ThreadLocal<long[]>();
+
+    private static final int BEHIND = 2;
+
+    private static final int FLOOR = 3;
+
+    private static final int LEFT = 4;
+
+    private static final int OWNER = 5;
+
+    /** State of a thread that is not recorded. */
+    private static final long[] UNRECORDED = new long[6];
+
+    /**
+     * Cache of {@link #WRITER} by thread id, which is never reused: a lookup takes a third of the thread-local's time.
+     * Two threads whose ids have the same lower bits evict each other and use the thread-local.
+     */
+    private static final long[][] STATES = new long[1024][];
+
+    private static final Thread MAIN = Thread.currentThread();
+
+    /** The address of main's native writer; 0 if nothing is recorded. */
+    private static final long MAIN_WRITER = load();
+
+    /** A constant from here on, so that a JIT compiler removes the calls where it is false. */
+    private static final boolean ON = MAIN_WRITER != 0;
+
+    /** The address of main's gate. */
+    private static final long GATE = ON ? address(3) : 0;
+
+    /** The address of the time word. */
+    private static final long TIME = ON ? address(0) : 0;
+
+    /** The address of the switches: one byte per method, non-zero if it is off or does not exist. */
+    private static final long OFF = ON ? address(1) : 0;
+
+    /** Null if events go through the native writer. */
+    private static final Unsafe U = ON ? unsafe() : null;
+
+    /** Offset of a thread's id; 0 if unknown. */
+    private static final long TID = U == null ? 0 : tid();
+
+    /** The address behind main's next word, where a 0 is stored first; 0 if events go through the native writer. */
+    private static long behind;
+
+    /** The value of {@link #behind} that the native writer returned last: words before it are not taken back. */
+    private static long floor;
+
+    /** Calls of main until the next timed one. */
+    private static int left = FIRST_TIMED;
+
+    /** The class of virtual threads; null if the JVM has none. */
+    private static final Class<?> VIRTUAL = virtual();
+
+    private static volatile boolean virtualReported;
+
+    private MethodBeat() {}
+
+    /** A method is entered. */
+    public static void i(int id) {
+        if (ON) {
+            if (U != null && (id >>> 20 != 0 || U.getByte(OFF + id) != 0)) {
+                return;
+            }
+            begin(id);
+        }
+    }
+
+    /** A method exits, by return or exception. */
+    public static void o(int id) {
+        if (ON) {
+            if (U != null) {
+                int off = id >>> 20 != 0 ? 1 : U.getByte(OFF + id);
+                if (off != 0) {
+                    if (off == CLOSING) {
+                        close(id);
+                    }
+                    return;
+                }
+            }
+            end(id);
+        }
+    }
+
+    /**
+     * Must not be inlined ({@code anrscope jvm} tells HotSpot so): compiling it into every instrumented method costs
+     * more CPU time than the calls.
+     */
+    private static void begin(int id) {
+        if (Thread.currentThread() != MAIN) {
+            enterOther(id);
+            return;
+        }
+        long at = behind;
+        if (U != null && (at & IN_BLOCK) != 0) {
+            long since = U.getLong(GATE);
+            if (since >= 0) {
+                U.putLong(at, 0);
+                U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
+                behind = at + 8;
+                return;
+            }
+        }
+        behind = floor = enter(MAIN_WRITER, id, at);
+    }
+
+    /** See {@link #begin}. */
+    private static void end(int id) {
+        if (Thread.currentThread() != MAIN) {
+            exitOther(id);
+            return;
+        }
+        if (--left < 0) {
+            timed(id);
+            return;
+        }
+        long at = behind;
+        if (U != null) {
+            long since = U.getLong(GATE);
+            if (since >= 0) {
+                if (at > floor) {
+                    // The call that exits: for any other word the difference exceeds every limit.
+                    long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
+                    if (length >= 0 && length <= U.getLong(TIME + FOLD_MAIN)) {
+                        U.putLong(at - 16, 0);
+                        behind = at - 8;
+                        return;
+                    }
+                }
+                if ((at & IN_BLOCK) != 0) {
+                    U.putLong(at, 0);
+                    U.putLong(at - 8, (long) id << 43 | since);
+                    behind = at + 8;
+                    return;
+                }
+            }
+        }
+        behind = floor = exit(MAIN_WRITER, id, at);
+    }
+
+    /** A method is entered on another thread than main. */
+    private static void enterOther(int id) {
+        long[] state = state();
+        if (state[0] == 0) {
+            return;
+        }
+        long at = state[BEHIND];
+        if (U != null && (at & IN_BLOCK) != 0) {
+            long since = U.getLong(TIME) - U.getLong(state[1] + 8);
+            if (since >>> GAP_BITS == 0) {
+                U.putLong(at, 0);
+                U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
+                state[BEHIND] = at + 8;
+                return;
+            }
+        }
+        state[BEHIND] = state[FLOOR] = enter(state[0], id, at);
+    }
+
+    /** A method exits on another thread than main. */
+    private static void exitOther(int id) {
+        long[] state = state();
+        if (state[0] == 0) {
+            return;
+        }
+        if (--state[LEFT] < 0) {
+            timed(id);
+            return;
+        }
+        long at = state[BEHIND];
+        if (U != null) {
+            long since = U.getLong(TIME) - U.getLong(state[1] + 8);
+            if (since >>> GAP_BITS == 0) {
+                if (at > state[FLOOR]) {
+                    long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
+                    if (length >= 0 && length <= U.getLong(TIME + FOLD_OTHERS)) {
+                        U.putLong(at - 16, 0);
+                        state[BEHIND] = at - 8;
+                        return;
+                    }
+                }
+                if ((at & IN_BLOCK) != 0) {
+                    U.putLong(at, 0);
+                    U.putLong(at - 8, (long) id << 43 | since);
+                    state[BEHIND] = at + 8;
+                    return;
+                }
+            }
+        }
+        state[BEHIND] = state[FLOOR] = exit(state[0], id, at);
+    }
+
+    /**
+     * A method exits that has just been switched off. If its enter is the last word, the call ends here; otherwise its
+     * end is unknown.
+     */
+    private static void close(int id) {
+        long enter = Long.MIN_VALUE | (long) id << 43;
+        if (Thread.currentThread() == MAIN) {
+            long at = behind;
+            if (at > floor && U.getLong(at - 16) >>> 43 == enter >>> 43) {
+                behind = floor = exit(MAIN_WRITER, id, at);
+            }
+            return;
+        }
+        long[] state = state();
+        long at = state[BEHIND];
+        if (at > state[FLOOR] && U.getLong(at - 16) >>> 43 == enter >>> 43) {
+            state[BEHIND] = state[FLOOR] = exit(state[0], id, at);
+        }
+    }
+
+    /** As {@link #o}, but measures its duration and reports it with the method's id: one call in thousands. */
+    private static void timed(int id) {
+        boolean main = Thread.currentThread() == MAIN;
+        long[] state = main ? null : state();
+        if (main) {
+            left = Integer.MAX_VALUE;
+        } else {
+            state[LEFT] = Integer.MAX_VALUE;
+        }
+        // The duration of reading the clock is measured and subtracted.
+        long before = System.nanoTime();
+        long begin = System.nanoTime();
+        o(id);
+        long end = System.nanoTime();
+        int next = sampled(main ? MAIN_WRITER : state[0], id, end - begin - (begin - before));
+        if (main) {
+            left = next;
+        } else {
+            state[LEFT] = next;
+        }
+    }
+
+    /** State of the calling thread, which is not main. */
+    private static long[] state() {
+        Thread thread = Thread.currentThread();
+        if (TID != 0) {
+            long tid = U.getLong(thread, TID);
+            long[] state = STATES[(int) tid & STATES.length - 1];
+            if (state != null && state[OWNER] == tid) {
+                return state;
+            }
+            return findState(thread, tid);
+        }
+        return findState(thread, -1);
+    }
+
+    /** The same through the thread-local; a new thread joins. */
+    private static long[] findState(Thread thread, long tid) {
+        if (VIRTUAL != null && VIRTUAL.isInstance(thread)) {
+            reportVirtualThreads();
+            return UNRECORDED;
+        }
+        long[] state = WRITER.get();
+        if (state == null) {
+            long writer = join(thread.getName());
+            state = new long[] {writer, writer == 0 || U == null ? 0 : U.getLong(writer), 0, 0, FIRST_TIMED, tid};
+            WRITER.set(state);
+        }
+        if (TID != 0) {
+            STATES[(int) tid & STATES.length - 1] = state;
+        }
+        return state;
+    }
+
+    /** An activity's window gains or loses focus: exactly once per change, regardless of what the activity overrides. */
+    public static void at(android.app.Activity activity, boolean hasFocus) {
+        if (ON) {
+            focus(
+                    activity == null ? null : ((Object) activity).getClass().getName(),
+                    System.identityHashCode(activity),
+                    hasFocus);
+        }
+    }
+
+    /**
+     * A wait begins: 1 entering a monitor, 2 Object.wait, 3 park, 4 sleep, 5 join, 6 a blocking call.
+     *
+     * @param on the object waited on or for; may be null
+     */
+    public static void wb(int kind, Object on) {
+        if (ON && known()) {
+            waitBegin(kind, System.identityHashCode(on), on == null ? 0 : className(on.getClass()));
+        }
+    }
+
+    /** A wait ends. */
+    public static void we(int kind, Object on) {
+        if (ON && known()) {
+            waitEnd(kind, System.identityHashCode(on));
+        }
+    }
+
+    /** The calling thread has left a monitor. */
+    public static void wr(Object on) {
+        if (ON && known()) {
+            released(System.identityHashCode(on));
+        }
+    }
+
+    /**
+     * Requests a thread dump of this process, which is written to its usual destination, and returns before it is
+     * written. The recording notes the request.
+     *
+     * @return whether it was requested
+     */
+    public static boolean dump() {
+        return ON && askForDump();
+    }
+
+    /**
+     * Sets the directory of the recording's file, if it has none: on Android no directory is known before the first
+     * Context. Earlier events are in memory; a library thread moves them to the file.
+     */
+    public static void destination(String directory) {
+        if (ON && directory != null) {
+            setDestination(directory);
+        }
+    }
+
+    /** Whether the library is loaded and recording was started. */
+    public static boolean isRecording() {
+        return ON;
+    }
+
+    /** Pauses recording, for example in the background. Open calls stay open. */
+    public static void pause() {
+        if (ON) {
+            control(0);
+        }
+    }
+
+    /** Resumes after {@link #pause}, or changes the clock while recording. */
+    public static void resume(boolean coarse) {
+        if (ON) {
+            control(coarse ? 2 : 1);
+        }
+    }
+
+    /** Switches the method with this id off or on. */
+    public static void method(int id, boolean on) {
+        if (ON) {
+            setMethod(id, on);
+        }
+    }
+
+    /** Whether the calling thread is recorded; a new thread joins. */
+    private static boolean known() {
+        return Thread.currentThread() == MAIN || state()[0] != 0;
+    }
+
+    private static void reportVirtualThreads() {
+        if (!virtualReported) {
+            virtualReported = true;
+            // Two threads may both get here: then the notice is recorded twice.
+            notice("virtual threads are left out of this recording");
+        }
+    }
+
+    private static Class<?> virtual() {
+        // Older versions have none, and a failed class lookup creates an exception with a stack, during the app's
+        // start.
+        if (major() < 19) {
+            return null;
+        }
+        try {
+            return Class.forName("java.lang.BaseVirtualThread", false, null);
+        } catch (Throwable none) {
+            return null;
+        }
+    }
+
+    /** A class whose name has an id. Does not keep the class alive. */
+    private static final class Name extends WeakReference<Class<?>> {
+        /** Known classes; see {@link #className}. */
+        static final Name[] KNOWN = new Name[1024];
+
+        final int id;
+
+        Name(Class<?> of, int id) {
+            super(of);
+            this.id = id;
+        }
+    }
+
+    /** The id of a class's name. Known names need no lock and no allocation. */
+    private static int className(Class<?> of) {
+        int at = System.identityHashCode(of) & Name.KNOWN.length - 1;
+        Name known = Name.KNOWN[at];
+        if (known != null && known.get() == of) {
+            return known.id;
+        }
+        int id = text(of.getName());
+        // All fields are final: another thread sees a complete object or null.
+        Name.KNOWN[at] = new Name(of, id);
+        return id;
+    }
+
+    /**
+     * Access to memory by address, if it is permitted and works.
+     *
+     * <p>From Java 24 on its first use prints a warning on the program's stderr, unless the JVM was started with {@code
+     * --sun-misc-unsafe-memory-access=allow}; the property says that it was. On 32-bit systems a long may not be loaded
+     * atomically. Android has the methods from API 24 on.
+     */
+    private static Unsafe unsafe() {
+        try {
+            boolean silent = Boolean.getBoolean("anrscope.unsafe") || major() < 24;
+            if (!silent || address(2) != 8) {
+                return null;
+            }
+            Field field = Unsafe.class.getDeclaredField("theUnsafe");
+            field.setAccessible(true);
+            Unsafe unsafe = (Unsafe) field.get(null);
+            // Main has recorded nothing yet, so its gate is closed; storing the same value keeps it closed.
+            unsafe.putLong(GATE, unsafe.getLong(GATE));
+            // No method has id 0: its switch is always off.
+            return unsafe.getByte(OFF) == 1 ? unsafe : null;
+        } catch (Throwable without) {
+            return null;
+        }
+    }
+
+    private static long tid() {
+        try {
+            return U.objectFieldOffset(Thread.class.getDeclaredField("tid"));
+        } catch (Throwable unknown) {
+            return 0;
+        }
+    }
+
+    /** 8 for 1.8, 17 for 17; 0 on Android, whose specification is 0.9. */
+    private static int major() {
+        String version = System.getProperty("java.specification.version", "0");
+        int point = version.indexOf('.');
+        int first = Integer.parseInt(point < 0 ? version : version.substring(0, point));
+        return first == 1 && point > 0 ? Integer.parseInt(version.substring(point + 1)) : first;
+    }
+
+    private static long load() {
+        try {
+            if (Boolean.getBoolean("anrscope.off")) {
+                return 0;
+            }
+            String library = System.getProperty("anrscope.lib");
+            if (library == null) {
+                System.loadLibrary("anrscope");
+            } else {
+                System.load(library);
+            }
+            return start(
+                    System.getProperty("anrscope.dir", android() ? null : "."),
+                    processName(),
+                    mapId(),
+                    resolution(),
+                    Long.getLong("anrscope.mainWords", 0L).longValue(),
+                    Long.getLong("anrscope.poolWords", 0L).longValue(),
+                    System.getProperty("anrscope.max_overhead"),
+                    Boolean.getBoolean("anrscope.trace_text"),
+                    "main".equals(System.getProperty("anrscope.threads")));
+        } catch (Throwable untraced) {
+            // A failure of the library must never break the program.
+            return 0;
+        }
+    }
+
+    /** The requested resolution, in front of it the clock, which is the older option. */
+    private static String resolution() {
+        String clock = System.getProperty("anrscope.clock");
+        String resolution = System.getProperty("anrscope.resolution");
+        return clock == null ? resolution : resolution == null ? clock : clock + " " + resolution;
+    }
+
+    private static boolean android() {
+        return "Dalvik".equals(System.getProperty("java.vm.name"));
+    }
+
+    /**
+     * The property, or else the main class or jar from the launcher; null on Android, where the kernel knows the name.
+     */
+    private static String processName() {
+        String given = System.getProperty("anrscope.name");
+        if (given != null) {
+            return given;
+        }
+        if (android()) {
+            return null;
+        }
+        String command = System.getProperty("sun.java.command", "java").trim();
+        int end = command.indexOf(' ');
+        return end < 0 ? command : command.substring(0, end);
+    }
+
+    private static String mapId() {
+        String given = System.getProperty("anrscope.mapId");
+        if (given != null) {
+            return given;
+        }
+        try {
+            // The map class is part of the app. So is this class on Android; on a JVM it is on the boot class path.
+            ClassLoader app = MethodBeat.class.getClassLoader();
+            if (app == null) {
+                app = ClassLoader.getSystemClassLoader();
+            }
+            Class<?> map = Class.forName("dev.anrscope.MapId", true, app);
+            return (String) map.getField("ID").get(null);
+        } catch (Throwable unknown) {
+            // Instrumented without a map class: readers then report that they cannot compare.
+            return null;
+        }
+    }
+
+    private static native long start(
+            String directory,
+            String process,
+            String mapId,
+            String resolution,
+            long mainWords,
+            long poolWords,
+            String maxOverhead,
+            boolean traceText,
+            boolean mainOnly);
+
+    private static native void setDestination(String directory);
+
+    private static native long join(String name);
+
+    private static native long address(int what);
+
+    private static native int text(String text);
+
+    private static native void notice(String text);
+
+    private static native void control(int what);
+
+    private static native void setMethod(int id, boolean on);
+
+    private static native int sampled(long writer, int id, long nanos);
+
+    private static native long enter(long writer, int id, long behind);
+
+    private static native long exit(long writer, int id, long behind);
+
+    private static native void waitBegin(int kind, int lock, int className);
+
+    private static native void focus(String activityClass, int activity, boolean hasFocus);
+
+    private static native void waitEnd(int kind, int lock);
+
+    private static native void released(int lock);
+
+    private static native boolean askForDump();
+}

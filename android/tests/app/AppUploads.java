@@ -1,0 +1,65 @@
+package dev.anrscope;
+
+import android.app.ActivityManager;
+import android.content.Context;
+import host.HostApp;
+import java.io.File;
+import java.nio.file.Files;
+import java.util.Collections;
+import java.util.List;
+import java.util.ArrayList;
+
+/**
+ * Uploads finished recordings. {@code words}: number of uploads after which it ends; then {@code refuse}: no upload
+ * arrives; {@code once}: the first attempt of each fails; {@code die}: the process is killed during the first.
+ */
+public final class AppUploads {
+    private static final List<String> DONE = Collections.synchronizedList(new ArrayList<String>());
+
+    private AppUploads() {}
+
+    public static void main(String[] words) throws Exception {
+        System.setProperty("android.host.data", System.clearProperty("anrscope.dir"));
+        System.setProperty("java.vm.name", "Dalvik");
+        HostApp.SERVICES.put(Context.ACTIVITY_SERVICE, new ActivityManager());
+        int wanted = Integer.parseInt(words[0]);
+        String how = words.length > 1 ? words[1] : "";
+        Uploads.firstPause = how.equals("once") ? 50 : 60_000;
+        AppScript script = new AppScript(false, () -> {});
+        Anrscope.setUploader(
+                (recording, info) -> {
+                    if (how.equals("die")) {
+                        AppScript.die();
+                    }
+                    boolean arrives = how.isEmpty() || how.equals("once") && info.attempt() > 1;
+                    System.out.println("offered " + recording.getName() + " pid " + info.pid() + " " + info.process() + " began "
+                            + info.startMs() + " anr " + info.hasAnr() + " reason " + info.reason() + " attempt " + info.attempt()
+                            + " whole " + (Files.readAllBytes(recording.toPath()).length > 4096)
+                            + " main " + (android.os.Looper.myLooper() != null));
+                    DONE.add(recording.getName());
+                    if (how.equals("throw")) {
+                        throw new java.io.IOException("no network");
+                    }
+                    return arrives;
+                });
+        File state = new File(script.app.getNoBackupFilesDir(), "anrscope/uploads");
+        script.until("all offered", () -> DONE.size() >= wanted && (wanted > 0 || Control.run("flush").done));
+        // The last one's outcome is written after it.
+        script.until("the state", () -> settled(state, how, wanted));
+        script.run(20);
+    }
+
+    private static boolean settled(File state, String how, int wanted) {
+        try {
+            int arrived = 0;
+            int lines = 0;
+            for (String line : state.exists() ? Files.readAllLines(state.toPath()) : new ArrayList<String>()) {
+                lines++;
+                arrived += line.endsWith("\t-1") ? 1 : 0;
+            }
+            return how.isEmpty() || how.equals("once") ? arrived >= lines && lines > 0 : lines >= wanted;
+        } catch (java.io.IOException replaced) {
+            return false;
+        }
+    }
+}
