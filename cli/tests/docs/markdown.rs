@@ -25,11 +25,11 @@ pub(crate) struct Block {
     pub(crate) section: usize,
 }
 
-/// README and the pages beside it, and all in `docs/`.
+/// README and the pages beside it, and all in `docs/`, `docs/evidence/` and `docs/queries/`.
 pub(crate) fn pages() -> Vec<Page> {
     let root = repository();
     let mut paths = Vec::new();
-    for folder in ["", "docs", "docs/queries"] {
+    for folder in ["", "docs", "docs/evidence", "docs/queries"] {
         for entry in fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|end| end == "md") {
