@@ -1,4 +1,4 @@
--- The slowest messages of the main threads: how long each took, how late main took it, and what it waited for.
+-- The slowest messages of the main threads: length, delay, and what each waited for.
 select
   p.name as process,
   s.ts,

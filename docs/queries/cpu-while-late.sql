@@ -1,4 +1,4 @@
--- What main got of a processor while its message was late, from one look at it to the next.
+-- How much CPU time main got during a stall, from one poll to the next.
 include perfetto module slices.with_context;
 select
   s.ts,
