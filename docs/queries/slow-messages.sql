@@ -5,7 +5,7 @@ select
   s.dur / 1e6 as dur_ms,
   s.name,
   extract_arg(s.arg_set_id, 'debug.queue_delay_ms') as late_ms,
-  extract_arg(s.arg_set_id, 'debug.mostly') as processor
+  extract_arg(s.arg_set_id, 'debug.mostly') as cpu_state
 from slice s
 join thread_track tt on s.track_id = tt.id
 join thread t using (utid)
