@@ -1,4 +1,4 @@
-//! `docs/architecture.md` says what the `Cargo.toml` files say.
+//! Compares the table and the drawing in `docs/architecture.md` with the `Cargo.toml` files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,11 +8,11 @@ use crate::repository;
 
 /// The crates of the repository, each with the crates of the repository that it uses outside of tests.
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
-    let read = |folder: &str| fs::read_to_string(repository().join(folder).join("Cargo.toml")).unwrap();
+    let read = |path: &str| fs::read_to_string(repository().join(path).join("Cargo.toml")).unwrap();
     let workspace = read("");
     let members = workspace.split("\nmembers = [").nth(1).unwrap().split(']').next().unwrap();
-    let folders = members.split('"').skip(1).step_by(2).chain(["fuzz"]);
-    let manifests: Vec<String> = folders.map(read).collect();
+    let paths = members.split('"').skip(1).step_by(2).chain(["fuzz"]);
+    let manifests: Vec<String> = paths.map(read).collect();
     let names: BTreeSet<String> = manifests.iter().map(|manifest| name(manifest)).collect();
     let used = |manifest: &String| (name(manifest), dependencies(manifest, &names));
     manifests.iter().map(used).collect()
@@ -24,7 +24,7 @@ fn name(manifest: &str) -> String {
     line.trim_matches('"').to_owned()
 }
 
-/// Those of `known` that a manifest depends on, on any system, but for tests.
+/// The crates of `known` that a manifest depends on, on any system, outside of tests.
 fn dependencies(manifest: &str, known: &BTreeSet<String>) -> BTreeSet<String> {
     let mut counts = false;
     let mut found = BTreeSet::new();
@@ -64,7 +64,7 @@ fn each_crate_has_a_row_with_the_crates_that_it_uses() {
 }
 
 #[test]
-fn in_the_drawing_a_crate_stands_above_all_that_it_uses() {
+fn in_the_drawing_a_crate_is_above_all_that_it_uses() {
     let page = page();
     let drawing = page.blocks().into_iter().next().unwrap();
     let floors: Vec<BTreeSet<&str>> =
@@ -83,7 +83,7 @@ fn in_the_drawing_a_crate_stands_above_all_that_it_uses() {
 }
 
 #[test]
-fn dependencies_of_tests_and_of_other_systems_are_told_apart() {
+fn development_dependencies_do_not_count_and_those_of_one_system_do() {
     let known = ["a", "b", "c", "d"].map(str::to_owned).into();
     let manifest = "[package]\nname = \"x\"\n[dependencies]\na.workspace = true\nserde = \"1\"\n\n\
                     [target.'cfg(unix)'.dependencies]\nb = { path = \"../b\" }\n\n\
