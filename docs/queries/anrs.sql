@@ -1,4 +1,4 @@
--- The ANRs: why, since when, for how long, in which message and stage, who found them, and what was made of it.
+-- The ANRs: cause, place in the app, start, length, message and stage, detector, and verdict.
 select
   s.ts,
   s.dur / 1e6 as blocked_ms,

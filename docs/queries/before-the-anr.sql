@@ -1,4 +1,4 @@
--- What main's messages were in the 10 s before each ANR, short ones told together.
+-- Main's messages in the 10 s before each ANR, short ones grouped.
 select
   a.name as anr,
   (s.ts - a.ts - a.dur) / 1e6 as before_detection_ms,

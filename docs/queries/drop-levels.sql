@@ -1,4 +1,4 @@
--- How many frames were how bad: best, normal, middle, high, frozen.
+-- How many frames were at each level: best, normal, middle, high, frozen.
 select
   extract_arg(arg_set_id, 'debug.drop_level') as level,
   count(*) as frames,

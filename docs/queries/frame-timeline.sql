@@ -1,4 +1,4 @@
--- Frames as Perfetto's frame timeline has them: how late each was, and whose fault it is said to be.
+-- Frames on Perfetto's frame timeline: how late each was, and the reported reason.
 select
   a.ts,
   a.dur / 1e6 as actual_ms,

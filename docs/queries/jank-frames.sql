@@ -1,4 +1,4 @@
--- Frames that dropped others, with the time of each stage and what the system measured.
+-- Frames that dropped others, with the time of each stage and the system's figures.
 select
   f.ts,
   f.name,

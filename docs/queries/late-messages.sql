@@ -1,4 +1,4 @@
--- Messages that main took 100 ms and more after they were due, and what main did meanwhile.
+-- Messages that started 100 ms or more after they were due, and what main did meanwhile.
 select
   d.ts as due,
   m.ts as taken,

@@ -1,4 +1,4 @@
--- Who waited for whose lock, for how long, and what both were doing.
+-- Lock waits: waiter, owner, length, and what both did.
 include perfetto module android.monitor_contention;
 select
   ts,

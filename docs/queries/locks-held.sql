@@ -1,4 +1,4 @@
--- What threads held while others waited for it, for whom, and which waits are a deadlock.
+-- What threads owned while others waited for it, for whom, and which waits are a deadlock.
 select
   s.ts,
   s.dur / 1e6 as dur_ms,

@@ -1,4 +1,4 @@
--- The methods with the most time of their own, without that of what they called.
+-- The methods with the most self time.
 with children as (
   select parent_id as id, sum(dur) as dur from slice where parent_id is not null group by parent_id
 )

@@ -1,4 +1,4 @@
--- What recording cost and what is missing, by the recorder's own account.
+-- What recording cost and what is missing, as the recorder measured it.
 select
   extract_arg(s.arg_set_id, 'debug.events') as events,
   extract_arg(s.arg_set_id, 'debug.words_overwritten') as words_overwritten,

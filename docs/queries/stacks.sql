@@ -1,4 +1,4 @@
--- Which functions are on main's sampled and dumped stacks, and how often each was the innermost one.
+-- Functions on main's sampled and dumped stacks, and how often each was innermost.
 with recursive frames(sample, callsite, self) as (
   select id, callsite_id, 1 from perf_sample where callsite_id is not null
   union all

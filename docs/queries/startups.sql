@@ -1,4 +1,4 @@
--- Starts of the app, as Perfetto finds them, with our grade and the time of the application object.
+-- Starts of the app, as Perfetto finds them, with the grade and the time of the application object.
 include perfetto module android.startup.startups;
 select
   s.startup_id,

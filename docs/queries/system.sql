@@ -1,4 +1,4 @@
--- On what the trace was recorded: the processes with their users, and the system.
+-- Where the trace was recorded: the processes with their users, and the system.
 select
   p.pid,
   p.name as process,

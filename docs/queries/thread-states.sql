@@ -1,4 +1,4 @@
--- What each thread did at the moment of a thread dump, and who held the lock that it waited for.
+-- What each thread did at the moment of a thread dump, and who owned the lock that it waited for.
 select
   s.ts,
   t.tid,

@@ -40,7 +40,7 @@
 //! | any other, such as `CharacterRangeTable` | dropped: it may hold positions, and they would lie |
 //!
 //! With [`Options::waits`] the monitors and the blocking calls of traced methods are told too, see
-//! [`Catalogue`] and `docs/instrumenter-code.md`; without it not a byte is different.
+//! [`Catalogue`] and `docs/instrumenting.md`; without it not a byte is different.
 //!
 //! Class files from version 45 to 70 are rewritten, with preview features or without. Newer ones are
 //! copied and listed.

@@ -7,7 +7,7 @@ data=${ANRSCOPE_TEST_DATA:-$PWD/target/test-data}
 # whole_or_quick WHOLE QUICK: how much of it.
 whole_or_quick() { if [ -n "${ANRSCOPE_QUICK:-}" ]; then echo "$2"; else echo "$1"; fi; }
 
-# The line that goes into docs/reliability.md.
+# The line that goes into docs/evidence/reliability.md.
 proved() { echo "proof: $*"; }
 
 # proved_by COMMAND...: its last line is the result.

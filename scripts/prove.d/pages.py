@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/reliability.md and docs/performance.md, and docs/prove-all.txt: pages.py FOLDER [--quick].
+"""Writes the tables of docs/evidence/reliability.md and docs/evidence/performance.md, and docs/evidence/prove-all.txt: pages.py FOLDER [--quick].
 
 Rows whose proof has no new result stay as they are. Quick results go to FOLDER/reliability.md and never into docs."""
 import json, os, re, sys
@@ -75,7 +75,7 @@ if quick:
         out.write("Quick: a fraction of each proof.\n\n" + table("") + "\n" + measured(""))
     print("quick results: " + os.path.join(folder, "reliability.md"))
 else:
-    for path, new in ("docs/reliability.md", table), ("docs/performance.md", measured):
+    for path, new in ("docs/evidence/reliability.md", table), ("docs/evidence/performance.md", measured):
         with open(path) as text:
             page = text.read()
         page = replace(page, new)
@@ -84,6 +84,6 @@ else:
         print("written: " + path)
     whole = os.path.join(folder, "all.log")
     if os.path.exists(whole):
-        with open(whole, errors="replace", newline="") as log, open("docs/prove-all.txt", "w") as out:
+        with open(whole, errors="replace", newline="") as log, open("docs/evidence/prove-all.txt", "w") as out:
             out.write(as_on_a_terminal(log.read()))
-        print("written: docs/prove-all.txt")
+        print("written: docs/evidence/prove-all.txt")

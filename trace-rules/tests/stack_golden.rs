@@ -240,14 +240,14 @@ fn the_documented_differences_are_the_differences() {
         return;
     }
     let page = differences();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/monitor-stacks.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/evidence/monitor-stacks.md");
     if std::env::var_os("ANRSCOPE_WRITE_DOCS").is_some() {
         std::fs::write(&file, &page).expect("written");
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         written == page,
-        "docs/monitor-stacks.md is not current: run this test with ANRSCOPE_WRITE_DOCS=1"
+        "docs/evidence/monitor-stacks.md is not current: run this test with ANRSCOPE_WRITE_DOCS=1"
     );
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Options {
     /// Group the recordings, or all in these folders, by cause and by the method or message at its root
     #[arg(long)]
     pub(super) group: bool,
-    /// Write a row for each recording to this Parquet file (docs/fleet.md)
+    /// Write a row for each recording to this Parquet file (docs/reports.md)
     #[arg(long, value_name = "FILE")]
     pub(super) parquet: Option<PathBuf>,
     /// With --format matrix: by whose rules [default: ours, and the app's own reports as they are where it made some]

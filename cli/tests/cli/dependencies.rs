@@ -1,5 +1,5 @@
 //! What the project is built of: licences that are allowed, no version twice without a reason, nothing that is not used, and the
-//! table of `docs/dependencies.md`.
+//! table of `docs/evidence/dependencies.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -174,7 +174,7 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, (String, Vec<(String, PathBuf
 #[test]
 fn the_page_names_every_dependency_with_its_reason() {
     let metadata = Metadata::read();
-    let path = root().join("docs/dependencies.md");
+    let path = root().join("docs/evidence/dependencies.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let begin = page.find(BEGIN).expect("the mark in front of the table") + BEGIN.len();
     let end = page.find(END).expect("the mark behind it");

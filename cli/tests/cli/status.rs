@@ -1,4 +1,4 @@
-//! The tests that `docs/status.md` and `docs/security.md` name are there.
+//! The tests that `docs/evidence/status.md` and `docs/evidence/security.md` name are there.
 
 use std::path::{Path, PathBuf};
 
@@ -27,14 +27,14 @@ fn named_tests_are_there(page: &str) -> usize {
 
 #[test]
 fn every_test_that_the_status_names_is_there() {
-    assert!(named_tests_are_there("docs/status.md") >= 100);
-    assert!(named_tests_are_there("docs/security.md") >= 20);
+    assert!(named_tests_are_there("docs/evidence/status.md") >= 100);
+    assert!(named_tests_are_there("docs/evidence/security.md") >= 20);
 }
 
 /// No row of the features may be lost on the way.
 #[test]
 fn every_feature_of_matrix_has_its_row() {
-    let text = std::fs::read_to_string(root().join("docs/status.md")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/evidence/status.md")).unwrap();
     for feature in 1..=25 {
         assert!(text.contains(&format!("\n| F{feature} ")), "F{feature}");
     }

@@ -1,8 +1,8 @@
-//! Every command line of the docs is run, and says what the page says.
+//! Runs every command line of the docs, and compares its output with the page.
 //!
-//! A page's lines run in a folder that has what they name, with the program first on PATH. A block without a language, or
+//! A page's lines run in a directory that has what they name, with the program first on PATH. A block without a language, or
 //! one of JSON, is the output of the block of commands above it in the same section: its lines must follow each other in
-//! what the commands print, but for numbers.
+//! the commands' output, numbers apart.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,12 +27,12 @@ use crate::markdown::{Block, Page, pages};
 use crate::masks::missing;
 use crate::{program, repository};
 
-/// How long a line may take on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long a line may take on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 const PACKAGE: &str = "com.example.shop";
 
-/// A block of commands, and the outputs that the page shows of them.
+/// A block of commands, and the outputs that the page shows for it.
 struct Step {
     commands: Vec<String>,
     line: usize,
@@ -58,7 +58,7 @@ fn steps(page: &Page) -> Vec<Step> {
     steps.into_iter().map(|(_, step)| step).collect()
 }
 
-/// The commands of a block: comments fall away, a line that ends with `\` goes on in the next one.
+/// The commands of a block, without comments; a line that ends with `\` continues in the next one.
 fn commands(lines: &[String]) -> Vec<String> {
     let mut commands = Vec::new();
     let mut open = String::new();
@@ -121,7 +121,7 @@ fn every_command_line_runs_and_prints_what_the_page_says() {
 }
 
 #[test]
-fn what_is_not_run_or_run_otherwise_is_still_in_the_docs() {
+fn every_exception_is_a_line_of_the_docs() {
     let all: BTreeSet<String> = pages().iter().flat_map(steps).flat_map(|step| step.commands).collect();
     let listed = NOT_RUN.iter().map(|(line, _)| line).chain(RUN_AS.iter().map(|(line, ..)| line));
     let listed =
@@ -132,7 +132,7 @@ fn what_is_not_run_or_run_otherwise_is_still_in_the_docs() {
 }
 
 #[test]
-fn commands_stand_in_blocks_that_say_so() {
+fn commands_are_in_blocks_marked_as_sh() {
     for page in pages() {
         for (number, line) in page.prose() {
             let item = line.trim_start().starts_with(['-', '*']);
@@ -145,9 +145,9 @@ fn commands_stand_in_blocks_that_say_so() {
     }
 }
 
-/// What the lines of all pages need.
+/// The files, the simulated device and the program that the lines of all pages need.
 ///
-/// Fields are dropped in this order: the server before what it keeps.
+/// Fields are dropped in this order: the server before its files.
 struct Bench {
     adb: AdbServer,
     phone: Daemon,
@@ -174,7 +174,7 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    /// The program, and the browser that it finds: one that fetches the trace as the page would.
+    /// Puts the program on PATH, and a fake browser that fetches the trace as the page would.
     fn bin(&self) {
         fs::create_dir_all(self.path("bin")).unwrap();
         symlink(env!("CARGO_BIN_EXE_anrscope"), self.path("bin/anrscope")).unwrap();
@@ -183,7 +183,7 @@ impl Bench {
         fs::set_permissions(browser, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// An app that hangs and one that does not, recorded beside each other.
+    /// Records an app that hangs and one that does not.
     fn demos(&self) {
         let start = |stall: &str, out: &str| {
             let mut demo = program::command();
@@ -192,7 +192,7 @@ impl Bench {
         };
         let (mut calm, mut hung) = (start("0", "calm"), start("5.5", "hung"));
         assert!(calm.wait().unwrap().success() && hung.wait().unwrap().success());
-        // What plays the system: another process of the same boot.
+        // A fake of the system's trace: another process of the same boot.
         let at = |ns| Clocks { boottime: ns, monotonic: ns, realtime: 1_700_000_000_000_000_000 + ns };
         let system = RecordingBuilder::new(1, "system").start(at(1_000_000_000)).main("main", |t| {
             t.enter(2_000_000_000, 1).exit(3_000_000_000, 1);
@@ -202,7 +202,7 @@ impl Bench {
         program::run(["export", &recording, "-o", &trace, "--merge-safe"]).ok(&["slice"]);
     }
 
-    /// A small app's classes, as folder, jar and aar.
+    /// A small app's classes, as directory, jar and aar.
     fn jars(&self) {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/Greeter.java");
         let run = |command: &mut Command| {
@@ -227,7 +227,7 @@ impl Bench {
         run(Command::new("jar").arg("cMf").arg(self.path("library.aar")).arg("-C").arg(&aar).arg("."));
     }
 
-    /// Two builds of an app, the second of which asks its prices more slowly. Made up, so that the figures stay.
+    /// Recordings of two builds of an app, the second with a slower method. They are synthetic, so that the figures stay.
     fn builds(&self) {
         const MAP: [&str; 2] =
             ["1,1,com.example.shop.RowView onDraw ()V", "2,1,com.example.shop.PriceStore priceOf ()V"];
@@ -247,9 +247,9 @@ impl Bench {
         }
     }
 
-    /// A folder with all that the lines of a page name.
+    /// A directory with everything that the lines of a page name.
     fn furnished(&self, page: &str) -> PathBuf {
-        // Each page begins with a device that has no recording.
+        // For each page the device starts without a recording.
         let _ = fs::remove_dir_all(self.phone.folder().path(&format!("data/user/0/{PACKAGE}/no_backup")));
         let folder = self.path(&format!("page-{}", page.replace('/', "-")));
         let place = |from: &Path, to: &str| {
@@ -299,11 +299,11 @@ impl Bench {
             fs::write(folder.join("issue.json"), issue).unwrap();
             fs::write(folder.join("methodMapping.txt"), "243,1,a.Shop load ()V\n").unwrap();
         }
-        // As the program names it where it has to be absolute.
+        // As the program prints absolute paths.
         folder.canonicalize().unwrap()
     }
 
-    /// Runs a line as a shell would, with what it needs around it. Gives both streams, and the end.
+    /// Runs a line in a shell with what it needs, and returns both streams and the exit status.
     fn run(&self, folder: &Path, line: &str) -> (String, ExitStatus) {
         let as_run = RUN_AS.iter().find(|(written, ..)| *written == line).map_or(line, |(_, run, _)| run);
         let own = format!("data/user/0/{PACKAGE}/no_backup/anrscope");
@@ -312,15 +312,15 @@ impl Bench {
             self.phone.folder().write(&format!("{own}/{PACKAGE}-16360.anrscope"), hung()).unwrap();
         }
         if line.starts_with("anrscope open") {
-            // The one port that the page may fetch from; another test of this machine may have it for a moment.
-            let end = Instant::now() + PATIENCE;
+            // The one port that the page may use; another test of this machine may have it for a moment.
+            let end = Instant::now() + TIMEOUT;
             while TcpListener::bind("127.0.0.1:9001").is_err() {
                 assert!(Instant::now() < end, "127.0.0.1:9001 is taken by another program");
                 std::thread::sleep(Duration::from_millis(100));
             }
         }
         let interrupted = INTERRUPTED.iter().find(|(written, _)| *written == line);
-        // A shell that waits would end by the signal, whatever the program makes of it.
+        // A shell that waits would end by the signal, even if the program handles it.
         let as_run = if interrupted.is_some() { format!("exec {as_run}") } else { as_run.to_owned() };
         let mut running = Running::start(self, folder, &as_run);
         if line.contains("--once") {
@@ -344,7 +344,7 @@ impl Bench {
     }
 }
 
-/// A line that runs, with all that it started in one group.
+/// A running line, with everything that it started in one process group.
 struct Running {
     child: Child,
     line: String,
@@ -384,7 +384,7 @@ impl Running {
 
     /// Waits until `holds`; the line must not have ended before that.
     fn wait_until<T>(&mut self, what: &str, mut holds: impl FnMut(&Self) -> Option<T>) -> T {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             if let Some(found) = holds(self) {
                 return found;
@@ -404,7 +404,7 @@ impl Running {
         self.wait_until(text, |running| running.said().contains(text).then_some(()));
     }
 
-    /// The address that the browser was told.
+    /// The address that the browser got.
     fn wait_for_page(&mut self) -> String {
         self.wait_until("opened a page", |running| {
             fs::read_to_string(&running.page).ok().filter(|url| !url.is_empty())
@@ -412,7 +412,7 @@ impl Running {
     }
 
     fn end(mut self) -> (String, ExitStatus) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return (self.said(), status);
@@ -433,7 +433,7 @@ impl Drop for Running {
 /// Fetches the trace that an address of ui.perfetto.dev names, as that page does.
 fn fetch(page: &str) {
     let name = page.split_once("http%3A%2F%2F127.0.0.1%3A9001%2F").unwrap_or_else(|| panic!("{page}")).1;
-    // A word that nobody guesses, and the file's name.
+    // A random word, and the file's name.
     let name = name.split('&').next().unwrap().replace("%2F", "/");
     let mut stream = TcpStream::connect("127.0.0.1:9001").unwrap();
     let origin = "Origin: https://ui.perfetto.dev";

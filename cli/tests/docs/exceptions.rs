@@ -1,4 +1,4 @@
-//! Lines of the docs that cannot be run as they stand, each with its reason. A line that no page has any more is an error.
+//! Lines of the docs that cannot be run unchanged, each with its reason. A line that is in no page is an error.
 
 /// Lines that are not run here.
 pub(crate) const NOT_RUN: &[(&str, &str)] = &[
@@ -8,9 +8,9 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("scripts/build-android --check", "a part of the line above it"),
     (
         "scripts/release",
-        "minutes for each platform, from sources that are fetched; docs/building.md says how far it was run",
+        "takes minutes for each platform, and fetches sources; docs/building.md says which ones were built",
     ),
-    ("scripts/check-platforms", "minutes for each platform, from sources that are fetched"),
+    ("scripts/check-platforms", "takes minutes for each platform, and fetches sources"),
     ("rustup component add rust-src", "changes the machine's Rust"),
     ("ANDROID_NDK_HOME=/path/to/ndk scripts/build-android", "needs an NDK"),
     (
@@ -23,23 +23,23 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("adb shell /data/local/tmp/rig", "needs a phone"),
     (
         "trace_processor query -f docs/queries/slow-messages.sql demo.pftrace",
-        "Perfetto's program cannot be had here; exporter/tests/perfetto_pages asks its engine",
+        "Perfetto's program is not installed here; exporter/tests/perfetto_pages uses its engine",
     ),
-    ("cargo install --locked --path cli", "builds the program anew; scripts/release does it"),
+    ("cargo install --locked --path cli", "builds the program again; scripts/release does so"),
     (
         "cargo run -p test-device -- phone 0 com.example.shop",
         "the same device is started by this test itself",
     ),
 ];
 
-/// Lines that are run in another form, and why.
+/// Lines that are run in another form, with the reason.
 pub(crate) const RUN_AS: &[(&str, &str, &str)] = &[(
     "cargo run --release -- demo",
     "anrscope demo",
-    "the program under test, which cargo has built already, as it was told to",
+    "the program under test, which cargo has built already",
 )];
 
-/// Lines that end when somebody presses Ctrl-C, and what they say before that.
+/// Lines that end at Ctrl-C, and what they print before.
 pub(crate) const INTERRUPTED: &[(&str, &str)] =
     &[("anrscope device watch com.example.shop -o anrs", "watching com.example.shop")];
 
@@ -47,11 +47,11 @@ pub(crate) const INTERRUPTED: &[(&str, &str)] =
 pub(crate) const FAILS: &[(&str, i32, &str)] = &[
     ("anrscope device doctor com.example.shop", 1, "the page shows what is bad"),
     ("anrscope diff runs/main runs/branch --fail-above 20", 1, "the page shows a build that became slower"),
-    ("anrscope device trigger com.example.shop", 1, "no app runs on the played device"),
-    ("anrscope device trigger com.example.shop -o now", 1, "no app runs on the played device"),
+    ("anrscope device trigger com.example.shop", 1, "no app runs on the simulated device"),
+    ("anrscope device trigger com.example.shop -o now", 1, "no app runs on the simulated device"),
     (
         "anrscope device record com.example.shop -o scroll.pftrace --for 10 --system",
         1,
-        "no app runs on the played device; cli/tests/end_to_end/on_device.rs records one",
+        "no app runs on the simulated device; cli/tests/end_to_end/on_device.rs records one",
     ),
 ];

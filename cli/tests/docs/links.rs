@@ -1,4 +1,4 @@
-//! Links lead somewhere.
+//! Every link leads to a file and a heading that exist.
 
 use std::collections::BTreeSet;
 use std::fs;

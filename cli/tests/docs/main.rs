@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod architecture;
 mod commands;
 mod exceptions;
 #[path = "../cli/folder.rs"]

@@ -1,4 +1,4 @@
-//! As much of Markdown as our pages use.
+//! A parser for the part of Markdown that the pages use.
 
 use std::fs;
 use std::path::Path;
@@ -16,21 +16,21 @@ pub(crate) struct Page {
 /// A block between fences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Block {
-    /// What the opening fence says, such as `sh`.
+    /// The language of the opening fence, such as `sh`.
     pub(crate) language: String,
     /// The line of the opening fence, from 1 on.
     pub(crate) line: usize,
     pub(crate) lines: Vec<String>,
-    /// How many headings stand above it.
+    /// The number of headings above it.
     pub(crate) section: usize,
 }
 
-/// README and the pages beside it, and all in `docs/`.
+/// README and the pages beside it, and all in `docs/`, `docs/evidence/` and `docs/queries/`.
 pub(crate) fn pages() -> Vec<Page> {
     let root = repository();
     let mut paths = Vec::new();
-    for folder in ["", "docs", "docs/queries"] {
-        for entry in fs::read_dir(root.join(folder)).unwrap() {
+    for directory in ["", "docs", "docs/evidence", "docs/queries"] {
+        for entry in fs::read_dir(root.join(directory)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|end| end == "md") {
                 paths.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
@@ -78,7 +78,7 @@ impl Page {
         lines
     }
 
-    /// The pieces of its prose between backticks, with their lines. One that goes over the end of a line is whole.
+    /// The pieces of its prose between backticks, with their lines. A piece may span two lines.
     pub(crate) fn code_spans(&self) -> Vec<(usize, String)> {
         let mut spans = Vec::new();
         let mut open: Option<(usize, String)> = None;
@@ -102,20 +102,20 @@ impl Page {
         spans
     }
 
-    /// What its headings are called in an address, as GitHub makes it.
+    /// The anchors of its headings, as GitHub makes them.
     pub(crate) fn anchors(&self) -> Vec<String> {
         let headings = self.prose().into_iter().filter(|(_, line)| line.starts_with('#'));
         headings.map(|(_, line)| anchor(line.trim_start_matches('#'))).collect()
     }
 }
 
-/// Letters and digits in lower case, `-` for each blank; other signs but `-` and `_` fall out.
+/// Letters and digits in lower case, `-` for each blank; other signs except `-` and `_` are removed.
 fn anchor(heading: &str) -> String {
     let keep = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     heading.trim().to_lowercase().chars().filter(keep).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// A path in the repository that another one beside or below `page` means.
+/// The path that a link on `page` leads to.
 pub(crate) fn beside(page: &str, link: &str) -> std::path::PathBuf {
     repository().join(Path::new(page).parent().unwrap()).join(link)
 }

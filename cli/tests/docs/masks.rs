@@ -1,6 +1,6 @@
-//! Two outputs of one command, compared without what differs from run to run.
+//! Compares two outputs of one command, without numbers and identities.
 
-/// The line with `#` for each number, address and identity, and one blank for several. The word behind a number loses its
+/// The line with `#` for each number, address and identity, and one blank for several. The word after a number loses its
 /// plural, since the number may be 1.
 pub(crate) fn masked(line: &str) -> String {
     let mut words: Vec<String> = Vec::new();
@@ -38,7 +38,7 @@ fn mask_word(word: &str) -> String {
                     break;
                 }
             }
-            // What is better or worse is a figure as well.
+            // A sign belongs to its figure.
             if out.ends_with(['+', '-']) && out.len() == 1 {
                 out.clear();
             }
@@ -80,7 +80,7 @@ pub(crate) fn missing(expected: &[String], actual: &str) -> Option<String> {
         let Some(at) =
             (from..=actual.len().saturating_sub(part.len())).find(|at| actual[*at..].starts_with(&part))
         else {
-            // The line up to which it fits best is the one to look at.
+            // The place where most lines match explains the difference best.
             let fits = |at: usize| part.iter().zip(&actual[at..]).take_while(|(a, b)| a == b).count();
             let at = (from..actual.len()).max_by_key(|at| fits(*at)).unwrap_or(from);
             let n = if at < actual.len() { fits(at) } else { 0 };
@@ -99,7 +99,7 @@ pub(crate) fn missing(expected: &[String], actual: &str) -> Option<String> {
 fn numbers_do_not_count_and_words_do() {
     for (one, other) in [
         ("  at +0.036 s  by pid 26268 (uid 0)", "at +12.1 s by pid 7 (uid 1000)"),
-        ("it gave up 1 time and lost it 2 times", "it gave up 2 times and lost it 1 time"),
+        ("it ran 1 time and slept 2 times", "it ran 2 times and slept 1 time"),
         ("map d3e30b3032ec7886 in x", "map 0000000000000001 in x"),
         ("lock (0x9a1ce5)", "lock (0xff)"),
         ("1.0 +0 % 0.0002*", "2.0 -3 % 0.5"),

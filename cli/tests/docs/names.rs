@@ -1,4 +1,4 @@
-//! What the docs name is there: subcommands, options, files of the repository.
+//! The subcommands, options and files that the docs name exist.
 
 use std::collections::BTreeSet;
 
@@ -110,7 +110,7 @@ fn every_subcommand_and_option_is_one() {
         }
     }
     for (option, program) in FOREIGN {
-        assert!(foreign.contains(*option), "no page names {option} of {program} any more");
+        assert!(foreign.contains(*option), "no page names {option} of {program}");
     }
 }
 
@@ -152,12 +152,12 @@ fn java_sources_are_ascii() {
     assert!(checked > 100, "{checked} sources");
 }
 
-/// The files in a folder and below it.
-fn walk(folder: &str) -> Vec<String> {
+/// The files in a directory and below it.
+fn walk(directory: &str) -> Vec<String> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(repository().join(folder)).unwrap() {
+    for entry in std::fs::read_dir(repository().join(directory)).unwrap() {
         let entry = entry.unwrap();
-        let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+        let path = format!("{directory}/{}", entry.file_name().to_str().unwrap());
         if entry.file_type().unwrap().is_dir() {
             files.extend(walk(&path));
         } else {
@@ -183,7 +183,7 @@ fn every_help_has_an_example_and_its_exit_status() {
     }
 }
 
-/// What the examples of the help say can be typed: all but the values is known.
+/// The examples of the help use only subcommands and options that exist.
 #[test]
 fn the_examples_of_the_help_have_only_options_that_are_there() {
     let helps = helps();
@@ -209,7 +209,7 @@ fn the_examples_of_the_help_have_only_options_that_are_there() {
     }
 }
 
-/// What an app says to TraceCanary: the flags of `TraceConfig.Builder`, the keys of `IDynamicConfig`, the constants.
+/// The options of TraceCanary: the flags of `TraceConfig.Builder`, the keys of `IDynamicConfig`, the constants.
 const MATRIX: &[&str] = &[
     "enableFPS",
     "enableEvilMethodTrace",

@@ -1,4 +1,4 @@
-//! The words of the docs and of the help are English, or in the list of our own (`words.txt`).
+//! The words of the docs and of the help are English, or in the project's list (`words.txt`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -41,7 +41,7 @@ fn prose(line: &str) -> String {
 }
 
 #[test]
-fn every_word_is_spelled_right_or_is_one_of_ours() {
+fn every_word_is_spelled_right_or_in_the_list() {
     let mut places: BTreeMap<String, String> = BTreeMap::new();
     for page in pages() {
         // Code goes over the ends of lines; so do its backticks.
@@ -90,7 +90,7 @@ fn every_word_is_spelled_right_or_is_one_of_ours() {
     assert!(stale.is_empty(), "in words.txt for nothing: {stale:?}");
 }
 
-/// Those that are in neither dictionary.
+/// The words that are in neither dictionary.
 fn unknown<'a>(words: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
     let mut checker = Command::new("hunspell")
         .args(["-d", "en_US,en_GB", "-i", "utf-8", "-l"])

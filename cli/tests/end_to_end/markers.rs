@@ -1,4 +1,4 @@
-//! What an app says of its own is in no output of the program, but where docs/security.md says that a recording has it.
+//! What an app says of its own is in no output of the program, but where docs/configuration.md says that a recording has it.
 
 use crate::folder::Folder;
 use crate::harness::Case;

@@ -18,7 +18,7 @@ use crate::fnv::fnv1a;
 use crate::names::is_method_number;
 use crate::report::{Frame, FrameKind, Report};
 
-/// What is kept of a recording. `docs/fleet.md` explains the columns.
+/// What is kept of a recording. `docs/reports.md` explains the columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     /// The recording.

@@ -1,4 +1,4 @@
-//! `docs/causes.md`: the causes, the rules, and how often their answers are right.
+//! `docs/causes.md`: the causes and the rules; `docs/evidence/answers.md`: how often their answers are right.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -27,18 +27,26 @@ fn rules() -> String {
     out
 }
 
-fn page(made: &[Judged], corpus: &[Judged]) -> String {
-    let mut page = format!(
-        "# Why main did not come back\n\n`anrscope report`, `dump`, their groups, the fleet's rows and the trace name the cause of a hang with \
-         the words on this page. `ANRSCOPE_WRITE_DOCS=1 cargo test -p exporter --test answers` writes it.\n\n## The causes\n\n{}\n\
+fn page() -> String {
+    format!(
+        "# Why main did not come back\n\nThis page lists the causes that `anrscope report`, `dump`, groups, fleet rows and traces name, what to do \
+         about each, and the rules that decide. `ANRSCOPE_WRITE_DOCS=1 cargo test -p exporter --test answers` writes it.\n\n## The causes\n\n{}\n\
          ## The rules\n\nThe rules are rows of a table (`exporter/src/answer/rules.rs`), asked in this order. The first that holds is the cause; \
          those that hold after it are listed as *also possible*. Thread state and CPU time come before samples. No row concludes from \
-         what is missing: where none holds, the cause is `unknown`, and the report says what to record.\n\n{}\n\
-         ## How often the answer is right\n\n`scripts/prove answers` compares cause, root, lock owners and deadlock with the labels of \
+         what is missing: if no rule holds, the cause is `unknown`, and the report says what to record. \
+         [How often the answers are right](evidence/answers.md).\n\n{}",
+        causes(),
+        rules()
+    )
+}
+
+fn evidence(made: &[Judged], corpus: &[Judged]) -> String {
+    let mut page = format!(
+        "# How often the answers are right\n\nThis page compares the [causes](../causes.md) that the rules give with labelled cases. \
+         `ANRSCOPE_WRITE_DOCS=1 cargo test -p exporter --test answers` writes it.\n\n\
+         ## Cases of the repository\n\n`scripts/prove answers` compares cause, root, lock owners and deadlock with the labels of \
          `exporter/tests/data/answers`, which were written before the rules. *Vague*: `unknown`, or another cause of the same kind.\n\n\
          {}\n{}.\n",
-        causes(),
-        rules(),
         table::markdown(made),
         table::sum(made)
     );
@@ -55,19 +63,20 @@ fn page(made: &[Judged], corpus: &[Judged]) -> String {
 }
 
 #[test]
-fn the_page_of_the_causes_is_what_the_rules_do() {
+fn the_pages_of_the_causes_are_what_the_rules_do() {
     let mut made = crate::dumps();
     made.extend(crate::recordings());
     let corpus = crate::corpus();
-    let page = page(&made, &corpus);
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/causes.md");
-    if std::env::var_os("ANRSCOPE_WRITE_DOCS").is_some() {
-        std::fs::write(&file, &page).unwrap();
+    for (name, page) in [("causes.md", page()), ("evidence/answers.md", evidence(&made, &corpus))] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+        if std::env::var_os("ANRSCOPE_WRITE_DOCS").is_some() {
+            std::fs::write(&file, &page).unwrap();
+        }
+        let mut there = std::fs::read_to_string(&file).unwrap();
+        if corpus.is_empty() {
+            // That part can only be made where the dumps are.
+            there.truncate(there.find(&format!("\n{CORPUS}")).unwrap_or(there.len()));
+        }
+        assert_eq!(there, page, "docs/{name} is not what the rules do");
     }
-    let mut there = std::fs::read_to_string(&file).unwrap();
-    if corpus.is_empty() {
-        // That part can only be made where the dumps are.
-        there.truncate(there.find(&format!("\n{CORPUS}")).unwrap_or(there.len()));
-    }
-    assert_eq!(there, page, "docs/causes.md is not what the rules do");
 }

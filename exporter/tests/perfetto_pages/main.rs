@@ -1,6 +1,6 @@
 //! Which of Perfetto's own tables and pages our traces fill, row by row; and the queries in docs/queries.
 //!
-//! The table in docs/status.md, "Perfetto's pages", has a line for each.
+//! The table in docs/evidence/status.md, "Perfetto's pages", has a line for each.
 
 #[path = "../common/mod.rs"]
 mod common;

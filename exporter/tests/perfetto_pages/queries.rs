@@ -21,7 +21,7 @@ fn every_query_of_the_documentation_finds_what_is_there() {
         assert!(!found.is_empty(), "{name} found nothing");
         let all_null = |column: &String| found.iter().all(|row| row[column].is_null());
         let empty: Vec<_> = found[0].as_object().unwrap().keys().filter(|c| all_null(c)).collect();
-        let allowed = ["processor", "paused_ms", "deadlock"];
+        let allowed = ["cpu_state", "paused_ms", "deadlock"];
         assert!(empty.iter().all(|c| allowed.contains(&c.as_str())), "{name}: nothing in {empty:?}");
         count += 1;
     }

@@ -6,7 +6,7 @@
 //!
 //! There are two ways from calls to lines. [`CallTree`] is ours. [`matrix::lines`] is Matrix's
 //! (`TraceDataUtils.structuredDataToStack`), line for line and with its log, for those who compare with what they
-//! had. What differs is told case by case in `docs/monitor-stacks.md`. The rest, trim, text and key, is shared and takes
+//! had. What differs is told case by case in `docs/evidence/monitor-stacks.md`. The rest, trim, text and key, is shared and takes
 //! [`crate::Rules`] where the two differ.
 //!
 //! ```

@@ -10,7 +10,7 @@ const PLACES: u32 = 33;
 /// `Message.arg1` and `arg2`.
 const NUMBERS: [(&str, u32); 2] = [("1717171", 34), ("1818181", 35)];
 
-/// What is recorded unless the app says `redact`, which docs/security.md lists: a mark, a counter, a scene, refused options, a callback's and a handler's
+/// What is recorded unless the app says `redact`, which docs/configuration.md lists: a mark, a counter, a scene, refused options, a callback's and a handler's
 /// first word, names of threads; a description, and a dump's threads, thread groups and subject.
 pub(crate) const ITS_OWN: [u32; 12] = [1, 2, 3, 4, 5, 6, 8, 22, 30, 31, 32, 33];
 

@@ -1,11 +1,11 @@
--- What main got of a processor while its message was late, from one look at it to the next.
+-- How much CPU time main got during a stall, from one poll to the next.
 include perfetto module slices.with_context;
 select
   s.ts,
-  s.dur / 1e6 as looked_at_ms,
+  s.dur / 1e6 as polled_ms,
   s.name as mostly,
   s.thread_dur / 1e6 as cpu_ms,
-  extract_arg(s.arg_set_id, 'debug.runnable_ms') as waited_for_a_processor_ms,
+  extract_arg(s.arg_set_id, 'debug.runnable_ms') as runnable_ms,
   m.name as message
 from thread_slice s
 join track t on s.track_id = t.id
