@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-use device::{Patience, Server, ShellPacket, ShellReader, Sync};
+use device::{Timeouts, Server, ShellPacket, ShellReader, Sync};
 
 #[path = "../../device/test-device/src/packet.rs"]
 #[allow(dead_code, reason = "what it writes is no input")]
@@ -46,9 +46,9 @@ static SERVER: LazyLock<(Server, SyncSender<Vec<u8>>)> = LazyLock::new(|| {
         }
     });
     let environment = |name: &str| (name == "ANDROID_ADB_SERVER_PORT").then(|| port.clone());
-    let patience =
-        Patience { silence: Duration::from_secs(20), absence: Duration::ZERO, stop: device::Stop::default() };
-    (Server::named_by(&environment, patience).expect("a port"), say)
+    let timeouts =
+        Timeouts { read: Duration::from_secs(20), reconnect: Duration::ZERO, stop: device::Stop::default() };
+    (Server::from_environment(&environment, timeouts).expect("a port"), say)
 });
 
 /// Asks the server of [`SERVER`], who says `bytes`.
