@@ -11,8 +11,8 @@ use rayon::ThreadPool;
 
 use crate::class::class_file::{ClassFile, MAX_CLASS};
 use crate::class_facts::Node;
+use crate::class_facts::focus::FocusFacts;
 use crate::error::Error;
-use crate::focus::FocusFacts;
 use crate::read_file::read_file;
 use crate::regular;
 use crate::zip::codec::{Inflater, MAX_NESTED};

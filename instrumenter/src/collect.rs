@@ -3,12 +3,12 @@
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::text;
+use crate::class_facts::focus::FocusFacts;
+use crate::class_facts::matrix::MatrixFacts;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::cost;
 use crate::error::{Malformed, SkipReason};
 use crate::filter;
-use crate::focus::FocusFacts;
-use crate::matrix::facts::MatrixFacts;
 use crate::options::Compat;
 use crate::outline::{self, Outline};
 use crate::rules::Subject;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::class_facts::focus::NAME;
 use crate::error::SkipReason;
-use crate::focus::NAME;
 use crate::splice::report::Inserted;
 
 /// What became of a method.

@@ -79,7 +79,6 @@ mod error;
 mod explain;
 mod explained;
 mod filter;
-mod floor;
 mod focus;
 mod folder;
 mod hierarchy;
@@ -112,8 +111,6 @@ mod zip;
 pub use error::{Error, Malformed, SkipReason};
 pub use explained::{Decision, ExplainedClass, ExplainedMethod, FocusCall};
 pub use filter::Filter;
-#[doc(hidden)]
-pub use floor::copy_through;
 pub use options::{CALL_CLASS, Compat, DEFAULT_SHORT, Exits, Input, MATRIX_CALL_CLASS, MapPaths, Options};
 pub use outputs::outputs_in;
 pub use rewrite::{Rewritten, rewrite_class, rewrite_class_with_waits};

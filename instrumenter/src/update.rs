@@ -15,8 +15,9 @@ use trace_format::ids;
 
 use crate::base_map::dotted;
 use crate::cache::{Head, SavedMaps};
+use crate::class_facts::body;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
-use crate::cost::{self, limits};
+use crate::cost::limits;
 use crate::map_text::{Edit, edited, line_of};
 use crate::method_map::{self, IGNORED, MethodMap, Texts, ignored_lines, push_method_line, source_lines};
 use crate::options::MapPaths;
@@ -152,7 +153,7 @@ fn settle_costs(
     called.sort_unstable();
     called.dedup();
     let is_called =
-        |method: &MethodFacts| called.binary_search(&cost::key(&method.name, &method.descriptor)).is_ok();
+        |method: &MethodFacts| called.binary_search(&body::key(&method.name, &method.descriptor)).is_ok();
     let is_ours = |name: &str| heads.iter().any(|head| head.name == name);
     let limit = session.selection.short;
     for Changed { number, old, .. } in changed {

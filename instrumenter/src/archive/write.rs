@@ -170,30 +170,6 @@ impl Archive {
         output.finish(comment).map_err(failed)
     }
 
-    /// Inflates, deflates and writes all classes as they are, and copies the rest: the least that
-    /// writing the archive can cost.
-    pub(crate) fn write_unchanged<W: Write + Send>(
-        &self,
-        out: W,
-        pool: &ThreadPool,
-        level: u8,
-    ) -> Result<W, Error> {
-        let failed = |error: std::io::Error| self.failed(&error);
-        let make = |worker: &mut Worker, index: usize, note: &mut Note, out: &mut Vec<u8>| {
-            let Some(entry) = self.directory.entries.get(index) else { return };
-            let contents = self.name(index).ends_with(".class");
-            let contents =
-                contents.then(|| worker.inflater.read(&self.bytes, entry, MAX_CLASS).ok()).flatten();
-            self.push_entry(index, entry, contents.as_deref(), &mut worker.deflater, note, out);
-        };
-        let kept: Vec<usize> = (0..self.directory.entries.len()).collect();
-        let mut output = Output::new(out);
-        let (prefix, comment) = headers::around(&self.bytes, &self.directory);
-        output.write(prefix).map_err(failed)?;
-        self.write_entries(&mut output, pool, level, &kept, &make)?;
-        output.finish(comment).map_err(failed)
-    }
-
     fn failed(&self, error: &std::io::Error) -> Error {
         let entry = format!("{}(the whole archive)", self.prefix);
         Error::Entry { path: self.path.clone(), entry, reason: error.to_string() }

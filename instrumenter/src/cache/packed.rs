@@ -2,10 +2,11 @@
 //! are only carried over: what has to be known of each of them stands in front.
 
 use super::bytes::{Decoder, Encoder};
+use crate::class_facts::body::{Body, Call, CallKind};
+use crate::class_facts::focus::FocusFacts;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
-use crate::cost::{Body, Call, How};
 use crate::focus::plan::Problem;
-use crate::focus::{Change, FocusFacts, Part};
+use crate::focus::{Change, Part};
 use crate::stamp::Sum;
 use crate::tally::Tally;
 
@@ -93,10 +94,10 @@ fn encode_body(body: Option<&Body>, out: &mut Encoder) {
     out.u16(body.calls.len() as u16);
     for call in &body.calls {
         out.bytes.push(match call.how {
-            How::Static => 0,
-            How::Special => 1,
-            How::Virtual => 2,
-            How::Initialize => 3,
+            CallKind::Static => 0,
+            CallKind::Special => 1,
+            CallKind::Virtual => 2,
+            CallKind::Initialize => 3,
         });
         out.text(&call.class);
         out.text(&call.name);
@@ -264,10 +265,10 @@ impl<'c> Decoder<'c> {
         }
         let calls = (0..self.u16()?).map(|_| {
             let how = match self.array()? {
-                [0] => How::Static,
-                [1] => How::Special,
-                [2] => How::Virtual,
-                [3] => How::Initialize,
+                [0] => CallKind::Static,
+                [1] => CallKind::Special,
+                [2] => CallKind::Virtual,
+                [3] => CallKind::Initialize,
                 _ => return None,
             };
             let (class, name) = (self.text()?.into(), self.text()?.into());

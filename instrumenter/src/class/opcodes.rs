@@ -2,20 +2,49 @@
 
 use crate::error::Malformed;
 
+pub(crate) const ACONST_NULL: u8 = 1;
+pub(crate) const ICONST_M1: u8 = 2;
+pub(crate) const ICONST_0: u8 = 3;
+pub(crate) const ICONST_5: u8 = 8;
+pub(crate) const LCONST_0: u8 = 9;
+pub(crate) const LCONST_1: u8 = 10;
+pub(crate) const FCONST_0: u8 = 11;
+pub(crate) const FCONST_2: u8 = 13;
+pub(crate) const DCONST_0: u8 = 14;
+pub(crate) const DCONST_1: u8 = 15;
 pub(crate) const BIPUSH: u8 = 16;
 pub(crate) const SIPUSH: u8 = 17;
 pub(crate) const LDC: u8 = 18;
 pub(crate) const LDC_W: u8 = 19;
-pub(crate) const ACONST_NULL: u8 = 1;
-pub(crate) const ICONST_0: u8 = 3;
+pub(crate) const LDC2_W: u8 = 20;
+pub(crate) const ILOAD: u8 = 21;
+pub(crate) const LLOAD: u8 = 22;
+pub(crate) const FLOAD: u8 = 23;
+pub(crate) const DLOAD: u8 = 24;
 pub(crate) const ALOAD: u8 = 25;
+pub(crate) const ILOAD_0: u8 = 26;
+pub(crate) const ILOAD_1: u8 = 27;
+pub(crate) const ILOAD_3: u8 = 29;
+pub(crate) const LLOAD_0: u8 = 30;
+pub(crate) const LLOAD_3: u8 = 33;
+pub(crate) const FLOAD_0: u8 = 34;
+pub(crate) const FLOAD_3: u8 = 37;
+pub(crate) const DLOAD_0: u8 = 38;
+pub(crate) const DLOAD_3: u8 = 41;
 pub(crate) const ALOAD_0: u8 = 42;
 pub(crate) const ALOAD_3: u8 = 45;
+pub(crate) const IALOAD: u8 = 46;
+pub(crate) const LALOAD: u8 = 47;
+pub(crate) const DALOAD: u8 = 49;
 pub(crate) const SALOAD: u8 = 53;
 pub(crate) const ISTORE: u8 = 54;
 pub(crate) const ASTORE: u8 = 58;
 pub(crate) const ISTORE_0: u8 = 59;
 pub(crate) const ASTORE_3: u8 = 78;
+pub(crate) const IASTORE: u8 = 79;
+pub(crate) const LASTORE: u8 = 80;
+pub(crate) const DASTORE: u8 = 82;
+pub(crate) const SASTORE: u8 = 86;
 pub(crate) const POP: u8 = 87;
 pub(crate) const POP2: u8 = 88;
 pub(crate) const DUP: u8 = 89;
@@ -23,7 +52,41 @@ pub(crate) const DUP_X2: u8 = 91;
 pub(crate) const DUP2_X1: u8 = 93;
 pub(crate) const DUP2_X2: u8 = 94;
 pub(crate) const SWAP: u8 = 95;
+pub(crate) const IADD: u8 = 96;
+pub(crate) const DREM: u8 = 115;
+pub(crate) const INEG: u8 = 116;
+pub(crate) const LNEG: u8 = 117;
+pub(crate) const FNEG: u8 = 118;
+pub(crate) const DNEG: u8 = 119;
+pub(crate) const ISHL: u8 = 120;
+pub(crate) const LSHL: u8 = 121;
+pub(crate) const LSHR: u8 = 123;
+pub(crate) const LUSHR: u8 = 125;
+pub(crate) const LXOR: u8 = 131;
+pub(crate) const IINC: u8 = 132;
+pub(crate) const I2L: u8 = 133;
+pub(crate) const I2F: u8 = 134;
+pub(crate) const I2D: u8 = 135;
+pub(crate) const L2I: u8 = 136;
+pub(crate) const L2F: u8 = 137;
+pub(crate) const L2D: u8 = 138;
+pub(crate) const F2I: u8 = 139;
+pub(crate) const F2L: u8 = 140;
+pub(crate) const F2D: u8 = 141;
+pub(crate) const D2I: u8 = 142;
+pub(crate) const D2L: u8 = 143;
+pub(crate) const D2F: u8 = 144;
+pub(crate) const I2B: u8 = 145;
+pub(crate) const I2S: u8 = 147;
+pub(crate) const LCMP: u8 = 148;
+pub(crate) const FCMPL: u8 = 149;
+pub(crate) const FCMPG: u8 = 150;
+pub(crate) const DCMPL: u8 = 151;
+pub(crate) const DCMPG: u8 = 152;
 pub(crate) const IFEQ: u8 = 153;
+pub(crate) const IFLE: u8 = 158;
+pub(crate) const IF_ICMPEQ: u8 = 159;
+pub(crate) const IF_ACMPNE: u8 = 166;
 pub(crate) const GOTO: u8 = 167;
 pub(crate) const JSR: u8 = 168;
 pub(crate) const RET: u8 = 169;
@@ -38,8 +101,15 @@ pub(crate) const PUTFIELD: u8 = 181;
 pub(crate) const INVOKEVIRTUAL: u8 = 182;
 pub(crate) const INVOKESPECIAL: u8 = 183;
 pub(crate) const INVOKESTATIC: u8 = 184;
+pub(crate) const INVOKEINTERFACE: u8 = 185;
 pub(crate) const INVOKEDYNAMIC: u8 = 186;
+pub(crate) const NEW: u8 = 187;
+pub(crate) const NEWARRAY: u8 = 188;
+pub(crate) const ANEWARRAY: u8 = 189;
+pub(crate) const ARRAYLENGTH: u8 = 190;
 pub(crate) const ATHROW: u8 = 191;
+pub(crate) const CHECKCAST: u8 = 192;
+pub(crate) const INSTANCEOF: u8 = 193;
 pub(crate) const MONITORENTER: u8 = 194;
 pub(crate) const MONITOREXIT: u8 = 195;
 pub(crate) const WIDE: u8 = 196;
@@ -48,7 +118,6 @@ pub(crate) const IFNULL: u8 = 198;
 pub(crate) const IFNONNULL: u8 = 199;
 pub(crate) const GOTO_W: u8 = 200;
 pub(crate) const JSR_W: u8 = 201;
-pub(crate) const IINC: u8 = 132;
 
 /// Length in bytes by opcode; 0 where the operands tell (switches, `wide`) or no such opcode is.
 const LENGTHS: [u8; 256] = {
@@ -57,11 +126,11 @@ const LENGTHS: [u8; 256] = {
     while opcode <= JSR_W as usize {
         lengths[opcode] = match opcode as u8 {
             TABLESWITCH | LOOKUPSWITCH | WIDE => 0,
-            BIPUSH | LDC | 21..=ALOAD | ISTORE..=ASTORE | RET | 188 => 2,
-            SIPUSH | LDC_W | 20 | IINC | IFEQ..=JSR | GETSTATIC..=INVOKESTATIC => 3,
-            187 | 189 | 192 | 193 | IFNULL | IFNONNULL => 3,
+            BIPUSH | LDC | ILOAD..=ALOAD | ISTORE..=ASTORE | RET | NEWARRAY => 2,
+            SIPUSH | LDC_W | LDC2_W | IINC | IFEQ..=JSR | GETSTATIC..=INVOKESTATIC => 3,
+            NEW | ANEWARRAY | CHECKCAST | INSTANCEOF | IFNULL | IFNONNULL => 3,
             MULTIANEWARRAY => 4,
-            185 | INVOKEDYNAMIC | GOTO_W | JSR_W => 5,
+            INVOKEINTERFACE | INVOKEDYNAMIC | GOTO_W | JSR_W => 5,
             _ => 1,
         };
         opcode += 1;
@@ -177,7 +246,7 @@ pub(crate) fn instruction_at(code: &[u8], pc: u32) -> Result<Instruction, Malfor
             TABLESWITCH | LOOKUPSWITCH => switch_at(code, pc)?.1,
             WIDE => match code.get(pc as usize + 1).copied() {
                 Some(IINC) => 6,
-                Some(21..=ALOAD | ISTORE..=ASTORE | RET) => 4,
+                Some(ILOAD..=ALOAD | ISTORE..=ASTORE | RET) => 4,
                 _ => return Err(malformed("wide stands before an instruction that has no wide form")),
             },
             _ => return Err(malformed("no such opcode")),

@@ -1,32 +1,25 @@
 //! The code of one method, reduced to what it can cost.
 
-use super::{Body, Call, How, MOST, known};
+use super::{MAX_COST, known};
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::constant_pool::ConstantPool;
 use crate::class::opcodes::{
-    self, GETSTATIC, GOTO_W, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, LDC, LDC_W, LOOKUPSWITCH,
-    MONITORENTER, MONITOREXIT, MULTIANEWARRAY, PUTSTATIC, RET, TABLESWITCH, WIDE,
+    self, ANEWARRAY, GETSTATIC, GOTO_W, ICONST_0, ICONST_5, ICONST_M1, INVOKEDYNAMIC, INVOKEINTERFACE,
+    INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, LDC, LDC_W, LDC2_W, LOOKUPSWITCH, MONITORENTER, MONITOREXIT,
+    MULTIANEWARRAY, NEW, NEWARRAY, PUTSTATIC, RET, TABLESWITCH, WIDE,
 };
 use crate::class::text;
+use crate::class_facts::body::{Body, Call, CallKind};
 use crate::error::Malformed;
 use crate::waits::Catalogue;
-
-const ICONST_M1: u8 = 2;
-const ICONST_5: u8 = 8;
-const INVOKEINTERFACE: u8 = 185;
-const INVOKEDYNAMIC: u8 = opcodes::INVOKEDYNAMIC;
-const NEW: u8 = 187;
-const NEWARRAY: u8 = 188;
-const ANEWARRAY: u8 = 189;
-const LDC2_W: u8 = 20;
 
 /// Elements of an array that are cleared in the time of an instruction.
 const ELEMENTS: i32 = 16;
 /// What a call in [`known`] counts, in instructions.
 const KNOWN_CALL: u16 = 4;
 
-/// What `code`, the code of `method`, can cost; none if that has no limit, or one above [`MOST`].
+/// What `code`, the code of `method`, can cost; none if that has no limit, or one above [`MAX_COST`].
 ///
 /// Calls of methods that `waits` lists, by name and descriptor, may wait.
 pub(crate) fn of(
@@ -48,7 +41,7 @@ pub(crate) fn of(
     for instruction in opcodes::instructions(code.bytes) {
         let opcodes::Instruction { pc, opcode, .. } = instruction.ok()?;
         count += 1;
-        if count + walk.more > MOST {
+        if count + walk.more > MAX_COST {
             return None;
         }
         let size = constant.take().filter(|_| !walk.targets.contains(&pc));
@@ -73,7 +66,7 @@ impl<'a> Walk<'a> {
     /// comes out. None if the cost has no limit.
     fn step(&mut self, pc: u32, opcode: u8, size: Option<i32>) -> Option<Option<i32>> {
         match opcode {
-            ICONST_M1..=ICONST_5 => return Some(Some(i32::from(opcode) - 3)),
+            ICONST_M1..=ICONST_5 => return Some(Some(i32::from(opcode) - i32::from(ICONST_0))),
             opcodes::BIPUSH => {
                 return Some(self.code.get(pc as usize + 1).map(|&byte| i32::from(byte.cast_signed())));
             }
@@ -95,7 +88,7 @@ impl<'a> Walk<'a> {
             MONITORENTER | MONITOREXIT | INVOKEINTERFACE | INVOKEDYNAMIC | MULTIANEWARRAY => return None,
             NEWARRAY | ANEWARRAY => {
                 // At most 4,096, before which the walk ends.
-                self.more += u16::try_from(size? / ELEMENTS).ok().filter(|&more| more <= MOST)?;
+                self.more += u16::try_from(size? / ELEMENTS).ok().filter(|&more| more <= MAX_COST)?;
             }
             LDC => {
                 let index = u16::from(*self.code.get(pc as usize + 1)?);
@@ -106,9 +99,9 @@ impl<'a> Walk<'a> {
             }
             GETSTATIC | PUTSTATIC => self.initializes(pc, |pool, index| pool.field_class(index))?,
             NEW => self.initializes(pc, |pool, index| pool.class_name(index))?,
-            INVOKEVIRTUAL => self.call(pc, How::Virtual)?,
-            INVOKESPECIAL => self.call(pc, How::Special)?,
-            INVOKESTATIC => self.call(pc, How::Static)?,
+            INVOKEVIRTUAL => self.call(pc, CallKind::Virtual)?,
+            INVOKESPECIAL => self.call(pc, CallKind::Special)?,
+            INVOKESTATIC => self.call(pc, CallKind::Static)?,
             _ => {}
         }
         Some(None)
@@ -138,9 +131,9 @@ impl<'a> Walk<'a> {
             return;
         }
         let class: Box<str> = text::decode(class).into();
-        if !self.calls.iter().any(|call| call.how == How::Initialize && call.class == class) {
+        if !self.calls.iter().any(|call| call.how == CallKind::Initialize && call.class == class) {
             let (name, descriptor) = ("<clinit>".into(), "()V".into());
-            self.calls.push(Call { how: How::Initialize, class, name, descriptor });
+            self.calls.push(Call { how: CallKind::Initialize, class, name, descriptor });
         }
     }
 
@@ -151,7 +144,7 @@ impl<'a> Walk<'a> {
         name == b"<init>" && self.class.super_class() == Some(class) && !QUIET.contains(&class)
     }
 
-    fn call(&mut self, pc: u32, how: How) -> Option<()> {
+    fn call(&mut self, pc: u32, how: CallKind) -> Option<()> {
         let index = opcodes::u2_at(self.code, pc + 1).ok()?;
         let [class, name, descriptor] = self.class.pool.method(index).ok()?;
         if self.waits.is_some_and(|waits| waits.names(name, descriptor)) {
@@ -165,7 +158,7 @@ impl<'a> Walk<'a> {
         if known::is_platform(class) {
             return None;
         }
-        if how == How::Static {
+        if how == CallKind::Static {
             self.uses(class);
         }
         self.calls.push(Call {

@@ -4,15 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
+use super::MAX_COST;
 use super::program::{Program, Target};
-use super::{Call, How, MOST};
+use crate::class_facts::body::{Call, CallKind};
 use crate::class_facts::{ClassFacts, Verdict};
 
 /// A method whose cost may be limited: its own instructions, and what each of its calls can reach.
 struct Candidate {
     at: Target,
     instructions: u16,
-    calls: Vec<(How, Vec<Target>)>,
+    calls: Vec<(CallKind, Vec<Target>)>,
     /// The first call that is not known to reach only what has a cost.
     next: usize,
 }
@@ -81,7 +82,7 @@ fn costs(classes: &[ClassFacts], is_whole: bool) -> Vec<Vec<Option<u16>>> {
             Some(unknown) => waiting.entry(unknown).or_default().push(number),
             None => {
                 let cost = candidate.cost(&costs);
-                if let Some(slot) = slot(&mut costs, candidate.at).filter(|_| cost <= MOST) {
+                if let Some(slot) = slot(&mut costs, candidate.at).filter(|_| cost <= MAX_COST) {
                     *slot = Some(cost);
                     ready.extend(waiting.remove(&candidate.at).unwrap_or_default());
                 }
@@ -131,7 +132,7 @@ impl Candidate {
     fn cost(&self, costs: &[Vec<Option<u16>>]) -> u16 {
         let called = self.calls.iter().map(|(how, targets)| match how {
             // It has to be limited, but runs only once.
-            How::Initialize => 0,
+            CallKind::Initialize => 0,
             _ => targets.iter().filter_map(|&target| known(costs, target)).max().unwrap_or(0),
         });
         called.fold(self.instructions, u16::saturating_add)
@@ -144,14 +145,14 @@ mod tests {
 
     use super::*;
     use crate::class_facts::MethodFacts;
+    use crate::class_facts::body::Body;
     use crate::class_facts::tests::any_class;
-    use crate::cost::Body;
 
     const FINAL_CLASS: u16 = 0x0010;
     const PACKAGE: u16 = 0;
     const PUBLIC_CLASS: u16 = 0x0001;
 
-    fn call(how: How, class: &str, name: &str) -> Call {
+    fn call(how: CallKind, class: &str, name: &str) -> Call {
         Call { how, class: class.into(), name: name.into(), descriptor: "()V".into() }
     }
 
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn costs_add_up_along_calls_and_circles_have_none() {
-        let go = |to: &str| call(How::Static, "a/A", to);
+        let go = |to: &str| call(CallKind::Static, "a/A", to);
         let methods = vec![
             method("leaf", Some((3, &[]))),
             method("twice", Some((5, &[go("leaf"), go("leaf")]))),
@@ -189,7 +190,7 @@ mod tests {
             method("ping", Some((2, &[go("pong")]))),
             method("pong", Some((2, &[go("ping"), go("leaf")]))),
             method("unknown", Some((2, &[go("gone")]))),
-            method("elsewhere", Some((2, &[call(How::Static, "b/B", "leaf")]))),
+            method("elsewhere", Some((2, &[call(CallKind::Static, "b/B", "leaf")]))),
         ];
         let expected = [Some(3), Some(11), None, None, None, None, None, None, None];
         assert_eq!(costs_of(&[class("a/A", OBJECT, PUBLIC_CLASS, methods)]), expected);
@@ -200,7 +201,7 @@ mod tests {
         let caller = |how| vec![method("go", Some((2, &[call(how, "a/Base", "m")])))];
         let hierarchy = |access: u16, below: Option<(u16, &[Call])>, access_below: u16| {
             [
-                class("a/Caller", OBJECT, FINAL_CLASS, caller(How::Virtual)),
+                class("a/Caller", OBJECT, FINAL_CLASS, caller(CallKind::Virtual)),
                 class("a/Base", OBJECT, access, vec![method("m", Some((3, &[])))]),
                 class("a/Leaf", "a/Base", access_below, vec![method("m", below)]),
             ]
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!(costs(&classes, false)[0][0], None);
         // super.m() is that of the direct super class alone.
         let mut classes = hierarchy(PUBLIC_CLASS, None, PUBLIC_CLASS);
-        classes[0] = class("a/Caller", "a/Base", PUBLIC_CLASS, caller(How::Special));
+        classes[0] = class("a/Caller", "a/Base", PUBLIC_CLASS, caller(CallKind::Special));
         assert_eq!(cost(&classes), Some(5));
         // An interface's methods are those of lambdas and proxies, too.
         let mut classes = hierarchy(PACKAGE, Some((7, &[])), PACKAGE);
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn an_initializer_has_to_be_limited_and_costs_nothing() {
-        let uses = vec![method("go", Some((2, &[call(How::Initialize, "a/Base", "<clinit>")])))];
+        let uses = vec![method("go", Some((2, &[call(CallKind::Initialize, "a/Base", "<clinit>")])))];
         let classes = |own: Option<(u16, &[Call])>, above: &str| {
             [
                 class("a/Caller", OBJECT, PUBLIC_CLASS, uses.clone()),
@@ -254,7 +255,7 @@ mod tests {
     fn only_the_default_rule_is_changed_and_both_ways() {
         let mut always = method("always", Some((2, &[])));
         always.by_default = false;
-        let short = Call { class: "a/A".into(), ..call(How::Static, "", "short") };
+        let short = Call { class: "a/A".into(), ..call(CallKind::Static, "", "short") };
         let mut classes = [class(
             "a/A",
             OBJECT,
@@ -314,7 +315,7 @@ mod tests {
             let mut graph = HashMap::new();
             for (number, body) in bodies.iter().enumerate() {
                 let calls = |calls: &Vec<usize>| -> Vec<Call> {
-                    let each = calls.iter().map(|&to| call(How::Static, &name(to).0, &name(to).1));
+                    let each = calls.iter().map(|&to| call(CallKind::Static, &name(to).0, &name(to).1));
                     each.collect()
                 };
                 let made = body.as_ref().map(|(own, to)| (*own, calls(to)));
@@ -326,7 +327,7 @@ mod tests {
             for (class, costs) in classes.iter().zip(found) {
                 for (method, cost) in class.methods.iter().zip(costs) {
                     let walked = by_walking(&graph, &format!("{}.{}", class.name, method.name), &mut Vec::new());
-                    let walked = walked.filter(|&cost| cost <= u32::from(MOST));
+                    let walked = walked.filter(|&cost| cost <= u32::from(MAX_COST));
                     prop_assert_eq!(cost.map(u32::from), walked, "{} {}", class.name, method.name);
                 }
             }

@@ -10,8 +10,9 @@
 
 use std::collections::HashMap;
 
-use super::{Call, How, known};
+use super::known;
 use crate::class::class_file::access;
+use crate::class_facts::body::{Call, CallKind};
 use crate::class_facts::{ClassFacts, MethodFacts};
 
 const PUBLIC: u16 = 0x0001;
@@ -66,17 +67,17 @@ impl<'a> Program<'a> {
     pub(super) fn targets(&self, from: usize, call: &Call) -> Option<Vec<Target>> {
         let named = self.find(&call.class)?;
         match call.how {
-            How::Static => Some(vec![self.resolve(named, call)?]),
-            How::Special if &*call.name == "<init>" => Some(vec![self.declared(named, call)?]),
-            How::Special if named == from => Some(vec![self.declared(named, call)?]),
-            How::Special => {
+            CallKind::Static => Some(vec![self.resolve(named, call)?]),
+            CallKind::Special if &*call.name == "<init>" => Some(vec![self.declared(named, call)?]),
+            CallKind::Special if named == from => Some(vec![self.declared(named, call)?]),
+            CallKind::Special => {
                 // The JVM begins with the direct super class, whatever the call names; a default method of an
                 // interface is another matter.
                 let above = self.find(self.classes.get(from)?.super_class()?)?;
                 (above == named).then_some(vec![self.resolve(above, call)?])
             }
-            How::Initialize => self.initializers(named),
-            How::Virtual => self.virtual_targets(named, call),
+            CallKind::Initialize => self.initializers(named),
+            CallKind::Virtual => self.virtual_targets(named, call),
         }
     }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Change, FocusFacts, Part, part_name};
+use super::{Change, Part, part_name};
+use crate::class_facts::focus::FocusFacts;
 use crate::class_facts::{ClassFacts, Node};
 use crate::hierarchy::Hierarchy;
 

@@ -4,17 +4,17 @@
 //! replaced by others of the same length, and new methods come behind the old ones. So nothing in the
 //! class has to be moved, and no index of a method changes.
 
-use super::{Change, DESCRIPTOR, NAME, calls_super};
+use super::Change;
 use crate::class::class_file::ClassFile;
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{ALOAD_0, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, RETURN};
+use crate::class::opcodes::{ALOAD_0, ILOAD_1, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, RETURN};
+use crate::class_facts::focus::{DESCRIPTOR, NAME, calls_super};
 use crate::error::{Malformed, SkipReason};
 use crate::outline::Outline;
 
 const PUBLIC: u16 = 0x0001;
 const FINAL: u16 = 0x0010;
 const SYNTHETIC: u16 = 0x1000;
-const ILOAD_1: u8 = 27;
 
 struct Writer<'a> {
     pool: Appended,

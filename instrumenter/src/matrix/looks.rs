@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::block_list::{looks_into, needs_trace};
-use super::facts::Stop;
 use super::java_map::JavaMap;
 use super::names::Names;
 use super::traced::{Collected, Traced};
+use crate::class_facts::focus::{DESCRIPTOR, NAME};
+use crate::class_facts::matrix::Stop;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
-use crate::focus::{Change, DESCRIPTOR, NAME, Part, part_name};
+use crate::focus::{Change, Part, part_name};
 use crate::summary::Warning;
 
 /// The classes in Matrix's order, and what it goes by.

@@ -18,7 +18,6 @@
 //! written to the map as Matrix does it, but no call is made with it.
 
 mod block_list;
-pub(crate) mod facts;
 mod java_map;
 mod lines;
 mod looks;

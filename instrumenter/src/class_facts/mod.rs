@@ -1,9 +1,13 @@
 //! What a run knows of a class once it was looked at, in this run or in an earlier one.
 
-use crate::cost::Body;
+pub(crate) mod body;
+pub(crate) mod focus;
+pub(crate) mod matrix;
+
+use self::body::Body;
+use self::focus::FocusFacts;
+use self::matrix::MatrixFacts;
 use crate::error::SkipReason;
-use crate::focus::FocusFacts;
-use crate::matrix::facts::MatrixFacts;
 use crate::stamp::Sum;
 
 /// What the maps need to know of a class.

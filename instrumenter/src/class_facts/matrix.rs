@@ -8,13 +8,13 @@ use crate::outline::Outline;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MatrixFacts {
     /// Abstract, or an interface.
-    pub(super) is_abstract: bool,
-    pub(super) stop: Option<Stop>,
+    pub(crate) is_abstract: bool,
+    pub(crate) stop: Option<Stop>,
 }
 
 /// What makes Matrix give an archive up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     NoSuperClass,
     /// An attribute that its version of ASM refuses.
     Unknown,
