@@ -6,8 +6,8 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, mpsc};
 
+use crate::directory::DeviceDirectory;
 use crate::faults::{Auth, Faults};
-use crate::files::DeviceFiles;
 use crate::link::Link;
 use crate::packet::{AUTH, CLSE, CNXN, MAX_PAYLOAD, OKAY, OPEN, Packet, VERSION, WRTE};
 use crate::services;
@@ -23,7 +23,7 @@ struct Open {
 }
 
 /// Serves until the connection closes.
-pub(crate) fn serve(files: &Arc<DeviceFiles>, faults: Faults, cuts: &Arc<AtomicU64>, socket: &TcpStream) {
+pub(crate) fn serve(files: &Arc<DeviceDirectory>, faults: Faults, cuts: &Arc<AtomicU64>, socket: &TcpStream) {
     // With Nagle's algorithm each small packet would wait for the answer to the previous one.
     let _ = socket.set_nodelay(true);
     let mut open = HashMap::new();
@@ -36,7 +36,7 @@ pub(crate) fn serve(files: &Arc<DeviceFiles>, faults: Faults, cuts: &Arc<AtomicU
 }
 
 fn serve_until_error(
-    files: &Arc<DeviceFiles>,
+    files: &Arc<DeviceDirectory>,
     faults: Faults,
     cuts: &Arc<AtomicU64>,
     socket: &TcpStream,
@@ -92,7 +92,7 @@ fn serve_until_error(
     }
 }
 
-fn greet(link: &Link, files: &DeviceFiles, faults: Faults) -> io::Result<()> {
+fn greet(link: &Link, files: &DeviceDirectory, faults: Faults) -> io::Result<()> {
     let shell = if faults.old_shell { "cmd" } else { "shell_v2,cmd" };
     let name = files.name();
     let banner = format!(

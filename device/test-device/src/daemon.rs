@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::connection;
+use crate::directory::DeviceDirectory;
 use crate::faults::Faults;
-use crate::files::DeviceFiles;
 
 /// A fake device that listens until it is dropped.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Daemon {
 
 #[derive(Debug)]
 struct Shared {
-    files: Arc<DeviceFiles>,
+    files: Arc<DeviceDirectory>,
     faults: Mutex<Faults>,
     stop: AtomicBool,
     connections: Mutex<Vec<TcpStream>>,
@@ -38,7 +38,7 @@ impl Daemon {
     ///
     /// # Errors
     /// If the port is taken.
-    pub fn start(files: DeviceFiles, faults: Faults, port: u16) -> io::Result<Self> {
+    pub fn start(files: DeviceDirectory, faults: Faults, port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let port = listener.local_addr()?.port();
         let shared = Arc::new(Shared {
@@ -75,9 +75,9 @@ impl Daemon {
         self.port
     }
 
-    /// Returns its files.
+    /// Returns the directory with its files.
     #[must_use]
-    pub fn files(&self) -> &DeviceFiles {
+    pub fn directory(&self) -> &DeviceDirectory {
         &self.shared.files
     }
 

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Commands run in the host's `/bin/sh`. Android's programs (`run-as`, `pm`, `am`, `dumpsys`, ...) are scripts over files
-//! in the directory ([`DeviceFiles`]). It shares no code with the client that it tests. Tests can inject [`Faults`]: closed
+//! in the directory ([`DeviceDirectory`]). It shares no code with the client that it tests. Tests can inject [`Faults`]: closed
 //! connections, slow links, a device that waits for its owner's consent.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
@@ -17,8 +17,8 @@
 mod bench;
 mod connection;
 mod daemon;
+mod directory;
 mod faults;
-mod files;
 mod link;
 mod packet;
 mod services;
@@ -27,5 +27,5 @@ mod sync;
 
 pub use bench::AdbServer;
 pub use daemon::Daemon;
+pub use directory::{App, DeviceDirectory};
 pub use faults::{Auth, Faults};
-pub use files::{App, DeviceFiles};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     use std::path::Path;
 
-    use test_device::{App, Daemon, DeviceFiles, Faults};
+    use test_device::{App, Daemon, DeviceDirectory, Faults};
 
     let mut arguments = std::env::args().skip(1);
     let Some(root) = arguments.next() else {
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let port = arguments.next().and_then(|port| port.parse().ok()).unwrap_or(0);
-    let daemon = DeviceFiles::create(Path::new(&root)).and_then(|files| {
+    let daemon = DeviceDirectory::create(Path::new(&root)).and_then(|files| {
         if let Some(package) = arguments.next() {
             files.install(App { package: &package, debuggable: true, library: true })?;
         }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::files::DeviceFiles;
+use crate::directory::DeviceDirectory;
 use crate::stream::{Input, Output, Stream};
 use crate::sync;
 
@@ -39,7 +39,7 @@ pub(crate) fn known(name: &str, old_shell: bool) -> bool {
 }
 
 /// Serves one stream to its end.
-pub(crate) fn run(files: &DeviceFiles, name: &str, stream: Stream) {
+pub(crate) fn run(files: &DeviceDirectory, name: &str, stream: Stream) {
     let Some(service) = service(name, false) else { return };
     let Stream { input, output } = stream;
     let output = Arc::new(Mutex::new(output));
@@ -52,7 +52,7 @@ pub(crate) fn run(files: &DeviceFiles, name: &str, stream: Stream) {
     output.lock().unwrap_or_else(PoisonError::into_inner).close();
 }
 
-fn spawn(files: &DeviceFiles, command: &str) -> io::Result<Child> {
+fn spawn(files: &DeviceDirectory, command: &str) -> io::Result<Child> {
     let root = files.root();
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).current_dir(root).env_clear();
@@ -69,7 +69,7 @@ fn spawn(files: &DeviceFiles, command: &str) -> io::Result<Child> {
 
 /// Exchanges packets (kind, length, bytes); the last one to the host is the exit code.
 fn shell_v2(
-    files: &DeviceFiles,
+    files: &DeviceDirectory,
     command: &str,
     mut input: Input,
     output: &Arc<Mutex<Output>>,
@@ -127,7 +127,7 @@ fn send(to: &Mutex<Output>, kind: u8, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Sends the program's output as raw bytes, without an exit code.
-fn raw(files: &DeviceFiles, command: &str, output: &Mutex<Output>) -> io::Result<()> {
+fn raw(files: &DeviceDirectory, command: &str, output: &Mutex<Output>) -> io::Result<()> {
     let mut child = spawn(files, &format!("{{ {command}\n}} 2>&1"))?;
     drop(child.stdin.take());
     let mut buffer = vec![0; 8 << 10];

@@ -5,13 +5,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
 
-use crate::files::DeviceFiles;
+use crate::directory::DeviceDirectory;
 use crate::stream::{Input, Output};
 
 const MAX_PATH: u32 = 1024;
 const MAX_DATA: u32 = 64 << 10;
 
-pub(crate) fn serve(files: &DeviceFiles, mut input: Input, output: &Mutex<Output>) -> io::Result<()> {
+pub(crate) fn serve(files: &DeviceDirectory, mut input: Input, output: &Mutex<Output>) -> io::Result<()> {
     let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         let mut head = [0; 8];
@@ -55,13 +55,13 @@ fn facts(meta: &fs::Metadata) -> [u32; 3] {
     [meta.mode(), meta.size() as u32, meta.mtime() as u32]
 }
 
-fn stat(files: &DeviceFiles, path: &str, output: &mut Output) -> io::Result<()> {
+fn stat(files: &DeviceDirectory, path: &str, output: &mut Output) -> io::Result<()> {
     // A file that does not exist has mode 0.
     let facts = fs::symlink_metadata(files.path(path)).map_or([0; 3], |meta| facts(&meta));
     output.write_all(&words(b"STAT", &facts))
 }
 
-fn list(files: &DeviceFiles, path: &str, output: &mut Output) -> io::Result<()> {
+fn list(files: &DeviceDirectory, path: &str, output: &mut Output) -> io::Result<()> {
     for entry in fs::read_dir(files.path(path)).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
@@ -73,7 +73,7 @@ fn list(files: &DeviceFiles, path: &str, output: &mut Output) -> io::Result<()> 
     output.write_all(&words(b"DONE", &[0; 4]))
 }
 
-fn receive(files: &DeviceFiles, path: &str, output: &mut Output) -> io::Result<()> {
+fn receive(files: &DeviceDirectory, path: &str, output: &mut Output) -> io::Result<()> {
     let mut file = match fs::File::open(files.path(path)) {
         Ok(file) => file,
         Err(error) => return fail(output, &format!("open failed: {error}")),
@@ -90,7 +90,7 @@ fn receive(files: &DeviceFiles, path: &str, output: &mut Output) -> io::Result<(
     }
 }
 
-fn send(files: &DeviceFiles, spec: &str, input: &mut Input, output: &mut Output) -> io::Result<()> {
+fn send(files: &DeviceDirectory, spec: &str, input: &mut Input, output: &mut Output) -> io::Result<()> {
     let (path, _mode) = spec.rsplit_once(',').unwrap_or((spec, "420"));
     let target = files.path(path);
     let mut file = if files.is_full() {

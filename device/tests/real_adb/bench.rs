@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use device::{App, Device, Server, Timeouts};
-use test_device::{AdbServer, Daemon, DeviceFiles, Faults};
+use test_device::{AdbServer, Daemon, DeviceDirectory, Faults};
 use trace_format::MapId;
 use trace_format::synth::RecordingBuilder;
 
@@ -50,13 +50,13 @@ impl Bench {
     pub(crate) fn new(faults: Faults) -> Self {
         let bench = Self::without_app(faults);
         let app = test_device::App { package: PACKAGE, debuggable: true, library: true };
-        bench.phone.files().install(app).unwrap();
+        bench.phone.directory().install(app).unwrap();
         bench
     }
 
     pub(crate) fn without_app(faults: Faults) -> Self {
         let scratch = Scratch::new();
-        let files = DeviceFiles::create(&scratch.path().join("phone")).unwrap();
+        let files = DeviceDirectory::create(&scratch.path().join("phone")).unwrap();
         let phone = Daemon::start(files, faults, 0).unwrap();
         let adb = AdbServer::start(&scratch.path().join("adb"));
         let serial = adb.connect(&phone);
@@ -87,12 +87,12 @@ impl Bench {
     /// Puts a recording into the app's private directory.
     pub(crate) fn record(&self, name: &str, bytes: &[u8]) {
         let path = format!("data/user/0/{PACKAGE}/no_backup/anrscope/{name}");
-        self.phone.files().write(&path, bytes).unwrap();
+        self.phone.directory().write(&path, bytes).unwrap();
     }
 
     /// Lists the files in a directory of the device, with hidden ones.
     pub(crate) fn names(&self, directory: &str) -> Vec<String> {
-        let path = self.phone.files().path(directory);
+        let path = self.phone.directory().path(directory);
         let mut names: Vec<_> =
             fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use device::doctor::{Check, Outcome, Scope, examine};
-use test_device::{AdbServer, App, Auth, Daemon, DeviceFiles, Faults};
+use test_device::{AdbServer, App, Auth, Daemon, DeviceDirectory, Faults};
 use trace_format::MapId;
 
 use crate::bench::{Bench, PACKAGE, Scratch, patient, recording};
@@ -116,7 +116,7 @@ fn a_missing_device_is_reported() {
 #[test]
 fn two_devices_without_a_choice_are_reported() {
     let bench = working_setup();
-    let files = DeviceFiles::create(&bench.scratch.path().join("tablet")).unwrap();
+    let files = DeviceDirectory::create(&bench.scratch.path().join("tablet")).unwrap();
     let tablet = Daemon::start(files, Faults::default(), 0).unwrap();
     let second = bench.adb.connect(&tablet);
     bad(&of(&bench), "device", &["several devices", "-s", &second]);
@@ -140,10 +140,10 @@ fn an_offline_device_is_reported() {
 #[test]
 fn an_android_older_than_6_is_reported() {
     let bench = working_setup();
-    let props = fs::read_to_string(bench.phone.files().path("props")).unwrap();
+    let props = fs::read_to_string(bench.phone.directory().path("props")).unwrap();
     bench
         .phone
-        .files()
+        .directory()
         .write("props", props.replace("sdk=34", "sdk=21").replace("release=14", "release=5.0"))
         .unwrap();
     bad(&of(&bench), "Android", &["5.0", "API 21", "API 23"]);
@@ -152,8 +152,8 @@ fn an_android_older_than_6_is_reported() {
 #[test]
 fn a_cpu_without_a_build_of_the_library_is_reported() {
     let bench = working_setup();
-    let props = fs::read_to_string(bench.phone.files().path("props")).unwrap();
-    bench.phone.files().write("props", props.replace("arm64-v8a,armeabi-v7a", "x86,riscv64")).unwrap();
+    let props = fs::read_to_string(bench.phone.directory().path("props")).unwrap();
+    bench.phone.directory().write("props", props.replace("arm64-v8a,armeabi-v7a", "x86,riscv64")).unwrap();
     bad(&of(&bench), "processor", &["x86,riscv64", "arm64-v8a"]);
 }
 
@@ -166,8 +166,8 @@ fn an_app_that_is_not_installed_is_reported() {
 #[test]
 fn an_app_that_is_not_debuggable_is_reported() {
     let bench = Bench::without_app(Faults::default());
-    let files = bench.phone.files();
-    files.install(App { package: PACKAGE, debuggable: false, library: true }).unwrap();
+    let directory = bench.phone.directory();
+    directory.install(App { package: PACKAGE, debuggable: false, library: true }).unwrap();
     let checks = of(&bench);
     let check = checks.iter().find(|check| check.name == "debuggable").unwrap();
     assert_eq!(check.outcome, Outcome::Bad, "{checks:#?}");
@@ -176,7 +176,7 @@ fn an_app_that_is_not_debuggable_is_reported() {
     );
     // Recordings on shared storage can be read without run-as.
     let external = format!("storage/emulated/0/Android/data/{PACKAGE}/files/anrscope/{RECORDING}");
-    files.write(&external, recording(7, 1_000)).unwrap();
+    directory.write(&external, recording(7, 1_000)).unwrap();
     let checks = of(&bench);
     let check = checks.iter().find(|check| check.name == "debuggable").unwrap();
     assert_eq!(check.outcome, Outcome::Warning, "{checks:#?}");
@@ -185,7 +185,7 @@ fn an_app_that_is_not_debuggable_is_reported() {
 #[test]
 fn an_app_without_the_library_is_reported() {
     let bench = working_setup();
-    fs::remove_file(bench.phone.files().path(&format!("data/app/{PACKAGE}/lib/libanrscope.so"))).unwrap();
+    fs::remove_file(bench.phone.directory().path(&format!("data/app/{PACKAGE}/lib/libanrscope.so"))).unwrap();
     bad(&of(&bench), "library", &["libanrscope.so", "dev.anrscope"]);
 }
 
@@ -199,7 +199,7 @@ fn a_method_map_of_another_build_is_reported() {
 #[test]
 fn a_full_disk_is_reported() {
     let bench = working_setup();
-    bench.phone.files().write("full", "").unwrap();
+    bench.phone.directory().write("full", "").unwrap();
     bad(&of(&bench), "space", &["12 KiB free", "remove"]);
 }
 

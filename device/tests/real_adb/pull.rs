@@ -155,7 +155,7 @@ fn on_a_full_disk_the_recording_is_pulled_without_a_copy() {
     let bytes = recording(1, 100_000);
     let name = format!("shop-{}.anrscope", living.0.id());
     bench.record(&name, &bytes);
-    bench.phone.files().write("full", "").unwrap();
+    bench.phone.directory().write("full", "").unwrap();
     let pulled = newest(&bench.app(), &bench.scratch.path().join("here"));
     assert!(pulled.live && !pulled.checked, "{pulled:?}");
     assert_eq!(fs::read(&pulled.path).unwrap(), bytes);
@@ -190,22 +190,22 @@ fn an_interrupted_pull_removes_its_copy() {
 #[test]
 fn without_run_as_the_provider_and_the_shared_storage_are_tried() {
     let bench = Bench::new(Faults { cut_after: 64 << 10, ..Faults::default() });
-    let files = bench.phone.files();
-    fs::remove_file(files.path(&format!("data/app/{PACKAGE}/debuggable"))).unwrap();
+    let directory = bench.phone.directory();
+    fs::remove_file(directory.path(&format!("data/app/{PACKAGE}/debuggable"))).unwrap();
     let app = bench.app();
     let error = app.recordings().map(|list| list.recordings);
     assert_eq!(error.unwrap().unwrap(), [], "shared storage can be read, and is empty");
 
     let bytes = recording(1, 150_000);
     let external = format!("storage/emulated/0/Android/data/{PACKAGE}/files/anrscope/shop-1.anrscope");
-    files.write(&external, &bytes).unwrap();
+    directory.write(&external, &bytes).unwrap();
     let list = app.recordings().unwrap();
     assert_eq!(list.place, Place::External);
     let to = bench.scratch.path().join("here");
     assert_eq!(fs::read(newest(&app, &to).path).unwrap(), bytes);
 
     let bytes = recording(2, 150_000);
-    files.write(&format!("provider/{PACKAGE}/shop-2.anrscope"), &bytes).unwrap();
+    directory.write(&format!("provider/{PACKAGE}/shop-2.anrscope"), &bytes).unwrap();
     let list = app.recordings().unwrap();
     assert_eq!(list.place, Place::Provider);
     let pulled = newest(&app, &to);
@@ -219,7 +219,7 @@ fn each_user_has_separate_recordings() {
     bench.record("shop-1.anrscope", &recording(1, 1_000));
     let theirs = recording(2, 2_000);
     let path = format!("data/user/10/{PACKAGE}/no_backup/anrscope/shop-2.anrscope");
-    bench.phone.files().write(&path, &theirs).unwrap();
+    bench.phone.directory().write(&path, &theirs).unwrap();
     let app = App::new(bench.device(), PACKAGE, 10).unwrap();
     let pulled = newest(&app, &bench.scratch.path().join("here"));
     assert_eq!(fs::read(pulled.path).unwrap(), theirs);
@@ -250,9 +250,9 @@ fn an_error_names_the_local_directory_that_cannot_be_written_to() {
 
 /// Replaces the device's program `cksum` by a script.
 fn replace_cksum(bench: &Bench, script: &str) {
-    let files = bench.phone.files();
-    files.write("system/bin/cksum", format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(files.path("system/bin/cksum"), fs::Permissions::from_mode(0o755)).unwrap();
+    let directory = bench.phone.directory();
+    directory.write("system/bin/cksum", format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(directory.path("system/bin/cksum"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use device::{Device, Error, Fault, Server, Timeouts};
-use test_device::{Auth, Daemon, DeviceFiles, Faults};
+use test_device::{Auth, Daemon, DeviceDirectory, Faults};
 
 use crate::bench::Bench;
 
@@ -70,7 +70,7 @@ fn files_are_sent_and_received() {
     assert_eq!(files.stat("/no/such/file").unwrap().mode, 0);
     let refused = files.receive("/no/such/file", &mut |_| Ok(())).unwrap_err();
     assert!(matches!(&refused, Fault::Refused(said) if said.contains("No such file")), "{refused}");
-    bench.phone.files().write("full", "").unwrap();
+    bench.phone.directory().write("full", "").unwrap();
     let full = device.files().unwrap().send("/data/local/tmp/more", 0o644, &mut &b"x"[..]).unwrap_err();
     assert!(matches!(full, Fault::Refused(_)), "{full}");
 }
@@ -108,7 +108,7 @@ fn an_unauthorized_device_is_an_error_with_the_cure() {
 #[test]
 fn with_several_devices_one_must_be_chosen() {
     let bench = Bench::new(Faults::default());
-    let files = DeviceFiles::create(&bench.scratch.path().join("tablet")).unwrap();
+    let files = DeviceDirectory::create(&bench.scratch.path().join("tablet")).unwrap();
     let tablet = Daemon::start(files, Faults::default(), 0).unwrap();
     let second = bench.adb.connect(&tablet);
     let error = Device::open(&bench.server(), None).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-// What is fuzzed, by `examples/fuzz_class.rs` for as long as one likes and by the tests for a moment.
+// The fuzzed body, which `fuzz/targets/class.rs` and a test run.
 
 use instrumenter::{Catalogue, Exits, rewrite_class, rewrite_class_with_waits};
 

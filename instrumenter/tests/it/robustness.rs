@@ -104,7 +104,7 @@ fn anything_may_be_anywhere() {
         .unwrap();
 }
 
-/// The body that `examples/fuzz_class.rs` runs for longer.
+/// `fuzz/targets/class.rs` runs the same body for longer.
 #[test]
 fn the_fuzzed_body_holds_for_mutants() {
     let samples = samples();

@@ -38,7 +38,7 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 /// The root of a device's files.
 #[derive(Clone, Debug)]
-pub struct DeviceFiles {
+pub struct DeviceDirectory {
     root: PathBuf,
 }
 
@@ -53,7 +53,7 @@ pub struct App<'a> {
     pub library: bool,
 }
 
-impl DeviceFiles {
+impl DeviceDirectory {
     /// Creates a phone with Android 14 and no apps in `root`.
     ///
     /// # Errors
