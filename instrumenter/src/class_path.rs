@@ -1,5 +1,5 @@
 //! Classes that are not instrumented, but above some that are: looked up one by one in jars, aars and
-//! folders, of which nothing else is read.
+//! directories, of which nothing else is read.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::zip::codec::{Inflater, MAX_NESTED};
 use crate::zip::directory::Directory;
 
 enum Place {
-    Folder(PathBuf),
+    Directory(PathBuf),
     Jar(Jar),
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct ClassPath {
 }
 
 impl ClassPath {
-    /// Opens `paths`: jars, aars and folders.
+    /// Opens `paths`: jars, aars and directories.
     pub(crate) fn open(paths: &[PathBuf], pool: &ThreadPool) -> Result<Self, Error> {
         let mut places = Vec::with_capacity(paths.len());
         for path in paths {
             let failed = |source| Error::Read { path: path.clone(), source };
             if fs::metadata(path).map_err(failed)?.is_dir() {
-                places.push(Place::Folder(path.clone()));
+                places.push(Place::Directory(path.clone()));
                 continue;
             }
             let jar = Jar::read(path, read_file(path, pool).map_err(failed)?)?;
@@ -88,7 +88,7 @@ impl ClassPath {
         let entry = format!("{name}.class");
         let found = self.places.iter().find_map(|place| {
             let bytes = match place {
-                Place::Folder(folder) => class_of_folder(folder, &entry),
+                Place::Directory(directory) => class_of_directory(directory, &entry),
                 Place::Jar(jar) => jar.entry(&entry, MAX_CLASS),
             }?;
             let class = ClassFile::read(&bytes).ok()?;
@@ -100,12 +100,12 @@ impl ClassPath {
     }
 }
 
-fn class_of_folder(folder: &Path, entry: &str) -> Option<Vec<u8>> {
+fn class_of_directory(directory: &Path, entry: &str) -> Option<Vec<u8>> {
     // A class file may call its super class anything, also `../x`.
     if entry.split('/').any(|part| matches!(part, "" | "." | "..")) || entry.contains('\\') {
         return None;
     }
     let mut bytes = Vec::new();
-    regular::open(&folder.join(entry)).ok()?.0.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
+    regular::open(&directory.join(entry)).ok()?.0.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= MAX_CLASS).then_some(bytes)
 }

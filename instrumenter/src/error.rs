@@ -95,7 +95,7 @@ pub enum Error {
     /// An input, or something in it, cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -103,7 +103,7 @@ pub enum Error {
     /// An output cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -116,7 +116,7 @@ pub enum Error {
     },
     /// An input that should be a jar or aar is something else, or is cut off.
     #[error(
-        "{} is not a jar, aar or zip file, or it is cut off ({reason}): give an archive or a folder of \
+        "{} is not a jar, aar or zip file, or it is cut off ({reason}): give an archive or a directory of \
          class files, and if it was downloaded, fetch it again",
         path.display()
     )]
@@ -148,8 +148,8 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
-    /// The output folder holds something already.
-    #[error("{} is a folder that is not empty: remove it or choose another output", path.display())]
+    /// The output directory holds something already.
+    #[error("{} is a directory that is not empty: remove it or choose another output", path.display())]
     OutputNotEmpty {
         /// The output.
         path: PathBuf,
@@ -165,7 +165,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// No inputs were given.
-    #[error("nothing to instrument: give at least one jar, aar or folder of class files")]
+    #[error("nothing to instrument: give at least one jar, aar or directory of class files")]
     NoInputs,
     /// There are more methods than ids.
     #[error(

@@ -14,7 +14,7 @@ use crate::error::Malformed;
 
 /// Classes that are never touched, whatever the filter or a base map says: the runtime itself, and
 /// what only the boot class loader may define.
-const NEVER: [&str; 2] = ["dev/anrscope", "java"];
+const NEVER_TRACED: [&str; 2] = ["dev/anrscope", "java"];
 
 /// What a name in a block list stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Filter {
 
 /// Whether the class of this internal name must not be touched even if a base map lists it.
 pub(crate) fn never_touched(class: &str) -> bool {
-    NEVER.iter().any(|entry| covers(entry, class))
+    NEVER_TRACED.iter().any(|entry| covers(entry, class))
 }
 
 /// Whether `class` is the class `entry`, nested in it, or below the package of that name.

@@ -1,7 +1,7 @@
 //! Puts calls of `MethodBeat.i(id)` and `MethodBeat.o(id)` into the methods of compiled classes, and
 //! writes the map that says which id is which method.
 //!
-//! **What it is.** A rewriter of class files of its own, over jars, aars and folders. The input is
+//! **What it is.** A rewriter of class files of its own, over jars, aars and directories. The input is
 //! code that verifies; so is the output. What it cannot do right it leaves as it was, and says so
 //! with a named reason ([`SkipReason`]): a class is never dropped, and broken or hostile input leads
 //! to an entry in [`Summary::skipped`] or an [`Error`], not to a panic.
@@ -73,14 +73,14 @@ mod cache;
 mod class;
 mod class_facts;
 mod class_path;
-mod collect;
+mod scan;
 mod cost;
 mod error;
 mod explain;
 mod explained;
 mod filter;
 mod focus;
-mod folder;
+mod class_directory;
 mod hierarchy;
 mod map_id_class;
 mod map_text;

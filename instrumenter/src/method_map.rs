@@ -286,10 +286,10 @@ fn push_number(text: &mut String, mut number: u32) {
 }
 
 /// The first line of the list of methods that are not traced.
-pub(crate) const IGNORED: &str = "ignore methods:\n";
+pub(crate) const IGNORED_HEADER: &str = "ignore methods:\n";
 
 fn ignored(classes: &[ClassFacts]) -> String {
-    format!("{IGNORED}{}", ignored_lines(classes))
+    format!("{IGNORED_HEADER}{}", ignored_lines(classes))
 }
 
 /// The lines of these classes in the list of methods that are not traced.

@@ -52,7 +52,7 @@ pub struct Options {
     /// A `mapping.txt` of ProGuard or R8, if the input is obfuscated already. All other files name
     /// classes and methods as they were before, and so do the maps that are written.
     pub mapping: Option<PathBuf>,
-    /// Jars and folders in which super classes of the inputs are looked for, such as `android.jar`.
+    /// Jars and directories in which super classes of the inputs are looked for, such as `android.jar`.
     pub class_path: Vec<PathBuf>,
     /// Whose way is followed.
     pub compat: Compat,
@@ -67,8 +67,8 @@ pub struct Options {
     /// Methods that run at most so many instructions with all that they call, and no loop, are left out by
     /// the default rule; 0 leaves none out for this. See [`DEFAULT_SHORT`].
     pub short: u16,
-    /// A folder in which a run leaves for the next what it needs to redo only what has changed. Ids of
-    /// unchanged methods stay. One folder serves one combination of inputs, outputs and options.
+    /// A directory in which a run leaves for the next what it needs to redo only what has changed. Ids of
+    /// unchanged methods stay. One directory serves one combination of inputs, outputs and options.
     pub cache: Option<PathBuf>,
     /// The calls that are told as waits, with the monitors; `None` tells none.
     pub waits: Option<Catalogue>,
@@ -115,9 +115,9 @@ impl Default for Options {
 /// One thing to instrument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// A jar, an aar, or a folder of class files.
+    /// A jar, an aar, or a directory of class files.
     pub path: PathBuf,
-    /// Where the instrumented one goes: a file for an archive, a folder for a folder.
+    /// Where the instrumented one goes: a file for an archive, a directory for a directory.
     pub output: PathBuf,
     /// If given, replaces the `Class-Path` of a jar's manifest; an empty text removes it.
     pub manifest_class_path: Option<String>,

@@ -55,7 +55,7 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
     Ok(())
 }
 
-/// An output below `folder` for each of `paths`: its base name, made unique by a number before the
+/// An output below `directory` for each of `paths`: its base name, made unique by a number before the
 /// extension where two are alike.
 ///
 /// ```
@@ -63,12 +63,12 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
 /// let outputs = instrumenter::outputs_in(Path::new("out"), ["a/x.jar", "b/x.jar", "classes"]);
 /// assert_eq!(outputs, [Path::new("out/x.jar"), Path::new("out/x-2.jar"), Path::new("out/classes")]);
 /// ```
-pub fn outputs_in(folder: &Path, paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Vec<PathBuf> {
+pub fn outputs_in(directory: &Path, paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Vec<PathBuf> {
     let mut outputs: Vec<PathBuf> = Vec::new();
     for path in paths {
         let path = path.as_ref();
         let name = path.file_name().unwrap_or_else(|| "input".as_ref());
-        let mut output = folder.join(name);
+        let mut output = directory.join(name);
         let mut number = 2;
         // File systems that do not tell case apart would make one file of `a.jar` and `A.jar`.
         let same =
@@ -80,7 +80,7 @@ pub fn outputs_in(folder: &Path, paths: impl IntoIterator<Item = impl AsRef<Path
                 name.push(".");
                 name.push(extension);
             }
-            output = folder.join(name);
+            output = directory.join(name);
             number += 1;
         }
         outputs.push(output);

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::regular;
 
 /// What one thread reads at a time.
-const PIECE: usize = 1 << 20;
+const CHUNK: usize = 1 << 20;
 
 /// The bytes of the file at `path`, as many as it had when it was opened.
 pub(crate) fn read_file(path: &Path, pool: &ThreadPool) -> io::Result<Vec<u8>> {
@@ -22,9 +22,9 @@ pub(crate) fn read_file(path: &Path, pool: &ThreadPool) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     pool.install(|| {
         bytes
-            .par_chunks_mut(PIECE)
+            .par_chunks_mut(CHUNK)
             .enumerate()
-            .try_for_each(|(number, piece)| read_exact_at(&file, piece, number as u64 * PIECE as u64))
+            .try_for_each(|(number, piece)| read_exact_at(&file, piece, number as u64 * CHUNK as u64))
     })?;
     Ok(bytes)
 }
@@ -57,7 +57,7 @@ mod tests {
     fn pieces_come_together_in_order() {
         let path = std::env::temp_dir().join(format!("anrscope-read-{}", std::process::id()));
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for length in [0, 1, PIECE, 2 * PIECE + 17] {
+        for length in [0, 1, CHUNK, 2 * CHUNK + 17] {
             let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
             std::fs::write(&path, &bytes).unwrap();
             assert_eq!(read_file(&path, &pool).unwrap(), bytes, "{length}");

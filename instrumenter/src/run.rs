@@ -19,7 +19,7 @@ use crate::outputs::check;
 use crate::report;
 use crate::selection::Selection;
 use crate::session::Session;
-use crate::source::{Place, Source, listing, look_at, stamp_of, take_over, untouched, write, write_maps};
+use crate::source::{Place, Source, listing, scan_input, stamp_of, reuse, untouched, write, write_maps};
 use crate::staged::Staged;
 use crate::stamp::Stamp;
 use crate::summary::{Progress, Summary, Times, Warning};
@@ -56,27 +56,27 @@ pub fn instrument(
     let pool = pool.map_err(|_| Error::Threads { threads: options.threads })?;
     let begin = Instant::now();
     let cache = options.cache.as_deref();
-    let mut cache = cache.map(|folder| Cache::open(folder, inputs, maps, options)).transpose()?;
+    let mut cache = cache.map(|directory| Cache::open(directory, inputs, maps, options)).transpose()?;
     let task = Task { inputs, maps, options, progress, pool: &pool, begin };
     let bytes = cache.as_ref().map(|cache| cache.read(&pool)).transpose()?.flatten();
     let decode = |cache: &Option<Cache>| Some(cache.as_ref()?.decode(bytes.as_deref()?));
     let mut start = match decode(&cache) {
-        None => Start::Anew { useless: None },
-        Some(Ok(saved)) => Start::From { saved, opens_all: false },
-        Some(Err(useless)) => Start::Anew { useless: Some(useless) },
+        None => Start::Full { reason: None },
+        Some(Ok(saved)) => Start::Incremental { saved, opens_all: false },
+        Some(Err(rejected)) => Start::Full { reason: Some(rejected) },
     };
     loop {
-        let is_anew = matches!(start, Start::Anew { .. });
+        let is_full = matches!(start, Start::Full { .. });
         start = match run(&task, cache.as_mut(), start) {
             Ok(Outcome::Done(summary)) => return Ok(*summary),
             Ok(Outcome::OpenAll) => match decode(&cache) {
-                Some(Ok(saved)) => Start::From { saved, opens_all: true },
-                _ => Start::Anew { useless: None },
+                Some(Ok(saved)) => Start::Incremental { saved, opens_all: true },
+                _ => Start::Full { reason: None },
             },
-            Ok(Outcome::Damaged) => Start::Anew { useless: Some(DAMAGED) },
+            Ok(Outcome::Damaged) => Start::Full { reason: Some(DAMAGED) },
             // Ids that were given up along the way come back if all are given anew.
-            Err(Error::TooManyMethods { .. }) if !is_anew => {
-                Start::Anew { useless: Some("the ids are used up") }
+            Err(Error::TooManyMethods { .. }) if !is_full => {
+                Start::Full { reason: Some("the ids are used up") }
             }
             Err(error) => return Err(error),
         };
@@ -86,10 +86,10 @@ pub fn instrument(
 /// What a run begins with.
 enum Start<'c> {
     /// Nothing; and why the cache is of no use, if there is one.
-    Anew { useless: Option<&'static str> },
+    Full { reason: Option<&'static str> },
     /// What was known after the last run. Archives that have not changed are opened nevertheless if
     /// `opens_all`.
-    From { saved: Saved<'c>, opens_all: bool },
+    Incremental { saved: Saved<'c>, opens_all: bool },
 }
 
 enum Outcome {
@@ -121,12 +121,12 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     let class_path = stamps_of_archives(&options.class_path);
     times.read = clock.lap();
     let mut session = Session::new(options, selection, pool);
-    let (mut saved, opens_all, useless) = match start {
-        Start::Anew { useless } => (None, true, useless),
-        Start::From { saved, opens_all } => (Some(saved), opens_all, None),
+    let (mut saved, opens_all, rejected) = match start {
+        Start::Full { reason } => (None, true, reason),
+        Start::Incremental { saved, opens_all } => (Some(saved), opens_all, None),
     };
-    if let (Some(reason), Some(folder)) = (useless, &options.cache) {
-        session.warn(folder, Warning::CacheOfNoUse { reason: reason.to_owned() });
+    if let (Some(reason), Some(directory)) = (rejected, &options.cache) {
+        session.warn(directory, Warning::CacheRejected { reason: reason.to_owned() });
     }
     let updates = saved.is_some();
     let mut known = saved.as_mut().map(|saved| core::mem::take(&mut saved.inputs)).unwrap_or_default();
@@ -136,8 +136,8 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     for ((input, known), untouched) in inputs.iter().zip(known).zip(untouched) {
         progress(Progress::Reading(&input.path));
         sources.push(match untouched {
-            true => Source::Untouched(take_over(input, known, &mut session)),
-            false => look_at(input, known, updates, &mut session, || times.read += clock.lap())?,
+            true => Source::Untouched(reuse(input, known, &mut session)),
+            false => scan_input(input, known, updates, &mut session, || times.read += clock.lap())?,
         });
         times.collect += clock.lap();
     }
@@ -193,8 +193,8 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     times.write = clock.lap();
 
     if let Some(cache) = cache.as_deref_mut() {
-        let folders = sources.iter().zip(inputs).filter(|(source, _)| matches!(source, Source::Folder(_)));
-        cache.announce(folders.map(|(_, input)| input.output.as_path()))?;
+        let directories = sources.iter().zip(inputs).filter(|(source, _)| matches!(source, Source::Directory(_)));
+        cache.announce(directories.map(|(_, input)| input.output.as_path()))?;
     }
     if let Some(cache) = cache.as_deref().filter(|_| !staged.is_empty()) {
         // If this is cut off, nobody knows any more what is there, and all is made anew.
@@ -232,7 +232,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     Ok(Outcome::Done(Box::new(summary)))
 }
 
-/// The stamps of the archives among these paths; none for folders.
+/// The stamps of the archives among these paths; none for directories.
 fn stamps_of_archives(paths: &[PathBuf]) -> Vec<Stamp> {
     let now = SystemTime::now();
     let stamp = |path: &PathBuf| match fs::metadata(path) {

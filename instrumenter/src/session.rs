@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::cache::{Facts, Gone, Known, Packed, SavedInput, ToSave};
+use crate::cache::{Facts, ReplacedClasses, Known, Packed, SavedInput, ToSave};
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::cost::limits;
 use crate::error::SkipReason;
@@ -29,7 +29,7 @@ use crate::waits::Waits;
 
 /// Inflated classes that are kept between the two looks at them, in bytes. What does not fit is
 /// inflated again.
-const KEPT: usize = 256 << 20;
+const MAX_KEPT_BYTES: usize = 256 << 20;
 
 pub(crate) struct Session<'a> {
     pub(crate) options: &'a Options,
@@ -152,7 +152,7 @@ impl<'a> Session<'a> {
 
     /// Whether `size` more bytes of classes may stay in memory.
     pub(crate) fn keeps(&self, size: usize) -> bool {
-        self.kept.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= KEPT
+        self.kept.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= MAX_KEPT_BYTES
     }
 
     /// How each class is rewritten.
@@ -283,7 +283,7 @@ impl<'a> Session<'a> {
             )
         })?;
         let decided_anew = self.decide_costs();
-        let mut gone = Gone::default();
+        let mut gone = ReplacedClasses::default();
         let lost = self.found().filter_map(|(_, saved)| saved).chain(self.gone.iter().copied());
         for class in lost {
             gone.add(class.unpack()?);

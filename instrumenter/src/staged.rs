@@ -10,19 +10,19 @@ use crate::error::Error;
 /// How what was written comes to its place.
 enum Kind {
     File,
-    /// A folder that is not there yet, or empty.
-    Folder,
-    /// A folder of ours whose contents are replaced.
+    /// A directory that is not there yet, or empty.
+    Directory,
+    /// A directory of ours whose contents are replaced.
     Replaced,
-    /// New files for a folder of ours, and what is to be removed from it: files, and folders that are
+    /// New files for a directory of ours, and what is to be removed from it: files, and directories that are
     /// empty then, deeper ones first.
     Update {
         files: Vec<PathBuf>,
-        folders: Vec<PathBuf>,
+        directories: Vec<PathBuf>,
     },
 }
 
-/// A file or folder that is written beside its final place, and removed again unless
+/// A file or directory that is written beside its final place, and removed again unless
 /// [`commit`](Self::commit) moves it there.
 pub(crate) struct Staged {
     temporary: PathBuf,
@@ -31,19 +31,19 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    /// A place to write the file `target`. Its parent folders are made.
+    /// A place to write the file `target`. Its parent directories are made.
     pub(crate) fn new_file(target: &Path) -> Result<Self, Error> {
         Self::new(target, Kind::File)
     }
 
-    /// A place to write the folder `target`. If `is_ours`, one that is there is replaced.
-    pub(crate) fn new_folder(target: &Path, is_ours: bool) -> Result<Self, Error> {
-        Self::new(target, if is_ours && target.is_dir() { Kind::Replaced } else { Kind::Folder })
+    /// A place to write the directory `target`. If `is_ours`, one that is there is replaced.
+    pub(crate) fn new_directory(target: &Path, is_ours: bool) -> Result<Self, Error> {
+        Self::new(target, if is_ours && target.is_dir() { Kind::Replaced } else { Kind::Directory })
     }
 
-    /// A place to write files of the folder `target`, which is ours.
+    /// A place to write files of the directory `target`, which is ours.
     pub(crate) fn new_update(target: &Path) -> Result<Self, Error> {
-        Self::new(target, Kind::Update { files: Vec::new(), folders: Vec::new() })
+        Self::new(target, Kind::Update { files: Vec::new(), directories: Vec::new() })
     }
 
     fn new(target: &Path, kind: Kind) -> Result<Self, Error> {
@@ -76,20 +76,20 @@ impl Staged {
         matches!(self.kind, Kind::Update { .. })
     }
 
-    /// Whether it is a folder, or files of one.
-    pub(crate) fn is_folder(&self) -> bool {
+    /// Whether it is a directory, or files of one.
+    pub(crate) fn is_directory(&self) -> bool {
         !matches!(self.kind, Kind::File)
     }
 
-    /// Notes what is to be removed from a folder that is updated, by paths in it.
+    /// Notes what is to be removed from a directory that is updated, by paths in it.
     pub(crate) fn remove(
         &mut self,
         old_files: impl IntoIterator<Item = PathBuf>,
-        old_folders: impl IntoIterator<Item = PathBuf>,
+        old_directories: impl IntoIterator<Item = PathBuf>,
     ) {
-        if let Kind::Update { files, folders } = &mut self.kind {
+        if let Kind::Update { files, directories } = &mut self.kind {
             files.extend(old_files);
-            folders.extend(old_folders);
+            directories.extend(old_directories);
         }
     }
 
@@ -117,7 +117,7 @@ impl Staged {
         let (from, to) = (self.temporary.as_path(), self.target.as_path());
         match &self.kind {
             Kind::File => {}
-            Kind::Folder => {
+            Kind::Directory => {
                 if to.is_dir() {
                     // Only an empty one is removed.
                     fs::remove_dir(to)?;
@@ -135,16 +135,16 @@ impl Staged {
                 let _ = fs::remove_dir_all(old);
                 return Ok(());
             }
-            Kind::Update { files, folders } => {
+            Kind::Update { files, directories } => {
                 for file in files {
                     match fs::remove_file(to.join(file)) {
                         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                         _ => {}
                     }
                 }
-                for folder in folders {
+                for directory in directories {
                     // Stays if somebody else keeps something in it.
-                    let _ = fs::remove_dir(to.join(folder));
+                    let _ = fs::remove_dir(to.join(directory));
                 }
                 move_files(from, to)?;
                 return Ok(());
@@ -169,7 +169,7 @@ fn move_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// `.NAME.PID.END` in the folder of `target`.
+/// `.NAME.PID.END` in the directory of `target`.
 fn beside(target: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());

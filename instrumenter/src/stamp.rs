@@ -18,10 +18,10 @@ pub(crate) struct Stamp {
 }
 
 /// A clock that tells only whole seconds may even be one of two seconds (FAT).
-const COARSE: Duration = Duration::from_secs(2);
+const COARSE_TICK: Duration = Duration::from_secs(2);
 /// The finest that systems note times is their timer's tick, at most 10 ms; some more for threads that
 /// were held up.
-const FINE: Duration = Duration::from_millis(100);
+const FINE_TICK: Duration = Duration::from_millis(100);
 
 impl Stamp {
     /// Never that of a file.
@@ -37,7 +37,7 @@ impl Stamp {
     /// still have the same one.
     pub(crate) fn if_settled(self, read: SystemTime) -> Self {
         let last = self.modified.max(self.changed);
-        let tick = if last % 1_000_000_000 == 0 { COARSE } else { FINE };
+        let tick = if last % 1_000_000_000 == 0 { COARSE_TICK } else { FINE_TICK };
         let until = u64::try_from(last).ok().map(|last| UNIX_EPOCH + Duration::from_nanos(last) + tick);
         if last != 0 && until.is_some_and(|until| until < read) { self } else { Self::NONE }
     }

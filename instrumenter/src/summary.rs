@@ -35,7 +35,7 @@ pub enum Warning {
     #[error(
         "{entry} is a jar among class files: copied, its classes are not traced; name it as an input of its own"
     )]
-    JarInFolder {
+    JarInDirectory {
         /// Path in the input.
         entry: String,
     },
@@ -52,8 +52,8 @@ pub enum Warning {
         /// The jar inside an aar, or nothing.
         archive: String,
     },
-    /// An entry that a careless program would unpack outside the folder it was told.
-    #[error("{entry} leads out of the folder that the archive is unpacked to: copied as it is")]
+    /// An entry that a careless program would unpack outside the directory it was told.
+    #[error("{entry} leads out of the directory that the archive is unpacked to: copied as it is")]
     EscapingName {
         /// Name of the entry.
         entry: String,
@@ -66,7 +66,7 @@ pub enum Warning {
     },
     /// What an earlier run left for this one is of no use.
     #[error("the cache is of no use, so everything is made anew: {reason}")]
-    CacheOfNoUse {
+    CacheRejected {
         /// Why.
         reason: String,
     },
@@ -118,7 +118,7 @@ pub enum Warning {
         class: String,
     },
     /// `--compat matrix`: a class that makes Matrix give up what is behind it.
-    #[error("{class} is a class that Matrix cannot read: {}", match (folder, untouched) {
+    #[error("{class} is a class that Matrix cannot read: {}", match (directory, untouched) {
         (true, _) => "it stays as it is",
         (false, true) => "what follows it in the archive is not numbered, and the archive stays as it is",
         (false, false) => "what follows it in the archive is not traced",
@@ -128,12 +128,12 @@ pub enum Warning {
         class: String,
         /// Whether the whole archive stays as it is.
         untouched: bool,
-        /// Whether it lies in a folder, where only the class itself is concerned.
-        folder: bool,
+        /// Whether it lies in a directory, where only the class itself is concerned.
+        directory: bool,
     },
-    /// A folder that is a symbolic link.
-    #[error("{entry} is a link to a folder: left out")]
-    LinkedFolder {
+    /// A directory that is a symbolic link.
+    #[error("{entry} is a link to a directory: left out")]
+    LinkedDirectory {
         /// Path in the input.
         entry: String,
     },

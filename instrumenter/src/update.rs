@@ -19,14 +19,14 @@ use crate::class_facts::body;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::cost::limits;
 use crate::map_text::{Edit, edited, line_of};
-use crate::method_map::{self, IGNORED, MethodMap, Texts, ignored_lines, push_method_line, source_lines};
+use crate::method_map::{self, IGNORED_HEADER, MethodMap, Texts, ignored_lines, push_method_line, source_lines};
 use crate::options::MapPaths;
 use crate::session::Session;
 use crate::stamp::{Stamp, Sum};
 
 /// With more classes than these that have changed, finding their places in the texts is not cheap any
 /// more.
-const MANY: usize = 256;
+const MAX_CHANGED: usize = 256;
 
 /// A class that has changed.
 struct Changed {
@@ -129,7 +129,7 @@ fn changed_classes(session: &Session<'_>) -> Option<Vec<Changed>> {
         let (new, old) = (session.classes.get(number)?, old?.unpack()?);
         let same = (&old.name, &old.obfuscated, old.access, &old.supertypes, &old.focus)
             == (&new.name, &new.obfuscated, new.access, &new.supertypes, &new.focus);
-        if !same || changed.len() == MANY || !has_keys(&old) || !has_keys(new) {
+        if !same || changed.len() == MAX_CHANGED || !has_keys(&old) || !has_keys(new) {
             return None;
         }
         changed.push(Changed { number, old, ids: Vec::new() });
@@ -306,7 +306,7 @@ fn ignored(
             false => block(&text, &before)?,
             true => {
                 let above = lines_above(session, heads, &old.name)?;
-                let end = if above.is_empty() { IGNORED.len() } else { block(&text, &above)?.end };
+                let end = if above.is_empty() { IGNORED_HEADER.len() } else { block(&text, &above)?.end };
                 end..end
             }
         };

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::zip::directory::Directory;
 
 /// What becomes of an entry.
-pub(crate) enum Fate {
+pub(crate) enum EntryAction {
     Copy,
     Drop,
     /// The number of its class in the run, and its bytes if they were kept from the first look.
@@ -40,7 +40,7 @@ pub(crate) struct Archive {
     pub(crate) bytes: Vec<u8>,
     pub(crate) directory: Directory,
     /// For each entry of the directory.
-    pub(crate) fates: Vec<Fate>,
+    pub(crate) actions: Vec<EntryAction>,
     /// A manifest for a jar that had none.
     pub(crate) new_manifest: Option<Vec<u8>>,
     /// Its classes and those of the jars inside, for the cache.

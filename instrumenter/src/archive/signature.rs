@@ -2,8 +2,8 @@
 
 /// Whether the entry of this name is a signature file.
 pub(crate) fn is_signature(entry: &str) -> bool {
-    let Some((folder, file)) = entry.split_at_checked(9) else { return false };
-    if !folder.eq_ignore_ascii_case("META-INF/") || file.contains('/') {
+    let Some((directory, file)) = entry.split_at_checked(9) else { return false };
+    if !directory.eq_ignore_ascii_case("META-INF/") || file.contains('/') {
         return false;
     }
     let file = file.to_ascii_uppercase();

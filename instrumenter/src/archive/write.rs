@@ -7,7 +7,7 @@ use std::ops::Range;
 use rayon::ThreadPool;
 
 use super::in_order::{Failed, Written, write_in_order};
-use super::{Archive, Fate, manifest, signature};
+use super::{Archive, EntryAction, manifest, signature};
 use crate::class::class_file::MAX_CLASS;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
@@ -135,8 +135,8 @@ impl Archive {
     ) -> Result<W, Error> {
         // The jars inside come first: each is made by all threads, and then an entry like others.
         let mut inner = Vec::new();
-        for (index, fate) in self.fates.iter().enumerate() {
-            if let Fate::Archive(archive) = fate {
+        for (index, action) in self.actions.iter().enumerate() {
+            if let EntryAction::Archive(archive) = action {
                 let map_id = core::mem::take(&mut map_id);
                 let bytes = archive.write(Cursor::new(Vec::new()), None, map, map_id, session)?.into_inner();
                 inner.push((index, bytes));
@@ -176,18 +176,18 @@ impl Archive {
     }
 
     fn changes(&self, map: &MethodMap) -> bool {
-        self.fates.iter().any(|fate| match fate {
-            Fate::Manifest(_) => true,
-            Fate::Class { number, .. } => map.changes(*number),
+        self.actions.iter().any(|action| match action {
+            EntryAction::Manifest(_) => true,
+            EntryAction::Class { number, .. } => map.changes(*number),
             _ => false,
         })
     }
 
     /// All but what is dropped, which is said.
     fn entries_to_write(&self, drops_signatures: bool, session: &mut Session<'_>) -> Vec<usize> {
-        let mut kept = Vec::with_capacity(self.fates.len());
-        for (index, fate) in self.fates.iter().enumerate() {
-            if matches!(fate, Fate::Drop) {
+        let mut kept = Vec::with_capacity(self.actions.len());
+        for (index, action) in self.actions.iter().enumerate() {
+            if matches!(action, EntryAction::Drop) {
                 continue;
             }
             if drops_signatures && signature::is_signature(&self.name(index)) {
@@ -279,12 +279,12 @@ impl Archive {
     ) {
         let Some(entry) = self.directory.entries.get(index) else { return };
         let rewritten;
-        let contents = match self.fates.get(index) {
-            Some(Fate::Manifest(bytes)) => Some(bytes.as_slice()),
-            Some(Fate::Archive(_)) => {
+        let contents = match self.actions.get(index) {
+            Some(EntryAction::Manifest(bytes)) => Some(bytes.as_slice()),
+            Some(EntryAction::Archive(_)) => {
                 inner.iter().find(|(of, _)| *of == index).map(|(_, bytes)| bytes.as_slice())
             }
-            Some(Fate::Class { number, bytes }) if map.changes(*number) => {
+            Some(EntryAction::Class { number, bytes }) if map.changes(*number) => {
                 if let Some((old, made)) = old.and_then(|old| {
                     let made = old.find(self.bytes.get(entry.name.clone())?)?;
                     session.is_as_it_was(*number, map).then_some((old, made))

@@ -4,7 +4,7 @@
 //! magic 8 | version u32 | crc32 of the rest u32 | key | map id u64 | states | called | class path | map files | inputs
 //! key:         text                             map file:  path, stamp
 //! states:      count, u64 each
-//! called:      count, u64 each, flag            input:     stamp, stamp of the output, flag, folders, items
+//! called:      count, u64 each, flag            input:     stamp, stamp of the output, flag, directories, items
 //! class path:  count, stamps                    item:      name, stamp, sum, stamp of the output, flag, flag,
 //!                                                          length u32 and facts of a class, or a length of 0
 //! ```
@@ -26,7 +26,7 @@ use crate::zip::codec::sum;
 /// Bump [`VERSION`] if anything in the layout or in the meaning of the facts changes.
 const MAGIC: [u8; 8] = *b"ANRSINCR";
 const VERSION: u32 = 4;
-const HEAD: u64 = 16;
+const HEADER_LENGTH: u64 = 16;
 
 /// What is written down of a class.
 pub(crate) enum ToSave<'a> {
@@ -36,7 +36,7 @@ pub(crate) enum ToSave<'a> {
 }
 
 /// Bytes that are gathered before they are written: the file is as large as all names of a program.
-const PIECE: usize = 256 << 10;
+const CHUNK: usize = 256 << 10;
 
 /// Writes the file. `class` gives the facts of a class, and whether it is to be looked at again next
 /// time even if it has not changed.
@@ -48,7 +48,7 @@ pub(super) fn write<'a>(
     class: impl Fn(usize) -> Option<(ToSave<'a>, bool)>,
 ) -> io::Result<()> {
     let mut sum = Crc::new();
-    let mut out = Encoder { bytes: Vec::with_capacity(PIECE + (64 << 10)) };
+    let mut out = Encoder { bytes: Vec::with_capacity(CHUNK + (64 << 10)) };
     file.write_all(&MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;
     file.write_all(&[0; 4])?;
@@ -79,8 +79,8 @@ pub(super) fn write<'a>(
         out.stamp(input.stamp);
         out.stamp(input.output);
         out.flag(input.is_quiet);
-        out.count(input.folders.len());
-        input.folders.iter().for_each(|folder| out.text(folder));
+        out.count(input.directories.len());
+        input.directories.iter().for_each(|directory| out.text(directory));
         out.count(input.items.len());
         for item in &input.items {
             let class = item.number.and_then(&class);
@@ -95,11 +95,11 @@ pub(super) fn write<'a>(
                 Some((ToSave::Same(Packed(bytes)), _)) => out.bytes.extend_from_slice(bytes),
                 Some((ToSave::New(facts), _)) => facts.encode(out),
             });
-            flush(&mut out, PIECE)?;
+            flush(&mut out, CHUNK)?;
         }
     }
     let sum = flush(&mut out, 0)?;
-    file.seek(SeekFrom::Start(HEAD - 4))?;
+    file.seek(SeekFrom::Start(HEADER_LENGTH - 4))?;
     file.write_all(&sum.to_le_bytes())
 }
 
@@ -132,7 +132,7 @@ impl<'a> Decoder<'a> {
             stamp: self.stamp()?,
             output: self.stamp()?,
             is_quiet: self.flag()?,
-            folders: self.list(Self::text)?,
+            directories: self.list(Self::text)?,
             items: self.list(Self::item)?,
         })
     }

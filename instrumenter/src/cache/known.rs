@@ -53,8 +53,8 @@ impl<'c> Known<'c> {
         item.map_or_else(Default::default, |item| (item.sum, item.class.take()))
     }
 
-    pub(crate) fn folders(&self) -> &[&'c str] {
-        &self.saved.folders
+    pub(crate) fn directories(&self) -> &[&'c str] {
+        &self.saved.directories
     }
 
     /// Names of the items that were not found again.

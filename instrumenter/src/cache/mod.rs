@@ -1,8 +1,8 @@
 //! What one run leaves for the next, so that only changes are redone.
 //!
-//! The cache is a folder with two files. `instrument.cache` holds, for each input, what it was made of
+//! The cache is a directory with two files. `instrument.cache` holds, for each input, what it was made of
 //! and what was made of it: stamps and sums of files, and the facts of every class with the ids of its
-//! methods ([`format`]). `outputs.txt` lists the folders that were made, one a line: they may be
+//! methods ([`format`]). `outputs.txt` lists the directories that were made, one a line: they may be
 //! replaced even if the other file is of no use any more.
 //!
 //! Ids stay: a method that had one keeps it, a new one gets the next behind the highest in use. So an
@@ -17,7 +17,7 @@
 
 mod bytes;
 mod format;
-mod gone;
+mod replaced;
 mod known;
 mod packed;
 mod saved;
@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use rayon::ThreadPool;
 
 pub(crate) use format::ToSave;
-pub(crate) use gone::Gone;
+pub(crate) use replaced::ReplacedClasses;
 pub(crate) use known::Known;
 pub(crate) use packed::{Facts, Head, Packed};
 pub(crate) use saved::{DAMAGED, Item, Listing, Saved, SavedInput, SavedMaps};
@@ -40,37 +40,37 @@ use crate::read_file::read_file;
 use crate::staged::Staged;
 use crate::stamp::Sum;
 
-const FILE: &str = "instrument.cache";
-const OUTPUTS: &str = "outputs.txt";
+const CACHE_FILE: &str = "instrument.cache";
+const OUTPUTS_FILE: &str = "outputs.txt";
 
-/// The cache folder of a run.
+/// The cache directory of a run.
 pub(crate) struct Cache {
-    folder: PathBuf,
+    directory: PathBuf,
     key: String,
-    /// Folders that earlier runs made.
+    /// Directories that earlier runs made.
     outputs: Vec<String>,
 }
 
 impl Cache {
-    /// The cache in this folder, for runs with these inputs, outputs and options.
+    /// The cache in this directory, for runs with these inputs, outputs and options.
     pub(crate) fn open(
-        folder: &Path,
+        directory: &Path,
         inputs: &[Input],
         maps: &MapPaths,
         options: &Options,
     ) -> Result<Self, Error> {
-        let listed = folder.join(OUTPUTS);
+        let listed = directory.join(OUTPUTS_FILE);
         let outputs = match fs::read_to_string(&listed) {
             Ok(text) => text.lines().map(str::to_owned).collect(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(Error::Read { path: listed, source }),
         };
-        Ok(Self { folder: folder.into(), key: key(inputs, maps, options)?, outputs })
+        Ok(Self { directory: directory.into(), key: key(inputs, maps, options)?, outputs })
     }
 
     /// The file that the last run left, if there is one.
     pub(crate) fn read(&self, pool: &ThreadPool) -> Result<Option<Vec<u8>>, Error> {
-        let path = self.folder.join(FILE);
+        let path = self.directory.join(CACHE_FILE);
         match read_file(&path, pool) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -84,13 +84,13 @@ impl Cache {
         format::decode(bytes, &self.key)
     }
 
-    /// Whether this folder was made by an earlier run with this cache.
+    /// Whether this directory was made by an earlier run with this cache.
     pub(crate) fn made(&self, output: &Path) -> bool {
         let there = fs::canonicalize(output).ok();
         there.is_some_and(|there| self.outputs.iter().any(|made| Path::new(made) == there))
     }
 
-    /// Notes that these folders are going to be made, before they are: a run that is cut off in between
+    /// Notes that these directories are going to be made, before they are: a run that is cut off in between
     /// may have made some of them.
     pub(crate) fn announce<'a>(&mut self, outputs: impl Iterator<Item = &'a Path>) -> Result<(), Error> {
         let before = self.outputs.len();
@@ -107,7 +107,7 @@ impl Cache {
         if self.outputs.len() > before {
             let mut text = self.outputs.join("\n");
             text.push('\n');
-            Staged::file(&self.folder.join(OUTPUTS), text.as_bytes())?.commit()?;
+            Staged::file(&self.directory.join(OUTPUTS_FILE), text.as_bytes())?.commit()?;
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Cache {
         inputs: &[Listing],
         class: impl Fn(usize) -> Option<(ToSave<'a>, bool)>,
     ) -> Result<(), Error> {
-        let staged = Staged::new_file(&self.folder.join(FILE))?;
+        let staged = Staged::new_file(&self.directory.join(CACHE_FILE))?;
         let file = File::create(staged.path());
         let written = file.and_then(|mut file| format::write(&mut file, &self.key, maps, inputs, class));
         written.map_err(|source| staged.error(source))?;
@@ -129,7 +129,7 @@ impl Cache {
 
     /// Forgets what is known: what is there is about to change.
     pub(crate) fn forget(&self) -> Result<(), Error> {
-        let path = self.folder.join(FILE);
+        let path = self.directory.join(CACHE_FILE);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::Write { path, source: error })

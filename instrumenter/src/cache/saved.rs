@@ -25,7 +25,7 @@ pub(crate) struct SavedMaps {
     pub(crate) called: Vec<u64>,
     /// Whether every class could be read.
     pub(crate) is_whole: bool,
-    /// Of the archives on the class path; none for a folder.
+    /// Of the archives on the class path; none for a directory.
     pub(crate) class_path: Vec<Stamp>,
     /// The map files and their stamps.
     pub(crate) files: Vec<(String, Stamp)>,
@@ -39,15 +39,15 @@ pub(crate) struct SavedInput<'c> {
     pub(crate) output: Stamp,
     /// Whether there was nothing to tell of it: no warning, and no class that was left.
     pub(crate) is_quiet: bool,
-    /// The folders in a folder.
-    pub(crate) folders: Vec<&'c str>,
+    /// The directories in a directory.
+    pub(crate) directories: Vec<&'c str>,
     pub(crate) items: Vec<SavedItem<'c>>,
 }
 
-/// A file of a folder, or a class of an archive.
+/// A file of a directory, or a class of an archive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SavedItem<'c> {
-    /// Path in the folder, or name of the entry.
+    /// Path in the directory, or name of the entry.
     pub(crate) name: &'c str,
     /// Of the file, and of the file that was written. Of no use in an archive.
     pub(crate) stamp: Stamp,
@@ -61,7 +61,7 @@ pub(crate) struct SavedItem<'c> {
     pub(crate) class: Option<Packed<'c>>,
 }
 
-/// A file of a folder, or a class of an archive, as this run found it.
+/// A file of a directory, or a class of an archive, as this run found it.
 pub(crate) struct Item {
     pub(crate) name: String,
     pub(crate) stamp: Stamp,
@@ -78,6 +78,6 @@ pub(crate) struct Listing {
     pub(crate) stamp: Stamp,
     pub(crate) output: Stamp,
     pub(crate) is_quiet: bool,
-    pub(crate) folders: Vec<String>,
+    pub(crate) directories: Vec<String>,
     pub(crate) items: Vec<Item>,
 }

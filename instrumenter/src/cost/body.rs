@@ -15,9 +15,9 @@ use crate::error::Malformed;
 use crate::waits::Catalogue;
 
 /// Elements of an array that are cleared in the time of an instruction.
-const ELEMENTS: i32 = 16;
+const ELEMENTS_PER_INSTRUCTION: i32 = 16;
 /// What a call in [`known`] counts, in instructions.
-const KNOWN_CALL: u16 = 4;
+const KNOWN_CALL_COST: u16 = 4;
 
 /// What `code`, the code of `method`, can cost; none if that has no limit, or one above [`MAX_COST`].
 ///
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
             MONITORENTER | MONITOREXIT | INVOKEINTERFACE | INVOKEDYNAMIC | MULTIANEWARRAY => return None,
             NEWARRAY | ANEWARRAY => {
                 // At most 4,096, before which the walk ends.
-                self.more += u16::try_from(size? / ELEMENTS).ok().filter(|&more| more <= MAX_COST)?;
+                self.more += u16::try_from(size? / ELEMENTS_PER_INSTRUCTION).ok().filter(|&more| more <= MAX_COST)?;
             }
             LDC => {
                 let index = u16::from(*self.code.get(pc as usize + 1)?);
@@ -151,7 +151,7 @@ impl<'a> Walk<'a> {
             return None;
         }
         if known::lists(class, name, descriptor) && !self.calls_back(class, name) {
-            self.more += KNOWN_CALL;
+            self.more += KNOWN_CALL_COST;
             return Some(());
         }
         // Nothing of these is ever looked at, and most calls that end here are theirs.

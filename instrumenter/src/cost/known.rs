@@ -4,15 +4,15 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 /// The list; its head says how a line is written and what may be in it.
-const LIST: &str = include_str!("known.txt");
+const KNOWN_METHODS: &str = include_str!("known.txt");
 
 /// Beginnings of names of classes that belong to the platform, and of arrays: they are not part of a
 /// program.
-const PLATFORM: [&[u8]; 6] = [b"java/", b"javax/", b"android/", b"dalvik/", b"jdk/", b"["];
+const PLATFORM_PACKAGES: [&[u8]; 6] = [b"java/", b"javax/", b"android/", b"dalvik/", b"jdk/", b"["];
 
 /// Whether `class` belongs to the platform, or is an array.
 pub(super) fn is_platform(class: &[u8]) -> bool {
-    PLATFORM.iter().any(|package| class.starts_with(package))
+    PLATFORM_PACKAGES.iter().any(|package| class.starts_with(package))
 }
 
 type Method = (&'static [u8], &'static [u8], &'static [u8]);
@@ -23,7 +23,7 @@ fn list() -> &'static HashSet<Method> {
 }
 
 fn lines() -> impl Iterator<Item = Method> {
-    let lines = LIST.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let lines = KNOWN_METHODS.lines().map(|line| line.split('#').next().unwrap_or_default());
     lines.filter_map(|line| {
         let mut words = line.split_whitespace().map(str::as_bytes);
         Some((words.next()?, words.next()?, words.next()?))
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn every_line_is_a_method_and_none_is_there_twice() {
-        let text = LIST.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        let text = KNOWN_METHODS.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         let count = text.filter(|line| !line.is_empty()).count();
         assert_eq!((lines().count(), list().len()), (count, count));
         for (class, name, descriptor) in lines() {

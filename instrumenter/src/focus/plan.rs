@@ -12,7 +12,7 @@ pub(crate) const ACTIVITY: &str = "android/app/Activity";
 
 /// Activities that an app's may extend although nothing says so: neither the inputs nor the class path
 /// have them. They are those of the platform, of the support library and of AndroidX.
-const KNOWN: [&str; 17] = [
+const PLATFORM_ACTIVITIES: [&str; 17] = [
     "android/accounts/AccountAuthenticatorActivity",
     "android/app/ActivityGroup",
     "android/app/AliasActivity",
@@ -107,7 +107,7 @@ impl States<'_> {
                 break State::NoActivity;
             }
             let Some(node) = self.hierarchy.find(&here) else {
-                break if KNOWN.contains(&here.as_str()) { State::Top } else { State::Unknown(here) };
+                break if PLATFORM_ACTIVITIES.contains(&here.as_str()) { State::Top } else { State::Unknown(here) };
             };
             let above = node.supertypes.first().map(|name| name.to_string());
             below.push((here, node));

@@ -2,7 +2,7 @@
 //!
 //! What is done here is what Matrix 2.1 does with a single worker; with its sixteen, its numbers
 //! change from build to build. In order:
-//! 1. Folders come before archives, each in the order given; their classes in the order of the files
+//! 1. Directories come before archives, each in the order given; their classes in the order of the files
 //!    by name, or of the archive's directory.
 //! 2. A class is passed over if its file name has `R.class`, `R$`, `Manifest` or `BuildConfig` in it,
 //!    or if it is abstract or an interface. Its methods are in no file.
@@ -20,7 +20,7 @@
 mod block_list;
 mod java_map;
 mod lines;
-mod looks;
+mod passes;
 mod names;
 mod traced;
 
@@ -31,7 +31,7 @@ use trace_format::{MapId, ids};
 
 use self::block_list::block_set;
 use self::lines::{DISPATCH_KEY, ignored_lines, method_lines, source_lines};
-use self::looks::Looks;
+use self::passes::Passes;
 use self::names::Names;
 use self::traced::Collected;
 use crate::class_facts::{ClassFacts, Verdict};
@@ -63,13 +63,13 @@ pub(crate) fn number(
     let blocked = block_set(&text_of(options.block_list.as_deref())?, names);
     let mut collected = Collected::base(&text_of(options.base_map.as_deref())?, names);
 
-    let looks = Looks::new(inputs, &blocked, names);
-    let first = looks.first(classes, &mut collected);
+    let passes = Passes::new(inputs, &blocked, names);
+    let first = passes.first(classes, &mut collected);
     let needed = usize::try_from(collected.last).unwrap_or(0);
     if needed > ids::METHOD_LAST as usize {
         return Err(Error::TooManyMethods { needed, available: ids::METHOD_LAST as usize });
     }
-    let second = looks.second(classes, &collected, &first);
+    let second = passes.second(classes, &collected, &first);
 
     let (verdicts, ignored, warnings) = (first.verdicts, first.ignored, first.warnings);
     let numbered = second.numbered;

@@ -7,9 +7,9 @@ use super::{Condition, Rule, Rules, Verb};
 use crate::error::Error;
 
 /// More than anybody writes by hand, and few enough that each may be asked for each method.
-const MOST_RULES: usize = 10_000;
+const MAX_RULES: usize = 10_000;
 /// A longer one is no name: those of class files end at 65,535 bytes.
-const LONGEST_WORD: usize = 0xFFFF;
+const MAX_WORD: usize = 0xFFFF;
 
 type Bad = (String, &'static str);
 
@@ -24,8 +24,8 @@ impl Rules {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            if rules.len() == MOST_RULES {
-                let what = format!("this would be rule {}", MOST_RULES + 1);
+            if rules.len() == MAX_RULES {
+                let what = format!("this would be rule {}", MAX_RULES + 1);
                 return Err(failed((what, "join rules by wildcards, such as `class com.acme.*`")));
             }
             let (verb, conditions) = rule(line).map_err(failed)?;
@@ -66,7 +66,7 @@ fn rule(line: &str) -> Result<(Verb, Vec<Condition>), Bad> {
 fn condition<'a>(keyword: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<Condition, Bad> {
     let mut next = |cure: &'static str| {
         let word = words.next().ok_or_else(|| (format!("{keyword} without a value"), cure))?;
-        if word.len() > LONGEST_WORD {
+        if word.len() > MAX_WORD {
             return Err((format!("a value of {} bytes", word.len()), "names have at most 65,535 bytes"));
         }
         Ok(word)

@@ -25,7 +25,7 @@ use crate::class::code::Code;
 use crate::class::opcodes::{self, ATHROW, GOTO};
 use crate::error::SkipReason;
 use crate::options::Exits;
-use crate::waits::first_look::is_locked;
+use crate::waits::scan::is_locked;
 
 /// After so many layouts every `goto` becomes wide.
 const MAX_ROUNDS: u32 = 8;

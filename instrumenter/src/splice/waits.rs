@@ -14,7 +14,7 @@ use crate::class::opcodes::{
     MONITOREXIT, SWAP,
 };
 use crate::error::SkipReason;
-use crate::waits::{On, Waits};
+use crate::waits::{WaitObject, Waits};
 
 /// Constant pool indices of `wb`, `we` and `wr`.
 #[derive(Clone, Copy, Debug)]
@@ -132,14 +132,14 @@ impl<'a> ClassWaits<'a> {
 type Shuffle = (&'static [u8], &'static [u8]);
 
 /// How to get at the object of a call, if it has one.
-fn object_of(descriptor: &[u8], on: On, is_static: bool, is_constructor: bool) -> Option<Shuffle> {
+fn object_of(descriptor: &[u8], on: WaitObject, is_static: bool, is_constructor: bool) -> Option<Shuffle> {
     // What a constructor is called on is no object yet.
-    if is_constructor && on != On::First || is_static && on == On::Receiver || on == On::Nothing {
+    if is_constructor && on != WaitObject::FirstArgument || is_static && on == WaitObject::Receiver || on == WaitObject::None {
         return None;
     }
     let mut types = Types::of(descriptor).ok()?;
     let mut sizes = Vec::new();
-    if on == On::First {
+    if on == WaitObject::FirstArgument {
         let first = types.next().ok()??;
         if !first.starts_with(b"L") && !first.starts_with(b"[") {
             return None;
@@ -167,7 +167,7 @@ pub(crate) struct Found {
 /// kind.
 pub(crate) const EXTRA_STACK: u16 = 3;
 
-/// Looks for the waits in `code`, but for those before a constructor's super call: no handler may be
+/// Passes for the waits in `code`, but for those before a constructor's super call: no handler may be
 /// there, so they could stay open.
 pub(crate) fn find(
     class: &ClassFile<'_>,
@@ -243,14 +243,14 @@ mod tests {
         let has = |descriptor: &str, on, is_static, is_constructor| {
             object_of(descriptor.as_bytes(), on, is_static, is_constructor).is_some()
         };
-        assert!(has("(J)V", On::Receiver, false, false));
-        assert!(has("([BII)I", On::Receiver, false, false));
-        assert!(!has("([BIII)I", On::Receiver, false, false), "too deep");
-        assert!(!has("(J)V", On::Receiver, true, false), "static");
-        assert!(!has("(J)V", On::Nothing, false, false));
-        assert!(!has("(I)V", On::Receiver, false, true), "not yet an object");
-        assert!(has("(Ljava/lang/Object;J)V", On::First, true, false));
-        assert!(!has("(IJ)V", On::First, true, false), "no object");
-        assert!(!has("()V", On::First, true, false));
+        assert!(has("(J)V", WaitObject::Receiver, false, false));
+        assert!(has("([BII)I", WaitObject::Receiver, false, false));
+        assert!(!has("([BIII)I", WaitObject::Receiver, false, false), "too deep");
+        assert!(!has("(J)V", WaitObject::Receiver, true, false), "static");
+        assert!(!has("(J)V", WaitObject::None, false, false));
+        assert!(!has("(I)V", WaitObject::Receiver, false, true), "not yet an object");
+        assert!(has("(Ljava/lang/Object;J)V", WaitObject::FirstArgument, true, false));
+        assert!(!has("(IJ)V", WaitObject::FirstArgument, true, false), "no object");
+        assert!(!has("()V", WaitObject::FirstArgument, true, false));
     }
 }

@@ -23,17 +23,18 @@ struct Entry {
     /// `None` is any.
     descriptor: Option<Box<[u8]>>,
     kind: WaitKind,
-    on: On,
+    on: WaitObject,
 }
 
 /// Which object a wait is told with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum On {
+pub(crate) enum WaitObject {
     /// The one the method is called on; none if it is static.
     Receiver,
     /// The first argument.
-    First,
-    Nothing,
+    FirstArgument,
+    /// No object.
+    None,
 }
 
 /// A line of a catalogue that cannot be read.
@@ -109,12 +110,12 @@ impl Catalogue {
             return Err("the second word is no class");
         }
         let class = (class != "*").then(|| class.into_boxed_str());
-        let (mut descriptor, mut on) = (None, On::Receiver);
+        let (mut descriptor, mut on) = (None, WaitObject::Receiver);
         for word in words {
             match word {
-                "on=receiver" => on = On::Receiver,
-                "on=first" => on = On::First,
-                "on=none" => on = On::Nothing,
+                "on=receiver" => on = WaitObject::Receiver,
+                "on=first" => on = WaitObject::FirstArgument,
+                "on=none" => on = WaitObject::None,
                 _ if word.starts_with('(') && word.contains(')') => {
                     descriptor = Some(word.as_bytes().into());
                 }
@@ -159,7 +160,7 @@ impl Catalogue {
         name: &[u8],
         descriptor: &[u8],
         hierarchy: &Hierarchy,
-    ) -> Option<(WaitKind, On)> {
+    ) -> Option<(WaitKind, WaitObject)> {
         let of_name = self.entries.get(name)?;
         let class = core::str::from_utf8(class).ok()?;
         let fits = |entry: &&Entry| {
@@ -192,15 +193,15 @@ mod tests {
         let find = |class: &str, name: &str, descriptor: &str| {
             catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &hierarchy)
         };
-        assert_eq!(find("java/lang/Object", "wait", "(J)V"), Some((WaitKind::ObjectWait, On::Receiver)));
-        assert_eq!(find("any/Where", "wait", "()V"), Some((WaitKind::ObjectWait, On::Receiver)));
+        assert_eq!(find("java/lang/Object", "wait", "(J)V"), Some((WaitKind::ObjectWait, WaitObject::Receiver)));
+        assert_eq!(find("any/Where", "wait", "()V"), Some((WaitKind::ObjectWait, WaitObject::Receiver)));
         assert_eq!(find("any/Where", "wait", "(I)V"), None);
-        assert_eq!(find("app/Worker", "join", "()V"), Some((WaitKind::Join, On::Receiver)));
+        assert_eq!(find("app/Worker", "join", "()V"), Some((WaitKind::Join, WaitObject::Receiver)));
         assert_eq!(find("app/Other", "join", "()V"), None);
         let park = "(Ljava/lang/Object;J)V";
         let support = "java/util/concurrent/locks/LockSupport";
-        assert_eq!(find(support, "parkNanos", park), Some((WaitKind::Park, On::First)));
-        assert_eq!(find(support, "parkNanos", "(J)V"), Some((WaitKind::Park, On::Nothing)));
+        assert_eq!(find(support, "parkNanos", park), Some((WaitKind::Park, WaitObject::FirstArgument)));
+        assert_eq!(find(support, "parkNanos", "(J)V"), Some((WaitKind::Park, WaitObject::None)));
     }
 
     #[test]
@@ -213,10 +214,10 @@ mod tests {
             let none = Hierarchy::default();
             catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &none)
         };
-        assert_eq!(find("com/acme/Bus", "call", "(I)V"), Some((WaitKind::Blocking, On::Receiver)));
+        assert_eq!(find("com/acme/Bus", "call", "(I)V"), Some((WaitKind::Blocking, WaitObject::Receiver)));
         assert_eq!(find("java/lang/Thread", "sleep", "(J)V"), None);
-        assert_eq!(find("java/lang/Thread", "join", "()V"), Some((WaitKind::Park, On::Nothing)));
-        assert_eq!(find("java/lang/Thread", "join", "(J)V"), Some((WaitKind::Join, On::Receiver)));
+        assert_eq!(find("java/lang/Thread", "join", "()V"), Some((WaitKind::Park, WaitObject::None)));
+        assert_eq!(find("java/lang/Thread", "join", "(J)V"), Some((WaitKind::Join, WaitObject::Receiver)));
     }
 
     #[test]

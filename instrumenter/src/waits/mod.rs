@@ -10,10 +10,10 @@
 //! What is called with which kind stands in a [`Catalogue`]; [`splice::waits`](crate::splice::waits) puts the code in.
 
 mod catalogue;
-pub(crate) mod first_look;
+pub(crate) mod scan;
 pub(crate) mod serializable;
 
-pub(crate) use catalogue::On;
+pub(crate) use catalogue::WaitObject;
 pub use catalogue::{Catalogue, CatalogueError};
 
 use crate::hierarchy::Hierarchy;

@@ -11,8 +11,8 @@ use crate::assembler::{Assembler, Body};
 use crate::support::*;
 
 /// The activities; the library between them, apart.
-fn compiled(folder: &Path) -> (PathBuf, PathBuf) {
-    let (app, library) = (folder.join("app"), folder.join("library"));
+fn compiled(directory: &Path) -> (PathBuf, PathBuf) {
+    let (app, library) = (directory.join("app"), directory.join("library"));
     let beat = text(method_beat());
     fs::create_dir(&app).unwrap();
     let files = ["focus/Activities.java", "focuslib/Middle.java", "focuslib/Sealed.java"];
@@ -23,11 +23,11 @@ fn compiled(folder: &Path) -> (PathBuf, PathBuf) {
     (app, library)
 }
 
-fn run_it(folder: &Path, parts: &[&Path]) -> (String, Vec<String>) {
-    let events = folder.join("events.txt");
+fn run_it(directory: &Path, parts: &[&Path]) -> (String, Vec<String>) {
+    let events = directory.join("events.txt");
     let _ = fs::remove_file(&events);
     let path = class_path(&[parts, &[method_beat()]].concat());
-    let counts = format!("-Dbeat.out={}", text(&folder.join("beat.txt")));
+    let counts = format!("-Dbeat.out={}", text(&directory.join("beat.txt")));
     let printed = run("java", &["-Xverify:all", &counts, "-cp", &path, "focus.Activities", text(&events)]);
     let events = fs::read_to_string(events).unwrap();
     (printed, events.lines().map(str::to_owned).collect())
@@ -62,21 +62,21 @@ fn summary_of(inputs: &[(&Path, &Path)], maps: &Path, options: &Options) -> Summ
 
 #[test]
 fn item_37_once_for_each_event_whatever_is_overridden() {
-    let folder = folder("focus");
-    let (app, library) = compiled(&folder);
-    let (plain, none) = run_it(&folder, &[&app, &library]);
+    let directory = directory("focus");
+    let (app, library) = compiled(&directory);
+    let (plain, none) = run_it(&directory, &[&app, &library]);
     assert!(none.is_empty() && plain.contains("Leaf\n"), "{plain}");
 
     // The library is only looked at; the platform's Activity lies with the stand-in.
-    let traced = folder.join("traced");
+    let traced = directory.join("traced");
     let class_path = vec![library.clone(), method_beat().to_owned()];
     let options = Options { class_path, ..Options::default() };
-    let summary = summary_of(&[(&app, &traced)], &folder.join("map.txt"), &options);
+    let summary = summary_of(&[(&app, &traced)], &directory.join("map.txt"), &options);
     assert_eq!(summary.skipped, []);
-    let (printed, events) = run_it(&folder, &[&traced, &library]);
+    let (printed, events) = run_it(&directory, &[&traced, &library]);
     assert_eq!(printed, plain);
     assert_eq!(events, once_each());
-    Beat::read(&folder.join("beat.txt")).assert_balanced(40);
+    Beat::read(&directory.join("beat.txt")).assert_balanced(40);
     assert!(
         summary.warnings.iter().any(
             |(_, warning)| matches!(warning, Warning::FinalFocus { class } if class.ends_with("BelowSealed"))
@@ -84,15 +84,15 @@ fn item_37_once_for_each_event_whatever_is_overridden() {
         "{:?}",
         summary.warnings
     );
-    let map = fs::read_to_string(folder.join("map.txt")).unwrap();
+    let map = fs::read_to_string(directory.join("map.txt")).unwrap();
     assert!(map.contains("Activities$Leaf onWindowFocusChanged (Z)V"), "{map}");
     assert!(!map.contains("onWindowFocusChanged-"), "{map}");
 
     // All of it instrumented, the library as well: there is nothing between any more.
-    let all = [folder.join("all-app"), folder.join("all-library")];
+    let all = [directory.join("all-app"), directory.join("all-library")];
     let inputs = [(app.as_path(), all[0].as_path()), (&library, &all[1])];
-    summary_of(&inputs, &folder.join("all.txt"), &Options::default());
-    let (printed, events) = run_it(&folder, &[&all[0], &all[1]]);
+    summary_of(&inputs, &directory.join("all.txt"), &Options::default());
+    let (printed, events) = run_it(&directory, &[&all[0], &all[1]]);
     assert_eq!((printed, events), (plain, once_each()));
 }
 
@@ -100,36 +100,36 @@ fn item_37_once_for_each_event_whatever_is_overridden() {
 /// known for one.
 #[test]
 fn item_37_only_the_leaf_has_changed() {
-    let folder = folder("focus-leaf");
-    let (app, library) = compiled(&folder);
-    let whole = folder.join("whole");
+    let directory = directory("focus-leaf");
+    let (app, library) = compiled(&directory);
+    let whole = directory.join("whole");
     let class_path = vec![library.clone()];
     let options = Options { class_path, ..Options::default() };
-    summary_of(&[(&app, &whole)], &folder.join("map.txt"), &options);
+    summary_of(&[(&app, &whole)], &directory.join("map.txt"), &options);
 
-    let leaf = folder.join("leaf");
+    let leaf = directory.join("leaf");
     fs::create_dir_all(leaf.join("focus")).unwrap();
     let class = Path::new("focus/Activities$Leaf.class");
     fs::copy(app.join(class), leaf.join(class)).unwrap();
-    let again = folder.join("again");
+    let again = directory.join("again");
     let options = Options {
         class_path: vec![whole.clone()],
-        base_map: Some(folder.join("map.txt")),
+        base_map: Some(directory.join("map.txt")),
         ..Options::default()
     };
-    summary_of(&[(&leaf, &again)], &folder.join("again.txt"), &options);
+    summary_of(&[(&leaf, &again)], &directory.join("again.txt"), &options);
     assert_eq!(fs::read(again.join(class)).unwrap(), fs::read(whole.join(class)).unwrap());
 }
 
 #[test]
 fn item_37_a_blocked_activity_stays_and_an_unknown_one_is_told() {
-    let folder = folder("focus-blocked");
-    let (app, library) = compiled(&folder);
+    let directory = directory("focus-blocked");
+    let (app, library) = compiled(&directory);
     let mut filter = Filter::default();
     filter.block("focus");
-    let traced = folder.join("traced");
+    let traced = directory.join("traced");
     let options = Options { filter, class_path: vec![library], ..Options::default() };
-    let summary = summary_of(&[(&app, &traced)], &folder.join("map.txt"), &options);
+    let summary = summary_of(&[(&app, &traced)], &directory.join("map.txt"), &options);
     assert_eq!((summary.focus, summary.classes_changed), (0, 0));
 
     let mut class = crate::assembler::Assembler::below("a/Screen", "com/lib/BaseActivity");
@@ -139,9 +139,9 @@ fn item_37_a_blocked_activity_stays_and_an_unknown_one_is_told() {
         "()V",
         &crate::assembler::Body { code: vec![177], max_locals: 1, ..Default::default() },
     );
-    let input = folder.join("unknown.jar");
+    let input = directory.join("unknown.jar");
     jar(&input, &[("a/Screen.class", &class.finish())]);
-    let summary = instrument_one(&input, &folder.join("unknown-traced.jar"), &Options::default());
+    let summary = instrument_one(&input, &directory.join("unknown-traced.jar"), &Options::default());
     let told = summary.warnings.iter().any(|(_, warning)| {
         matches!(warning, Warning::UnknownActivity { super_class, .. } if super_class == "com/lib/BaseActivity")
     });
@@ -153,16 +153,16 @@ fn item_37_a_blocked_activity_stays_and_an_unknown_one_is_told() {
 /// one of an abstract class.
 #[test]
 fn item_37_matrix_calls_at_on_every_level() {
-    let folder = folder("focus-matrix");
-    let (app, library) = compiled(&folder);
-    let (plain, _) = run_it(&folder, &[&app, &library]);
-    let traced = folder.join("traced");
+    let directory = directory("focus-matrix");
+    let (app, library) = compiled(&directory);
+    let (plain, _) = run_it(&directory, &[&app, &library]);
+    let traced = directory.join("traced");
     // Its chain of super classes has what it was given; it knows Activity by name.
-    let all = folder.join("all");
+    let all = directory.join("all");
     copy(&app, &all);
     copy(&library, &all);
-    summary_of(&[(&all, &traced)], &folder.join("map.txt"), &Options::matrix());
-    let (printed, events) = run_it(&folder, &[&traced]);
+    summary_of(&[(&all, &traced)], &directory.join("map.txt"), &Options::matrix());
+    let (printed, events) = run_it(&directory, &[&traced]);
     assert_eq!(printed, plain);
     let count = |name: &str| events.iter().filter(|event| event.split(' ').next() == Some(name)).count();
     for (name, times) in [
@@ -191,7 +191,7 @@ fn copy(from: &Path, to: &Path) {
 /// nevertheless, and what is missing is told.
 #[test]
 fn a_class_without_room_is_traced_without_at() {
-    let folder = folder("focus-full");
+    let directory = directory("focus-full");
     let mut class = Assembler::below("a/Full", "android/app/Activity");
     let above = class.method_ref("android/app/Activity", "onWindowFocusChanged", "(Z)V");
     let code = [&[0x2A, 0x1B, 0xB7][..], &above, &[0xB1]].concat();
@@ -203,7 +203,7 @@ fn a_class_without_room_is_traced_without_at() {
     );
     class.method(9, "nothing", "()V", &Body { code: vec![0xB1], ..Body::default() });
     class.fill_methods(0xFFFF);
-    let (from, to) = (folder.join("in.jar"), folder.join("out.jar"));
+    let (from, to) = (directory.join("in.jar"), directory.join("out.jar"));
     jar(&from, &[("a/Full.class", &class.finish())]);
     let options = Options { explain: Some("a.Full".into()), ..Options::default() };
     let summary = instrument_one(&from, &to, &options);

@@ -117,7 +117,7 @@ struct Place(PathBuf);
 
 impl Place {
     fn new(name: &str) -> Self {
-        Self(folder(name))
+        Self(directory(name))
     }
 
     fn run(&self, bytes: &[u8]) -> Result<(Summary, Vec<u8>), Error> {

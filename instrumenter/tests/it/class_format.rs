@@ -29,11 +29,11 @@ fn main_with(body: &Body) -> (Vec<u8>, Result<Vec<u8>, SkipReason>) {
 
 /// Loads and runs the class in a JVM.
 fn runs(name: &str, bytes: &[u8], java: &[&str]) -> Beat {
-    let folder = folder(name);
-    fs::write(folder.join("Odd.class"), bytes).unwrap();
-    let counts = folder.join("beat.txt");
+    let directory = directory(name);
+    fs::write(directory.join("Odd.class"), bytes).unwrap();
+    let counts = directory.join("beat.txt");
     let property = format!("-Dbeat.out={}", text(&counts));
-    let path = class_path(&[&folder, method_beat()]);
+    let path = class_path(&[&directory, method_beat()]);
     run("java", &[java, &["-Xverify:all", &property, "-cp", &path, "Odd"]].concat());
     Beat::read(&counts)
 }
@@ -76,8 +76,8 @@ fn versions_with_and_without_frames_run() {
 
 #[test]
 fn preview_classes_run() {
-    let folder = folder("preview");
-    let classes = folder.join("classes");
+    let directory = directory("preview");
+    let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     javac(&classes, &["-g", "--release", "17"], &["fixture/Modern.java"]);
     // javac only marks what uses a feature of the preview, and those change from version to version.
@@ -85,7 +85,7 @@ fn preview_classes_run() {
         bytes[4..6].copy_from_slice(&[0xFF, 0xFF]);
         fs::write(classes.join(path), bytes).unwrap();
     }
-    compare(&folder, &classes, "fixture.Modern", &Options::default(), &["--enable-preview"])
+    compare(&directory, &classes, "fixture.Modern", &Options::default(), &["--enable-preview"])
         .assert_balanced(10);
 }
 
@@ -189,8 +189,8 @@ fn switches_are_padded_anew_at_each_alignment() {
 /// Native and abstract methods have no code; a module description has no methods; both stay as they are.
 #[test]
 fn what_has_no_code_is_copied() {
-    let folder = folder("no_code");
-    let sources = folder.join("src");
+    let directory = directory("no_code");
+    let sources = directory.join("src");
     fs::create_dir(&sources).unwrap();
     fs::write(sources.join("module-info.java"), "module odd.one { requires java.logging; }").unwrap();
     fs::write(
@@ -198,15 +198,15 @@ fn what_has_no_code_is_copied() {
         "package p; abstract class Odd { native void n(); abstract void a(); void c() { n(); } }",
     )
     .unwrap();
-    let classes = folder.join("classes");
+    let classes = directory.join("classes");
     run(
         "javac",
         &["-d", text(&classes), text(&sources.join("module-info.java")), text(&sources.join("Odd.java"))],
     );
-    let summary = instrument_one(&classes, &folder.join("out"), &Options::default());
+    let summary = instrument_one(&classes, &directory.join("out"), &Options::default());
     assert_eq!((summary.traced, summary.skipped.len()), (1, 0));
-    let module = |folder: &std::path::Path| fs::read(folder.join("module-info.class")).unwrap();
-    assert_eq!(module(&classes), module(&folder.join("out")));
+    let module = |directory: &std::path::Path| fs::read(directory.join("module-info.class")).unwrap();
+    assert_eq!(module(&classes), module(&directory.join("out")));
 }
 
 /// Obfuscators give names that no source could have, and drop tables; such names are bytes to us.

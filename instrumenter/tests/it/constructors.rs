@@ -15,13 +15,13 @@ fn rewrite(bytes: &[u8]) -> Rewritten {
 
 /// Runs `main` of class `Odd` with the calls in it.
 fn runs(name: &str, bytes: &[u8]) -> (String, Beat) {
-    let folder = folder(name);
+    let directory = directory(name);
     let beat = method_beat();
-    let counts = folder.join("beat.txt");
+    let counts = directory.join("beat.txt");
     let program = |bytes: &[u8]| {
-        fs::write(folder.join("Odd.class"), bytes).unwrap();
+        fs::write(directory.join("Odd.class"), bytes).unwrap();
         let property = format!("-Dbeat.out={}", text(&counts));
-        run("java", &["-Xverify:all", &property, "-cp", &class_path(&[&folder, beat]), "Odd"])
+        run("java", &["-Xverify:all", &property, "-cp", &class_path(&[&directory, beat]), "Odd"])
     };
     let plain = program(bytes);
     let rewritten = rewrite(bytes);

@@ -9,7 +9,7 @@ use instrumenter::{Catalogue, Error, Input, MapPaths, Options, Summary, Warning,
 
 use crate::support::*;
 
-/// An app in a jar and in a folder, above it a library of which there are several versions.
+/// An app in a jar and in a directory, above it a library of which there are several versions.
 struct App {
     root: PathBuf,
     options: Options,
@@ -71,7 +71,7 @@ fn compile(root: &Path, sources: &[&str]) -> Classes {
 fn compiled() -> &'static [Classes; 4] {
     static COMPILED: OnceLock<[Classes; 4]> = OnceLock::new();
     COMPILED.get_or_init(|| {
-        let root = folder("shared-decisions");
+        let root = directory("shared-decisions");
         let app = [&PLAIN[..], &[LEAF, MIDDLE, CALLER, LOCKED]].concat();
         let versions: [&[&str]; 4] = [&app, &PLAIN, &ACTIVITY_AND_THREAD, &OVERRIDE_AND_SERIALIZABLE];
         let mut number = 0;
@@ -91,7 +91,7 @@ fn picked<'a>(classes: &'a Classes, wanted: &[&str]) -> Vec<(&'a str, &'a [u8])>
 
 impl App {
     fn new(name: &str, instruments_library: bool) -> Self {
-        let root = folder(name);
+        let root = directory(name);
         let options = Options {
             cache: Some(root.join("cache")),
             waits: Some(Catalogue::default()),
@@ -145,7 +145,7 @@ impl App {
         summary
     }
 
-    /// The class of the output, in the folder or in the jar.
+    /// The class of the output, in the directory or in the jar.
     fn class(&self, name: &str) -> Vec<u8> {
         let entry = format!("{name}.class");
         fs::read(self.root.join("out/in").join(&entry)).unwrap_or_else(|_| {
@@ -267,7 +267,7 @@ fn files_that_options_name_count_with_their_contents_and_rules_stay_used() {
     fs::write(&rules, "exclude class app.Leaf\nexclude class gone.Gone\n").unwrap();
     let third = app.run();
     assert_eq!((third.classes_cached, idle(&third)), (0, vec![2]));
-    assert!(third.warnings.iter().any(|(_, warning)| matches!(warning, Warning::CacheOfNoUse { .. })));
+    assert!(third.warnings.iter().any(|(_, warning)| matches!(warning, Warning::CacheRejected { .. })));
     assert!(app.names("app/Caller", "(I)V") && !app.names("app/Leaf", "(I)V"));
     // More calls that block are another build too.
     app.options.waits.as_mut().unwrap().add("blocking far/Worker join").unwrap();

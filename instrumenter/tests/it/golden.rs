@@ -2,7 +2,7 @@
 //!
 //! `tests/data/instr_fixture` holds `in.jar` (its sources are in `src`), what Matrix wrote for it with
 //! one worker, and the same with a mapping, a base map and a block list of packages in `mapped`. The
-//! environment variable ANRSCOPE_GOLDEN names another folder of the same form to use in its place.
+//! environment variable ANRSCOPE_GOLDEN names another directory of the same form to use in its place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,17 +25,17 @@ struct Run {
 }
 
 fn run(name: &str, input: &Path, options: &Options) -> Run {
-    let folder = folder(name);
-    let output = folder.join("out.jar");
-    let maps = MapPaths::beside(folder.join("methodMapping.txt"));
+    let directory = directory(name);
+    let output = directory.join("out.jar");
+    let maps = MapPaths::beside(directory.join("methodMapping.txt"));
     let summary = instrument(&[Input::new(input, &output)], &maps, options, &|_| {}).unwrap();
     let methods = fs::read_to_string(&maps.methods).unwrap();
     let ignored = fs::read_to_string(maps.ignored.unwrap()).unwrap();
     Run { methods, ignored, summary, output }
 }
 
-fn expected(folder: &Path, name: &str) -> String {
-    fs::read_to_string(folder.join(name)).unwrap()
+fn expected(directory: &Path, name: &str) -> String {
+    fs::read_to_string(directory.join(name)).unwrap()
 }
 
 #[test]

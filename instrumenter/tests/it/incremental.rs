@@ -9,7 +9,7 @@ use instrumenter::{Error, Input, MapPaths, Options, Summary, Warning, instrument
 use crate::assembler::{Assembler, Body};
 use crate::support::*;
 
-/// A project: classes in a folder and in two jars, its outputs and its cache.
+/// A project: classes in a directory and in two jars, its outputs and its cache.
 struct Project {
     root: PathBuf,
     options: Options,
@@ -20,7 +20,7 @@ const MAP_ID: &str = "dev/anrscope/MapId.class";
 
 impl Project {
     fn new(name: &str) -> Self {
-        let root = folder(name);
+        let root = directory(name);
         let options = Options { cache: Some(root.join("cache")), threads: 2, ..Options::default() };
         let project = Self { root, options };
         for (path, bytes) in files(fixture()) {
@@ -78,7 +78,7 @@ impl Project {
         );
         let told = |summary: &Summary| -> Vec<Warning> {
             let all = summary.warnings.iter().map(|(_, warning)| warning.clone());
-            all.filter(|warning| !matches!(warning, Warning::CacheOfNoUse { .. })).collect()
+            all.filter(|warning| !matches!(warning, Warning::CacheRejected { .. })).collect()
         };
         assert_eq!(told(summary), told(&clean));
         let names = |to: &str| -> Vec<PathBuf> {
@@ -150,20 +150,20 @@ fn edited(class: &[u8], from: &[u8]) -> Vec<u8> {
 }
 
 /// Sets every time of the files back, so that they no longer count as just written.
-fn age(folder: &Path) {
+fn age(directory: &Path) {
     // A time in the past does not help alone: what counts is also when it was set.
     std::thread::sleep(std::time::Duration::from_millis(150));
-    assert!(folder.exists());
+    assert!(directory.exists());
 }
 
-fn stamps(folder: &Path) -> BTreeMap<PathBuf, std::time::SystemTime> {
-    let time = |path: &Path| fs::metadata(folder.join(path)).unwrap().modified().unwrap();
-    files(folder).into_iter().map(|(path, _)| (path.clone(), time(&path))).collect()
+fn stamps(directory: &Path) -> BTreeMap<PathBuf, std::time::SystemTime> {
+    let time = |path: &Path| fs::metadata(directory.join(path)).unwrap().modified().unwrap();
+    files(directory).into_iter().map(|(path, _)| (path.clone(), time(&path))).collect()
 }
 
 #[track_caller]
-fn rewritten(before: &BTreeMap<PathBuf, std::time::SystemTime>, folder: &Path) -> Vec<String> {
-    let now = stamps(folder);
+fn rewritten(before: &BTreeMap<PathBuf, std::time::SystemTime>, directory: &Path) -> Vec<String> {
+    let now = stamps(directory);
     let changed = now.iter().filter(|(path, time)| before.get(*path) != Some(*time));
     changed.map(|(path, _)| text(path).to_owned()).collect()
 }
@@ -198,7 +198,7 @@ fn only_what_changed_is_written_again_and_ids_stay() {
     );
     project.is_right(&body);
 
-    // A class and a folder come, another class and a text go.
+    // A class and a directory come, another class and a text go.
     fs::remove_file(project.root.join("in/fixture/Switches.class")).unwrap();
     fs::remove_file(project.root.join("in/note.txt")).unwrap();
     project.write("new/Old.class", &renamed(old_class(), "new/Old"));
@@ -212,7 +212,7 @@ fn only_what_changed_is_written_again_and_ids_stay() {
             None => assert!(method.starts_with("new.Old "), "{method}"),
         }
     }
-    // And back: the folder goes with its class.
+    // And back: the directory goes with its class.
     fs::remove_dir_all(project.root.join("in/new")).unwrap();
     project.is_right(&project.run());
     assert!(!project.out("classes/new").exists());
@@ -291,7 +291,7 @@ fn another_option_or_base_map_or_a_damaged_cache_makes_everything_anew() {
     let anew = |project: &Project, reason: &str| {
         let summary = project.run();
         let told = summary.warnings.iter().any(
-            |(_, warning)| matches!(warning, Warning::CacheOfNoUse { reason: told } if told.contains(reason)),
+            |(_, warning)| matches!(warning, Warning::CacheRejected { reason: told } if told.contains(reason)),
         );
         assert!(told, "{reason}: {:?}", summary.warnings);
         assert_eq!(summary.classes_cached, 0);
@@ -318,7 +318,7 @@ fn another_option_or_base_map_or_a_damaged_cache_makes_everything_anew() {
         fs::write(&file, bytes).unwrap();
         anew(&project, reason);
     }
-    // A folder that is not ours stays.
+    // A directory that is not ours stays.
     let foreign = project.root.join("foreign/classes");
     fs::create_dir_all(&foreign).unwrap();
     fs::write(foreign.join("x"), "x").unwrap();

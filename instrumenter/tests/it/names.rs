@@ -32,8 +32,8 @@ fn lines(out: &Path) -> Vec<String> {
 
 #[test]
 fn a_name_with_a_line_break_is_left_alone_and_forges_no_line_of_a_map() {
-    let folder = folder("names");
-    let input = folder.join("in.jar");
+    let directory = directory("names");
+    let input = directory.join("in.jar");
     let command = "\u{1b}]0;taken\u{7}";
     jar(
         &input,
@@ -49,10 +49,10 @@ fn a_name_with_a_line_break_is_left_alone_and_forges_no_line_of_a_map() {
             ("blocked/Named.class", &class("blocked/Named", &["run", FORGED])),
         ],
     );
-    let block = folder.join("block.txt");
+    let block = directory.join("block.txt");
     fs::write(&block, "blocked\n").unwrap();
     for compat in [Compat::None, Compat::Matrix] {
-        let out = folder.join(format!("{compat:?}/out.jar"));
+        let out = directory.join(format!("{compat:?}/out.jar"));
         fs::create_dir_all(out.parent().unwrap()).unwrap();
         let preset = if compat == Compat::Matrix { Options::matrix() } else { Options::default() };
         let options = Options { block_list: Some(block.clone()), ..preset };
@@ -75,12 +75,12 @@ fn a_name_with_a_line_break_is_left_alone_and_forges_no_line_of_a_map() {
 
 #[test]
 fn a_name_of_an_abstract_method_forges_no_line_either() {
-    let folder = folder("names_abstract");
-    let input = folder.join("in.jar");
+    let directory = directory("names_abstract");
+    let input = directory.join("in.jar");
     let mut made = Assembler::new("a/Named");
     made.method(1 | ABSTRACT, FORGED, "()V", &Body::default());
     jar(&input, &[("a/Named.class", &made.finish())]);
-    let out = folder.join("out/out.jar");
+    let out = directory.join("out/out.jar");
     fs::create_dir_all(out.parent().unwrap()).unwrap();
     let maps = MapPaths::beside(out.with_file_name("methodMapping.txt"));
     instrument(&[Input::new(&input, &out)], &maps, &Options::matrix(), &|_| {}).unwrap();

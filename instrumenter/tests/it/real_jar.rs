@@ -15,7 +15,7 @@ fn closure_compiler() -> PathBuf {
     assert!(
         jar.is_file(),
         "{} is missing: run scripts/test, which fetches it (npm pack google-closure-compiler-java@20230802.0.0), \
-         or name the folder of test data with ANRSCOPE_TEST_DATA",
+         or name the directory of test data with ANRSCOPE_TEST_DATA",
         jar.display()
     );
     jar
@@ -23,21 +23,21 @@ fn closure_compiler() -> PathBuf {
 
 #[test]
 fn every_class_verifies_and_a_compilation_balances() {
-    let folder = folder("closure");
+    let directory = directory("closure");
     let jar = closure_compiler();
-    let traced = folder.join("traced.jar");
+    let traced = directory.join("traced.jar");
     let summary = instrument_one(&jar, &traced, &Options::default());
     assert_eq!(summary.skipped, []);
     assert!(summary.traced > 48_000 && summary.short > 3_500 && summary.classes > 6_600, "{summary:?}");
-    let waits = folder.join("waits.jar");
+    let waits = directory.join("waits.jar");
     let summary =
         instrument_one(&jar, &waits, &Options { waits: Some(Catalogue::default()), ..Options::default() });
     assert_eq!(summary.skipped, []);
-    let normal = folder.join("normal.jar");
+    let normal = directory.join("normal.jar");
     instrument_one(&jar, &normal, &Options { exits: Exits::Normal, ..Options::default() });
 
     let beat = method_beat();
-    let tools = folder.join("tools");
+    let tools = directory.join("tools");
     fs::create_dir(&tools).unwrap();
     javac(&tools, &["-cp", text(&jar)], &["tools/VerifyAll.java", "tools/CompileScript.java"]);
 
@@ -54,7 +54,7 @@ fn every_class_verifies_and_a_compilation_balances() {
     assert_eq!(verify(&normal), (linked + 1, failures.clone()));
     assert_eq!(verify(&waits), (linked + 1, failures));
 
-    let counts = folder.join("beat.txt");
+    let counts = directory.join("beat.txt");
     let property = format!("-Dbeat.out={}", text(&counts));
     let compile = |jar: &Path| {
         let path = class_path(&[&tools, beat, jar]);

@@ -9,9 +9,9 @@ use instrumenter::{Catalogue, Decision, Input, MapPaths, Options, Summary, instr
 use crate::end_to_end::compare;
 use crate::support::*;
 
-/// The fixture, compiled into `folder` with these flags.
-fn compiled(folder: &Path, flags: &[&str]) -> PathBuf {
-    let classes = folder.join("classes");
+/// The fixture, compiled into `directory` with these flags.
+fn compiled(directory: &Path, flags: &[&str]) -> PathBuf {
+    let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     javac(&classes, flags, &["fixture/Short.java"]);
     classes
@@ -34,10 +34,10 @@ fn instrumented(classes: &Path, to: &Path, options: &Options) -> (Summary, BTree
 fn short_methods_are_left_out_and_the_program_runs_the_same() {
     for (name, flags) in [("short8", &["-g", "--release", "8"][..]), ("short17", &["-g", "--release", "17"])]
     {
-        let folder = folder(name);
-        let classes = compiled(&folder, flags);
-        compare(&folder, &classes, "fixture.Short", &Options::default(), &[]).assert_balanced(15);
-        let (summary, traced) = instrumented(&classes, &folder.join("out"), &Options::default());
+        let directory = directory(name);
+        let classes = compiled(&directory, flags);
+        compare(&directory, &classes, "fixture.Short", &Options::default(), &[]).assert_balanced(15);
+        let (summary, traced) = instrumented(&classes, &directory.join("out"), &Options::default());
         assert!(summary.short >= 7, "{summary:?}");
         let all = names_of(&classes);
         let left_out: BTreeSet<&String> = all.iter().filter(|name| !traced.contains(*name)).collect();
@@ -47,7 +47,7 @@ fn short_methods_are_left_out_and_the_program_runs_the_same() {
             assert_eq!(left_out.contains(name), is_short, "{name}: {traced:?}");
         }
         let (summary, traced) =
-            instrumented(&classes, &folder.join("all"), &Options { short: 0, ..Options::default() });
+            instrumented(&classes, &directory.join("all"), &Options { short: 0, ..Options::default() });
         assert_eq!((summary.short, traced.is_superset(&all)), (0, true));
     }
 }
@@ -64,16 +64,16 @@ fn names_of(classes: &Path) -> BTreeSet<String> {
 
 #[test]
 fn it_is_said_how_short_a_method_is_and_rules_win() {
-    let folder = folder("short_explained");
-    let classes = compiled(&folder, &["-g", "--release", "8"]);
-    let rules = folder.join("trace.rules");
+    let directory = directory("short_explained");
+    let classes = compiled(&directory, &["-g", "--release", "8"]);
+    let rules = directory.join("trace.rules");
     fs::write(&rules, "always method shortNew()*\ninclude method shortEnum*\n").unwrap();
     let options = Options {
         explain: Some("fixture.Short".to_owned()),
         rules: Some(rules.clone()),
         ..Options::default()
     };
-    let (summary, traced) = instrumented(&classes, &folder.join("out"), &options);
+    let (summary, traced) = instrumented(&classes, &directory.join("out"), &options);
     assert!(traced.contains("shortNew") && !traced.contains("shortEnum"));
     let [class] = summary.explained.as_slice() else { panic!("{:?}", summary.explained) };
     let method = |name: &str| class.methods.iter().find(|method| method.name == name).unwrap();
@@ -87,16 +87,16 @@ fn it_is_said_how_short_a_method_is_and_rules_win() {
     let mut waits = Catalogue::default();
     waits.add("blocking fixture/Short$Point x ()I").unwrap();
     let (_, traced) =
-        instrumented(&classes, &folder.join("waits"), &Options { waits: Some(waits), ..Options::default() });
+        instrumented(&classes, &directory.join("waits"), &Options { waits: Some(waits), ..Options::default() });
     assert!(traced.contains("shortAccessor") && !traced.contains("shortFinal"));
 }
 
 /// A class file of `fixture/Short` is as it was, and another one decides whether its methods are short.
 #[test]
 fn an_incremental_run_follows_a_change_in_another_class() {
-    let folder = folder("short_incremental");
+    let directory = directory("short_incremental");
     let sources = |name: &str, code: &str| {
-        let path = folder.join(name);
+        let path = directory.join(name);
         fs::write(&path, code).unwrap();
         path
     };
@@ -110,16 +110,16 @@ fn an_incremental_run_follows_a_change_in_another_class() {
         "package a; final class Callee { static int more() { return 1; } static int value() { return Math.abs(more()); } }",
     ];
     let compile = |number: usize| {
-        let to = folder.join(format!("v{number}"));
+        let to = directory.join(format!("v{number}"));
         fs::create_dir(&to).unwrap();
         let files = [sources("Caller.java", caller), sources("Callee.java", versions[number])];
         javac(&to, &["--release", "8"], &files.each_ref().map(|file| text(file)));
         to
     };
     let compiled: Vec<PathBuf> = (0..versions.len()).map(compile).collect();
-    // The caller in an archive that is not even opened, and in a folder.
+    // The caller in an archive that is not even opened, and in a directory.
     for is_jar in [true, false] {
-        let root = folder.join(if is_jar { "jar" } else { "folder" });
+        let root = directory.join(if is_jar { "jar" } else { "directory" });
         let (input, callee) = (root.join(if is_jar { "in.jar" } else { "in" }), root.join("callee"));
         fs::create_dir_all(&callee).unwrap();
         let caller = fs::read(compiled[0].join("a/Caller.class")).unwrap();

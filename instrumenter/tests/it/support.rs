@@ -1,4 +1,4 @@
-//! Folders, javac, java and jars for the tests.
+//! Directories, javac, java and jars for the tests.
 
 use std::fs;
 use std::io::{Cursor, Read, Write};
@@ -10,8 +10,8 @@ use instrumenter::{Input, MapPaths, Options, Summary, instrument};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-/// A fresh folder for one test.
-pub(crate) fn folder(name: &str) -> PathBuf {
+/// A fresh directory for one test.
+pub(crate) fn directory(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("instrumenter").join(name);
     let _ = fs::remove_dir_all(&path);
     fs::create_dir_all(&path).unwrap();
@@ -56,7 +56,7 @@ const BEAT: [&str; 4] = [
 pub(crate) fn method_beat() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let to = folder("shared-beat");
+        let to = directory("shared-beat");
         javac(&to, &[], &BEAT);
         to
     })
@@ -101,7 +101,7 @@ impl Beat {
     }
 }
 
-/// A class path of folders and jars.
+/// A class path of directories and jars.
 pub(crate) fn class_path(parts: &[&Path]) -> String {
     std::env::join_paths(parts).unwrap().into_string().unwrap()
 }
@@ -139,17 +139,17 @@ pub(crate) fn entries(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// All files below `folder` and their contents, sorted.
-pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+/// All files below `directory` and their contents, sorted.
+pub(crate) fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    let mut pending = vec![folder.to_path_buf()];
+    let mut pending = vec![directory.to_path_buf()];
     while let Some(here) = pending.pop() {
         for entry in fs::read_dir(here).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 pending.push(path);
             } else {
-                found.push((path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap()));
+                found.push((path.strip_prefix(directory).unwrap().to_path_buf(), fs::read(&path).unwrap()));
             }
         }
     }
@@ -169,7 +169,7 @@ pub(crate) fn compile_fixture(to: &Path, flags: &[&str]) {
 pub(crate) fn fixture() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let to = folder("shared-fixture");
+        let to = directory("shared-fixture");
         compile_fixture(&to, &["-g", "--release", "8"]);
         to
     })
@@ -179,7 +179,7 @@ pub(crate) fn fixture() -> &'static Path {
 pub(crate) fn old_class() -> &'static [u8] {
     static CLASS: OnceLock<Vec<u8>> = OnceLock::new();
     CLASS.get_or_init(|| {
-        let to = folder("shared-old");
+        let to = directory("shared-old");
         javac(&to, &["-g", "--release", "8"], &["fixture/Old.java"]);
         fs::read(to.join("fixture/Old.class")).unwrap()
     })

@@ -13,8 +13,8 @@ fn waits() -> Options {
     Options { waits: Some(Catalogue::default()), ..Options::default() }
 }
 
-fn classes(folder: &Path, flags: &[&str]) -> std::path::PathBuf {
-    let classes = folder.join("classes");
+fn classes(directory: &Path, flags: &[&str]) -> std::path::PathBuf {
+    let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     javac(&classes, flags, &["fixture/Waits.java", "fixture/LockOverflow.java"]);
     classes
@@ -25,9 +25,9 @@ fn every_wait_begins_and_ends_whatever_happens() {
     for (name, flags) in
         [("waits8", &["-g", "--release", "8"][..]), ("waits17", &["-g:none", "--release", "17"])]
     {
-        let folder = folder(name);
-        let classes = classes(&folder, flags);
-        let beat = compare(&folder, &classes, "fixture.Waits", &waits(), &[]);
+        let directory = directory(name);
+        let classes = classes(&directory, flags);
+        let beat = compare(&directory, &classes, "fixture.Waits", &waits(), &[]);
         beat.assert_balanced(100);
         // 600 times the contended lock, and the rest once or a few times each.
         assert!(beat.waits > 700 && beat.waits < 2_000, "{beat:?}");
@@ -37,10 +37,10 @@ fn every_wait_begins_and_ends_whatever_happens() {
 
 #[test]
 fn waits_are_told_with_returns_alone_too() {
-    let folder = folder("waits_normal");
-    let classes = classes(&folder, &["-g", "--release", "8"]);
+    let directory = directory("waits_normal");
+    let classes = classes(&directory, &["-g", "--release", "8"]);
     let options = Options { exits: Exits::Normal, ..waits() };
-    let beat = compare(&folder, &classes, "fixture.Waits", &options, &["-Dbeat.lenient=true"]);
+    let beat = compare(&directory, &classes, "fixture.Waits", &options, &["-Dbeat.lenient=true"]);
     assert!(beat.waits > 700, "{beat:?}");
     assert_eq!((beat.wrong.as_str(), beat.waits_open), ("none", 0), "{beat:?}");
 }
@@ -48,20 +48,20 @@ fn waits_are_told_with_returns_alone_too() {
 /// Everything else that the fixtures do, with waits: nothing else changes.
 #[test]
 fn all_fixtures_run_with_waits() {
-    let folder = folder("waits_all");
-    compare(&folder, fixture(), "fixture.Main", &waits(), &[]).assert_balanced(20_000);
+    let directory = directory("waits_all");
+    compare(&directory, fixture(), "fixture.Main", &waits(), &[]).assert_balanced(20_000);
 }
 
 /// A lock that an overflow left held, or a handler that ran in circles, would show as a hang.
 #[test]
 fn a_stack_overflow_leaves_no_lock_behind() {
-    let folder = folder("waits_overflow");
-    let classes = classes(&folder, &["-g", "--release", "8"]);
+    let directory = directory("waits_overflow");
+    let classes = classes(&directory, &["-g", "--release", "8"]);
     for more in [&["-Xint"][..], &["-XX:TieredStopAtLevel=1"]] {
         let java = [&["-Dbeat.lenient=true", "-Xss512k"], more].concat();
-        let _ = fs::remove_dir_all(folder.join("traced-fixture.LockOverflow"));
-        let _ = fs::remove_file(folder.join("beat.txt"));
-        let beat = compare(&folder, &classes, "fixture.LockOverflow", &waits(), &java);
+        let _ = fs::remove_dir_all(directory.join("traced-fixture.LockOverflow"));
+        let _ = fs::remove_file(directory.join("beat.txt"));
+        let beat = compare(&directory, &classes, "fixture.LockOverflow", &waits(), &java);
         assert!(beat.waits > 1_000, "{beat:?}");
     }
 }
@@ -69,11 +69,11 @@ fn a_stack_overflow_leaves_no_lock_behind() {
 /// HotSpot's compilers refuse methods whose monitors they cannot match up; such a method would be slow.
 #[test]
 fn the_monitors_still_match_up_for_the_compilers() {
-    let folder = folder("waits_balanced");
-    let classes = classes(&folder, &["-g", "--release", "8"]);
-    let traced = folder.join("traced");
+    let directory = directory("waits_balanced");
+    let classes = classes(&directory, &["-g", "--release", "8"]);
+    let traced = directory.join("traced");
     instrument_one(&classes, &traced, &waits());
-    let property = format!("-Dbeat.out={}", text(&folder.join("beat.txt")));
+    let property = format!("-Dbeat.out={}", text(&directory.join("beat.txt")));
     let path = class_path(&[&traced, method_beat()]);
     let printed = run(
         "java",
@@ -110,16 +110,16 @@ fn without_waits_the_output_is_what_it_was() {
 /// A method that takes a lock is worth an id even if it calls nothing; the map is as before otherwise.
 #[test]
 fn methods_that_take_locks_are_traced() {
-    let folder = folder("waits_filter");
+    let directory = directory("waits_filter");
     let mut class = Assembler::new("Odd");
     let body = |code: &[u8]| Body { code: code.to_vec(), max_stack: 1, max_locals: 1, ..Body::default() };
     class.method(0x29, "sync", "()V", &body(&[177]));
     class.method(9, "enter", "(Ljava/lang/Object;)V", &body(&[42, 194, 42, 195, 177]));
     class.method(9, "plain", "()V", &body(&[177]));
-    jar(&folder.join("in.jar"), &[("Odd.class", &class.finish())]);
+    jar(&directory.join("in.jar"), &[("Odd.class", &class.finish())]);
     for (options, traced) in [(waits(), 2), (Options { filter: Filter::none(), ..Options::default() }, 0)] {
-        let out = folder.join(format!("out{traced}.jar"));
-        assert_eq!(instrument_one(&folder.join("in.jar"), &out, &options).traced, traced);
+        let out = directory.join(format!("out{traced}.jar"));
+        assert_eq!(instrument_one(&directory.join("in.jar"), &out, &options).traced, traced);
     }
 }
 

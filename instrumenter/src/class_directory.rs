@@ -1,4 +1,4 @@
-//! Folders of class files.
+//! Directories of class files.
 
 use std::collections::HashSet;
 use std::fs::{self, File as FsFile};
@@ -12,7 +12,7 @@ use crate::archive::write::rewritten_class;
 use crate::cache::{Item, Listing};
 use crate::class::class_file::MAX_CLASS;
 use crate::class_facts::ClassFacts;
-use crate::collect;
+use crate::scan::scan_class;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
@@ -22,7 +22,7 @@ use crate::staged::Staged;
 use crate::stamp::{Stamp, Sum};
 use crate::summary::{Skip, Warning};
 
-/// A file of the folder, and the number of its class if it is one.
+/// A file of the directory, and the number of its class if it is one.
 struct File {
     relative: PathBuf,
     class: Option<usize>,
@@ -40,19 +40,19 @@ impl File {
     }
 }
 
-pub(crate) struct Folder {
+pub(crate) struct ClassDirectory {
     root: PathBuf,
     /// When the files were listed.
     read: SystemTime,
-    folders: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
     files: Vec<File>,
-    /// Files and folders that an earlier run made of something that is there no more.
+    /// Files and directories that an earlier run made of something that is there no more.
     stale: Vec<PathBuf>,
-    stale_folders: Vec<PathBuf>,
+    stale_directories: Vec<PathBuf>,
 }
 
 /// What was found out about a class file.
-enum Look {
+enum Scanned {
     /// It is as it was in the last run.
     Known,
     New(Sum, Result<Box<ClassFacts>, SkipReason>),
@@ -70,28 +70,28 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
     |source| Error::Write { path: path.into(), source }
 }
 
-impl Folder {
+impl ClassDirectory {
     /// Lists the files below `root`, sorted, and collects the classes among them. `output` is where an
     /// earlier run with the same cache wrote to, if what it wrote may be kept.
-    pub(crate) fn collect(
+    pub(crate) fn scan(
         root: &Path,
         output: Option<&Path>,
         session: &mut Session<'_>,
     ) -> Result<Self, Error> {
-        let mut folder = Self {
+        let mut directory = Self {
             root: root.into(),
             read: SystemTime::now(),
-            folders: Vec::new(),
+            directories: Vec::new(),
             files: Vec::new(),
             stale: Vec::new(),
-            stale_folders: Vec::new(),
+            stale_directories: Vec::new(),
         };
-        folder.list(session)?;
+        directory.list(session)?;
         if session.is_cached() {
-            folder.stamp(output, session)?;
+            directory.stamp(output, session)?;
         }
-        folder.collect_classes(session)?;
-        Ok(folder)
+        directory.scan_classes(session)?;
+        Ok(directory)
     }
 
     fn list(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
@@ -103,12 +103,12 @@ impl Folder {
                 let kind = entry.file_type().map_err(read_error(&path))?;
                 let relative = relative.join(entry.file_name());
                 if kind.is_dir() {
-                    self.folders.push(relative.clone());
+                    self.directories.push(relative.clone());
                     pending.push(relative);
                 } else if kind.is_symlink() && entry.path().is_dir() {
-                    // Could lead in a circle, or out of the folder.
+                    // Could lead in a circle, or out of the directory.
                     let entry = relative.display().to_string();
-                    session.warn(&self.root, Warning::LinkedFolder { entry });
+                    session.warn(&self.root, Warning::LinkedDirectory { entry });
                 } else if !kind.is_file()
                     && !fs::metadata(entry.path()).map_err(read_error(&entry.path()))?.is_file()
                 {
@@ -119,15 +119,15 @@ impl Folder {
                 } else {
                     if is_archive(&relative) {
                         let entry = relative.display().to_string();
-                        session.warn(&self.root, Warning::JarInFolder { entry });
+                        session.warn(&self.root, Warning::JarInDirectory { entry });
                     }
                     let (stamp, sum) = (Stamp::NONE, Sum::default());
                     self.files.push(File { relative, class: None, stamp, sum, place: None, kept: None });
                 }
             }
         }
-        self.folders.sort();
-        // As bytes: a comparison part by part would cost more than reading the folders.
+        self.directories.sort();
+        // As bytes: a comparison part by part would cost more than reading the directories.
         self.files.sort_by(|a, b| bytes_of(a).cmp(bytes_of(b)));
         Ok(())
     }
@@ -155,52 +155,52 @@ impl Folder {
             })
         })?;
         if output.is_some() {
-            let folders: HashSet<&str> = self.folders.iter().filter_map(|path| path.to_str()).collect();
-            let gone = |name: &&str| !folders.contains(name);
+            let directories: HashSet<&str> = self.directories.iter().filter_map(|path| path.to_str()).collect();
+            let gone = |name: &&str| !directories.contains(name);
             self.stale = known.lost().filter(gone).map(PathBuf::from).collect();
             let is_file = |path: &PathBuf| self.files.iter().any(|file| file.relative == *path);
-            let lost = known.folders().iter().filter(|name| gone(name)).map(PathBuf::from);
-            self.stale_folders = lost.filter(|path| !is_file(path)).collect();
+            let lost = known.directories().iter().filter(|name| gone(name)).map(PathBuf::from);
+            self.stale_directories = lost.filter(|path| !is_file(path)).collect();
             // What lies deeper goes first.
-            self.stale_folders.sort_by(|a, b| b.cmp(a));
+            self.stale_directories.sort_by(|a, b| b.cmp(a));
         }
         Ok(())
     }
 
-    fn collect_classes(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
+    fn scan_classes(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
         let known = session.known();
-        let look = |file: &File| -> Result<Option<Look>, Error> {
+        let scan = |file: &File| -> Result<Option<Scanned>, Error> {
             let before = known.get(file.place);
             let same_stamp = |before: &Stamp| file.stamp == *before && file.stamp != Stamp::NONE;
             if !file.is_class() {
-                return Ok(before.filter(|before| same_stamp(&before.stamp)).map(|_| Look::Known));
+                return Ok(before.filter(|before| same_stamp(&before.stamp)).map(|_| Scanned::Known));
             }
             let before = before.filter(|before| before.class.is_some() && !before.again);
             if before.is_some_and(|before| same_stamp(&before.stamp)) {
-                return Ok(Some(Look::Known));
+                return Ok(Some(Scanned::Known));
             }
             let path = self.root.join(&file.relative);
             let Some(bytes) = class_at(&path)? else {
-                return Ok(Some(Look::New(Sum::default(), Err(SkipReason::ClassTooLarge))));
+                return Ok(Some(Scanned::New(Sum::default(), Err(SkipReason::ClassTooLarge))));
             };
             let sum = if session.is_cached() { Sum::of(&bytes) } else { Sum::default() };
             // Touched, or too young to tell by its time, but the same.
             if before.is_some_and(|before| before.sum == sum) {
-                return Ok(Some(Look::Known));
+                return Ok(Some(Scanned::Known));
             }
-            let found = collect::collect(&bytes, &session.selection);
-            Ok(Some(Look::New(sum, found.map(Box::new))))
+            let found = scan_class(&bytes, &session.selection);
+            Ok(Some(Scanned::New(sum, found.map(Box::new))))
         };
-        let looks: Vec<_> = session.pool.install(|| self.files.par_iter().map(look).collect());
-        for (file, look) in self.files.iter_mut().zip(looks) {
-            match look? {
+        let scanned: Vec<_> = session.pool.install(|| self.files.par_iter().map(scan).collect());
+        for (file, scanned) in self.files.iter_mut().zip(scanned) {
+            match scanned? {
                 None => file.kept = None,
-                Some(Look::Known) => {
+                Some(Scanned::Known) => {
                     let (sum, facts) = session.known_mut().take(file.place);
                     file.sum = sum;
                     file.class = facts.map(|facts| session.add_packed(&self.root, facts));
                 }
-                Some(Look::New(sum, found)) => {
+                Some(Scanned::New(sum, found)) => {
                     (file.sum, file.kept) = (sum, None);
                     match found {
                         Ok(facts) => {
@@ -219,7 +219,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes the folder, or what is not right in it any more, to `staged`.
+    /// Writes the directory, or what is not right in it any more, to `staged`.
     pub(crate) fn write(
         &self,
         staged: &mut Staged,
@@ -230,8 +230,8 @@ impl Folder {
         let (target, updates) = (staged.path().to_owned(), staged.is_update());
         let output = staged.target().to_owned();
         // In an update, only what is new.
-        for folder in self.folders.iter().filter(|folder| !updates || !output.join(folder).is_dir()) {
-            let path = target.join(folder);
+        for directory in self.directories.iter().filter(|directory| !updates || !output.join(directory).is_dir()) {
+            let path = target.join(directory);
             fs::create_dir_all(&path).map_err(write_error(&path))?;
         }
         let write = |file: &File| -> Result<_, Error> {
@@ -275,7 +275,7 @@ impl Folder {
             }
             fs::write(&path, map_id_class::bytes(map.texts().id)).map_err(write_error(&path))?;
         }
-        staged.remove(self.stale.iter().cloned(), self.stale_folders.iter().cloned());
+        staged.remove(self.stale.iter().cloned(), self.stale_directories.iter().cloned());
         Ok(())
     }
 
@@ -300,7 +300,7 @@ impl Folder {
             })
         };
         let items = self.files.par_iter().with_min_len(64).map(item).collect::<Option<Vec<_>>>()?;
-        Some(Listing { folders: texts(&self.folders)?, items, ..Listing::default() })
+        Some(Listing { directories: texts(&self.directories)?, items, ..Listing::default() })
     }
 }
 

@@ -14,10 +14,10 @@ use crate::focus::{Change, Part, part_name};
 use crate::summary::Warning;
 
 /// The classes in Matrix's order, and what it goes by.
-pub(super) struct Looks<'a> {
-    /// Number and input of each class: folders come before archives.
+pub(super) struct Passes<'a> {
+    /// Number and input of each class: directories come before archives.
     order: Vec<(usize, &'a Path)>,
-    folders: HashSet<&'a Path>,
+    directories: HashSet<&'a Path>,
     blocked: &'a [String],
     names: Option<&'a Names>,
 }
@@ -45,19 +45,19 @@ pub(super) struct Second {
     pub(super) changes: Vec<Option<Change>>,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> Passes<'a> {
     /// `inputs` has one for each class.
     pub(super) fn new(inputs: &'a [PathBuf], blocked: &'a [String], names: Option<&'a Names>) -> Self {
         let all: HashSet<&Path> = inputs.iter().map(PathBuf::as_path).collect();
-        let folders: HashSet<&Path> = all.into_iter().filter(|path| path.is_dir()).collect();
+        let directories: HashSet<&Path> = all.into_iter().filter(|path| path.is_dir()).collect();
         let mut order: Vec<(usize, &Path)> = inputs.iter().map(PathBuf::as_path).enumerate().collect();
-        order.sort_by_key(|(_, input)| !folders.contains(input));
-        Self { order, folders, blocked, names }
+        order.sort_by_key(|(_, input)| !directories.contains(input));
+        Self { order, directories, blocked, names }
     }
 
     /// Whether the class's file is looked into at all.
     fn sees(&self, class: &ClassFacts, input: &Path) -> bool {
-        let name = match self.folders.contains(input) {
+        let name = match self.directories.contains(input) {
             true => class.name.rsplit('/').next().unwrap_or_default(),
             false => &class.name,
         };
@@ -86,8 +86,8 @@ impl<'a> Looks<'a> {
 
     /// Whether Matrix comes as far as the methods of `class`.
     fn reads<'c>(&self, class: &'c ClassFacts, input: &Path, first: &mut First<'c>) -> bool {
-        let is_folder = self.folders.contains(input);
-        if class.matrix.stop == Some(Stop::Unknown) && !is_folder {
+        let is_directory = self.directories.contains(input);
+        if class.matrix.stop == Some(Stop::Unknown) && !is_directory {
             first.untouched.insert(input.to_owned());
         }
         if first.given_up.contains(input) {
@@ -100,10 +100,10 @@ impl<'a> Looks<'a> {
             let warning = Warning::MatrixStops {
                 class: class.name.clone(),
                 untouched: class.matrix.stop == Some(Stop::Unknown),
-                folder: is_folder,
+                directory: is_directory,
             };
             first.warnings.push((input.to_owned(), warning));
-            if !is_folder {
+            if !is_directory {
                 first.given_up.insert(input.to_owned());
             }
             return false;
@@ -156,7 +156,7 @@ impl<'a> Looks<'a> {
         let mut changes = vec![None; classes.len()];
         for &(number, input) in &self.order {
             let (Some(class), Some(ids)) = (classes.get(number), numbered.get_mut(number)) else { continue };
-            let stopped = class.matrix.stop == Some(Stop::Unknown) && self.folders.contains(input);
+            let stopped = class.matrix.stop == Some(Stop::Unknown) && self.directories.contains(input);
             if first.untouched.contains(input) || !self.sees(class, input) || stopped {
                 continue;
             }

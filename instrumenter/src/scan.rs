@@ -13,14 +13,14 @@ use crate::options::Compat;
 use crate::outline::{self, Outline};
 use crate::rules::Subject;
 use crate::selection::{ClassView, Judged, Selection};
-use crate::waits::first_look;
+use crate::waits;
 
-/// Looks at a class file.
+/// Passes at a class file.
 ///
 /// # Errors
 ///
 /// Why the class must be copied as it is.
-pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts, SkipReason> {
+pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFacts, SkipReason> {
     let class = ClassFile::read(bytes)?;
     let in_file = text::decode(class.name).into_owned();
     let mapping = selection.mapping.as_ref();
@@ -57,7 +57,7 @@ pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts,
         facts.kept = Some(bytes.into());
     }
     if let Some(catalogue) = selection.waits.as_ref().filter(|_| selection.cached) {
-        facts.asked = first_look::asked(&class, catalogue);
+        facts.asked = waits::scan::asked(&class, catalogue);
     }
     let annotations = Annotations::of(&class, selection)?;
     let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
@@ -65,8 +65,8 @@ pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts,
     let mut methods = Vec::with_capacity(class.methods.len());
     for (index, method) in class.methods.iter().enumerate() {
         let annotations = annotations.methods.get(index).map(Vec::as_slice).unwrap_or_default();
-        let look = Look { class: &class, facts: &facts, view: &view, blocked, selection };
-        methods.push(look.at(method, annotations));
+        let scan = MethodScan { class: &class, facts: &facts, view: &view, blocked, selection };
+        methods.push(scan.at(method, annotations));
     }
     facts.focus = FocusFacts::of(&class, selection.may_change(&view))?;
     facts.methods = methods;
@@ -111,7 +111,7 @@ impl Annotations {
 }
 
 /// What the looks at the methods of a class share.
-struct Look<'a> {
+struct MethodScan<'a> {
     class: &'a ClassFile<'a>,
     facts: &'a ClassFacts,
     view: &'a ClassView<'a>,
@@ -120,7 +120,7 @@ struct Look<'a> {
     selection: &'a Selection,
 }
 
-impl Look<'_> {
+impl MethodScan<'_> {
     fn at(&self, method: &Method<'_>, annotations: &[String]) -> MethodFacts {
         let (name, descriptor) = (text::decode(method.name), text::decode(method.descriptor));
         let mut found = MethodFacts {
@@ -204,7 +204,7 @@ impl Look<'_> {
             let worth = worth.map_err(|broken| broken.behind(code.at))?;
             let loops = || self.selection.compat == Compat::None && filter::has_loop(code.bytes);
             // A wait for a lock is to be seen, also in a method that calls nothing.
-            let waits = || first_look::is_locked(self.class, method) || first_look::has_monitors(code.bytes);
+            let waits = || waits::scan::is_locked(self.class, method) || waits::scan::has_monitors(code.bytes);
             Ok(worth || loops() || self.selection.waits.is_some() && waits())
         };
         let judged = self.selection.judge(self.view, &subject, worth);

@@ -6,14 +6,14 @@ use crate::class_facts::{ClassFacts, Verdict};
 
 /// Classes of the last run that were not found again as they were, by name.
 #[derive(Default)]
-pub(crate) struct Gone {
+pub(crate) struct ReplacedClasses {
     classes: HashMap<String, ClassFacts>,
     /// Names of those that are there again, changed.
     found: HashSet<String>,
     differs: bool,
 }
 
-impl Gone {
+impl ReplacedClasses {
     pub(crate) fn add(&mut self, mut facts: ClassFacts) {
         if let Some(twin) = self.classes.remove(&facts.name) {
             // The same class in two inputs: the ids are those of both.
