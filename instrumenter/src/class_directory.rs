@@ -144,11 +144,11 @@ impl ClassDirectory {
         session.pool.install(|| {
             self.files.par_iter_mut().with_min_len(64).try_for_each(|file| {
                 let path = root.join(&file.relative);
-                let now = Stamp::of(&fs::metadata(&path).map_err(read_error(&path))?);
+                let now = Stamp::from(&fs::metadata(&path).map_err(read_error(&path))?);
                 file.stamp = now.if_settled(read);
                 if let (Some(output), Some(before)) = (output, known.get(file.place)) {
                     let there = fs::metadata(output.join(&file.relative)).ok();
-                    let there = there.map(|there| Stamp::of(&there));
+                    let there = there.map(|there| Stamp::from(&there));
                     file.kept = there.filter(|&there| there == before.output);
                 }
                 Ok(())
@@ -183,7 +183,7 @@ impl ClassDirectory {
             let Some(bytes) = class_at(&path)? else {
                 return Ok(Some(Scanned::New(Sum::default(), Err(SkipReason::ClassTooLarge))));
             };
-            let sum = if session.is_cached() { Sum::of(&bytes) } else { Sum::default() };
+            let sum = if session.is_cached() { Sum::compute(&bytes) } else { Sum::default() };
             // Touched, or too young to tell by its time, but the same.
             if before.is_some_and(|before| before.sum == sum) {
                 return Ok(Some(Scanned::Known));
@@ -289,7 +289,7 @@ impl ClassDirectory {
             // What was kept was looked at already.
             let there = file
                 .kept
-                .or_else(|| fs::metadata(output.join(&file.relative)).ok().map(|there| Stamp::of(&there)));
+                .or_else(|| fs::metadata(output.join(&file.relative)).ok().map(|there| Stamp::from(&there)));
             Some(Item {
                 name: file.relative.to_str()?.to_owned(),
                 stamp: file.stamp,

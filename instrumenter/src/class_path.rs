@@ -92,7 +92,7 @@ impl ClassPath {
                 Place::Jar(jar) => jar.entry(&entry, MAX_CLASS),
             }?;
             let class = ClassFile::read(&bytes).ok()?;
-            let focus = FocusFacts::of(&class, false).ok()?;
+            let focus = FocusFacts::scan(&class, false).ok()?;
             Some(Arc::new(Node { supertypes: class.names_of_supertypes(), focus }))
         });
         self.found.insert(name.into(), found.clone());

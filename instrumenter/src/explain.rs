@@ -49,13 +49,13 @@ fn methods(
     bytes: &[u8],
     session: &Session<'_>,
 ) -> (Vec<ExplainedMethod>, Option<SkipReason>) {
-    let by = Deciders::of(class, session);
+    let by = Deciders::new(class, session);
     let mut explained: Vec<ExplainedMethod> =
         class.methods.iter().zip(ids).map(|(method, &id)| first_look(method, id, &by)).collect();
     let outline = ClassFile::read(bytes).ok();
     let mut tell = |index: usize, attribute: &[u8], inserted: &[Inserted]| {
         let (Some(explained), Some(outline)) = (explained.get_mut(index), &outline) else { return };
-        let code = outline.methods.get(index).and_then(|method| Code::of(outline, method).ok()?);
+        let code = outline.methods.get(index).and_then(|method| Code::for_method(outline, method).ok()?);
         let Some(code) = code else { return };
         // Behind name, length, max_stack and max_locals.
         let length = attribute.get(10..14).and_then(|length| length.try_into().ok()).map(u32::from_be_bytes);
@@ -105,7 +105,7 @@ struct Deciders<'a> {
 }
 
 impl<'a> Deciders<'a> {
-    fn of(class: &ClassFacts, session: &'a Session<'_>) -> Self {
+    fn new(class: &ClassFacts, session: &'a Session<'_>) -> Self {
         let selection = &session.selection;
         let blocked = selection.filter.origin(&class.name).filter(|_| !selection.untouchable(&class.name));
         Self { rules: selection.rules.path(), blocked, compat: selection.compat }

@@ -83,7 +83,7 @@ impl Hierarchy {
 #[cfg(test)]
 impl Hierarchy {
     /// One of these classes and their supertypes.
-    pub(crate) fn of(classes: &[(&str, &[&str])]) -> Self {
+    pub(crate) fn from_pairs(classes: &[(&str, &[&str])]) -> Self {
         let facts = |&(name, supertypes): &(&str, &[&str])| ClassFacts {
             name: name.to_owned(),
             supertypes: supertypes.iter().map(|&name| name.into()).collect(),
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_a_class_inherits_is_found_and_circles_end() {
-        let classes = Hierarchy::of(&[
+        let classes = Hierarchy::from_pairs(&[
             ("a/Base", &["java/lang/Object", "java/lang/Runnable"]),
             ("a/Leaf", &["a/Base", "a/Marker"]),
             ("a/Loop", &["a/Loop"]),

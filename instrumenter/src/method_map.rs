@@ -144,16 +144,16 @@ pub(crate) fn kept(classes: &[ClassFacts], id: MapId, states: Vec<u64>) -> Metho
 }
 
 /// Numbers the methods of `classes`. The texts are left to the threads of `pool`.
-pub(crate) fn number(
+pub(crate) fn assign_ids(
     classes: &Arc<Vec<ClassFacts>>,
     base: &Arc<BaseMap>,
     pool: &ThreadPool,
 ) -> Result<MethodMap, Error> {
-    let (ids, traced) = pool.install(|| give_ids(classes, base))?;
+    let (ids, traced) = pool.install(|| ids_of(classes, base))?;
     let map = MethodMap { ids, ..MethodMap::default() };
     let (classes, base, texts) = (Arc::clone(classes), Arc::clone(base), Arc::clone(&map.texts));
     // A panic there ends the program: nobody waits in vain.
-    pool.spawn(move || drop(texts.set(Texts::of(&classes, &base, &traced))));
+    pool.spawn(move || drop(texts.set(Texts::new(&classes, &base, &traced))));
     Ok(map)
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn number(
 type Traced = Vec<(u32, (usize, usize))>;
 
 /// The ids of all methods, and the traced ones by id.
-fn give_ids(classes: &[ClassFacts], base: &BaseMap) -> Result<(Vec<Vec<u32>>, Traced), Error> {
+fn ids_of(classes: &[ClassFacts], base: &BaseMap) -> Result<(Vec<Vec<u32>>, Traced), Error> {
     let rows = sorted(classes, |verdict| *verdict == Verdict::Trace);
     let mut numbered: Vec<Vec<u32>> = classes.iter().map(|class| vec![0; class.methods.len()]).collect();
     let mut traced = Vec::with_capacity(rows.len());
@@ -195,7 +195,7 @@ fn give_ids(classes: &[ClassFacts], base: &BaseMap) -> Result<(Vec<Vec<u32>>, Tr
 }
 
 impl Texts {
-    fn of(classes: &[ClassFacts], base: &BaseMap, traced: &[(u32, (usize, usize))]) -> Self {
+    fn new(classes: &[ClassFacts], base: &BaseMap, traced: &[(u32, (usize, usize))]) -> Self {
         let rows = || {
             traced.iter().filter_map(|&(id, (c, m))| {
                 let class = classes.get(c)?;
@@ -322,7 +322,7 @@ mod tests {
 
     fn numbered(classes: &[ClassFacts], base: BaseMap) -> Result<MethodMap, Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        number(&Arc::new(classes.to_vec()), &Arc::new(base), &pool)
+        assign_ids(&Arc::new(classes.to_vec()), &Arc::new(base), &pool)
     }
 
     #[test]

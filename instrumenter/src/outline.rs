@@ -27,9 +27,10 @@ fn attributes<'a>(cursor: &mut Cursor<'a>) -> Result<Attributes<'a>, Malformed> 
     (0..cursor.u2()?).map(|_| attribute(cursor)).collect()
 }
 
-impl<'a> Outline<'a> {
-    /// Walks over `class` once more.
-    pub(crate) fn of(class: &ClassFile<'a>) -> Result<Self, Malformed> {
+impl<'a> TryFrom<&ClassFile<'a>> for Outline<'a> {
+    type Error = Malformed;
+
+    fn try_from(class: &ClassFile<'a>) -> Result<Self, Malformed> {
         let mut cursor = Cursor::new(class.bytes);
         // Access flags, this and super class behind the pool.
         cursor.skip(class.pool_end + 6)?;

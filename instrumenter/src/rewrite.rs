@@ -220,7 +220,7 @@ fn rewrite_method(
     body: &mut Vec<u8>,
 ) -> Result<(Done, Option<SkipReason>), SkipReason> {
     let Context { class, target, pool, waits } = context;
-    let Some(code) = Code::of(class, method)? else { return Ok((Done { unsynchronized: false }, None)) };
+    let Some(code) = Code::for_method(class, method)? else { return Ok((Done { unsynchronized: false }, None)) };
     let push = PushId::new(id, |id| pool.integer(id))?;
     let start = body.len();
     let waited = waits.is_some();

@@ -159,7 +159,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
         Some(map) => map,
         None => {
             let Some(changes_maps) = session.settle() else { return Ok(Outcome::Damaged) };
-            number(&mut session, old_maps.as_ref().filter(|_| !changes_maps))?
+            assign_ids(&mut session, old_maps.as_ref().filter(|_| !changes_maps))?
         }
     };
     let stays = |source: &Source| match source {
@@ -236,7 +236,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
 fn stamps_of_archives(paths: &[PathBuf]) -> Vec<Stamp> {
     let now = SystemTime::now();
     let stamp = |path: &PathBuf| match fs::metadata(path) {
-        Ok(file) if file.is_file() => Stamp::of(&file).if_settled(now),
+        Ok(file) if file.is_file() => Stamp::from(&file).if_settled(now),
         _ => Stamp::NONE,
     };
     paths.iter().map(stamp).collect()
@@ -244,13 +244,13 @@ fn stamps_of_archives(paths: &[PathBuf]) -> Vec<Stamp> {
 
 /// Numbers the methods, or leaves them the numbers of the last run if `kept` is what its map was made
 /// of, and decides what is done because of other classes.
-fn number(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodMap, Error> {
+fn assign_ids(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodMap, Error> {
     let class_path = ClassPath::open(&session.options.class_path, session.pool)?;
     session.hierarchy = Hierarchy::new(&session.classes, class_path);
     if session.options.compat == Compat::Matrix {
         let options = session.options;
         let inputs = session.inputs();
-        let numbered = matrix::number(session.classes_mut(), &inputs, options)?;
+        let numbered = matrix::assign_ids(session.classes_mut(), &inputs, options)?;
         session.stale = numbered.stale;
         numbered.warnings.into_iter().for_each(|(input, warning)| session.warn(&input, warning));
         let mut map = numbered.map;
@@ -260,7 +260,7 @@ fn number(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodM
     let (classes, base) = (&session.classes, &session.selection.base);
     let mut map = match kept {
         Some(kept) => method_map::kept(classes, kept.id, kept.states.clone()),
-        None => method_map::number(classes, base, session.pool)?,
+        None => method_map::assign_ids(classes, base, session.pool)?,
     };
     let plan = plan::plan(classes, &session.hierarchy);
     map.focus = plan.changes;

@@ -44,7 +44,7 @@ pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFac
     // What only adds to a name is left out.
     facts.source_file = facts.source_file.filter(|file| text::fits_a_line(file));
     if selection.compat == Compat::Matrix {
-        facts.matrix = MatrixFacts::of(&class)?;
+        facts.matrix = MatrixFacts::try_from(&class)?;
     }
     if class.access & access::MODULE != 0 {
         return Ok(facts);
@@ -59,7 +59,7 @@ pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFac
     if let Some(catalogue) = selection.waits.as_ref().filter(|_| selection.cached) {
         facts.asked = waits::scan::asked(&class, catalogue);
     }
-    let annotations = Annotations::of(&class, selection)?;
+    let annotations = Annotations::read(&class, selection)?;
     let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
     let blocked = selection.blocks_whole(&view);
     let mut methods = Vec::with_capacity(class.methods.len());
@@ -68,7 +68,7 @@ pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFac
         let scan = MethodScan { class: &class, facts: &facts, view: &view, blocked, selection };
         methods.push(scan.at(method, annotations));
     }
-    facts.focus = FocusFacts::of(&class, selection.may_change(&view))?;
+    facts.focus = FocusFacts::scan(&class, selection.may_change(&view))?;
     facts.methods = methods;
     Ok(facts)
 }
@@ -89,7 +89,7 @@ struct Annotations {
 }
 
 impl Annotations {
-    fn of(class: &ClassFile<'_>, selection: &Selection) -> Result<Self, Malformed> {
+    fn read(class: &ClassFile<'_>, selection: &Selection) -> Result<Self, Malformed> {
         if !selection.rules.ask_for_annotations() {
             return Ok(Self::default());
         }
@@ -101,7 +101,7 @@ impl Annotations {
             }
             names
         };
-        let outline = Outline::of(class)?;
+        let outline = Outline::try_from(class)?;
         let methods = outline.methods.iter().map(|method| outline::annotations(class, &method.attributes));
         Ok(Self {
             class: original(outline::annotations(class, &outline.attributes)?),
@@ -140,7 +140,7 @@ impl MethodScan<'_> {
         let has_code = method.access & (access::NATIVE | access::ABSTRACT) == 0;
         let code = match self.blocked || !has_code {
             true => Ok(None),
-            false => Code::of(self.class, method),
+            false => Code::for_method(self.class, method),
         };
         if let Some(mapping) = &self.selection.mapping {
             let line = code.as_ref().ok().and_then(Option::as_ref);
@@ -170,7 +170,7 @@ impl MethodScan<'_> {
                 let is_known = !matches!(judged.verdict, Verdict::Block | Verdict::Skip(_));
                 if is_known && self.selection.short > 0 {
                     let waits = self.selection.waits.as_ref();
-                    found.body = cost::body::of(self.class, method, code, waits).map(Box::new);
+                    found.body = cost::body::measure(self.class, method, code, waits).map(Box::new);
                 }
                 judged.verdict
             }

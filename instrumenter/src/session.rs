@@ -347,7 +347,7 @@ impl<'a> Session<'a> {
         for (number, class) in self.classes.iter().enumerate() {
             sum += match self.packed(number).and_then(Packed::head) {
                 Some(head) => head.tally,
-                None => Tally::of(class, map.ids.get(number).map(Vec::as_slice).unwrap_or_default()),
+                None => Tally::count(class, map.ids.get(number).map(Vec::as_slice).unwrap_or_default()),
             };
         }
         sum
@@ -368,10 +368,10 @@ impl<'a> Session<'a> {
             let mut text = format!("{change:?}");
             for asked in &class.asked {
                 let sum =
-                    above.entry(asked).or_insert_with(|| Sum::of(hierarchy.described(asked).as_bytes()));
+                    above.entry(asked).or_insert_with(|| Sum::compute(hierarchy.described(asked).as_bytes()));
                 let _ = write!(text, "{sum:?}");
             }
-            Sum::of(text.as_bytes())
+            Sum::compute(text.as_bytes())
         });
         self.decided = decided.collect();
     }

@@ -28,7 +28,7 @@ pub(crate) enum Source {
 }
 
 pub(crate) fn stamp_of(path: &Path) -> Stamp {
-    fs::metadata(path).map_or(Stamp::NONE, |file| Stamp::of(&file))
+    fs::metadata(path).map_or(Stamp::NONE, |file| Stamp::from(&file))
 }
 
 /// Which of the inputs are archives that need not be opened. The first has the id of the map in it, so
@@ -89,7 +89,7 @@ pub(crate) fn scan_input<'a>(
         let output = updates.then_some(input.output.as_path());
         return Ok(Source::Directory(ClassDirectory::scan(&input.path, output, session)?));
     }
-    let stamp = Stamp::of(&there).if_settled(SystemTime::now());
+    let stamp = Stamp::from(&there).if_settled(SystemTime::now());
     let bytes = read_file(&input.path, session.pool).map_err(failed)?;
     on_read();
     let mut archive = Archive::open(&input.path, String::new(), bytes, session)?;

@@ -27,12 +27,6 @@ impl Stamp {
     /// Never that of a file.
     pub(crate) const NONE: Self = Self { modified: -1, changed: -1, length: u64::MAX };
 
-    pub(crate) fn of(file: &Metadata) -> Self {
-        let modified = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let modified = modified.and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or(0);
-        Self { modified, changed: changed(file), length: file.len() }
-    }
-
     /// This stamp, or none if the file could be written to once more, after it was read at `read`, and
     /// still have the same one.
     pub(crate) fn if_settled(self, read: SystemTime) -> Self {
@@ -40,6 +34,14 @@ impl Stamp {
         let tick = if last % 1_000_000_000 == 0 { COARSE_TICK } else { FINE_TICK };
         let until = u64::try_from(last).ok().map(|last| UNIX_EPOCH + Duration::from_nanos(last) + tick);
         if last != 0 && until.is_some_and(|until| until < read) { self } else { Self::NONE }
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(file: &Metadata) -> Self {
+        let modified = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let modified = modified.and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or(0);
+        Self { modified, changed: changed(file), length: file.len() }
     }
 }
 
@@ -63,7 +65,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn of(contents: &[u8]) -> Self {
+    pub(crate) fn compute(contents: &[u8]) -> Self {
         let mut crc = Crc::new();
         crc.update(contents);
         Self { first: crc.sum(), second: adler32(contents), length: contents.len() as u64 }

@@ -19,7 +19,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Of a class whose methods have these ids.
-    pub(crate) fn of(class: &ClassFacts, ids: &[u32]) -> Self {
+    pub(crate) fn count(class: &ClassFacts, ids: &[u32]) -> Self {
         let mut tally = Self {
             methods: class.methods.len(),
             traced: ids.iter().filter(|&&id| id != 0).count(),

@@ -4,7 +4,7 @@
 //! Then no other class is touched, and the maps that are there are right but for the lines of these
 //! classes. So nobody unpacks the facts of all classes, sorts all methods and makes all lines anew:
 //! the ids, texts and changes that come out here are the same as those of
-//! [`number`](crate::method_map::number) with all kept ids, and where this cannot be said for certain
+//! [`number`](crate::method_map::assign_ids) with all kept ids, and where this cannot be said for certain
 //! nothing comes out.
 
 use std::collections::{HashMap, HashSet};

@@ -242,7 +242,7 @@ impl Archive {
         for &index in kept {
             let place = places.get(index).copied().flatten();
             if let (Some(entry), Some((at, stored))) = (entry(index), place) {
-                headers::push_central(&Label::of(&self.bytes, entry), &stored, at, &mut output.central);
+                headers::push_central(&Label::from_entry(&self.bytes, entry), &stored, at, &mut output.central);
             }
         }
         Ok(noted)
@@ -290,7 +290,7 @@ impl Archive {
                     session.is_as_it_was(*number, map).then_some((old, made))
                 }) {
                     note.changed += 1;
-                    return old.archive.push_copy(index, made, Label::of(&self.bytes, entry), note, out);
+                    return old.archive.push_copy(index, made, Label::from_entry(&self.bytes, entry), note, out);
                 }
                 let (new, reasons) = match bytes {
                     Some(bytes) => rewritten_class(bytes, *number, map, session),
@@ -320,7 +320,7 @@ impl Archive {
         note: &mut Note,
         out: &mut Vec<u8>,
     ) {
-        let label = Label::of(&self.bytes, entry);
+        let label = Label::from_entry(&self.bytes, entry);
         let at = out.len() as u64;
         let stored = match contents {
             Some(contents) => push_fresh(&label, entry.flags, contents, deflater, out),

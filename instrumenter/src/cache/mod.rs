@@ -144,7 +144,7 @@ impl Cache {
 fn key(inputs: &[Input], maps: &MapPaths, options: &Options) -> Result<String, Error> {
     let files = [&options.base_map, &options.block_list, &options.rules, &options.mapping];
     let sum = |path: &PathBuf| match fs::read(path) {
-        Ok(bytes) => Ok(Sum::of(&bytes)),
+        Ok(bytes) => Ok(Sum::compute(&bytes)),
         Err(source) => Err(Error::Read { path: path.clone(), source }),
     };
     let sums = files.map(|file| file.as_ref().map(sum).transpose());

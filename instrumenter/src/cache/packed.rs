@@ -25,7 +25,7 @@ impl Facts<'_> {
     /// What only Matrix's way asks for is left out: it has no cache.
     pub(super) fn encode(&self, out: &mut Encoder) {
         let class = self.class;
-        let tally = Tally::of(class, self.ids);
+        let tally = Tally::count(class, self.ids);
         out.text(&class.name);
         out.text(class.obfuscated.as_deref().unwrap_or_default());
         for count in [

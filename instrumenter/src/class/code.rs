@@ -29,7 +29,7 @@ pub(crate) struct Code<'a> {
 
 impl<'a> Code<'a> {
     /// The code of `method`, which must be one of `class`'s, or `None` if it has none.
-    pub(crate) fn of(class: &ClassFile<'a>, method: &Method<'a>) -> Result<Option<Self>, Malformed> {
+    pub(crate) fn for_method(class: &ClassFile<'a>, method: &Method<'a>) -> Result<Option<Self>, Malformed> {
         let Some(range) = &method.code else { return Ok(None) };
         let mut cursor = Cursor::new(class.bytes);
         cursor.skip(range.start)?;

@@ -18,13 +18,17 @@ pub(crate) struct Types<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Types<'a> {
-    /// The arguments of `descriptor`; what follows them is left to [`result`](Self::result).
-    pub(crate) fn of(descriptor: &'a [u8]) -> Result<Self, Malformed> {
+impl<'a> TryFrom<&'a [u8]> for Types<'a> {
+    type Error = Malformed;
+
+    /// Starts at the first argument of a method descriptor.
+    fn try_from(descriptor: &'a [u8]) -> Result<Self, Malformed> {
         let rest = descriptor.strip_prefix(b"(").ok_or(BROKEN)?;
         Ok(Self { rest })
     }
+}
 
+impl<'a> Types<'a> {
     /// The next argument's type, or `None` behind the last.
     pub(crate) fn next(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         let first = self.rest.iter().position(|&byte| byte != b'[').ok_or(BROKEN)?;
@@ -50,7 +54,7 @@ impl<'a> Types<'a> {
 
 /// Words of the arguments and of the result of a method descriptor.
 pub(crate) fn call_words(descriptor: &[u8]) -> Result<(usize, usize), Malformed> {
-    let mut types = Types::of(descriptor)?;
+    let mut types = Types::try_from(descriptor)?;
     let mut words = 0;
     while let Some(argument) = types.next()? {
         words += words_of(argument.first());
@@ -73,7 +77,7 @@ mod tests {
 
     #[test]
     fn arguments_are_taken_one_by_one() {
-        let mut types = Types::of(b"(I[[JLa/B;[LC;)[I").unwrap();
+        let mut types = Types::try_from(&b"(I[[JLa/B;[LC;)[I"[..]).unwrap();
         for expected in [&b"I"[..], b"[[J", b"La/B;", b"[LC;"] {
             assert_eq!(types.next(), Ok(Some(expected)));
         }

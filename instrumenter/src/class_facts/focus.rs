@@ -26,7 +26,7 @@ pub(crate) struct FocusFacts {
 }
 
 impl FocusFacts {
-    pub(crate) fn of(class: &ClassFile<'_>, eligible: bool) -> Result<Self, Malformed> {
+    pub(crate) fn scan(class: &ClassFile<'_>, eligible: bool) -> Result<Self, Malformed> {
         // An interface is no activity, and 16 constants more must find room.
         const INTERFACE: u16 = 0x0200;
         let fits = class.access & INTERFACE == 0 && class.pool.count() < 0xFFF0;
@@ -67,7 +67,7 @@ pub(crate) fn calls_super<'a>(
     class: &'a ClassFile<'a>,
     method: &Method<'a>,
 ) -> impl Iterator<Item = usize> + 'a {
-    let code = Code::of(class, method).ok().flatten();
+    let code = Code::for_method(class, method).ok().flatten();
     let found = code.into_iter().flat_map(move |code| {
         let calls = opcodes::instructions(code.bytes).filter_map(Result::ok);
         calls.filter(|call| call.opcode == INVOKESPECIAL).filter_map(move |call| {

@@ -20,11 +20,13 @@ pub(crate) enum Stop {
     Unknown,
 }
 
-impl MatrixFacts {
-    pub(crate) fn of(class: &ClassFile<'_>) -> Result<Self, Malformed> {
+impl TryFrom<&ClassFile<'_>> for MatrixFacts {
+    type Error = Malformed;
+
+    fn try_from(class: &ClassFile<'_>) -> Result<Self, Malformed> {
         const INTERFACE: u16 = 0x0200;
         const NEWER: [&[u8]; 4] = [b"NestHost", b"NestMembers", b"PermittedSubclasses", b"Record"];
-        let newer = Outline::of(class)?
+        let newer = Outline::try_from(class)?
             .attributes
             .iter()
             .any(|&(name, _)| class.pool.utf8(name).is_ok_and(|name| NEWER.contains(&name)));

@@ -22,7 +22,7 @@ const KNOWN_CALL_COST: u16 = 4;
 /// What `code`, the code of `method`, can cost; none if that has no limit, or one above [`MAX_COST`].
 ///
 /// Calls of methods that `waits` lists, by name and descriptor, may wait.
-pub(crate) fn of(
+pub(crate) fn measure(
     class: &ClassFile<'_>,
     method: &Method<'_>,
     code: &Code<'_>,

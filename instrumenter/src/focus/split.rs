@@ -85,7 +85,7 @@ fn patch(bytes: &mut [u8], at: usize, value: u16) -> Result<(), Malformed> {
 /// the new ones: the first part, and for [`Change::Add`] the second.
 pub(crate) fn split(bytes: &[u8], change: &Change, call_class: &str) -> Result<Vec<u8>, SkipReason> {
     let class = ClassFile::read(bytes)?;
-    let outline = Outline::of(&class)?;
+    let outline = Outline::try_from(&class)?;
     let mut writer = Writer::new(&class)?;
     let mut old = bytes.to_vec();
 

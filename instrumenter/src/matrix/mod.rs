@@ -53,7 +53,7 @@ pub(crate) struct Numbered {
 }
 
 /// Numbers `classes` of `inputs` (one for each class) and writes the verdicts into them.
-pub(crate) fn number(
+pub(crate) fn assign_ids(
     classes: &mut [ClassFacts],
     inputs: &[PathBuf],
     options: &Options,

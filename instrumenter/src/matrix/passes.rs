@@ -122,7 +122,7 @@ impl<'a> Passes<'a> {
         let dotted = class.name.replace('/', ".");
         let needed = self.needs_trace(&dotted);
         for (method, verdict) in class.methods.iter().zip(verdicts) {
-            let mut traced = Traced::of(&dotted, method);
+            let mut traced = Traced::new(&dotted, method);
             let key = traced.key();
             let without = |other| if method.verdict == Verdict::NoCode { Verdict::NoCode } else { other };
             match (&method.verdict, needed) {
@@ -165,7 +165,7 @@ impl<'a> Passes<'a> {
                 if class.matrix.is_abstract || matches!(method.verdict, Verdict::NoCode | Verdict::Skip(_)) {
                     continue;
                 }
-                let id = collected.id(&Traced::of(&dotted, method).key());
+                let id = collected.id(&Traced::new(&dotted, method).key());
                 *slot = id.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
             }
             if let Some(slot) = changes.get_mut(number) {

@@ -19,7 +19,7 @@ pub(super) struct Traced {
 }
 
 impl Traced {
-    pub(super) fn of(class: &str, method: &MethodFacts) -> Self {
+    pub(super) fn new(class: &str, method: &MethodFacts) -> Self {
         Self {
             id: 0,
             access: u32::from(method.access),

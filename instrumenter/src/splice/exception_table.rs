@@ -51,7 +51,7 @@ impl Table {
     }
 
     /// The table of `code` in its new place.
-    pub(crate) fn of(
+    pub(crate) fn new(
         code: &Code<'_>,
         layout: &Layout,
         prelude: Option<&Prelude>,

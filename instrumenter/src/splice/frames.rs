@@ -57,7 +57,7 @@ pub(crate) fn first_locals(
             false => (stack_map::OBJECT, class.this_class),
         });
     }
-    let mut types = Types::of(method.descriptor)?;
+    let mut types = Types::try_from(method.descriptor)?;
     while let Some(argument) = types.next()? {
         locals.push(match argument.first() {
             Some(b'J') => (LONG, 0),

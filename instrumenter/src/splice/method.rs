@@ -186,7 +186,7 @@ fn rewrite_code(
     });
     let handler = exit_at.map(|at| ExitHandler { at, after_enter: ends.after_enter, release: ends.release });
     let waited = found.map(|found| Waited { found, stubs: &placed });
-    let table = Table::of(code, layout, prelude.as_ref(), waited.as_ref(), handler)?;
+    let table = Table::new(code, layout, prelude.as_ref(), waited.as_ref(), handler)?;
     // A body without a stretch that could throw, such as a lone return, needs no handler.
     let handler = exit_at.filter(|&at| table.rows.iter().any(|row| u32::from(row.handler) == at));
     if exit_at.is_some() && handler.is_none() && placed.is_empty() {

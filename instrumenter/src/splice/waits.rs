@@ -137,7 +137,7 @@ fn object_of(descriptor: &[u8], on: WaitObject, is_static: bool, is_constructor:
     if is_constructor && on != WaitObject::FirstArgument || is_static && on == WaitObject::Receiver || on == WaitObject::None {
         return None;
     }
-    let mut types = Types::of(descriptor).ok()?;
+    let mut types = Types::try_from(descriptor).ok()?;
     let mut sizes = Vec::new();
     if on == WaitObject::FirstArgument {
         let first = types.next().ok()??;

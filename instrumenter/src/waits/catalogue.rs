@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn calls_are_found_by_class_name_and_descriptor() {
-        let hierarchy = Hierarchy::of(&[("app/Worker", &["java/lang/Thread"])]);
+        let hierarchy = Hierarchy::from_pairs(&[("app/Worker", &["java/lang/Thread"])]);
         let catalogue = Catalogue::default();
         let find = |class: &str, name: &str, descriptor: &str| {
             catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &hierarchy)

@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_may_be_serializable() {
-        let hierarchy = Hierarchy::of(&[
+        let hierarchy = Hierarchy::from_pairs(&[
             ("a/Base", &["java/lang/Object", "java/lang/Runnable"]),
             ("a/Saved", &["a/Base", "java/io/Serializable"]),
             ("a/Screen", &["android/app/Activity"]),

@@ -96,7 +96,7 @@ pub(crate) struct Label<'a> {
 }
 
 impl<'a> Label<'a> {
-    pub(crate) fn of(archive: &'a [u8], entry: &Entry) -> Self {
+    pub(crate) fn from_entry(archive: &'a [u8], entry: &Entry) -> Self {
         let text = |range: &core::ops::Range<usize>| archive.get(range.clone()).unwrap_or_default();
         Self {
             made_by: entry.made_by,
