@@ -1,4 +1,4 @@
-//! Directories of class files.
+//! Inputs that are directories of class files.
 
 use std::collections::HashSet;
 use std::fs::{self, File as FsFile};
@@ -12,11 +12,11 @@ use crate::archive::write::rewritten_class;
 use crate::cache::{Item, Listing};
 use crate::class::class_file::MAX_CLASS;
 use crate::class_facts::ClassFacts;
-use crate::scan::scan_class;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
 use crate::regular;
+use crate::scan::scan_class;
 use crate::session::Session;
 use crate::staged::Staged;
 use crate::stamp::{Stamp, Sum};
@@ -28,9 +28,9 @@ struct File {
     class: Option<usize>,
     stamp: Stamp,
     sum: Sum,
-    /// Its place among the files of the last run.
+    /// Its index among the files of the previous run.
     place: Option<usize>,
-    /// Of the file that an earlier run made of it and that is right as it is.
+    /// The stamp of its output of a previous run, if that is still valid.
     kept: Option<Stamp>,
 }
 
@@ -46,14 +46,14 @@ pub(crate) struct ClassDirectory {
     read: SystemTime,
     directories: Vec<PathBuf>,
     files: Vec<File>,
-    /// Files and directories that an earlier run made of something that is there no more.
+    /// Outputs of a previous run whose files no longer exist.
     stale: Vec<PathBuf>,
     stale_directories: Vec<PathBuf>,
 }
 
-/// What was found out about a class file.
+/// The result of scanning a file.
 enum Scanned {
-    /// It is as it was in the last run.
+    /// Unchanged since the previous run.
     Known,
     New(Sum, Result<Box<ClassFacts>, SkipReason>),
 }
@@ -71,13 +71,9 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
 }
 
 impl ClassDirectory {
-    /// Lists the files below `root`, sorted, and collects the classes among them. `output` is where an
-    /// earlier run with the same cache wrote to, if what it wrote may be kept.
-    pub(crate) fn scan(
-        root: &Path,
-        output: Option<&Path>,
-        session: &mut Session<'_>,
-    ) -> Result<Self, Error> {
+    /// Lists the files below `root`, sorted, and scans the classes. `output` is the output of a previous run with the
+    /// same cache, if it may be reused.
+    pub(crate) fn scan(root: &Path, output: Option<&Path>, session: &mut Session<'_>) -> Result<Self, Error> {
         let mut directory = Self {
             root: root.into(),
             read: SystemTime::now(),
@@ -106,7 +102,7 @@ impl ClassDirectory {
                     self.directories.push(relative.clone());
                     pending.push(relative);
                 } else if kind.is_symlink() && entry.path().is_dir() {
-                    // Could lead in a circle, or out of the directory.
+                    // A link could lead in a cycle, or out of the directory.
                     let entry = relative.display().to_string();
                     session.warn(&self.root, Warning::LinkedDirectory { entry });
                 } else if !kind.is_file()
@@ -127,13 +123,13 @@ impl ClassDirectory {
             }
         }
         self.directories.sort();
-        // As bytes: a comparison part by part would cost more than reading the directories.
+        // Comparing bytes is much faster than comparing path components.
         self.files.sort_by(|a, b| bytes_of(a).cmp(bytes_of(b)));
         Ok(())
     }
 
-    /// Notes the stamps of all files, which of them are as they were and have an output that is as it
-    /// was written, and what the last run made that is of no use any more.
+    /// Records the stamps of all files, which of them and of their outputs are unchanged, and which outputs of the
+    /// previous run are obsolete.
     fn stamp(&mut self, output: Option<&Path>, session: &mut Session<'_>) -> Result<(), Error> {
         let (root, read) = (self.root.as_path(), self.read);
         let known = session.known_mut();
@@ -155,13 +151,14 @@ impl ClassDirectory {
             })
         })?;
         if output.is_some() {
-            let directories: HashSet<&str> = self.directories.iter().filter_map(|path| path.to_str()).collect();
+            let directories: HashSet<&str> =
+                self.directories.iter().filter_map(|path| path.to_str()).collect();
             let gone = |name: &&str| !directories.contains(name);
             self.stale = known.lost().filter(gone).map(PathBuf::from).collect();
             let is_file = |path: &PathBuf| self.files.iter().any(|file| file.relative == *path);
             let lost = known.directories().iter().filter(|name| gone(name)).map(PathBuf::from);
             self.stale_directories = lost.filter(|path| !is_file(path)).collect();
-            // What lies deeper goes first.
+            // Deeper directories first.
             self.stale_directories.sort_by(|a, b| b.cmp(a));
         }
         Ok(())
@@ -184,7 +181,7 @@ impl ClassDirectory {
                 return Ok(Some(Scanned::New(Sum::default(), Err(SkipReason::ClassTooLarge))));
             };
             let sum = if session.is_cached() { Sum::compute(&bytes) } else { Sum::default() };
-            // Touched, or too young to tell by its time, but the same.
+            // Touched, or too recent to rely on its time, but with the same content.
             if before.is_some_and(|before| before.sum == sum) {
                 return Ok(Some(Scanned::Known));
             }
@@ -219,7 +216,7 @@ impl ClassDirectory {
         Ok(())
     }
 
-    /// Writes the directory, or what is not right in it any more, to `staged`.
+    /// Writes the directory, or the changed part of it, to `staged`.
     pub(crate) fn write(
         &self,
         staged: &mut Staged,
@@ -229,8 +226,10 @@ impl ClassDirectory {
     ) -> Result<(), Error> {
         let (target, updates) = (staged.path().to_owned(), staged.is_update());
         let output = staged.target().to_owned();
-        // In an update, only what is new.
-        for directory in self.directories.iter().filter(|directory| !updates || !output.join(directory).is_dir()) {
+        // An update creates only new directories.
+        for directory in
+            self.directories.iter().filter(|directory| !updates || !output.join(directory).is_dir())
+        {
             let path = target.join(directory);
             fs::create_dir_all(&path).map_err(write_error(&path))?;
         }
@@ -279,14 +278,13 @@ impl ClassDirectory {
         Ok(())
     }
 
-    /// What the next run is to know, with the files below `output` as they are now. None if a name is
-    /// no text: it could not be found again.
+    /// Returns what the next run has to know, with the current outputs below `output`; `None` if a name is not UTF-8.
     pub(crate) fn listing(&self, output: &Path) -> Option<Listing> {
         let texts = |paths: &[PathBuf]| -> Option<Vec<String>> {
             paths.iter().map(|path| path.to_str().map(str::to_owned)).collect()
         };
         let item = |file: &File| {
-            // What was kept was looked at already.
+            // A reused output was checked already.
             let there = file
                 .kept
                 .or_else(|| fs::metadata(output.join(&file.relative)).ok().map(|there| Stamp::from(&there)));
@@ -304,7 +302,7 @@ impl ClassDirectory {
     }
 }
 
-/// The bytes of a class file; none if it is larger than any.
+/// Reads a class file; `None` if it is too large.
 fn class_at(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     let (file, metadata) = regular::open(path).map_err(read_error(path))?;
     let mut bytes = Vec::with_capacity(metadata.len().min(MAX_CLASS) as usize);
@@ -312,7 +310,7 @@ fn class_at(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     Ok((bytes.len() as u64 <= MAX_CLASS).then_some(bytes))
 }
 
-/// Whether a file is an archive by its name.
+/// Returns whether the name is that of an archive.
 fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("jar") || end.eq_ignore_ascii_case("aar"))
 }
@@ -321,8 +319,8 @@ fn same_but_for_case(path: &Path) -> Error {
     Error::SameName { path: path.into() }
 }
 
-/// Writes a file that is not there yet. In the input it has a name of its own; if the file system of
-/// the output does not tell upper from lower case, two may meet here.
+/// Writes a file that does not exist yet. On a file system that ignores case, two names of the input may collide
+/// here.
 fn write_new(path: &Path, contents: &[u8]) -> Result<(), Error> {
     new_file(path)?.write_all(contents).map_err(write_error(path))
 }

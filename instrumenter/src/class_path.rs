@@ -1,5 +1,4 @@
-//! Classes that are not instrumented, but above some that are: looked up one by one in jars, aars and
-//! directories, of which nothing else is read.
+//! Super classes that are not inputs: looked up one by one in jars, aars and directories.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,7 +22,7 @@ enum Place {
     Jar(Jar),
 }
 
-/// An archive and its entries by name.
+/// An archive with its entries by name.
 struct Jar {
     bytes: Vec<u8>,
     directory: Directory,
@@ -48,7 +47,7 @@ impl Jar {
     }
 }
 
-/// Where supertypes are looked for.
+/// The jars and directories in which super classes are searched.
 #[derive(Default)]
 pub(crate) struct ClassPath {
     places: Vec<Place>,
@@ -67,7 +66,7 @@ impl ClassPath {
             }
             let jar = Jar::read(path, read_file(path, pool).map_err(failed)?)?;
             if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("aar")) {
-                // One without code has no such entry.
+                // An aar without code has no such entry.
                 let Some(bytes) = jar.entry("classes.jar", MAX_NESTED) else { continue };
                 places.push(Place::Jar(Jar::read(path, bytes)?));
             } else {
@@ -77,7 +76,7 @@ impl ClassPath {
         Ok(Self { places, found: HashMap::new() })
     }
 
-    /// The class of this internal name; none if it is nowhere, or broken.
+    /// Returns the class with this internal name; `None` if it is missing or broken.
     pub(crate) fn class(&mut self, name: &str) -> Option<Arc<Node>> {
         if self.places.is_empty() {
             return None;
@@ -101,7 +100,7 @@ impl ClassPath {
 }
 
 fn class_of_directory(directory: &Path, entry: &str) -> Option<Vec<u8>> {
-    // A class file may call its super class anything, also `../x`.
+    // A hostile class file may name its super class `../x`.
     if entry.split('/').any(|part| matches!(part, "" | "." | "..")) || entry.contains('\\') {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Finds out what was done to one class, by rewriting it once more and asking where each piece came to lie.
+//! Explains what was done to one class, by rewriting it once more and locating the inserted code.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub(crate) fn explain(session: &Session<'_>, map: &MethodMap) -> Vec<ExplainedCl
     kept.map(explained).collect()
 }
 
-/// Also gives why the change for focus failed.
+/// Also returns why the focus change failed.
 fn methods(
     class: &ClassFacts,
     ids: &[u32],
@@ -57,7 +57,7 @@ fn methods(
         let (Some(explained), Some(outline)) = (explained.get_mut(index), &outline) else { return };
         let code = outline.methods.get(index).and_then(|method| Code::for_method(outline, method).ok()?);
         let Some(code) = code else { return };
-        // Behind name, length, max_stack and max_locals.
+        // The code length follows name, length, max_stack and max_locals.
         let length = attribute.get(10..14).and_then(|length| length.try_into().ok()).map(u32::from_be_bytes);
         explained.code_bytes = length.map(|length| (code.bytes.len(), length as usize));
         let lines = code.lines(outline);
@@ -69,7 +69,7 @@ fn methods(
         explained.inserted = inserted.iter().map(with_line).collect();
     };
     let (rewritten, failed) = rewrite_with_focus(bytes, ids, change, session.rewriting(), Some(&mut tell));
-    // The override's calls come to stand in a method behind the others, in Matrix's way.
+    // With Matrix's rules the calls of the override are in a method after all others.
     let behind = class.methods.len();
     for (index, reason) in rewritten.skipped {
         let index = match change {
@@ -83,7 +83,7 @@ fn methods(
             };
         }
     }
-    // If it is the change that failed, the methods were rewritten without it.
+    // If the focus change failed, the methods were rewritten without it.
     let why = match failed {
         Some(SkipReason::Focus(why)) => return (explained, Some(*why)),
         failed => failed,

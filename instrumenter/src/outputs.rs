@@ -1,4 +1,4 @@
-//! Where a run writes to, and what it must not write over.
+//! The outputs of a run, and checks that they overwrite nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::cache::Cache;
 use crate::error::Error;
 use crate::options::{Compat, Input, Options};
 
-/// Refuses what would go wrong only after much work, or overwrite what is there.
+/// Refuses options that would fail only after much work, and outputs that would overwrite other files.
 pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) -> Result<(), Error> {
     if inputs.is_empty() {
         return Err(Error::NoInputs);
@@ -17,12 +17,12 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
         (
             options.cache.is_some(),
             "a cache",
-            "leave the cache out: Matrix's numbers depend on all classes and their order, so nothing could be kept",
+            "remove the cache option: Matrix's ids depend on all classes and their order, so nothing could be reused",
         ),
         (
             options.waits.is_some(),
             "waits",
-            "leave the waits out: the class that Matrix's calls go to has none",
+            "remove the waits option: the class that Matrix's calls go to has no methods for them",
         ),
     ] {
         if matrix && clashes {
@@ -55,8 +55,8 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
     Ok(())
 }
 
-/// An output below `directory` for each of `paths`: its base name, made unique by a number before the
-/// extension where two are alike.
+/// Returns an output below `directory` for each of `paths`: its base name, made unique by a number before the
+/// extension.
 ///
 /// ```
 /// # use std::path::Path;
@@ -70,7 +70,7 @@ pub fn outputs_in(directory: &Path, paths: impl IntoIterator<Item = impl AsRef<P
         let name = path.file_name().unwrap_or_else(|| "input".as_ref());
         let mut output = directory.join(name);
         let mut number = 2;
-        // File systems that do not tell case apart would make one file of `a.jar` and `A.jar`.
+        // On file systems that ignore case, `a.jar` and `A.jar` are the same file.
         let same =
             |a: &Path, b: &Path| a.to_string_lossy().to_lowercase() == b.to_string_lossy().to_lowercase();
         while outputs.iter().any(|taken| same(taken, &output)) {

@@ -1,4 +1,4 @@
-//! A run: look at everything, number it, write everything.
+//! A run: scan the inputs, assign ids, rewrite, commit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ use crate::outputs::check;
 use crate::report;
 use crate::selection::Selection;
 use crate::session::Session;
-use crate::source::{Place, Source, listing, scan_input, stamp_of, reuse, untouched, write, write_maps};
+use crate::source::{Place, Source, listing, reuse, scan_input, stamp_of, untouched, write, write_maps};
 use crate::staged::Staged;
 use crate::stamp::Stamp;
 use crate::summary::{Progress, Summary, Times, Warning};
 use crate::update::update;
 
-/// Instruments `inputs`, all with one method map.
+/// Instruments `inputs` with one common method map.
 ///
-/// Nothing is left behind if an error is returned: outputs and maps are written beside their places
-/// and moved there at the end.
+/// If it returns an error, no output changes: outputs and maps are written to temporary files and moved to their
+/// final paths at the end.
 ///
 /// ```no_run
 /// use instrumenter::{Input, MapPaths, Options, instrument};
@@ -44,8 +44,8 @@ use crate::update::update;
 ///
 /// # Errors
 ///
-/// Inputs that cannot be read, outputs that cannot be written, and more methods than ids. A broken
-/// class is no error: it is copied and listed in [`Summary::skipped`].
+/// Inputs that cannot be read, outputs that cannot be written, and more methods than ids. A broken class is not an
+/// error: it is copied and reported in [`Summary::skipped`].
 pub fn instrument(
     inputs: &[Input],
     maps: &MapPaths,
@@ -74,7 +74,7 @@ pub fn instrument(
                 _ => Start::Full { reason: None },
             },
             Ok(Outcome::Damaged) => Start::Full { reason: Some(DAMAGED) },
-            // Ids that were given up along the way come back if all are given anew.
+            // A full run reuses the ids that incremental runs have given up.
             Err(Error::TooManyMethods { .. }) if !is_full => {
                 Start::Full { reason: Some("the ids are used up") }
             }
@@ -83,32 +83,30 @@ pub fn instrument(
     }
 }
 
-/// What a run begins with.
+/// What a run starts from.
 enum Start<'c> {
-    /// Nothing; and why the cache is of no use, if there is one.
+    /// Nothing. `reason` says why the cache was rejected, if there is one.
     Full { reason: Option<&'static str> },
-    /// What was known after the last run. Archives that have not changed are opened nevertheless if
-    /// `opens_all`.
+    /// The result of the previous run. With `opens_all`, unchanged archives are opened too.
     Incremental { saved: Saved<'c>, opens_all: bool },
 }
 
 enum Outcome {
     Done(Box<Summary>),
-    /// Nothing was written: a class in an archive that was not opened has to change, because of a class
-    /// elsewhere.
+    /// Nothing was written, because a class in an archive that was not opened has to change.
     OpenAll,
-    /// Nothing was written: the cache is damaged.
+    /// Nothing was written, because the cache is damaged.
     Damaged,
 }
 
-/// What was asked for.
+/// The arguments of a run.
 struct Task<'a> {
     inputs: &'a [Input],
     maps: &'a MapPaths,
     options: &'a Options,
     progress: &'a dyn Fn(Progress<'_>),
     pool: &'a ThreadPool,
-    /// Since when time counts.
+    /// When the run started.
     begin: Instant,
 }
 
@@ -142,7 +140,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
         times.collect += clock.lap();
     }
     session.end_inputs();
-    // Before anything is written. An update has not opened all of them.
+    // This check comes before anything is written. An incremental run has not opened all inputs.
     if let Some(class) = &options.explain
         && !updates
         && session.classes.iter().all(|facts| facts.kept.is_none())
@@ -193,11 +191,12 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     times.write = clock.lap();
 
     if let Some(cache) = cache.as_deref_mut() {
-        let directories = sources.iter().zip(inputs).filter(|(source, _)| matches!(source, Source::Directory(_)));
+        let directories =
+            sources.iter().zip(inputs).filter(|(source, _)| matches!(source, Source::Directory(_)));
         cache.announce(directories.map(|(_, input)| input.output.as_path()))?;
     }
     if let Some(cache) = cache.as_deref().filter(|_| !staged.is_empty()) {
-        // If this is cut off, nobody knows any more what is there, and all is made anew.
+        // If the run is killed from here on, the next one does a full rebuild.
         cache.forget()?;
     }
     staged.into_iter().try_for_each(Staged::commit)?;
@@ -226,13 +225,13 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     }
     times.commit = clock.lap();
     let summary = Summary { explained, ..session.summarize(&map, &tally, times) };
-    // Some hundred thousand pieces of memory: nobody needs to wait until they are given back.
+    // Freeing hundreds of thousands of allocations takes time, so another thread does it.
     let done = (sources, session.classes, map);
     drop(std::thread::Builder::new().spawn(move || drop(done)));
     Ok(Outcome::Done(Box::new(summary)))
 }
 
-/// The stamps of the archives among these paths; none for directories.
+/// Returns the stamps of the archives among `paths`, and [`Stamp::NONE`] for directories.
 fn stamps_of_archives(paths: &[PathBuf]) -> Vec<Stamp> {
     let now = SystemTime::now();
     let stamp = |path: &PathBuf| match fs::metadata(path) {
@@ -242,8 +241,8 @@ fn stamps_of_archives(paths: &[PathBuf]) -> Vec<Stamp> {
     paths.iter().map(stamp).collect()
 }
 
-/// Numbers the methods, or leaves them the numbers of the last run if `kept` is what its map was made
-/// of, and decides what is done because of other classes.
+/// Assigns ids to the methods, or keeps those of the previous run if its map (`kept`) is still valid. Then decides
+/// what depends on other classes.
 fn assign_ids(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodMap, Error> {
     let class_path = ClassPath::open(&session.options.class_path, session.pool)?;
     session.hierarchy = Hierarchy::new(&session.classes, class_path);

@@ -1,4 +1,4 @@
-//! The first look at a class: its methods, and which of them are to be traced.
+//! The scan of a class: its methods, and which of them are traced.
 
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
@@ -15,11 +15,11 @@ use crate::rules::Subject;
 use crate::selection::{ClassView, Judged, Selection};
 use crate::waits;
 
-/// Passes at a class file.
+/// Scans a class file.
 ///
 /// # Errors
 ///
-/// Why the class must be copied as it is.
+/// Why the class has to be copied unchanged.
 pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFacts, SkipReason> {
     let class = ClassFile::read(bytes)?;
     let in_file = text::decode(class.name).into_owned();
@@ -41,7 +41,7 @@ pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFac
     if !text::fits_a_line(&facts.name) || !text::fits_a_line(facts.name_in_file()) {
         return Err(SkipReason::ControlCharacter);
     }
-    // What only adds to a name is left out.
+    // The source file only adds to the map, so an invalid one is ignored.
     facts.source_file = facts.source_file.filter(|file| text::fits_a_line(file));
     if selection.compat == Compat::Matrix {
         facts.matrix = MatrixFacts::try_from(&class)?;
@@ -73,7 +73,7 @@ pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFac
     Ok(facts)
 }
 
-/// Whether a method of the class calls `call_class` already.
+/// Returns whether a method of the class already calls `call_class`.
 fn calls_already(class: &ClassFile<'_>, call_class: &str) -> bool {
     (0..class.pool.count()).any(|index| {
         u16::try_from(index)
@@ -81,7 +81,7 @@ fn calls_already(class: &ClassFile<'_>, call_class: &str) -> bool {
     })
 }
 
-/// Internal names of annotations, from before obfuscation; all empty where no rule asks for them.
+/// Internal names of annotations, as before obfuscation; empty if no rule mentions annotations.
 #[derive(Default)]
 struct Annotations {
     class: Vec<String>,
@@ -110,7 +110,7 @@ impl Annotations {
     }
 }
 
-/// What the looks at the methods of a class share.
+/// The scan of the methods of one class.
 struct MethodScan<'a> {
     class: &'a ClassFile<'a>,
     facts: &'a ClassFacts,
@@ -158,7 +158,7 @@ impl MethodScan<'_> {
             .iter()
             .any(|name| !text::fits_a_line(name))
         {
-            // Abstract ones too: Matrix's way lists them.
+            // Abstract methods too, because Matrix lists them.
             found.verdict = Verdict::Skip(SkipReason::ControlCharacter);
             return found;
         }
@@ -166,7 +166,7 @@ impl MethodScan<'_> {
             Ok(Some(code)) => {
                 let judged = self.judge(code, method, &found, annotations);
                 (found.rule, found.by_default) = (judged.rule, judged.by_default);
-                // Nothing is known of what is blocked, so that it does not matter why it was looked at.
+                // Blocked methods are not measured.
                 let is_known = !matches!(judged.verdict, Verdict::Block | Verdict::Skip(_));
                 if is_known && self.selection.short > 0 {
                     let waits = self.selection.waits.as_ref();
@@ -203,8 +203,9 @@ impl MethodScan<'_> {
             let worth = filter::worth_tracing(code.bytes, method.is_constructor());
             let worth = worth.map_err(|broken| broken.behind(code.at))?;
             let loops = || self.selection.compat == Compat::None && filter::has_loop(code.bytes);
-            // A wait for a lock is to be seen, also in a method that calls nothing.
-            let waits = || waits::scan::is_locked(self.class, method) || waits::scan::has_monitors(code.bytes);
+            // A wait for a lock has to be recorded even in a method without calls.
+            let waits =
+                || waits::scan::is_locked(self.class, method) || waits::scan::has_monitors(code.bytes);
             Ok(worth || loops() || self.selection.waits.is_some() && waits())
         };
         let judged = self.selection.judge(self.view, &subject, worth);

@@ -1,4 +1,4 @@
-//! The inputs of a run: how they are read, and written.
+//! The inputs of a run: reading, scanning and writing them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use crate::archive::Archive;
 use crate::cache::{Item, Listing, SavedInput};
-use crate::error::Error;
 use crate::class_directory::ClassDirectory;
+use crate::error::Error;
 use crate::method_map::MethodMap;
 use crate::options::Input;
 use crate::read_file::read_file;
@@ -19,10 +19,10 @@ pub(crate) enum Source {
     Archive {
         archive: Archive,
         stamp: Stamp,
-        /// Whether what the last run made of it is still there as it was.
+        /// Whether the output of the previous run is unchanged.
         old_output: bool,
     },
-    /// An archive that is as it was, and so is what was made of it: it was not even opened.
+    /// An archive that was not opened, because it and its output are unchanged.
     Untouched(Listing),
     Directory(ClassDirectory),
 }
@@ -31,8 +31,8 @@ pub(crate) fn stamp_of(path: &Path) -> Stamp {
     fs::metadata(path).map_or(Stamp::NONE, |file| Stamp::from(&file))
 }
 
-/// Which of the inputs are archives that need not be opened. The first has the id of the map in it, so
-/// that it can only be left alone if nothing else changes.
+/// Returns which inputs are archives that need not be opened. The first output contains the map id, so it stays only
+/// if nothing else changes.
 pub(crate) fn untouched(
     inputs: &[Input],
     known: &[SavedInput<'_>],
@@ -97,12 +97,12 @@ pub(crate) fn scan_input<'a>(
     Ok(Source::Archive { archive, stamp, old_output })
 }
 
-/// Where a source is written to.
+/// Where and how an input is written.
 pub(crate) struct Place<'a> {
     pub(crate) output: &'a Path,
-    /// Whether what an earlier run wrote may stay.
+    /// Whether the output of a previous run may be reused.
     pub(crate) updates: bool,
-    /// Whether an earlier run made the directory.
+    /// Whether a previous run created the directory.
     pub(crate) is_ours: bool,
     pub(crate) map_id: bool,
 }
@@ -131,7 +131,7 @@ pub(crate) fn write(
         }
         Source::Archive { archive, old_output, .. } => {
             let staged = Staged::new_file(output)?;
-            // If it cannot be read it is of no use, and that is all.
+            // An old output that cannot be read is not reused.
             let old = old_output.then(|| read_file(output, session.pool).ok()).flatten();
             let old = old.and_then(|bytes| Archive::outline(output, String::new(), bytes).ok());
             let file = File::create(staged.path()).map_err(|source| staged.error(source))?;
@@ -141,7 +141,7 @@ pub(crate) fn write(
     }
 }
 
-/// Writes the map files that are new: into a directory that is being made, or beside their places.
+/// Writes the changed map files: into a directory that is being created, or next to their final paths.
 pub(crate) fn write_maps(
     files: &[(&PathBuf, Option<&String>)],
     inputs: &[Input],
@@ -165,7 +165,7 @@ pub(crate) fn write_maps(
     Ok(())
 }
 
-/// What the next run is to know of an input, if all its names are texts.
+/// Returns what the next run has to know about an input, or `None` if a name is not UTF-8.
 pub(crate) fn listing(source: &mut Source, input: &Input, session: &Session<'_>) -> Option<Listing> {
     match source {
         Source::Untouched(listing) => Some(core::mem::take(listing)),

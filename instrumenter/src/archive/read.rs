@@ -1,4 +1,4 @@
-//! Opening an archive and looking at its classes.
+//! Opening an archive and scanning its classes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,9 +9,9 @@ use super::{Archive, EntryAction, manifest};
 use crate::cache::Item;
 use crate::class::class_file::MAX_CLASS;
 use crate::class_facts::ClassFacts;
-use crate::scan::scan_class;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
+use crate::scan::scan_class;
 use crate::session::Session;
 use crate::stamp::{Stamp, Sum};
 use crate::summary::{Skip, Warning};
@@ -19,7 +19,7 @@ use crate::zip::codec::{self, Inflater, MAX_NESTED};
 use crate::zip::directory::Directory;
 
 impl Archive {
-    /// Opens `bytes`, which are those of the input `path` or of a jar inside it.
+    /// Opens `bytes`, the content of the input `path` or of a jar inside it.
     pub(crate) fn open(
         path: &Path,
         prefix: String,
@@ -47,10 +47,18 @@ impl Archive {
             reason: error.to_string(),
         })?;
         let actions = directory.entries.iter().map(|_| EntryAction::Copy).collect();
-        Ok(Self { path: path.into(), prefix, bytes, directory, actions, new_manifest: None, items: Vec::new() })
+        Ok(Self {
+            path: path.into(),
+            prefix,
+            bytes,
+            directory,
+            actions,
+            new_manifest: None,
+            items: Vec::new(),
+        })
     }
 
-    /// Of several entries with one name only the last can be reached in a JVM, and only it is kept.
+    /// A JVM can reach only the last of several entries with the same name, so only that one is kept.
     fn drop_duplicates(&mut self, session: &mut Session<'_>) {
         let mut last = HashMap::with_capacity(self.actions.len());
         let mut hidden = Vec::new();
@@ -73,12 +81,8 @@ impl Archive {
         inflater.read(&self.bytes, entry, limit)
     }
 
-    /// Decides the fate of every entry and collects the classes.
-    pub(crate) fn scan(
-        &mut self,
-        class_path: Option<&str>,
-        session: &mut Session<'_>,
-    ) -> Result<(), Error> {
+    /// Decides what is done with each entry, and scans the classes.
+    pub(crate) fn scan(&mut self, class_path: Option<&str>, session: &mut Session<'_>) -> Result<(), Error> {
         let is_aar = self.prefix.is_empty()
             && self.path.extension().is_some_and(|end| end.eq_ignore_ascii_case("aar"));
         let mut classes = Vec::new();
@@ -180,8 +184,8 @@ impl Archive {
         }
     }
 
-    /// By what an entry is known. The sum of its contents is only what the directory says, but one
-    /// that was wrong when it was inflated is never looked up.
+    /// Returns what identifies an entry. The CRC is the one in the directory; an entry with a wrong CRC is never
+    /// reused, because it could not be inflated.
     fn sum_of(&self, index: usize) -> Sum {
         let Some(entry) = self.directory.entries.get(index) else { return Sum::default() };
         let data = self.bytes.get(entry.data.clone()).unwrap_or_default();
@@ -199,21 +203,20 @@ impl Archive {
     }
 }
 
-/// What was found out about a class.
+/// The result of scanning a class.
 enum Scanned {
-    /// It is as it was in the last run.
+    /// Unchanged since the previous run.
     Known,
     New(Sum, Result<(Box<ClassFacts>, Option<Vec<u8>>), SkipReason>),
 }
 
-/// `classes.jar`, and the libraries that an aar may carry.
+/// Returns whether the entry is `classes.jar` or a library in an aar.
 fn is_jar_of_aar(entry: &str) -> bool {
     let library = entry.strip_prefix("libs/").and_then(|file| file.strip_suffix(".jar"));
     entry == "classes.jar" || library.is_some_and(|name| !name.contains('/'))
 }
 
-/// Whether a program that unpacks the archive carelessly would write the entry outside the directory it
-/// was given.
+/// Returns whether a careless program would unpack the entry outside the target directory.
 fn leaves_its_directory(entry: &str) -> bool {
     let drive = entry.as_bytes().get(1) == Some(&b':');
     entry.starts_with(['/', '\\']) || drive || entry.split(['/', '\\']).any(|part| part == "..")

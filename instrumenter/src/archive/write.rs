@@ -1,4 +1,4 @@
-//! Writing an archive: chunks of entries made side by side, written one behind the other.
+//! Writing an archive: chunks of entries are built in parallel and written in order.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Write};
@@ -19,13 +19,12 @@ use crate::zip::codec::{Deflater, Inflater, sum};
 use crate::zip::directory::{Entry, STORED};
 use crate::zip::headers::{self, Label, Stored};
 
-/// A chunk ends behind the entry with which its contents reach so many bytes, ...
+/// A chunk ends after the entry with which its content reaches this many bytes, ...
 const CHUNK: u64 = 128 << 10;
-/// ... or behind so many entries. Few enough to share the work fairly, many enough that taking the
-/// next chunk costs nothing.
+/// ... or after this many entries. Few enough to balance the load, many enough to make scheduling cheap.
 const CHUNK_ENTRIES: usize = 64;
 
-/// What a worker takes from one entry to the next.
+/// The buffers that a thread reuses for each entry.
 pub(crate) struct Worker {
     inflater: Inflater,
     deflater: Deflater,
@@ -37,17 +36,17 @@ impl Worker {
     }
 }
 
-/// Number of the class, index of the method in it, why it was left.
+/// The number of the class, the index of the method in it, and the reason.
 pub(crate) type Skipped = Vec<(usize, Option<usize>, SkipReason)>;
 
-/// An entry that is written: its place in the chunk, and how it lies there.
+/// A written entry: its position in the chunk, and how it is stored.
 struct Placed {
     index: usize,
     at: u64,
     stored: Stored,
 }
 
-/// What the maker of a chunk has to tell.
+/// The result of building a chunk.
 #[derive(Default)]
 struct Note {
     placed: Vec<Placed>,
@@ -59,7 +58,7 @@ struct Note {
 struct Output<W> {
     out: W,
     at: u64,
-    /// The central headers so far.
+    /// The central headers written so far.
     central: Vec<u8>,
     entries: u64,
 }
@@ -83,7 +82,7 @@ impl<W: Write> Output<W> {
         self.write(&bytes)
     }
 
-    /// Writes the directory.
+    /// Writes the central directory.
     fn finish(mut self, comment: &[u8]) -> std::io::Result<W> {
         let mut end = core::mem::take(&mut self.central);
         let length = end.len() as u64;
@@ -93,7 +92,7 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Local header and data of new contents.
+/// Returns local header and data of new content.
 fn fresh_entry(label: &Label<'_>, flags: u16, contents: &[u8], deflater: &mut Deflater) -> (Vec<u8>, Stored) {
     let mut out = Vec::with_capacity(contents.len() / 2 + 128);
     let stored = push_fresh(label, flags, contents, deflater, &mut out);
@@ -123,8 +122,8 @@ fn push_fresh(
 }
 
 impl Archive {
-    /// Writes the archive to `out`. `map_id` adds the generated class: to the first jar of an aar. `old`
-    /// is what the last run made of it, from which classes that are as they were are copied.
+    /// Writes the archive to `out`. With `map_id` it adds the generated class, in an aar to the first jar. Unchanged
+    /// classes are copied from `old`, the output of the previous run.
     pub(crate) fn write<W: Write + Send>(
         &self,
         out: W,
@@ -133,7 +132,7 @@ impl Archive {
         mut map_id: bool,
         session: &mut Session<'_>,
     ) -> Result<W, Error> {
-        // The jars inside come first: each is made by all threads, and then an entry like others.
+        // The jars inside come first: all threads build each, and then it is an entry like any other.
         let mut inner = Vec::new();
         for (index, action) in self.actions.iter().enumerate() {
             if let EntryAction::Archive(archive) = action {
@@ -183,7 +182,7 @@ impl Archive {
         })
     }
 
-    /// All but what is dropped, which is said.
+    /// Returns all entries but those that are dropped, and warns about dropped signatures.
     fn entries_to_write(&self, drops_signatures: bool, session: &mut Session<'_>) -> Vec<usize> {
         let mut kept = Vec::with_capacity(self.actions.len());
         for (index, action) in self.actions.iter().enumerate() {
@@ -199,8 +198,8 @@ impl Archive {
         kept
     }
 
-    /// Writes the entries of these indices in the order in which they lie in the old archive, and
-    /// notes their central headers in the order of the old directory.
+    /// Writes the entries with these indices in their original order, and their central headers in the order of the
+    /// original directory.
     fn write_entries<W: Write + Send>(
         &self,
         output: &mut Output<W>,
@@ -242,7 +241,12 @@ impl Archive {
         for &index in kept {
             let place = places.get(index).copied().flatten();
             if let (Some(entry), Some((at, stored))) = (entry(index), place) {
-                headers::push_central(&Label::from_entry(&self.bytes, entry), &stored, at, &mut output.central);
+                headers::push_central(
+                    &Label::from_entry(&self.bytes, entry),
+                    &stored,
+                    at,
+                    &mut output.central,
+                );
             }
         }
         Ok(noted)
@@ -290,7 +294,13 @@ impl Archive {
                     session.is_as_it_was(*number, map).then_some((old, made))
                 }) {
                     note.changed += 1;
-                    return old.archive.push_copy(index, made, Label::from_entry(&self.bytes, entry), note, out);
+                    return old.archive.push_copy(
+                        index,
+                        made,
+                        Label::from_entry(&self.bytes, entry),
+                        note,
+                        out,
+                    );
                 }
                 let (new, reasons) = match bytes {
                     Some(bytes) => rewritten_class(bytes, *number, map, session),
@@ -310,7 +320,7 @@ impl Archive {
         clock.time(|| self.push_entry(index, entry, contents, &mut worker.deflater, note, out));
     }
 
-    /// Appends an entry with new contents, or as it is.
+    /// Appends an entry with new content, or unchanged.
     fn push_entry(
         &self,
         index: usize,
@@ -329,7 +339,7 @@ impl Archive {
         note.placed.push(Placed { index, at, stored });
     }
 
-    /// Appends an entry of this archive under the name of entry `index` of the one that is written.
+    /// Appends an entry of this archive under the name of entry `index` of the archive that is written.
     fn push_copy(&self, index: usize, entry: &Entry, label: Label<'_>, note: &mut Note, out: &mut Vec<u8>) {
         let (at, stored) = (out.len() as u64, Stored::copied(entry));
         headers::push_local(&label, &stored, out);
@@ -339,7 +349,7 @@ impl Archive {
     }
 }
 
-/// What the last run made, by names.
+/// The output of the previous run, by entry names.
 struct Old<'a> {
     archive: &'a Archive,
     by_name: HashMap<&'a [u8], &'a Entry>,
@@ -359,7 +369,7 @@ impl<'a> Old<'a> {
 
 type Reasons = Vec<(Option<usize>, SkipReason)>;
 
-/// The new bytes of class `number`, if it changes, and what was left in it.
+/// Returns the new bytes of class `number`, if it changes, and what was skipped in it.
 pub(crate) fn rewritten_class(
     bytes: &[u8],
     number: usize,

@@ -1,4 +1,4 @@
-//! How the cache lies in its file.
+//! The format of the cache file.
 //!
 //! ```text
 //! magic 8 | version u32 | crc32 of the rest u32 | key | map id u64 | states | called | class path | map files | inputs
@@ -9,9 +9,9 @@
 //!                                                          length u32 and facts of a class, or a length of 0
 //! ```
 //!
-//! All numbers are little-endian. There is no older version to read: a cache of another version is
-//! made anew, and so is one that is cut off or has another sum. The facts are only looked at for
-//! those classes that matter ([`super::packed`]).
+//! All numbers are little-endian. Older versions are not read: a cache of another version leads to a full rebuild,
+//! and so does one that is truncated or has a wrong checksum. Only the facts of classes that matter are unpacked
+//! ([`super::packed`]).
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -23,23 +23,23 @@ use super::packed::{Facts, Packed};
 use super::saved::{DAMAGED, Listing, Saved, SavedInput, SavedItem, SavedMaps};
 use crate::zip::codec::sum;
 
-/// Bump [`VERSION`] if anything in the layout or in the meaning of the facts changes.
+/// Increment [`VERSION`] when the layout or the meaning of the facts changes.
 const MAGIC: [u8; 8] = *b"ANRSINCR";
 const VERSION: u32 = 4;
 const HEADER_LENGTH: u64 = 16;
 
-/// What is written down of a class.
+/// What is saved about a class.
 pub(crate) enum ToSave<'a> {
-    /// All is as it was.
+    /// The facts are unchanged.
     Same(Packed<'a>),
     New(Facts<'a>),
 }
 
-/// Bytes that are gathered before they are written: the file is as large as all names of a program.
+/// Bytes that are buffered before a write: the file is as large as all names of a program.
 const CHUNK: usize = 256 << 10;
 
-/// Writes the file. `class` gives the facts of a class, and whether it is to be looked at again next
-/// time even if it has not changed.
+/// Writes the file. `class` returns the facts of a class, and whether the next run has to scan it even if it is
+/// unchanged.
 pub(super) fn write<'a>(
     file: &mut (impl Write + Seek),
     key: &str,
@@ -142,20 +142,20 @@ impl<'a> Decoder<'a> {
 ///
 /// # Errors
 ///
-/// Why it is of no use.
+/// Why the cache cannot be used.
 pub(super) fn decode<'c>(bytes: &'c [u8], key: &str) -> Result<Saved<'c>, &'static str> {
     let mut head = Decoder { rest: bytes };
     if head.array() != Some(MAGIC) {
-        return Err("it is no cache of the instrumenter");
+        return Err("not a cache of the instrumenter");
     }
     if head.u32() != Some(VERSION) {
-        return Err("it is of another version");
+        return Err("written by another version");
     }
     if head.u32() != Some(sum(head.rest)) {
-        return Err("it is cut off or damaged");
+        return Err("truncated or damaged");
     }
     if head.text().ok_or(DAMAGED)? != key {
-        return Err("the options, the files that they name, the inputs or the outputs are others now");
+        return Err("the options, the files that they name, the inputs or the outputs have changed");
     }
     let mut saved = || Some(Saved { maps: head.maps()?, inputs: head.list(Decoder::input)? });
     let saved = saved().ok_or(DAMAGED)?;

@@ -1,14 +1,14 @@
-//! What became of the classes of the last run.
+//! The classes of the previous run that have changed or no longer exist.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::class_facts::{ClassFacts, Verdict};
 
-/// Classes of the last run that were not found again as they were, by name.
+/// Classes of the previous run that were not found unchanged, by name.
 #[derive(Default)]
 pub(crate) struct ReplacedClasses {
     classes: HashMap<String, ClassFacts>,
-    /// Names of those that are there again, changed.
+    /// Names of those that still exist, changed.
     found: HashSet<String>,
     differs: bool,
 }
@@ -23,7 +23,7 @@ impl ReplacedClasses {
         self.classes.insert(facts.name.clone(), facts);
     }
 
-    /// Gives the methods of a changed class the ids that they had.
+    /// Gives the methods of a changed class their previous ids.
     pub(crate) fn hand_down(&mut self, class: &mut ClassFacts) {
         let Some(old) = self.classes.get(&class.name) else {
             self.differs = true;
@@ -42,7 +42,7 @@ impl ReplacedClasses {
         }
     }
 
-    /// Whether the maps are others now, after all changed classes had their ids handed down.
+    /// Returns whether the maps change, after all changed classes have their previous ids.
     pub(crate) fn changes_maps(&self) -> bool {
         self.differs || self.found.len() != self.classes.len()
     }

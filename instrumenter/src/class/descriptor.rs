@@ -1,10 +1,10 @@
-//! Method descriptors: what lies on the stack at a call, and in the locals where a method begins.
+//! Method descriptors: the stack at a call, and the locals at the start of a method.
 
 use crate::error::Malformed;
 
 const BROKEN: Malformed = Malformed { offset: 0, what: "a broken method descriptor" };
 
-/// Words that a value takes whose type begins with this character.
+/// Returns the words of a value whose type starts with this character.
 pub(crate) fn words_of(first: Option<&u8>) -> usize {
     match first {
         Some(b'J' | b'D') => 2,
@@ -13,7 +13,7 @@ pub(crate) fn words_of(first: Option<&u8>) -> usize {
     }
 }
 
-/// The types of a method's arguments, each as it is written, and that of its result.
+/// The argument types of a method and its result type, as written.
 pub(crate) struct Types<'a> {
     rest: &'a [u8],
 }
@@ -29,7 +29,7 @@ impl<'a> TryFrom<&'a [u8]> for Types<'a> {
 }
 
 impl<'a> Types<'a> {
-    /// The next argument's type, or `None` behind the last.
+    /// Returns the next argument's type, or `None` after the last.
     pub(crate) fn next(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         let first = self.rest.iter().position(|&byte| byte != b'[').ok_or(BROKEN)?;
         let length = match self.rest.get(first) {
@@ -46,13 +46,13 @@ impl<'a> Types<'a> {
         Ok(Some(taken))
     }
 
-    /// The result's type, once all arguments are taken.
+    /// Returns the result's type, after all arguments.
     pub(crate) fn result(&self) -> &'a [u8] {
         self.rest.strip_prefix(b")").unwrap_or_default()
     }
 }
 
-/// Words of the arguments and of the result of a method descriptor.
+/// Returns the words of the arguments and of the result.
 pub(crate) fn call_words(descriptor: &[u8]) -> Result<(usize, usize), Malformed> {
     let mut types = Types::try_from(descriptor)?;
     let mut words = 0;

@@ -1,4 +1,4 @@
-//! The instruction set: lengths, names of the opcodes this crate acts on, and a checked walk.
+//! The instruction set: opcodes, lengths, and a checked walk over code.
 
 use crate::error::Malformed;
 
@@ -119,7 +119,7 @@ pub(crate) const IFNONNULL: u8 = 199;
 pub(crate) const GOTO_W: u8 = 200;
 pub(crate) const JSR_W: u8 = 201;
 
-/// Length in bytes by opcode; 0 where the operands tell (switches, `wide`) or no such opcode is.
+/// Length in bytes by opcode; 0 if it depends on the operands (switches, `wide`), or for an invalid opcode.
 const LENGTHS: [u8; 256] = {
     let mut lengths = [0_u8; 256];
     let mut opcode = 0;
@@ -138,22 +138,22 @@ const LENGTHS: [u8; 256] = {
     lengths
 };
 
-/// Whether `opcode` is one of the six returns.
+/// Returns whether `opcode` is one of the six returns.
 pub(crate) const fn is_return(opcode: u8) -> bool {
     opcode >= IRETURN && opcode <= RETURN
 }
 
-/// Whether `opcode` jumps by a signed 16-bit offset.
+/// Returns whether `opcode` jumps by a signed 16-bit offset.
 pub(crate) const fn is_short_branch(opcode: u8) -> bool {
     (opcode >= IFEQ && opcode <= JSR) || opcode == IFNULL || opcode == IFNONNULL
 }
 
-/// Whether `opcode` belongs to the subroutines of old compilers, whose return address is a value.
+/// Returns whether `opcode` belongs to the subroutines of old compilers, whose return address is a value.
 pub(crate) const fn is_subroutine(opcode: u8) -> bool {
     opcode == JSR || opcode == RET || opcode == JSR_W
 }
 
-/// One instruction of a method.
+/// An instruction of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub(crate) pc: u32,
@@ -167,20 +167,20 @@ impl Instruction {
     }
 }
 
-/// The operands of a switch, still as the bytes of the class file.
+/// The operands of a switch, as the bytes of the class file.
 pub(crate) struct Switch<'a> {
     /// `default`: the first jump offset.
     pub(crate) default: i32,
-    /// `low high`, or `npairs`: copied as they are.
+    /// `low high`, or `npairs`, copied unchanged.
     pub(crate) head: &'a [u8],
-    /// Per case the bytes of its key (none in a table switch), then the four of its offset.
+    /// For each case the bytes of its key (none in a table switch), then the four bytes of its offset.
     pub(crate) cases: &'a [u8],
-    /// Size of one case: 4 or 8.
+    /// Size of a case: 4 or 8.
     pub(crate) stride: usize,
 }
 
 impl Switch<'_> {
-    /// All jump offsets but the default.
+    /// Returns all jump offsets but the default.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = i32> + '_ {
         self.cases
             .chunks_exact(self.stride)
@@ -190,33 +190,33 @@ impl Switch<'_> {
 }
 
 fn malformed(what: &'static str) -> Malformed {
-    // Whoever walks the code knows where in the file this is and adds it.
+    // The caller adds the position of the code in the file.
     Malformed { offset: 0, what }
 }
 
-/// The big-endian number in `N` bytes at `at`.
+/// Returns the `N` bytes at `at`.
 fn bytes_at<const N: usize>(code: &[u8], at: usize) -> Option<[u8; N]> {
     code.get(at..)?.first_chunk::<N>().copied()
 }
 
-/// The 16-bit operand at `at`.
+/// Returns the 16-bit operand at `at`.
 pub(crate) fn u2_at(code: &[u8], at: u32) -> Result<u16, Malformed> {
-    bytes_at(code, at as usize).map(u16::from_be_bytes).ok_or_else(|| malformed("an operand is cut off"))
+    bytes_at(code, at as usize).map(u16::from_be_bytes).ok_or_else(|| malformed("an operand is truncated"))
 }
 
-/// The 32-bit signed operand at `at`.
+/// Returns the 32-bit signed operand at `at`.
 pub(crate) fn i4_at(code: &[u8], at: u32) -> Result<i32, Malformed> {
-    bytes_at(code, at as usize).map(i32::from_be_bytes).ok_or_else(|| malformed("an operand is cut off"))
+    bytes_at(code, at as usize).map(i32::from_be_bytes).ok_or_else(|| malformed("an operand is truncated"))
 }
 
-/// How many zero bytes a switch at `pc` has between its opcode and its operands.
+/// Returns the number of zero bytes between the opcode of a switch at `pc` and its operands.
 pub(crate) const fn switch_padding(pc: u32) -> u32 {
     3 - pc % 4
 }
 
-/// The switch at `pc`, and its length.
+/// Returns the switch at `pc`, and its length.
 pub(crate) fn switch_at(code: &[u8], pc: u32) -> Result<(Switch<'_>, u32), Malformed> {
-    let cut = || malformed("a switch is cut off");
+    let cut = || malformed("a switch is truncated");
     let operands = pc + 1 + switch_padding(pc);
     let default = i4_at(code, operands)?;
     let (head_length, stride, count) = if code.get(pc as usize) == Some(&TABLESWITCH) {
@@ -232,12 +232,12 @@ pub(crate) fn switch_at(code: &[u8], pc: u32) -> Result<(Switch<'_>, u32), Malfo
     let cases_at = head_at + head_length;
     let head = code.get(head_at..cases_at).ok_or_else(cut)?;
     let cases = code.get(cases_at..cases_at + cases_length).ok_or_else(cut)?;
-    // No overflow: a slice of the code was just taken up to here, and code is at most 4 GiB.
+    // No overflow: the code has this slice, and is at most 4 GiB.
     let length = (cases_at + cases_length) as u32 - pc;
     Ok((Switch { default, head, cases, stride }, length))
 }
 
-/// The instruction at `pc`.
+/// Returns the instruction at `pc`.
 pub(crate) fn instruction_at(code: &[u8], pc: u32) -> Result<Instruction, Malformed> {
     let cut = || malformed("the code ends inside an instruction");
     let opcode = *code.get(pc as usize).ok_or_else(cut)?;
@@ -247,7 +247,7 @@ pub(crate) fn instruction_at(code: &[u8], pc: u32) -> Result<Instruction, Malfor
             WIDE => match code.get(pc as usize + 1).copied() {
                 Some(IINC) => 6,
                 Some(ILOAD..=ALOAD | ISTORE..=ASTORE | RET) => 4,
-                _ => return Err(malformed("wide stands before an instruction that has no wide form")),
+                _ => return Err(malformed("wide precedes an instruction without a wide form")),
             },
             _ => return Err(malformed("no such opcode")),
         },
@@ -259,7 +259,7 @@ pub(crate) fn instruction_at(code: &[u8], pc: u32) -> Result<Instruction, Malfor
     Ok(Instruction { pc, opcode, length })
 }
 
-/// The instructions of `code`, in order, up to the first broken one.
+/// Returns the instructions of `code` in order, up to the first broken one.
 pub(crate) fn instructions(code: &[u8]) -> impl Iterator<Item = Result<Instruction, Malformed>> + '_ {
     let mut pc = 0;
     core::iter::from_fn(move || {
@@ -272,7 +272,7 @@ pub(crate) fn instructions(code: &[u8]) -> impl Iterator<Item = Result<Instructi
     })
 }
 
-/// Where a jump at `pc` by `offset` goes, if that is inside code of `length` bytes.
+/// Returns the target of a jump at `pc` by `offset`, if it is inside code of `length` bytes.
 pub(crate) fn target(pc: u32, offset: i32, length: usize) -> Result<u32, Malformed> {
     let target = i64::from(pc) + i64::from(offset);
     let target = u32::try_from(target).ok().filter(|&target| (target as usize) < length);
@@ -285,8 +285,7 @@ mod tests {
 
     #[test]
     fn lengths_add_up_to_the_specification() {
-        // Sums of the lengths in chapter 6.5 of the JVM specification, group by group: a slip in
-        // any group shows.
+        // Sums of the lengths in chapter 6.5 of the JVM specification, group by group.
         let sum = |range: core::ops::RangeInclusive<usize>| -> u32 {
             LENGTHS[range].iter().map(|&length| u32::from(length)).sum()
         };
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_stops_at_the_first_broken_instruction() {
+    fn a_walk_ends_at_the_first_broken_instruction() {
         assert_eq!(instructions(&[0, 0, 203]).filter_map(Result::ok).count(), 2);
         assert!(instructions(&[SIPUSH, 1]).last().unwrap().is_err());
         assert!(instructions(&[WIDE, 0, 0, 0]).last().unwrap().is_err());

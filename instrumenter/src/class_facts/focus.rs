@@ -12,26 +12,26 @@ const STATIC: u16 = 0x0008;
 const FINAL: u16 = 0x0010;
 const PRIVATE: u16 = 0x0002;
 
-/// What there is about focus in a class.
+/// The facts about `onWindowFocusChanged` in a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FocusFacts {
-    /// The override: its place among the methods, and its access flags.
+    /// The override: its index among the methods, and its access flags.
     pub(crate) own: Option<(usize, u16)>,
     /// Whether a method of the class calls `super.onWindowFocusChanged`.
     pub(crate) calls_super: bool,
-    /// The name of a second part that the class has from an earlier run.
+    /// The name of a second part from a previous run.
     pub(crate) part: Option<String>,
-    /// Whether the class may be changed for focus's sake.
+    /// Whether the class may be changed for focus calls.
     pub(crate) eligible: bool,
 }
 
 impl FocusFacts {
     pub(crate) fn scan(class: &ClassFile<'_>, eligible: bool) -> Result<Self, Malformed> {
-        // An interface is no activity, and 16 constants more must find room.
+        // An interface is not an activity, and 16 more constants must fit.
         const INTERFACE: u16 = 0x0200;
         let fits = class.access & INTERFACE == 0 && class.pool.count() < 0xFFF0;
         let mut facts = Self { eligible: eligible && fits, ..Self::default() };
-        // Nearly no class has the text, and the rest of the work is for those that do.
+        // Few classes contain the text; only those need a closer check.
         let [text] = class.pool.find_texts([NAME.as_bytes()]);
         let prefix = [NAME, "-"].concat();
         for (index, method) in class.methods.iter().enumerate() {
@@ -51,18 +51,18 @@ impl FocusFacts {
         Ok(facts)
     }
 
-    /// Whether a class below may not override.
+    /// Returns whether a subclass may not override it.
     pub(crate) fn is_final(&self) -> bool {
         self.own.is_some_and(|(_, access)| access & FINAL != 0)
     }
 
-    /// Whether there is an override with code.
+    /// Returns the index of the override if it has code.
     pub(crate) fn overrides(&self) -> Option<usize> {
         self.own.filter(|(_, flags)| flags & (access::ABSTRACT | access::NATIVE) == 0).map(|(index, _)| index)
     }
 }
 
-/// Where in the class file the operands of the calls of `super.onWindowFocusChanged` stand.
+/// Returns the positions of the operands of the calls of `super.onWindowFocusChanged`.
 pub(crate) fn calls_super<'a>(
     class: &'a ClassFile<'a>,
     method: &Method<'a>,
@@ -76,6 +76,6 @@ pub(crate) fn calls_super<'a>(
             wanted.then_some(code.at + call.pc as usize + 1)
         })
     });
-    // Collected, because the code is a value of this function.
+    // Collected, because the code is local to this function.
     found.collect::<Vec<_>>().into_iter()
 }

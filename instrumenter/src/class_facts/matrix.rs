@@ -1,22 +1,22 @@
-//! What only Matrix's way asks of a class, when it is first looked at.
+//! Facts that only Matrix's rules need.
 
 use crate::class::class_file::{ClassFile, access};
 use crate::error::Malformed;
 use crate::outline::Outline;
 
-/// What is asked of every class, and only if Matrix's way is followed.
+/// Facts that only Matrix's rules need, recorded for every class with `Compat::Matrix`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MatrixFacts {
-    /// Abstract, or an interface.
+    /// Whether it is abstract or an interface.
     pub(crate) is_abstract: bool,
     pub(crate) stop: Option<Stop>,
 }
 
-/// What makes Matrix give an archive up.
+/// Why Matrix stops reading an archive at a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     NoSuperClass,
-    /// An attribute that its version of ASM refuses.
+    /// An attribute that its version of ASM rejects.
     Unknown,
 }
 

@@ -1,8 +1,8 @@
-//! What a call of a method can cost at most, as far as bytecode alone can tell.
+//! The highest cost of a call of a method, as far as bytecode shows it.
 //!
-//! A method whose cost is known is short: it has no loop, waits for nothing, and runs no more than a few
-//! dozen instructions together with all that it calls. No thread hangs in it, so the default rule leaves it
-//! out. Everything that is not known for certain counts as unlimited:
+//! A method with a limited cost is short: it has no loop, waits for nothing, and executes at most a few dozen
+//! instructions, called methods included. No thread can block in it, so the default rule skips it. Everything
+//! uncertain counts as unlimited:
 //!
 //! | in the code | why |
 //! | --- | --- |
@@ -17,17 +17,16 @@
 //! | the first use of a class whose static initializer is not limited | the initializer may do any of this |
 //! | recursion | it may go on |
 //!
-//! Loading a class is not counted: nearly every instruction can cause it, once.
+//! Loading a class is not counted, because nearly every instruction can cause it, once.
 //!
-//! So there are two steps. [`body`] reduces the code of one method to its number of instructions and its calls,
-//! when the class is looked at. [`limits`] puts these together when all classes are known; as its result for
-//! one class depends on others, an incremental run does it again ([`crate::update`] says when it need not).
+//! There are two steps. [`body`] measures the code of one method when its class is scanned. [`limits`] adds up the
+//! costs when all classes are known. Because a class's result depends on other classes, an incremental run repeats
+//! the second step; [`crate::update`] describes the exceptions.
 
 pub(crate) mod body;
 mod known;
 pub(crate) mod limits;
 mod program;
 
-/// Costs above this count as unlimited, in instructions: a tenth of a millisecond even where they are
-/// interpreted.
+/// Higher costs count as unlimited, in instructions. This many take a tenth of a millisecond even when interpreted.
 pub(crate) const MAX_COST: u16 = 4096;

@@ -20,8 +20,8 @@
 mod block_list;
 mod java_map;
 mod lines;
-mod passes;
 mod names;
+mod passes;
 mod traced;
 
 use std::collections::HashSet;
@@ -31,8 +31,8 @@ use trace_format::{MapId, ids};
 
 use self::block_list::block_set;
 use self::lines::{DISPATCH_KEY, ignored_lines, method_lines, source_lines};
-use self::passes::Passes;
 use self::names::Names;
+use self::passes::Passes;
 use self::traced::Collected;
 use crate::class_facts::{ClassFacts, Verdict};
 use crate::error::Error;

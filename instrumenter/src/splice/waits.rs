@@ -134,7 +134,10 @@ type Shuffle = (&'static [u8], &'static [u8]);
 /// How to get at the object of a call, if it has one.
 fn object_of(descriptor: &[u8], on: WaitObject, is_static: bool, is_constructor: bool) -> Option<Shuffle> {
     // What a constructor is called on is no object yet.
-    if is_constructor && on != WaitObject::FirstArgument || is_static && on == WaitObject::Receiver || on == WaitObject::None {
+    if is_constructor && on != WaitObject::FirstArgument
+        || is_static && on == WaitObject::Receiver
+        || on == WaitObject::None
+    {
         return None;
     }
     let mut types = Types::try_from(descriptor).ok()?;

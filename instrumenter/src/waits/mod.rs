@@ -1,4 +1,4 @@
-//! Waits: which calls may block, and how the code around them tells so.
+//! Waits: which calls may block, and the code that records them.
 //!
 //! ```text
 //!   monitorenter     wb(1, lock); monitorenter; we(1, lock)
@@ -7,7 +7,7 @@
 //!   synchronized     see splice::lock
 //! ```
 //!
-//! What is called with which kind stands in a [`Catalogue`]; [`splice::waits`](crate::splice::waits) puts the code in.
+//! A [`Catalogue`] lists the calls and their kinds; [`splice::waits`](crate::splice::waits) inserts the code.
 
 mod catalogue;
 pub(crate) mod scan;
@@ -18,7 +18,7 @@ pub use catalogue::{Catalogue, CatalogueError};
 
 use crate::hierarchy::Hierarchy;
 
-/// What is known about waits while classes are rewritten.
+/// What the rewriter knows about waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Waits<'a> {
     pub(crate) catalogue: &'a Catalogue,

@@ -8,7 +8,13 @@ use instrumenter::{Exits, Filter, Options};
 use crate::support::*;
 
 /// Runs `main` plain and instrumented and compares what it prints.
-pub(crate) fn compare(directory: &Path, classes: &Path, main: &str, options: &Options, java: &[&str]) -> Beat {
+pub(crate) fn compare(
+    directory: &Path,
+    classes: &Path,
+    main: &str,
+    options: &Options,
+    java: &[&str],
+) -> Beat {
     let beat = method_beat();
     let traced = directory.join(format!("traced-{main}"));
     let summary = instrument_one(classes, &traced, options);

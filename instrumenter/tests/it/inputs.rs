@@ -56,7 +56,8 @@ fn outputs_never_overwrite_inputs_or_each_other() {
     fs::create_dir(&full).unwrap();
     fs::write(full.join("x"), "x").unwrap();
     assert!(matches!(try_one(&directory.join("old"), &full), Err(Error::OutputNotEmpty { .. })));
-    let twice = [Input::new(&a, directory.join("t.jar")), Input::new(directory.join("old"), directory.join("t.jar"))];
+    let twice =
+        [Input::new(&a, directory.join("t.jar")), Input::new(directory.join("old"), directory.join("t.jar"))];
     let twice = instrument(&twice, &MapPaths::beside(directory.join("m")), &Options::default(), &|_| {});
     assert!(matches!(twice, Err(Error::OutputTwice { .. })));
     let bad_name = Options { call_class: "dev.anrscope.MethodBeat".to_owned(), ..Options::default() };
@@ -69,7 +70,9 @@ fn outputs_never_overwrite_inputs_or_each_other() {
     assert!(matches!(bad_name, Err(Error::CallClass { .. })));
     // The second output cannot be written: the first is not left behind either.
     let inputs = [Input::new(&a, directory.join("first.jar")), Input::new(&a, a.join("below-a-file.jar"))];
-    assert!(instrument(&inputs, &MapPaths::beside(directory.join("m")), &Options::default(), &|_| {}).is_err());
+    assert!(
+        instrument(&inputs, &MapPaths::beside(directory.join("m")), &Options::default(), &|_| {}).is_err()
+    );
     assert!(!directory.join("first.jar").exists());
     assert!(files(&directory).iter().all(|(path, _)| !text(path).ends_with(".tmp")));
 }

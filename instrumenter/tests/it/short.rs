@@ -86,8 +86,11 @@ fn it_is_said_how_short_a_method_is_and_rules_win() {
     // The same class with a call that may wait, by what the caller says of it.
     let mut waits = Catalogue::default();
     waits.add("blocking fixture/Short$Point x ()I").unwrap();
-    let (_, traced) =
-        instrumented(&classes, &directory.join("waits"), &Options { waits: Some(waits), ..Options::default() });
+    let (_, traced) = instrumented(
+        &classes,
+        &directory.join("waits"),
+        &Options { waits: Some(waits), ..Options::default() },
+    );
     assert!(traced.contains("shortAccessor") && !traced.contains("shortFinal"));
 }
 
