@@ -118,13 +118,7 @@ mod tests {
             ("a.B\n-keepall x", 2, "-keepclass NAME"),
             ("-keepclass", 1, "without a name"),
             ("-keeppackage /", 1, "without a name"),
-            (
-                "
-
-            a.B c.D",
-                3,
-                "one name per line",
-            ),
+            ("\n\na.B c.D", 3, "one name per line"),
             ("-keepclass a.*", 1, "rules file"),
         ] {
             let error = filter(text).unwrap_err().to_string();

@@ -14,7 +14,7 @@
 //! 1. by R8's residual signature, if the line has one;
 //! 2. else by parameters and result, translated to the original names;
 //! 3. else, if the mapping has only one original name for it, that name: R8 has changed the parameters. The
-//! descriptor is the translated one of the class file;
+//!    descriptor is the translated one of the class file;
 //! 4. else the name is not guessed: it does not change, and is counted as ambiguous.
 //!
 //! A method that was moved from another class is listed under the class that contains it now.

@@ -1,10 +1,10 @@
-//! Where a constructor may be traced from: behind its call of another constructor.
+//! Finds where a constructor can be traced from: after its call of another constructor.
 //!
-//! Before that call the object is *uninitialized this*, and the JVM verifies that no exception
-//! handler of ours covers the code there. Which `invokespecial <init>` is the call cannot be told
-//! from its operand (`super(new Base())` has two alike), so the code before it is followed: for each
-//! stack slot and local variable, is it the uninitialized object or not? One visit of each
-//! instruction is enough, since verified code has the same answer on every path to it.
+//! Before that call the object is *uninitialized this*, and the verifier does not allow an exception handler of the
+//! instrumenter to cover the code. The operand does not show which `invokespecial <init>` is that call (`super(new
+//! Base())` has two with the same operand). So the code before it is followed: for each stack slot and local
+//! variable, is it the uninitialized object or not? One visit per instruction is enough, because verified code has
+//! the same answer on every path to it.
 
 use super::layout::Prelude;
 use super::stack_map;
@@ -18,12 +18,12 @@ use crate::class::opcodes::{
 };
 use crate::error::{Malformed, SkipReason};
 
-/// Bound on the words of all states that wait to be followed.
+/// Bound on the words of all pending states.
 const MAX_PENDING: usize = 1 << 18;
-/// Bound on how many exception table rows are looked at, all instructions together.
+/// Bound on the visited rows of the exception table, for all instructions together.
 const MAX_ROWS: usize = 1 << 22;
 
-/// Which stack slots (words) and locals hold the uninitialized object.
+/// The stack slots (words) and locals that hold the uninitialized object.
 struct State {
     stack: Vec<bool>,
     locals: Vec<u16>,
@@ -50,7 +50,7 @@ impl State {
     }
 }
 
-/// Follows `code`, which is a constructor's.
+/// Follows `code`, which must be a constructor's.
 pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude, SkipReason> {
     let mut found = Prelude { before_super: vec![false; code.bytes.len()], bodies: Vec::new() };
     let mut queued = vec![false; code.bytes.len()];
@@ -60,7 +60,7 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
     let mut rows_looked_at = 0;
     while let Some((mut pc, mut state)) = pending.pop() {
         pending_words -= state.stack.len() + state.locals.len();
-        // The state is only copied for a target that nobody has asked for yet.
+        // The state is copied only for targets that are not queued yet.
         let mut queue = |target: u32, stack: &[bool], locals: &[u16]| {
             let Some(seen) = queued.get_mut(target as usize) else { return Ok(()) };
             if !core::mem::replace(seen, true) {
@@ -81,8 +81,7 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
                 Some(visited) => *visited = true,
             }
             let instruction = op::instruction_at(code.bytes, pc)?;
-            // An exception leaves the locals as they are; only a store could change them, and that
-            // cannot throw.
+            // An exception does not change the locals; only a store could, and that cannot throw.
             rows_looked_at += code.handlers.len();
             if rows_looked_at > MAX_ROWS {
                 return Err(SkipReason::ConstructorTooComplex);
@@ -133,9 +132,9 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
 
 enum Step {
     Next,
-    /// This was the super or this call.
+    /// The super or this call.
     Super,
-    /// A throw. (A return here is refused: no verified constructor has one.)
+    /// A throw. (A return is refused here: no verified constructor has one.)
     End,
     Jump {
         targets: Vec<u32>,
@@ -240,7 +239,7 @@ fn load(state: &mut State, local: u16) {
     state.stack.push(this);
 }
 
-/// Stores by the order of types in the instruction set: int, long, float, double, object.
+/// Stores a value; `kind` is the order of types in the instruction set: int, long, float, double, object.
 fn store(state: &mut State, kind: u8, local: u16) -> Result<(), Malformed> {
     let this = state.pop()?;
     state.store(local, this && kind == 4);
@@ -251,7 +250,7 @@ fn store(state: &mut State, kind: u8, local: u16) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// pop, pop2, the six dups and swap.
+/// Applies pop, pop2, the six dups or swap.
 fn shuffle(state: &mut State, opcode: u8) -> Result<(), Malformed> {
     let (copied, below) = match opcode - POP {
         0 => return state.pop_words(1),
@@ -306,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_object_is_followed_through_shuffles() {
+    fn the_object_is_followed_through_stack_instructions() {
         let shuffled = |opcode: u8, stack: &[bool]| {
             let mut state = State { stack: stack.to_vec(), locals: Vec::new() };
             shuffle(&mut state, opcode).map(|()| state.stack)
@@ -326,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_over_the_object_forgets_it() {
+    fn a_store_over_the_object_replaces_it() {
         let mut state = State { stack: vec![false, false], locals: vec![1] };
         store(&mut state, 1, 0).unwrap();
         assert!(state.locals.is_empty());
