@@ -85,7 +85,7 @@ pub struct ExplainedClass {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FocusCall {
     /// The override calls `at` and then its former body, which is a separate method now.
-    #[error("{NAME} calls at, then its former body, which is {part} now{}", leads_to(above.as_deref()))]
+    #[error("{NAME} calls at, then what was written, which is {part} now{}", leads_to(above.as_deref()))]
     Split {
         /// The name of the method with the former body.
         part: String,

@@ -101,7 +101,7 @@ fn doctor_says_what_is_bad_and_its_exit_code_too() {
     let bench = Bench::new(Faults::default());
     let shown = bench.run(&["doctor", PACKAGE]);
     assert_eq!(shown.code, Some(1), "{shown:?}");
-    assert!(shown.stdout.contains("BAD  recordings   there is none"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("BAD  recordings   there are no recordings"), "{}", shown.stdout);
     assert!(shown.stdout.contains("-> start the app"), "{}", shown.stdout);
     bench.record("shop-999999999.anrscope", &recording(0, 10));
     let checks = bench.json(&["doctor", PACKAGE, "--json"]);

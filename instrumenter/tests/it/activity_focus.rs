@@ -61,7 +61,7 @@ fn summary_of(inputs: &[(&Path, &Path)], maps: &Path, options: &Options) -> Summ
 }
 
 #[test]
-fn item_37_once_for_each_event_whatever_is_overridden() {
+fn at_is_called_once_per_focus_event_for_any_overrides() {
     let directory = directory("focus");
     let (app, library) = compiled(&directory);
     let (plain, none) = run_it(&directory, &[&app, &library]);
@@ -99,7 +99,7 @@ fn item_37_once_for_each_event_whatever_is_overridden() {
 /// What is done to a class does not depend on those below it, and an instrumented class above it is
 /// known for one.
 #[test]
-fn item_37_only_the_leaf_has_changed() {
+fn a_changed_activity_changes_only_its_own_class() {
     let directory = directory("focus-leaf");
     let (app, library) = compiled(&directory);
     let whole = directory.join("whole");
@@ -122,7 +122,7 @@ fn item_37_only_the_leaf_has_changed() {
 }
 
 #[test]
-fn item_37_a_blocked_activity_stays_and_an_unknown_one_is_told() {
+fn a_blocked_activity_does_not_change_and_an_unknown_super_class_is_reported() {
     let directory = directory("focus-blocked");
     let (app, library) = compiled(&directory);
     let mut filter = Filter::default();
@@ -152,7 +152,7 @@ fn item_37_a_blocked_activity_stays_and_an_unknown_one_is_told() {
 /// none, so several times for one event; and not in an override that is not worth a number, nor in
 /// one of an abstract class.
 #[test]
-fn item_37_matrix_calls_at_on_every_level() {
+fn compat_matrix_calls_at_on_every_level() {
     let directory = directory("focus-matrix");
     let (app, library) = compiled(&directory);
     let (plain, _) = run_it(&directory, &[&app, &library]);

@@ -203,7 +203,7 @@ fn times_attributes_comments_and_extra_fields_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_read_is_copied_and_named() {
+fn unreadable_entries_are_copied_and_reported() {
     let place = Place::new("archive_unreadable");
     let class = old_class();
     let good = Raw::stored("fixture/Old.class", class);
@@ -234,7 +234,7 @@ fn what_cannot_be_read_is_copied_and_named() {
 }
 
 #[test]
-fn names_that_lead_out_and_odd_names_are_kept_and_told() {
+fn escaping_and_odd_names_are_kept_and_reported() {
     let place = Place::new("archive_names");
     let names: [&[u8]; 6] =
         [b"../up.txt", b"/root.txt", b"c:\\x.txt", b"a/../../b", b"\xFF\xFE.txt", b"a..b/c"];
@@ -251,7 +251,7 @@ fn names_that_lead_out_and_odd_names_are_kept_and_told() {
 
 /// Names that differ only by case are different in a jar, and are left alone.
 #[test]
-fn case_counts() {
+fn entry_names_are_case_sensitive() {
     let place = Place::new("archive_case");
     let class = old_class();
     let (summary, output) =
@@ -278,7 +278,7 @@ fn a_multi_release_jar_has_one_id_for_all_versions_of_a_method() {
 }
 
 #[test]
-fn many_entries_need_no_zip64_in_and_get_it_out() {
+fn many_entries_are_read_without_zip64_and_written_with_it() {
     let place = Place::new("archive_many");
     let names: Vec<String> = (0..66_000).map(|number| format!("{number}")).collect();
     let entries: Vec<_> = names.iter().map(|name| Raw::stored(name, b"")).collect();
@@ -293,7 +293,7 @@ fn many_entries_need_no_zip64_in_and_get_it_out() {
 }
 
 #[test]
-fn broken_archives_are_refused_with_the_place() {
+fn broken_archives_are_refused_with_the_offset() {
     let place = Place::new("archive_broken");
     let [a, b] = [Raw::stored("a.txt", b"aaaa"), Raw::stored("b.txt", b"bbbb")];
     let good = zip(b"", &[a, b], b"note", false);
@@ -377,7 +377,7 @@ fn try_broken(place: &Place, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn an_archive_may_be_cut_anywhere() {
+fn an_archive_truncated_anywhere_causes_no_panic() {
     let place = Place::new("archive_cut");
     let sample = sample();
     assert!(try_broken(&place, &sample));
@@ -387,7 +387,7 @@ fn an_archive_may_be_cut_anywhere() {
 }
 
 #[test]
-fn any_byte_of_an_archive_may_be_anything() {
+fn any_changed_byte_of_an_archive_causes_no_panic() {
     let place = Place::new("archive_bytes");
     let sample = sample();
     let edits = proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6);
@@ -416,7 +416,7 @@ fn any_byte_of_an_archive_may_be_anything() {
 
 /// What was written can be instrumented again, and stays the same byte for byte but for the map id.
 #[test]
-fn an_archive_without_classes_comes_out_as_it_went_in() {
+fn an_archive_without_classes_is_copied_byte_for_byte() {
     let place = Place::new("archive_same");
     let entries = [
         Raw { comment: b"c", extra: &[9, 9, 0, 0, 0], ..Raw::stored("a.txt", b"aaaa") },

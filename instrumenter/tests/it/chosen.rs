@@ -37,7 +37,7 @@ fn file(directory: &Path, name: &str, text: &str) -> Option<PathBuf> {
 }
 
 #[test]
-fn item_35_a_method_of_the_base_map_is_traced_whatever_the_rest_says() {
+fn a_method_of_the_base_map_is_always_traced() {
     let directory = directory("base-forces");
     let base = "7,1,blk.Blocked a ()V\n9,0,t.Simple getX ()I\n8,1,t.Abs concrete ()V\n12,1,gone.A b ()V\n\
                 13,1,t.Abs a ()V\n14,1,java.lang.Object x ()V\n";
@@ -73,7 +73,7 @@ fn item_35_a_method_of_the_base_map_is_traced_whatever_the_rest_says() {
 }
 
 #[test]
-fn item_35_too_many_methods_are_an_error_before_anything_is_written() {
+fn too_many_methods_are_an_error_before_anything_is_written() {
     for compat in [false, true] {
         let directory = directory(&format!("overflow-{compat}"));
         let base_map = file(&directory, "base.txt", "1044479,1,gone.A b ()V\n");
@@ -91,7 +91,7 @@ fn item_35_too_many_methods_are_an_error_before_anything_is_written() {
 }
 
 #[test]
-fn rules_choose_by_class_annotation_method_and_size() {
+fn rules_select_by_class_annotation_method_and_size() {
     let directory = directory("rules");
     let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
@@ -119,7 +119,7 @@ fn rules_choose_by_class_annotation_method_and_size() {
 }
 
 #[test]
-fn item_38_a_block_list_of_matrix_without_its_traps() {
+fn a_matrix_block_list_works_without_its_quirks() {
     let directory = directory("block-list");
     let text = "[package]\r\n# a comment\r\n  -keepclass blk/Blocked  \r\n-keeppackage t\r\n";
     let options = Options { block_list: file(&directory, "block.txt", text), ..Options::default() };
@@ -131,7 +131,7 @@ fn item_38_a_block_list_of_matrix_without_its_traps() {
 
 /// Whatever order a `ConcurrentHashMap` has: many entries, and many with one hash.
 #[test]
-fn item_33_ignored_methods_come_in_the_order_of_javas_map() {
+fn ignored_methods_are_in_the_order_of_javas_map() {
     let directory = directory("java-map");
     let tools = directory.join("tools");
     fs::create_dir(&tools).unwrap();
@@ -175,7 +175,7 @@ fn item_33_ignored_methods_come_in_the_order_of_javas_map() {
 }
 
 #[test]
-fn item_40_what_cannot_be_read_is_told_and_the_rest_is_traced() {
+fn unreadable_classes_are_reported_and_the_rest_is_traced() {
     let directory = directory("item-40");
     let old = fs::read(fixture().join("fixture/Main.class")).unwrap();
     let mut newer = old.clone();
@@ -210,7 +210,7 @@ fn item_40_what_cannot_be_read_is_told_and_the_rest_is_traced() {
 /// Bytes of class file for each traced method: two calls, a handler with its frame, and a share of the
 /// constants. Without handlers it is Matrix's form.
 #[test]
-fn item_42_bytes_added_to_a_method() {
+fn the_bytes_added_to_a_method_are_bounded() {
     let directory = directory("item-42");
     let size = |directory: &Path| -> usize {
         let files = files(directory);

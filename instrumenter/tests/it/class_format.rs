@@ -39,7 +39,7 @@ fn runs(name: &str, bytes: &[u8], java: &[&str]) -> Beat {
 }
 
 #[test]
-fn every_version_is_rewritten_and_stays_what_it_is() {
+fn every_class_file_version_is_rewritten_and_kept() {
     let (bytes, _) = main_with(&body(&[177]));
     for major in 45..=70_u16 {
         for minor in [0_u16, 3, 0xFFFF] {
@@ -105,7 +105,7 @@ fn a_method_that_just_fits_is_traced_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn a_full_constant_pool_is_said_and_a_nearly_full_one_is_used() {
+fn a_full_constant_pool_is_reported_and_a_nearly_full_one_is_used() {
     let with_entries = |entries: u32| {
         let mut class = Assembler::new("Odd");
         class.method(9, "main", "([Ljava/lang/String;)V", &body(&[177]));
@@ -123,7 +123,7 @@ fn a_full_constant_pool_is_said_and_a_nearly_full_one_is_used() {
 }
 
 #[test]
-fn the_deepest_stack_and_the_last_local() {
+fn the_largest_stack_and_the_last_local_are_handled() {
     let deep = |max_stack| main_with(&Body { max_stack, ..body(&[177]) }).1;
     assert!(deep(0xFFFE).is_ok());
     assert_eq!(deep(0xFFFF), Err(SkipReason::StackTooDeep));
@@ -139,7 +139,7 @@ fn the_deepest_stack_and_the_last_local() {
 
 /// A local above 255 holds the lock, by the wide forms.
 #[test]
-fn a_lock_in_a_wide_local() {
+fn a_lock_can_be_in_a_wide_local() {
     let mut class = Assembler::new("Odd");
     let sync = class.method_ref("Odd", "sync", "()V");
     class.method(0x29, "sync", "()V", &Body { max_locals: 300, ..body(&[177]) });
@@ -154,7 +154,7 @@ fn a_lock_in_a_wide_local() {
 }
 
 #[test]
-fn subroutines_are_left_by_name_in_every_form() {
+fn subroutines_in_every_form_are_skipped_with_a_reason() {
     // jsr, jsr_w, ret, wide ret: also where nothing reaches them.
     for code in [&[168, 0, 4, 177, 75, 169, 0][..], &[201, 0, 0, 0, 6, 177, 75, 169, 0], &[177, 169, 0]] {
         assert_eq!(main_with(&body(code)).1, Err(SkipReason::Subroutines), "{code:?}");
@@ -164,7 +164,7 @@ fn subroutines_are_left_by_name_in_every_form() {
 
 /// Switches at each alignment, whose padding the calls change.
 #[test]
-fn switches_are_padded_anew_at_each_alignment() {
+fn switches_are_padded_for_each_alignment() {
     for shift in 0..4_usize {
         let mut code = vec![0; shift];
         code.extend([3, 170]);
@@ -188,7 +188,7 @@ fn switches_are_padded_anew_at_each_alignment() {
 
 /// Native and abstract methods have no code; a module description has no methods; both stay as they are.
 #[test]
-fn what_has_no_code_is_copied() {
+fn methods_without_code_are_copied() {
     let directory = directory("no_code");
     let sources = directory.join("src");
     fs::create_dir(&sources).unwrap();
@@ -211,7 +211,7 @@ fn what_has_no_code_is_copied() {
 
 /// Obfuscators give names that no source could have, and drop tables; such names are bytes to us.
 #[test]
-fn names_that_no_source_could_have() {
+fn names_that_are_invalid_in_source_code_are_handled() {
     let mut class = Assembler::new("a/\u{3b1}\u{2028}");
     let yields = class.method_ref("java/lang/Thread", "yield", "()V");
     for name in ["if", "\u{1f600}", "a b", "1"] {
@@ -223,7 +223,7 @@ fn names_that_no_source_could_have() {
 
 /// A hostile table cannot make the work grow with its square: the method keeps its tracing.
 #[test]
-fn waits_times_handlers_are_bounded() {
+fn the_product_of_waits_and_handlers_is_bounded() {
     let mut class = Assembler::new("Odd");
     let sleep = class.method_ref("java/lang/Thread", "sleep", "(J)V");
     let mut code = Vec::new();

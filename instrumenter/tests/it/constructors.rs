@@ -78,7 +78,7 @@ fn two_super_calls() -> Vec<u8> {
 }
 
 #[test]
-fn a_super_call_on_each_branch() {
+fn a_super_call_on_each_branch_is_traced() {
     let (_, beat) = runs("two_super_calls", &two_super_calls());
     // main, and each object once.
     beat.assert_balanced(3);
@@ -87,7 +87,7 @@ fn a_super_call_on_each_branch() {
 
 /// The object waits in another local and goes through swaps before its super call.
 #[test]
-fn an_object_that_is_moved_about_before_its_super_call() {
+fn an_object_that_is_moved_before_its_super_call_is_followed() {
     let mut class = Assembler::new("Odd");
     let object = class.method_ref("java/lang/Object", "<init>", "()V");
     let new = class.class("java/lang/Object").to_be_bytes();
@@ -110,7 +110,7 @@ fn an_object_that_is_moved_about_before_its_super_call() {
 }
 
 #[test]
-fn what_cannot_be_done_right_is_left_with_its_reason() {
+fn constructors_that_cannot_be_traced_are_skipped_with_a_reason() {
     let only = |descriptor: &str, name: &str, body: Body| {
         let mut class = Assembler::new("Odd");
         let object = class.method_ref("java/lang/Object", "<init>", "()V");

@@ -220,17 +220,17 @@ fn reaches_far_without_waits(name: &str, instruments_library: bool) {
 }
 
 #[test]
-fn a_class_far_above_in_another_input_changes_what_is_below() {
+fn a_change_in_a_super_class_of_another_input_affects_subclasses() {
     reaches_far("decisions_input", true);
 }
 
 #[test]
-fn a_class_far_above_on_the_class_path_changes_what_is_below() {
+fn a_change_in_a_super_class_on_the_class_path_affects_subclasses() {
     reaches_far("decisions_class_path", false);
 }
 
 #[test]
-fn a_question_about_a_class_changes_nothing() {
+fn explaining_a_class_changes_no_output() {
     let mut app = App::new("decisions_explain", true);
     app.run();
     let map = fs::read(app.root.join("out/map.txt")).unwrap();
@@ -248,7 +248,7 @@ fn a_question_about_a_class_changes_nothing() {
 }
 
 #[test]
-fn files_that_options_name_count_with_their_contents_and_rules_stay_used() {
+fn the_cache_depends_on_the_content_of_option_files_and_rules_stay_used() {
     let mut app = App::new("decisions_rules", true);
     let rules = app.root.join("trace.rules");
     fs::write(&rules, "exclude class app.Caller method go\nexclude class gone.Gone\n").unwrap();
@@ -276,7 +276,7 @@ fn files_that_options_name_count_with_their_contents_and_rules_stay_used() {
 }
 
 #[test]
-fn matrix_has_neither_cache_nor_waits() {
+fn compat_matrix_refuses_a_cache_and_waits() {
     let app = App::new("decisions_matrix", true);
     for options in [
         Options { cache: Some(app.root.join("cache")), ..Options::matrix() },

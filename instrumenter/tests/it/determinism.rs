@@ -31,7 +31,7 @@ fn run_over(inputs: &[PathBuf], out: &Path, options: &Options) -> Vec<(PathBuf, 
 }
 
 #[test]
-fn threads_and_order_do_not_show() {
+fn the_output_does_not_depend_on_threads_or_input_order() {
     let directory = directory("determinism");
     let mut inputs = jars(&directory);
     let threads = |threads| Options { threads, ..Options::default() };
@@ -55,7 +55,7 @@ fn threads_and_order_do_not_show() {
 }
 
 #[test]
-fn a_base_map_keeps_its_ids_and_new_methods_come_behind() {
+fn a_base_map_keeps_its_ids_and_new_methods_follow() {
     let directory = directory("base_map");
     let inputs = jars(&directory);
     let all = run_over(&inputs, &directory.join("all"), &Options::default());

@@ -36,14 +36,14 @@ pub(crate) fn compare(
 }
 
 #[test]
-fn item_36_java_8_classes_with_all_debug_information() {
+fn java_8_classes_with_all_debug_information_run() {
     let directory = directory("java8");
     let classes = fixture();
     compare(&directory, classes, "fixture.Main", &Options::default(), &[]).assert_balanced(20_000);
 }
 
 #[test]
-fn item_36_java_17_classes_without_debug_information() {
+fn java_17_classes_without_debug_information_run() {
     let directory = directory("java17");
     let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
@@ -52,7 +52,7 @@ fn item_36_java_17_classes_without_debug_information() {
 }
 
 #[test]
-fn records_sealed_interfaces_and_nest_mates() {
+fn records_sealed_interfaces_and_nest_mates_run() {
     let directory = directory("modern");
     let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
@@ -63,7 +63,7 @@ fn records_sealed_interfaces_and_nest_mates() {
 /// Every method of every class, also those that the filter finds not worth it, and ids that need a
 /// constant of their own.
 #[test]
-fn every_method_of_every_class_with_large_ids() {
+fn every_method_runs_with_large_ids() {
     let directory = directory("everything");
     let classes = fixture();
     let first = directory.join("first");
@@ -86,7 +86,7 @@ fn every_method_of_every_class_with_large_ids() {
 /// Matrix's form: what a called method throws leaves an enter open, a throw that is caught in the method
 /// itself exits twice. Readers pair by id.
 #[test]
-fn returns_and_throws_are_exits_if_asked_for() {
+fn exits_normal_calls_o_before_returns_and_throws() {
     let directory = directory("normal");
     let classes = fixture();
     let options = Options { exits: Exits::Normal, ..Options::default() };
@@ -95,7 +95,7 @@ fn returns_and_throws_are_exits_if_asked_for() {
 }
 
 #[test]
-fn a_stack_overflow_stays_the_programs_own() {
+fn a_stack_overflow_reaches_the_program_unchanged() {
     let directory = directory("overflow");
     let classes = fixture();
     let java = ["-Dbeat.lenient=true", "-Xss512k", "-Xint"];
@@ -106,7 +106,7 @@ fn a_stack_overflow_stays_the_programs_own() {
 /// Java 5 classes have no frames, and the older verifier reads them. javac no longer writes them, but
 /// a class of Java 8 without lambdas and interfaces is one if its frames are called something else.
 #[test]
-fn classes_from_before_stack_map_frames() {
+fn classes_without_stack_map_frames_run() {
     for major in [49, 50] {
         let directory = directory(&format!("major{major}"));
         let classes = directory.join("classes");

@@ -8,7 +8,7 @@ use trace_format::event::WaitKind;
 use crate::support::*;
 
 #[test]
-fn each_method_says_what_was_inserted_where() {
+fn each_method_lists_the_inserted_code() {
     let directory = directory("explain");
     let options = Options {
         waits: Some(Catalogue::default()),
@@ -60,7 +60,7 @@ fn each_method_says_what_was_inserted_where() {
 }
 
 #[test]
-fn a_class_that_is_not_there_is_an_error_before_anything_is_written() {
+fn explaining_a_missing_class_is_an_error_before_anything_is_written() {
     let directory = directory("explain_none");
     let from = directory.join("in.jar");
     jar(&from, &[("fixture/Old.class", old_class())]);
@@ -74,7 +74,7 @@ fn a_class_that_is_not_there_is_an_error_before_anything_is_written() {
 
 /// Which line of which file decided about a method.
 #[test]
-fn the_rule_that_decided_is_named() {
+fn the_deciding_rule_is_named() {
     let directory = directory("explain_rules");
     let from = directory.join("in.jar");
     jar(&from, &[("fixture/Old.class", old_class())]);
@@ -112,7 +112,7 @@ fn the_rule_that_decided_is_named() {
 }
 
 #[test]
-fn the_call_of_at_is_told() {
+fn the_call_of_at_is_explained() {
     let directory = directory("explain_focus");
     let classes = directory.join("classes");
     std::fs::create_dir(&classes).unwrap();

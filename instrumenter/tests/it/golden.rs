@@ -39,7 +39,7 @@ fn expected(directory: &Path, name: &str) -> String {
 }
 
 #[test]
-fn item_33_the_maps_of_matrix_byte_for_byte() {
+fn compat_matrix_writes_matrixs_maps_byte_for_byte() {
     let golden = golden();
     let options = Options { block_list: Some(golden.join("block.txt")), ..Options::matrix() };
     for threads in [1, 4] {
@@ -55,7 +55,7 @@ fn item_33_the_maps_of_matrix_byte_for_byte() {
 }
 
 #[test]
-fn item_33_the_maps_of_matrix_with_mapping_base_map_and_block_list() {
+fn compat_matrix_writes_matrixs_maps_with_mapping_base_map_and_block_list() {
     let golden = golden();
     let mapped = golden.join("mapped");
     let options = Options {
@@ -74,7 +74,7 @@ fn item_33_the_maps_of_matrix_with_mapping_base_map_and_block_list() {
 const ONLY_DISPATCH: &str = "1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V\n";
 
 #[test]
-fn item_33_what_makes_matrix_give_up_is_given_up_and_said() {
+fn compat_matrix_stops_where_matrix_stops_and_reports_it() {
     let extra = golden().join("extra");
     for (jar, untouched) in [("module_info", false), ("nestmates_java11", true)] {
         let run = run(&format!("golden-{jar}"), &extra.join(format!("{jar}.jar")), &Options::matrix());
@@ -97,7 +97,7 @@ fn item_33_what_makes_matrix_give_up_is_given_up_and_said() {
 /// D19: before every return and every `athrow`, and nothing else, so that a throw that is caught in the
 /// method itself exits twice.
 #[test]
-fn item_33_exits_stand_before_returns_and_throws() {
+fn compat_matrix_calls_o_before_returns_and_throws() {
     let jar = golden().join("extra/local_throw.jar");
     let run = run("golden-local-throw", &jar, &Options::matrix());
     let javap = |jar: &Path| crate::support::run("javap", &["-c", "-p", "-cp", text(jar), "t.LocalThrow"]);
@@ -120,7 +120,7 @@ fn methods(map: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn item_33_ours_differs_only_where_it_is_listed() {
+fn the_default_rules_differ_from_matrix_only_as_listed() {
     let golden = golden();
     let options = Options { block_list: Some(golden.join("block.txt")), ..Options::default() };
     let ours = run("golden-ours", &golden.join("in.jar"), &options);

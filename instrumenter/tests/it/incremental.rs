@@ -169,7 +169,7 @@ fn rewritten(before: &BTreeMap<PathBuf, std::time::SystemTime>, directory: &Path
 }
 
 #[test]
-fn only_what_changed_is_written_again_and_ids_stay() {
+fn only_changes_are_written_and_ids_are_stable() {
     let project = Project::new("incremental");
     age(&project.root);
     let first = project.run();
@@ -219,7 +219,7 @@ fn only_what_changed_is_written_again_and_ids_stay() {
 }
 
 #[test]
-fn a_class_of_a_jar_changes() {
+fn a_change_in_a_class_of_a_jar_is_picked_up() {
     let project = Project::new("incremental_jar");
     age(&project.root);
     let first = project.run();
@@ -241,7 +241,7 @@ fn a_class_of_a_jar_changes() {
 }
 
 #[test]
-fn what_was_made_is_made_again_if_somebody_touched_it() {
+fn a_changed_output_is_written_again() {
     let project = Project::new("incremental_touched");
     age(&project.root);
     project.run();
@@ -273,7 +273,7 @@ fn what_was_made_is_made_again_if_somebody_touched_it() {
 }
 
 #[test]
-fn files_written_again_with_the_same_contents_are_known() {
+fn touched_files_with_the_same_content_are_not_scanned_again() {
     let project = Project::new("incremental_same");
     project.run();
     for (path, bytes) in files(&project.root.join("in")) {
@@ -285,7 +285,7 @@ fn files_written_again_with_the_same_contents_are_known() {
 }
 
 #[test]
-fn another_option_or_base_map_or_a_damaged_cache_makes_everything_anew() {
+fn another_option_or_base_map_or_a_damaged_cache_leads_to_a_full_rebuild() {
     let mut project = Project::new("incremental_options");
     let file = project.root.join("cache/instrument.cache");
     let anew = |project: &Project, reason: &str| {
@@ -327,7 +327,7 @@ fn another_option_or_base_map_or_a_damaged_cache_makes_everything_anew() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_is_made_up_for() {
+fn a_run_after_a_killed_one_is_complete() {
     let project = Project::new("incremental_cut");
     age(&project.root);
     project.run();
@@ -339,7 +339,7 @@ fn a_run_that_was_cut_off_is_made_up_for() {
 }
 
 #[test]
-fn classes_that_are_skipped_are_told_every_time() {
+fn skipped_classes_are_reported_in_every_run() {
     let project = Project::new("incremental_skips");
     project.write("Broken.class", b"broken");
     project.jar("b.jar", &[("b/Broken.class", b"broken"), ("b/Old.class", &renamed(old_class(), "b/Old"))]);
@@ -352,7 +352,7 @@ fn classes_that_are_skipped_are_told_every_time() {
 }
 
 #[test]
-fn used_up_ids_are_given_anew() {
+fn ids_that_are_used_up_are_reassigned() {
     let mut project = Project::new("incremental_ids");
     let base = project.root.join("base.txt");
     fs::write(&base, "1044470,1,gone.Class method ()V\n").unwrap();
@@ -384,7 +384,7 @@ const PUBLIC: u16 = 1;
 const STATIC: u16 = 9;
 
 #[test]
-fn maps_are_edited_where_a_class_has_changed() {
+fn maps_are_edited_only_where_a_class_has_changed() {
     let project = Project::new("incremental_update");
     for name in ["Aa", "Mm", "Zz"] {
         let path = format!("a/{name}.class");
@@ -437,7 +437,7 @@ fn maps_are_edited_where_a_class_has_changed() {
 }
 
 #[test]
-fn what_concerns_other_classes_has_all_of_them_looked_at() {
+fn a_change_that_affects_other_classes_unpacks_all_of_them() {
     let project = Project::new("incremental_others");
     let twice = class_of("Twice", &[("one", true, PUBLIC)]);
     project.write("a/Twice.class", &twice);

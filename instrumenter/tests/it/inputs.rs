@@ -22,7 +22,7 @@ fn fails(from: &Path, out: &Path, message: &str) {
 }
 
 #[test]
-fn what_is_no_archive_is_an_error_that_names_the_file() {
+fn an_input_that_is_not_an_archive_is_an_error_that_names_the_file() {
     let directory = directory("no_archive");
     let out = directory.join("out");
     fs::create_dir(&out).unwrap();
@@ -78,7 +78,7 @@ fn outputs_never_overwrite_inputs_or_each_other() {
 }
 
 #[test]
-fn what_is_not_understood_is_copied_and_named() {
+fn unknown_classes_are_copied_and_reported() {
     let directory = directory("copied");
     let class = old_class();
     let mut future = class.to_vec();
@@ -220,7 +220,7 @@ fn an_aar_is_instrumented_inside() {
 }
 
 #[test]
-fn a_directory_keeps_its_shape() {
+fn a_directory_keeps_its_structure() {
     let directory = directory("shape");
     let class = old_class();
     let input = directory.join("in");
@@ -242,7 +242,7 @@ fn a_directory_keeps_its_shape() {
 }
 
 #[test]
-fn a_level_of_zero_stores_and_times_are_kept() {
+fn level_zero_stores_and_times_are_kept() {
     let directory = directory("levels");
     let class = old_class();
     let input = directory.join("in.jar");
@@ -270,7 +270,7 @@ fn a_level_of_zero_stores_and_times_are_kept() {
 
 /// Two entries of one name: the JVM takes the last, and so do we.
 #[test]
-fn of_entries_with_one_name_the_last_is_kept() {
+fn the_last_of_several_entries_with_the_same_name_is_kept() {
     let directory = directory("duplicates");
     let mut bytes = jar_bytes(&[("1.txt", b"first"), ("2.txt", b"second"), ("3.txt", b"third")]);
     // Once in the entry's own header and once in the directory.
@@ -289,7 +289,7 @@ fn of_entries_with_one_name_the_last_is_kept() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_devices_in_a_directory_are_refused_by_name() {
+fn pipes_and_devices_in_a_directory_are_refused_with_their_path() {
     let directory = directory("pipes");
     let out = directory.join("out");
     for (name, link) in
@@ -312,7 +312,7 @@ fn pipes_and_devices_in_a_directory_are_refused_by_name() {
 }
 
 #[test]
-fn a_jar_among_class_files_is_copied_and_told() {
+fn a_jar_among_class_files_is_copied_and_reported() {
     let directory = directory("jar_among");
     let input = directory.join("in");
     fs::create_dir(&input).unwrap();

@@ -20,7 +20,7 @@ fn run(directory: &Path, input: &Path, options: &Options) -> (Summary, String, S
 }
 
 #[test]
-fn item_38_and_39_files_and_maps_name_what_was_in_the_source() {
+fn with_a_mapping_files_and_maps_use_source_names() {
     let directory = directory("mapped");
     let mapped = data().join("mapped");
     let base = directory.join("base.txt");
@@ -58,7 +58,7 @@ fn item_38_and_39_files_and_maps_name_what_was_in_the_source() {
 
 /// `-repackageclasses ''`, overloads and inlined frames, over a jar made for it.
 #[test]
-fn item_39_flattened_packages_overloads_and_inlined_frames() {
+fn flattened_packages_overloads_and_inlined_frames_are_mapped() {
     let directory = directory("mapped-flat");
     let call = |class: &mut crate::assembler::Assembler| {
         let target = class.method_ref("b", "x", "()V");

@@ -31,7 +31,7 @@ fn lines(out: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_name_with_a_line_break_is_left_alone_and_forges_no_line_of_a_map() {
+fn a_name_with_a_line_break_cannot_forge_a_line_of_a_map() {
     let directory = directory("names");
     let input = directory.join("in.jar");
     let command = "\u{1b}]0;taken\u{7}";
@@ -74,7 +74,7 @@ fn a_name_with_a_line_break_is_left_alone_and_forges_no_line_of_a_map() {
 }
 
 #[test]
-fn a_name_of_an_abstract_method_forges_no_line_either() {
+fn a_name_of_an_abstract_method_cannot_forge_a_line_either() {
     let directory = directory("names_abstract");
     let input = directory.join("in.jar");
     let mut made = Assembler::new("a/Named");

@@ -15,7 +15,7 @@ fn variable(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn random_classes_behave_as_before_and_balance() {
+fn random_classes_behave_as_before_and_calls_balance() {
     let directory = directory("property");
     let (classes, tools) = (directory.join("classes"), directory.join("tools"));
     fs::create_dir(&classes).unwrap();

@@ -22,7 +22,7 @@ fn closure_compiler() -> PathBuf {
 }
 
 #[test]
-fn every_class_verifies_and_a_compilation_balances() {
+fn every_class_of_a_real_jar_verifies_and_calls_balance() {
     let directory = directory("closure");
     let jar = closure_compiler();
     let traced = directory.join("traced.jar");

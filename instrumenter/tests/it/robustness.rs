@@ -63,7 +63,7 @@ fn an_independent_parser_reads_what_is_written() {
 }
 
 #[test]
-fn a_class_may_be_cut_anywhere() {
+fn a_class_truncated_anywhere_causes_no_panic() {
     for bytes in samples() {
         for length in 0..bytes.len() {
             assert_eq!(rewrite(&bytes[..length]), None, "cut at {length}");
@@ -72,7 +72,7 @@ fn a_class_may_be_cut_anywhere() {
 }
 
 #[test]
-fn any_byte_may_be_anything() {
+fn any_changed_byte_of_a_class_causes_no_panic() {
     // What comes out of a broken class is worth as little as what went in, but it comes out.
     for bytes in samples() {
         for at in 0..bytes.len() {
@@ -86,7 +86,7 @@ fn any_byte_may_be_anything() {
 }
 
 #[test]
-fn anything_may_be_anywhere() {
+fn any_edits_of_a_class_cause_no_panic() {
     let samples = samples();
     let edits = proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..40);
     let mut runner =

@@ -31,7 +31,7 @@ fn instrumented(classes: &Path, to: &Path, options: &Options) -> (Summary, BTree
 }
 
 #[test]
-fn short_methods_are_left_out_and_the_program_runs_the_same() {
+fn short_methods_are_skipped_and_the_program_behaves_the_same() {
     for (name, flags) in [("short8", &["-g", "--release", "8"][..]), ("short17", &["-g", "--release", "17"])]
     {
         let directory = directory(name);
@@ -63,7 +63,7 @@ fn names_of(classes: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn it_is_said_how_short_a_method_is_and_rules_win() {
+fn the_cost_of_a_short_method_is_explained_and_rules_take_precedence() {
     let directory = directory("short_explained");
     let classes = compiled(&directory, &["-g", "--release", "8"]);
     let rules = directory.join("trace.rules");

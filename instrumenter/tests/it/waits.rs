@@ -21,7 +21,7 @@ fn classes(directory: &Path, flags: &[&str]) -> std::path::PathBuf {
 }
 
 #[test]
-fn every_wait_begins_and_ends_whatever_happens() {
+fn every_wait_begins_and_ends_on_every_exit() {
     for (name, flags) in
         [("waits8", &["-g", "--release", "8"][..]), ("waits17", &["-g:none", "--release", "17"])]
     {
@@ -36,7 +36,7 @@ fn every_wait_begins_and_ends_whatever_happens() {
 }
 
 #[test]
-fn waits_are_told_with_returns_alone_too() {
+fn waits_are_recorded_with_normal_exits_too() {
     let directory = directory("waits_normal");
     let classes = classes(&directory, &["-g", "--release", "8"]);
     let options = Options { exits: Exits::Normal, ..waits() };
@@ -47,14 +47,14 @@ fn waits_are_told_with_returns_alone_too() {
 
 /// Everything else that the fixtures do, with waits: nothing else changes.
 #[test]
-fn all_fixtures_run_with_waits() {
+fn all_fixtures_run_with_recorded_waits() {
     let directory = directory("waits_all");
     compare(&directory, fixture(), "fixture.Main", &waits(), &[]).assert_balanced(20_000);
 }
 
 /// A lock that an overflow left held, or a handler that ran in circles, would show as a hang.
 #[test]
-fn a_stack_overflow_leaves_no_lock_behind() {
+fn a_stack_overflow_leaves_no_lock_held() {
     let directory = directory("waits_overflow");
     let classes = classes(&directory, &["-g", "--release", "8"]);
     for more in [&["-Xint"][..], &["-XX:TieredStopAtLevel=1"]] {
@@ -68,7 +68,7 @@ fn a_stack_overflow_leaves_no_lock_behind() {
 
 /// HotSpot's compilers refuse methods whose monitors they cannot match up; such a method would be slow.
 #[test]
-fn the_monitors_still_match_up_for_the_compilers() {
+fn both_compilers_accept_the_monitors() {
     let directory = directory("waits_balanced");
     let classes = classes(&directory, &["-g", "--release", "8"]);
     let traced = directory.join("traced");
@@ -93,7 +93,7 @@ fn the_monitors_still_match_up_for_the_compilers() {
 }
 
 #[test]
-fn without_waits_the_output_is_what_it_was() {
+fn without_waits_the_output_is_unchanged() {
     let mut class = Assembler::new("Odd");
     let yields = class.method_ref("java/lang/Thread", "yield", "()V");
     let code = [&[184][..], &yields, &[177]].concat();
@@ -125,7 +125,7 @@ fn methods_that_take_locks_are_traced() {
 
 /// A broken or endless table costs a method its waits, not its tracing, and is said.
 #[test]
-fn waits_that_cannot_be_told_leave_the_method_traced() {
+fn a_method_whose_waits_cannot_be_recorded_is_still_traced() {
     let mut class = Assembler::new("Odd");
     let sleep = class.method_ref("java/lang/Thread", "sleep", "(J)V");
     let code = [&[9, 184][..], &sleep, &[177, 191]].concat();
