@@ -34,6 +34,7 @@ impl Place {
 }
 
 /// A recording on a device.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remote {
     /// The file's name: letters, digits, `.`, `_` and `-` only.
@@ -59,6 +60,7 @@ impl Remote {
 }
 
 /// The recordings of one location.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct RecordingList {
     /// The location.

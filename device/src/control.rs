@@ -34,6 +34,7 @@ impl Command {
 }
 
 /// The app's answer to a command.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
     /// Whether the command was carried out.

@@ -21,6 +21,7 @@ pub struct Device {
 }
 
 /// The output of a command. On devices with a single stream (before Android 7), `stdout` holds both streams.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
     /// Its standard output, at most [`MAX_TEXT`] bytes.

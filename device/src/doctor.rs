@@ -31,6 +31,7 @@ pub enum Outcome {
 }
 
 /// A check and its result.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Check {
     /// What was checked. Names are stable: scripts may rely on them.

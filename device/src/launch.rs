@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::error::Error;
 
 /// The result of one start by `am start -W`.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Launch {
     /// `COLD`, `WARM` or `HOT`; `None` before Android 10.

@@ -34,6 +34,7 @@ pub enum Step<'a> {
 }
 
 /// A recording that was pulled.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pulled {
     /// The path of the local file.

@@ -28,6 +28,7 @@ pub struct Server {
 }
 
 /// A device as the server lists it.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedDevice {
     /// Its serial; `HOST:PORT` for a device on the network.

@@ -24,6 +24,7 @@ pub struct Stat {
 }
 
 /// A file in a directory.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     /// Its name.

@@ -22,7 +22,7 @@ pub enum Decision {
     )]
     NotWorthIt,
     /// The default rule skips it because it is short for any arguments.
-    #[error("not worth it: at most {instructions} instructions including all it calls, no loop")]
+    #[error("not worth it: {instructions} instructions with all it calls, no loop")]
     Short {
         /// The most instructions that one call can execute, called methods included.
         instructions: u16,
@@ -45,6 +45,7 @@ pub enum Decision {
 }
 
 /// A method of an [`ExplainedClass`].
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedMethod {
     /// Access flags before the rewrite.
@@ -66,6 +67,7 @@ pub struct ExplainedMethod {
 }
 
 /// A class, and what was done to it.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedClass {
     /// The input that contains it.

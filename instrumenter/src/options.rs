@@ -15,6 +15,7 @@ pub const MATRIX_CALL_CLASS: &str = "com/tencent/matrix/trace/core/AppMethodBeat
 pub const DEFAULT_SHORT: u16 = 100;
 
 /// Which exits of a method call `o`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exits {
     /// Returns and exceptions: every `i` has exactly one `o`.
@@ -28,6 +29,7 @@ pub enum Exits {
 }
 
 /// How methods are selected and numbered.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compat {
     /// The rules of this crate.

@@ -17,6 +17,7 @@ use crate::splice::waits::ClassWaits;
 use crate::waits::{Catalogue, Waits};
 
 /// The result of [`rewrite_class`].
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewritten {
     /// The new class file, or `None` if the class does not change.

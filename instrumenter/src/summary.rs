@@ -9,6 +9,7 @@ use crate::error::SkipReason;
 use crate::explained::ExplainedClass;
 
 /// A class or method that was copied unchanged although it was selected.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// The input.
@@ -155,6 +156,7 @@ pub enum StaleReason {
 }
 
 /// A line of the base map for a method that has no calls now. It stays in the map, so that its id is not reused.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stale {
     /// Its id. Matrix's maps may contain negative ids.
@@ -177,6 +179,7 @@ pub struct MappingUse {
 }
 
 /// The time that each pass of a run took.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// Reading the inputs' files, the base map and the cache.
@@ -200,6 +203,7 @@ pub struct Times {
 }
 
 /// The result of a run.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Classes in the inputs.

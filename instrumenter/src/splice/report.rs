@@ -31,6 +31,7 @@ pub enum Purpose {
 }
 
 /// A piece of inserted code.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inserted {
     /// Its purpose.

@@ -1,4 +1,4 @@
-//! `at` is called once for each event, whatever an activity and those above it override.
+//! `at` is called once for each event, whatever an activity and its super classes override.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use instrumenter::{
 use crate::assembler::{Assembler, Body};
 use crate::support::*;
 
-/// The activities; the library between them, apart.
+/// The activities, and separately the library between them.
 fn compiled(directory: &Path) -> (PathBuf, PathBuf) {
     let (app, library) = (directory.join("app"), directory.join("library"));
     let beat = text(method_beat());
@@ -19,7 +19,7 @@ fn compiled(directory: &Path) -> (PathBuf, PathBuf) {
     javac(&app, &["-cp", beat, "--release", "8"], &files);
     fs::create_dir(&library).unwrap();
     fs::rename(app.join("focuslib"), library.join("focuslib")).unwrap();
-    // Both are on the class path with the stand-in.
+    // Both are on the class path with the fake runtime.
     (app, library)
 }
 
@@ -33,7 +33,7 @@ fn run_it(directory: &Path, parts: &[&Path]) -> (String, Vec<String>) {
     (printed, events.lines().map(str::to_owned).collect())
 }
 
-/// Two events for each activity, none for what is no activity.
+/// Two events for each activity, and none for other classes.
 fn once_each() -> Vec<String> {
     let names = [
         "Base",
@@ -67,7 +67,7 @@ fn at_is_called_once_per_focus_event_for_any_overrides() {
     let (plain, none) = run_it(&directory, &[&app, &library]);
     assert!(none.is_empty() && plain.contains("Leaf\n"), "{plain}");
 
-    // The library is only looked at; the platform's Activity lies with the stand-in.
+    // The library is only on the class path; the platform's Activity is with the fake runtime.
     let traced = directory.join("traced");
     let class_path = vec![library.clone(), method_beat().to_owned()];
     let options = Options { class_path, ..Options::default() };
@@ -88,7 +88,7 @@ fn at_is_called_once_per_focus_event_for_any_overrides() {
     assert!(map.contains("Activities$Leaf onWindowFocusChanged (Z)V"), "{map}");
     assert!(!map.contains("onWindowFocusChanged-"), "{map}");
 
-    // All of it instrumented, the library as well: there is nothing between any more.
+    // All of it is instrumented, so no class that is not changed is in between.
     let all = [directory.join("all-app"), directory.join("all-library")];
     let inputs = [(app.as_path(), all[0].as_path()), (&library, &all[1])];
     summary_of(&inputs, &directory.join("all.txt"), &Options::default());
@@ -96,8 +96,7 @@ fn at_is_called_once_per_focus_event_for_any_overrides() {
     assert_eq!((printed, events), (plain, once_each()));
 }
 
-/// What is done to a class does not depend on those below it, and an instrumented class above it is
-/// known for one.
+/// The change of a class does not depend on its subclasses, and an instrumented class above it is recognised.
 #[test]
 fn a_changed_activity_changes_only_its_own_class() {
     let directory = directory("focus-leaf");
@@ -148,16 +147,15 @@ fn a_blocked_activity_does_not_change_and_an_unknown_super_class_is_reported() {
     assert!(told, "{:?}", summary.warnings);
 }
 
-/// Matrix's way: at every level that has an override with a number, and a new one wherever there is
-/// none, so several times for one event; and not in an override that is not worth a number, nor in
-/// one of an abstract class.
+/// Matrix's rules: a call at every level that has an override with an id, and a new method where there is no
+/// override, so several calls for one event; but none in an override without an id, nor in one of an abstract class.
 #[test]
 fn compat_matrix_calls_at_on_every_level() {
     let directory = directory("focus-matrix");
     let (app, library) = compiled(&directory);
     let (plain, _) = run_it(&directory, &[&app, &library]);
     let traced = directory.join("traced");
-    // Its chain of super classes has what it was given; it knows Activity by name.
+    // Its chain of super classes consists of the inputs; it knows Activity by name.
     let all = directory.join("all");
     copy(&app, &all);
     copy(&library, &all);
@@ -187,8 +185,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The class has as many methods as it may, so that no second part can be added: its methods are traced
-/// nevertheless, and what is missing is told.
+/// The class has as many methods as the format allows, so that no second part can be added: its methods are traced,
+/// and the missing call is reported.
 #[test]
 fn a_class_without_room_is_traced_without_at() {
     let directory = directory("focus-full");

@@ -1,4 +1,4 @@
-//! What is traced and under which number: rules, block list, base map, and what is told about them.
+//! What is traced and with which id: rules, block list, base map, and the reports about them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn fixture_jar() -> PathBuf {
 
 struct Run {
     summary: Summary,
-    /// `class method (descriptor)` of what is traced.
+    /// Returns `class method (descriptor)` of the traced methods.
     traced: Vec<String>,
     map: String,
 }
@@ -51,7 +51,7 @@ fn a_method_of_the_base_map_is_always_traced() {
     for line in ["7,0,blk.Blocked a ()V", "9,0,t.Simple getX ()I", "8,0,t.Abs concrete ()V"] {
         assert!(run.map.contains(&format!("{line}\n")), "{line} in {}", run.map);
     }
-    // Nothing else of these packages; and the next number is behind the highest.
+    // Nothing else of these packages; and the next id follows the highest.
     let others = ["androidx.appcompat.app.AppCompatActivity xcall ()V"];
     assert!(run.map.contains(&format!("15,1,{}", others[0])), "{}", run.map);
     assert_eq!(run.summary.traced, 4, "{:?}", run.traced);
@@ -129,14 +129,14 @@ fn a_matrix_block_list_works_without_its_quirks() {
     assert_eq!(run.traced, traced);
 }
 
-/// Whatever order a `ConcurrentHashMap` has: many entries, and many with one hash.
+/// The order of a `ConcurrentHashMap` with many entries, and with many equal hashes.
 #[test]
 fn ignored_methods_are_in_the_order_of_javas_map() {
     let directory = directory("java-map");
     let tools = directory.join("tools");
     fs::create_dir(&tools).unwrap();
     javac(&tools, &[], &["tools/HashOrder.java"]);
-    // "Aa" and "BB" have one hash, so all texts made of the same number of them do.
+    // "Aa" and "BB" have the same hash, so all texts of the same number of them do.
     let alike = |bits: u32, length: u32| -> String {
         (0..length).map(|bit| if bits >> bit & 1 == 0 { "Aa" } else { "BB" }).collect()
     };
@@ -207,8 +207,8 @@ fn unreadable_classes_are_reported_and_the_rest_is_traced() {
     }
 }
 
-/// Bytes of class file for each traced method: two calls, a handler with its frame, and a share of the
-/// constants. Without handlers it is Matrix's form.
+/// Bytes of class file for each traced method: two calls, a handler with its frame, and a share of the constants.
+/// Without handlers it is Matrix's form.
 #[test]
 fn the_bytes_added_to_a_method_are_bounded() {
     let directory = directory("item-42");

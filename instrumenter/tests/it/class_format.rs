@@ -1,4 +1,4 @@
-//! Everything in the class file format: versions, flags, limits, and what is refused with a name.
+//! Everything in the class file format: versions, flags, limits, and what is refused with a reason.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn body(code: &[u8]) -> Body {
     Body { code: code.to_vec(), max_stack: 2, max_locals: 2, ..Body::default() }
 }
 
-/// A class whose only method is `main` with this body, and what became of that.
+/// Builds a class whose only method is `main` with this body, and rewrites it.
 fn main_with(body: &Body) -> (Vec<u8>, Result<Vec<u8>, SkipReason>) {
     let mut class = Assembler::new("Odd");
     class.method(9, "main", "([Ljava/lang/String;)V", body);
@@ -58,7 +58,7 @@ fn every_class_file_version_is_rewritten_and_kept() {
     }
 }
 
-/// A handler before version 50 has no frame, from then on it has one; every JVM takes its own.
+/// Before version 50 handlers have no frame, later they have one; every JVM accepts its own versions.
 #[test]
 fn versions_with_and_without_frames_run() {
     for major in [45_u8, 46, 48, 49, 50, 51, 52, 61] {
@@ -80,7 +80,7 @@ fn preview_classes_run() {
     let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     javac(&classes, &["-g", "--release", "17"], &["fixture/Modern.java"]);
-    // javac only marks what uses a feature of the preview, and those change from version to version.
+    // javac only marks classes that use a preview feature, and those change from version to version.
     for (path, mut bytes) in files(&classes) {
         bytes[4..6].copy_from_slice(&[0xFF, 0xFF]);
         fs::write(classes.join(path), bytes).unwrap();
@@ -115,8 +115,8 @@ fn a_full_constant_pool_is_reported_and_a_nearly_full_one_is_used() {
         let bytes = class.finish();
         rewrite_class(&bytes, &[7], CALL_CLASS, Exits::All)
     };
-    // Names and classes of the calls, the throwable and the table: 13 entries at most, and the count is
-    // one more than the last index.
+    // Names and classes of the calls, the throwable and the table: at most 13 entries, and the count is the last
+    // index plus one.
     let nearly = with_entries(65_535 - 14).unwrap();
     assert_eq!(runs("nearly_full", &nearly.bytes.unwrap(), &[]).enters, 1);
     assert_eq!(with_entries(65_534), Err(SkipReason::ConstantPoolFull));
@@ -127,7 +127,7 @@ fn the_largest_stack_and_the_last_local_are_handled() {
     let deep = |max_stack| main_with(&Body { max_stack, ..body(&[177]) }).1;
     assert!(deep(0xFFFE).is_ok());
     assert_eq!(deep(0xFFFF), Err(SkipReason::StackTooDeep));
-    // A lock needs a local of its own: without room for it the method is traced without its waits.
+    // A lock needs an additional local: without room for it the method is traced without its waits.
     let mut class = Assembler::new("Odd");
     class.method(0x29, "sync", "()V", &Body { max_locals: 0xFFFF, ..body(&[177]) });
     let bytes = class.finish();
@@ -137,7 +137,7 @@ fn the_largest_stack_and_the_last_local_are_handled() {
     assert_eq!(rewritten.skipped, [(0, SkipReason::Waits(Box::new(SkipReason::TooManyLocals)))]);
 }
 
-/// A local above 255 holds the lock, by the wide forms.
+/// A local above 255 holds the lock, with the wide forms.
 #[test]
 fn a_lock_can_be_in_a_wide_local() {
     let mut class = Assembler::new("Odd");
@@ -155,7 +155,7 @@ fn a_lock_can_be_in_a_wide_local() {
 
 #[test]
 fn subroutines_in_every_form_are_skipped_with_a_reason() {
-    // jsr, jsr_w, ret, wide ret: also where nothing reaches them.
+    // jsr, jsr_w, ret, wide ret, even in unreachable code.
     for code in [&[168, 0, 4, 177, 75, 169, 0][..], &[201, 0, 0, 0, 6, 177, 75, 169, 0], &[177, 169, 0]] {
         assert_eq!(main_with(&body(code)).1, Err(SkipReason::Subroutines), "{code:?}");
     }
@@ -186,7 +186,7 @@ fn switches_are_padded_for_each_alignment() {
     }
 }
 
-/// Native and abstract methods have no code; a module description has no methods; both stay as they are.
+/// Native and abstract methods have no code, and a module description has no methods; both are copied.
 #[test]
 fn methods_without_code_are_copied() {
     let directory = directory("no_code");
@@ -209,7 +209,7 @@ fn methods_without_code_are_copied() {
     assert_eq!(module(&classes), module(&directory.join("out")));
 }
 
-/// Obfuscators give names that no source could have, and drop tables; such names are bytes to us.
+/// Obfuscators use names that are invalid in source code, and drop tables; the instrumenter treats names as bytes.
 #[test]
 fn names_that_are_invalid_in_source_code_are_handled() {
     let mut class = Assembler::new("a/\u{3b1}\u{2028}");
@@ -221,7 +221,7 @@ fn names_that_are_invalid_in_source_code_are_handled() {
     assert_eq!((rewritten.skipped.len(), rewritten.bytes.is_some()), (0, true));
 }
 
-/// A hostile table cannot make the work grow with its square: the method keeps its tracing.
+/// A hostile table cannot make the work grow quadratically: the method is still traced.
 #[test]
 fn the_product_of_waits_and_handlers_is_bounded() {
     let mut class = Assembler::new("Odd");

@@ -1,5 +1,5 @@
-//! The same input gives the same bytes, whatever the number of threads; the ids do not depend on the
-//! order of the inputs.
+//! The same input gives the same bytes for any number of threads, and the ids do not depend on the order of the
+//! inputs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn the_output_does_not_depend_on_threads_or_input_order() {
     assert_eq!(one.len(), 3 + 3);
     assert_eq!(run_over(&inputs, &directory.join("four"), &threads(4)), one);
 
-    // Another first input, and so another place for the map id; all else is the same.
+    // Another first input moves the map id; everything else is the same.
     inputs.reverse();
     let reversed = run_over(&inputs, &directory.join("reversed"), &threads(2));
     for ((path, a), (_, b)) in one.iter().zip(&reversed) {
@@ -64,7 +64,7 @@ fn a_base_map_keeps_its_ids_and_new_methods_follow() {
     );
     let map = map.unwrap();
     let base = directory.join("base.txt");
-    // Every other method, with other numbers, and one that is gone.
+    // Every other method, with other ids, and one that no longer exists.
     let kept: Vec<String> = map
         .lines()
         .filter(|line| !line.starts_with("1048574,"))

@@ -7,7 +7,7 @@ use instrumenter::{Exits, Filter, Options};
 
 use crate::support::*;
 
-/// Runs `main` plain and instrumented and compares what it prints.
+/// Runs `main` plain and instrumented, and compares what it prints.
 pub(crate) fn compare(
     directory: &Path,
     classes: &Path,
@@ -60,8 +60,7 @@ fn records_sealed_interfaces_and_nest_mates_run() {
     compare(&directory, &classes, "fixture.Modern", &Options::default(), &[]).assert_balanced(10);
 }
 
-/// Every method of every class, also those that the filter finds not worth it, and ids that need a
-/// constant of their own.
+/// Every method of every class, also those that the default rule skips, with ids that need a constant.
 #[test]
 fn every_method_runs_with_large_ids() {
     let directory = directory("everything");
@@ -83,8 +82,8 @@ fn every_method_runs_with_large_ids() {
     compare(&directory, classes, "fixture.Main", &options, &[]).assert_balanced(20_000);
 }
 
-/// Matrix's form: what a called method throws leaves an enter open, a throw that is caught in the method
-/// itself exits twice. Readers pair by id.
+/// Matrix's form: an exception from a called method leaves an enter without an exit, and a throw that is caught in
+/// the method itself exits twice. Readers pair by id.
 #[test]
 fn exits_normal_calls_o_before_returns_and_throws() {
     let directory = directory("normal");
@@ -103,8 +102,8 @@ fn a_stack_overflow_reaches_the_program_unchanged() {
     assert!(beat.enters > 1_000, "{beat:?}");
 }
 
-/// Java 5 classes have no frames, and the older verifier reads them. javac no longer writes them, but
-/// a class of Java 8 without lambdas and interfaces is one if its frames are called something else.
+/// Java 5 classes have no frames, and the old verifier checks them. javac no longer produces them, but a class of
+/// Java 8 without lambdas and interfaces becomes one if its frames have another name.
 #[test]
 fn classes_without_stack_map_frames_run() {
     for major in [49, 50] {

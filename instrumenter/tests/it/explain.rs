@@ -1,4 +1,4 @@
-//! What is told of a class that is asked about, held against the class that was written.
+//! The explanation of a class, compared with the class that was written.
 
 use instrumenter::{
     Catalogue, Decision, Error, ExplainedMethod, FocusCall, Input, MapPaths, Options, Purpose, instrument,
@@ -23,7 +23,7 @@ fn each_method_lists_the_inserted_code() {
     assert_eq!((class.name.as_str(), class.source_file.as_deref()), ("fixture/Old", Some("Old.java")));
     assert!(class.methods.iter().all(|method| method.decision == Decision::Traced));
 
-    // javap counts positions by itself.
+    // javap counts positions independently.
     let written =
         entries(&std::fs::read(&to).unwrap()).into_iter().find(|(name, _)| name == "fixture/Old.class");
     std::fs::create_dir_all(directory.join("fixture")).unwrap();
@@ -37,7 +37,7 @@ fn each_method_lists_the_inserted_code() {
         let mut in_order = method.inserted.iter().filter_map(|(one, _)| one.old);
         assert!(in_order.next().is_some());
         for (one, _) in &method.inserted {
-            // Some method of this name has an instruction there that begins one of our pieces.
+            // Some method of this name has an instruction there that starts an inserted piece.
             let at = format!(" {}: ", one.new);
             let texts = shown.split("\n\n").filter(|text| text.contains(&format!(" {name}(")));
             assert!(texts.clone().any(|text| text.contains(&at)), "{name} {one:?}\n{shown}");
@@ -72,7 +72,7 @@ fn explaining_a_missing_class_is_an_error_before_anything_is_written() {
     assert!(!out.exists() && !directory.join("methodMapping.txt").exists());
 }
 
-/// Which line of which file decided about a method.
+/// The explanation names the file and line that decided about a method.
 #[test]
 fn the_deciding_rule_is_named() {
     let directory = directory("explain_rules");

@@ -1,8 +1,8 @@
-//! Matrix's own output for the fixture, reproduced; and how ours differs, case by case.
+//! Matrix's own output for the fixture, reproduced; and how the default rules differ, case by case.
 //!
-//! `tests/data/instr_fixture` holds `in.jar` (its sources are in `src`), what Matrix wrote for it with
-//! one worker, and the same with a mapping, a base map and a block list of packages in `mapped`. The
-//! environment variable ANRSCOPE_GOLDEN names another directory of the same form to use in its place.
+//! `tests/data/instr_fixture` contains `in.jar` (its sources are in `src`), what Matrix wrote for it with one worker,
+//! and the same with a mapping, a base map and a block list of packages in `mapped`. The environment variable
+//! ANRSCOPE_GOLDEN names another directory of the same form to use instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -86,7 +86,7 @@ fn compat_matrix_stops_where_matrix_stops_and_reports_it() {
         assert!(told, "{:?}", run.summary.warnings);
         assert_eq!((run.summary.traced, run.summary.classes_changed), (0, 0), "{jar}");
     }
-    // Ours reads both.
+    // The instrumenter reads both.
     for (jar, methods) in [("module_info", 7), ("nestmates_java11", 1)] {
         let run = self::run(&format!("ours-{jar}"), &extra.join(format!("{jar}.jar")), &Options::default());
         assert!(run.summary.traced >= methods, "{jar}: {:?}", run.summary);
@@ -94,8 +94,8 @@ fn compat_matrix_stops_where_matrix_stops_and_reports_it() {
     }
 }
 
-/// D19: before every return and every `athrow`, and nothing else, so that a throw that is caught in the
-/// method itself exits twice.
+/// Before every return and every `athrow`, and nowhere else, so that a throw that is caught in the method itself
+/// exits twice.
 #[test]
 fn compat_matrix_calls_o_before_returns_and_throws() {
     let jar = golden().join("extra/local_throw.jar");
@@ -107,14 +107,14 @@ fn compat_matrix_calls_o_before_returns_and_throws() {
     let old = javap(&jar);
     let handlers = |code: &str| code.matches(" any\n").count() + code.matches("Class java/lang/").count();
     assert_eq!(enters, run.summary.traced);
-    // Those of the constructor do not count: it is not worth it.
+    // Those of the constructor do not count, because the default rule skips it.
     let ends = old.lines().filter(|line| line.ends_with("return") || line.ends_with(": athrow")).count() - 1;
     assert!(ends > enters, "{old}");
     assert_eq!(exits, ends, "{code}");
     assert_eq!(handlers(&code), handlers(&old));
 }
 
-/// Lines of `methodMapping.txt` without their ids.
+/// Returns the lines of `methodMapping.txt` without their ids.
 fn methods(map: &str) -> BTreeSet<&str> {
     map.lines().filter_map(|line| line.splitn(3, ',').nth(2)).collect()
 }

@@ -1,4 +1,4 @@
-//! Runs with a cache: what they leave alone, and that the result is right.
+//! Runs with a cache: what they reuse, and that the result is correct.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,8 +61,8 @@ impl Project {
         self.root.join("out").join(path)
     }
 
-    /// The output is what a run without a cache makes, but for the numbers: each method that is traced
-    /// has one, the class files have those of the map, and no class has one that is not there.
+    /// Checks that the output equals that of a run without a cache, except for the ids: each traced method has one,
+    /// the class files use those of the map, and no class uses an unknown one.
     #[track_caller]
     fn is_right(&self, summary: &Summary) {
         let _ = fs::remove_dir_all(self.root.join("clean"));
@@ -90,7 +90,7 @@ impl Project {
         assert!(map.0.keys().eq(clean_map.0.keys()), "{map:?}\n{clean_map:?}");
         let text = fs::read_to_string(self.out("classes/methodMapping.txt")).unwrap();
         assert_eq!(trace_format::MapId::of_lines(text.lines()), summary.map_id);
-        // With the map as base map, a run without a cache makes the very same bytes.
+        // With the map as base map, a run without a cache produces the same bytes.
         let based = Options {
             cache: None,
             base_map: Some(self.out("classes/methodMapping.txt")),
@@ -110,7 +110,7 @@ impl Project {
     }
 }
 
-/// Ids by method.
+/// Returns ids by method.
 #[derive(Debug)]
 struct Map(BTreeMap<String, u32>);
 
@@ -126,7 +126,7 @@ impl Map {
     }
 }
 
-/// A class under another name of the same length of constant.
+/// Renames a class to a name with a constant of the same length.
 fn renamed(class: &[u8], name: &str) -> Vec<u8> {
     let old = b"fixture/Old";
     let at = class
@@ -140,8 +140,7 @@ fn renamed(class: &[u8], name: &str) -> Vec<u8> {
     out
 }
 
-/// Another class file of the same class and methods, as after a change in a body: one text of the pool
-/// is another.
+/// Changes a text in the constant pool, like a change in a method body does.
 fn edited(class: &[u8], from: &[u8]) -> Vec<u8> {
     let at = class.windows(from.len()).position(|window| window == from).unwrap();
     let mut class = class.to_vec();
@@ -149,9 +148,9 @@ fn edited(class: &[u8], from: &[u8]) -> Vec<u8> {
     class
 }
 
-/// Sets every time of the files back, so that they no longer count as just written.
+/// Sets the times of all files back, so that they do not count as recently written.
 fn age(directory: &Path) {
-    // A time in the past does not help alone: what counts is also when it was set.
+    // An earlier modification time is not enough, because the change time counts too.
     std::thread::sleep(std::time::Duration::from_millis(150));
     assert!(directory.exists());
 }
@@ -198,7 +197,7 @@ fn only_changes_are_written_and_ids_are_stable() {
     );
     project.is_right(&body);
 
-    // A class and a directory come, another class and a text go.
+    // A class and a directory are added, another class and a text are removed.
     fs::remove_file(project.root.join("in/fixture/Switches.class")).unwrap();
     fs::remove_file(project.root.join("in/note.txt")).unwrap();
     project.write("new/Old.class", &renamed(old_class(), "new/Old"));
@@ -212,7 +211,7 @@ fn only_changes_are_written_and_ids_are_stable() {
             None => assert!(method.starts_with("new.Old "), "{method}"),
         }
     }
-    // And back: the directory goes with its class.
+    // And back: the directory is removed with its class.
     fs::remove_dir_all(project.root.join("in/new")).unwrap();
     project.is_right(&project.run());
     assert!(!project.out("classes/new").exists());
@@ -225,7 +224,7 @@ fn a_change_in_a_class_of_a_jar_is_picked_up() {
     let first = project.run();
     let map = Map::read(&project.out("classes/methodMapping.txt"));
     let changed = edited(old_class(), b"fixture/Old");
-    // Another class now, and one that stays, so that the jar is put together from old and new.
+    // A changed class and an unchanged one, so that the jar is built from old and new entries.
     project.jar("a.jar", &[("fixture/Old.class", old_class()), ("x/Old.class", &changed), ("a.txt", b"A")]);
     let before = stamps(&project.root.join("out"));
     let second = project.run();
@@ -254,7 +253,7 @@ fn a_changed_output_is_written_again() {
     let summary = project.run();
     project.is_right(&summary);
     assert_eq!(summary.warnings, []);
-    // One by one, so that all that is known of the others is still right.
+    // One by one, so that everything known about the others stays valid.
     age(&project.root);
     project.run();
     for touched in [format!("classes/{EXITS}"), "a.jar".to_owned(), "b.jar".to_owned(), "classes".to_owned()]
@@ -318,7 +317,7 @@ fn another_option_or_base_map_or_a_damaged_cache_leads_to_a_full_rebuild() {
         fs::write(&file, bytes).unwrap();
         anew(&project, reason);
     }
-    // A directory that is not ours stays.
+    // A directory that no run created is kept.
     let foreign = project.root.join("foreign/classes");
     fs::create_dir_all(&foreign).unwrap();
     fs::write(foreign.join("x"), "x").unwrap();
@@ -331,7 +330,7 @@ fn a_run_after_a_killed_one_is_complete() {
     let project = Project::new("incremental_cut");
     age(&project.root);
     project.run();
-    // As a run leaves it that is ended while it moves its files: some are new, no cache is there.
+    // The state after a run that was killed while it moved its files: some are new, and there is no cache.
     fs::remove_file(project.root.join("cache/instrument.cache")).unwrap();
     fs::write(project.out("classes/fixture/Orphan.class"), b"of a class that is gone").unwrap();
     project.write("new/Old.class", &renamed(old_class(), "new/Old"));
@@ -360,11 +359,11 @@ fn ids_that_are_used_up_are_reassigned() {
     project.options.base_map = Some(base);
     project.write("new/Old.class", &renamed(old_class(), "new/Old"));
     let methods = project.run_to("probe", &Options { cache: None, ..project.options.clone() });
-    // Three copies of the class need more ids than there are behind the base map's last.
+    // Three copies of the class need more ids than the base map leaves.
     assert!(matches!(methods, Err(Error::TooManyMethods { available: 9, .. })), "{methods:?}");
 }
 
-/// A class `a/NAME` with these methods: name, whether it is worth tracing, access flags.
+/// Builds a class `a/NAME` with these methods: name, whether it is worth tracing, access flags.
 fn class_of(name: &str, methods: &[(&str, bool, u16)]) -> Vec<u8> {
     let mut class = Assembler::new(&format!("a/{name}"));
     let call = class.method_ref("a/Other", "called", "()V");
@@ -397,22 +396,22 @@ fn maps_are_edited_only_where_a_class_has_changed() {
     project.run();
     type Edit<'a> = &'a [(&'a str, &'a [(&'a str, bool, u16)])];
     let edits: [Edit<'_>; 11] = [
-        // Another body is no other line.
+        // A changed body changes no line.
         &[("Mm", &[("one", true, PUBLIC), ("not", false, PUBLIC), ("two", true, PUBLIC)])],
         &[("Mm", &[("one", true, STATIC), ("two", true, PUBLIC), ("not", false, PUBLIC)])],
-        // One comes, between the others and behind them.
+        // One method is added between the others, and one after them.
         &[(
             "Mm",
             &[("one", true, STATIC), ("three", true, PUBLIC), ("two", true, PUBLIC), ("zero", true, PUBLIC)],
         )],
-        // One goes, and its number stays free; then the last number, which is given again.
+        // One is removed, and its id stays unused; then the last id is removed, and is reused.
         &[("Mm", &[("one", true, STATIC), ("two", true, PUBLIC), ("zero", true, PUBLIC)])],
         &[("Mm", &[("one", true, STATIC), ("two", true, PUBLIC), ("four", true, PUBLIC)])],
         // What was traced is not worth it any more, and the other way round.
         &[("Mm", &[("one", false, STATIC), ("two", false, PUBLIC), ("not", true, PUBLIC)])],
         &[("Mm", &[("one", true, STATIC), ("two", true, PUBLIC)])],
         &[("Mm", &[("one", false, STATIC), ("two", true, PUBLIC)]), ("Zz", &[("two", false, PUBLIC)])],
-        // Nothing is left of a class, and a list begins with another one.
+        // A class becomes empty, and a list starts with another one.
         &[("Aa", &[]), ("Mm", &[]), ("Zz", &[])],
         &[
             ("Zz", &[("b", false, PUBLIC), ("a", false, PUBLIC)]),

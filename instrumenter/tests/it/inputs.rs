@@ -1,4 +1,4 @@
-//! Kinds of input, right and wrong.
+//! Kinds of input, valid and invalid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ fn try_one(from: &Path, to: &Path) -> Result<Summary, Error> {
     instrument(&[Input::new(from, to)], &maps, &Options::default(), &|_| {})
 }
 
-/// Fails, and nothing is left in `out`.
+/// Checks that the run fails and leaves nothing in `out`.
 #[track_caller]
 fn fails(from: &Path, out: &Path, message: &str) {
     let error = try_one(from, &out.join("out.jar")).unwrap_err().to_string();
@@ -159,7 +159,7 @@ fn unknown_classes_are_copied_and_reported() {
     assert_eq!(contents("preview/Old.class")[..8], preview[..8]);
     assert!(contents("preview/Old.class").len() > class.len());
 
-    // The two versions of the class share their ids, and the generated class tells the map.
+    // The two versions of the class share their ids, and the generated class contains the map id.
     let map = fs::read_to_string(&maps.methods).unwrap();
     assert_eq!(map.lines().count(), summary.traced / 2 + 1);
     let id = trace_format::MapId::of_lines(map.lines());
@@ -172,7 +172,7 @@ fn unknown_classes_are_copied_and_reported() {
     let ignored = fs::read_to_string(maps.ignored.unwrap()).unwrap();
     assert!(ignored.starts_with("ignore methods:\n"), "{ignored}");
 
-    // A second time: the classes have calls already.
+    // On the second run the classes already have calls.
     let again = try_one(&output, &directory.join("again.jar")).unwrap();
     assert_eq!(again.traced, 0);
     assert!(again.skipped.iter().any(|skip| skip.reason == SkipReason::AlreadyInstrumented));
@@ -268,7 +268,7 @@ fn level_zero_stores_and_times_are_kept() {
     assert!(sizes.is_sorted_by(|a, b| a > b), "{sizes:?}");
 }
 
-/// Two entries of one name: the JVM takes the last, and so do we.
+/// Two entries with the same name: the JVM uses the last, and so does the instrumenter.
 #[test]
 fn the_last_of_several_entries_with_the_same_name_is_kept() {
     let directory = directory("duplicates");
@@ -304,7 +304,7 @@ fn pipes_and_devices_in_a_directory_are_refused_with_their_path() {
         }
         let error = try_one(&input, &out.join("classes")).unwrap_err();
         assert!(matches!(&error, Error::NotAFile { path } if path.ends_with(name)), "{error}");
-        // It is refused as an input of its own as well.
+        // It is refused as a separate input as well.
         let error = try_one(&input.join(name), &out.join("o.jar")).unwrap_err();
         assert!(matches!(error, Error::Read { .. }), "{error}");
         assert!(!out.exists());

@@ -1,4 +1,4 @@
-//! Input that ProGuard or R8 has been over.
+//! Input that ProGuard or R8 has obfuscated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,18 +35,18 @@ fn with_a_mapping_files_and_maps_use_source_names() {
     };
     let (summary, map, lines) = run(&directory, &data().join("in.jar"), &options);
     for line in [
-        // The base map's, found by their original names.
+        // Methods of the base map, found by their original names.
         "100,0,com.orig.Foo doCall ()V",
         "101,0,com.orig.Foo getX ()I",
-        // Descriptors too, and a method whose result R8 has changed: its only name is sure.
+        // Descriptors too, and a method whose result R8 has changed: it has only one original name.
         ",0,com.orig.Foo compute (I)I",
         ",0,com.orig.Foo makeRunnable ()Ljava.lang.Runnable;",
         ",1,t.Simple$1 run ()V",
     ] {
         assert!(map.contains(&format!("{line}\n")), "{line} in {map}");
     }
-    // The block list's entries are original names: com.blocked.Orig is blk.Free in the jar, and
-    // -keeppackage com/orig/pkg is neither com.orig nor what is called t there.
+    // The block list's entries are original names: com.blocked.Orig is blk.Free in the jar, and -keeppackage
+    // com/orig/pkg matches neither com.orig nor the class called t there.
     for absent in ["com.blocked.Orig", "com.orig.pkg", "blk.Free", "t.MainActivity", "t.Simple "] {
         assert!(!map.contains(absent), "{absent} in {map}");
     }
@@ -93,7 +93,7 @@ fn flattened_packages_overloads_and_inlined_frames_are_mapped() {
          1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V\n"
     );
     assert_eq!(lines, "1,Main.kt,\n2,Main.kt,\n3,Main.kt,\n4,Main.kt,\n");
-    // `c()V` fits none of three: kept as it is, and counted. And most classes are not there.
+    // `c()V` fits none of three: it keeps its name, and is counted. Most classes are not in the jar.
     assert_eq!(summary.mapping, Some(MappingUse { classes: 5, found: 1, ambiguous: 1 }));
     let warnings: Vec<_> =
         summary.warnings.iter().filter(|(path, _)| *path == mapping).map(|(_, w)| w).collect();

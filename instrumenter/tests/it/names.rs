@@ -1,4 +1,4 @@
-//! Names that the JVM allows and a line of a map cannot hold (JVMS 4.2.2).
+//! Names that the JVM allows, but that a line of a map cannot hold (JVMS 4.2.2).
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::support::*;
 const FORGED: &str = "x ()V\n9,8,Bank steal";
 const ABSTRACT: u16 = 0x400;
 
-/// A class with these methods, each of which calls something.
+/// Builds a class with these methods, each of which calls something.
 fn class(name: &str, methods: &[&str]) -> Vec<u8> {
     let mut class = Assembler::new(name);
     for method in methods {
@@ -22,7 +22,7 @@ fn class(name: &str, methods: &[&str]) -> Vec<u8> {
     class.finish()
 }
 
-/// All lines of all maps beside `out`.
+/// Returns all lines of all maps beside `out`.
 fn lines(out: &Path) -> Vec<String> {
     let texts = files(out.parent().unwrap()).into_iter().filter(|(path, _)| !text(path).ends_with(".jar"));
     texts
@@ -66,7 +66,7 @@ fn a_name_with_a_line_break_cannot_forge_a_line_of_a_map() {
         };
         assert_eq!(lines.iter().find(odd), None, "{compat:?}: {lines:?}");
         assert!(lines.iter().any(|line| line.contains("a.Named run ()V")), "{compat:?}: {lines:?}");
-        // What was left alone is copied as it was.
+        // The skipped class is copied unchanged.
         let copies = entries(&fs::read(&out).unwrap());
         let copy = copies.iter().find(|(name, _)| name == "b/Class.class").unwrap();
         assert_eq!(copy.1, class("b/Cl\n7,1,c.D ass", &["run"]));

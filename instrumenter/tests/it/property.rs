@@ -7,7 +7,7 @@ use instrumenter::{Catalogue, Exits, Options};
 use crate::generator;
 use crate::support::*;
 
-/// How many classes are made; `ANRSCOPE_PROPERTY_CASES` sets it for longer proofs.
+/// The number of classes; set `ANRSCOPE_PROPERTY_CASES` for longer runs.
 const CASES: u64 = 60;
 
 fn variable(name: &str, default: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! The Closure Compiler: 6,662 classes by many compilers, shaded into one jar.
+//! The Closure Compiler: 6,662 classes of many compilers, shaded into one jar.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use instrumenter::{Catalogue, Exits, Options};
 
 use crate::support::*;
 
-/// Where `scripts/test` puts what the tests need from elsewhere.
+/// Where `scripts/test` puts downloaded test data.
 fn closure_compiler() -> PathBuf {
     let data = std::env::var_os("ANRSCOPE_TEST_DATA").map(PathBuf::from);
     let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"));
@@ -49,7 +49,7 @@ fn every_class_of_a_real_jar_verifies_and_calls_balance() {
     };
     let (linked, failures) = verify(&jar);
     assert!(linked > 6_600);
-    // One class more: the map id.
+    // One more class: the map id.
     assert_eq!(verify(&traced), (linked + 1, failures.clone()));
     assert_eq!(verify(&normal), (linked + 1, failures.clone()));
     assert_eq!(verify(&waits), (linked + 1, failures));

@@ -1,4 +1,4 @@
-//! Broken class files: never a panic, and what is written can be read by a parser of others.
+//! Broken class files cause no panic, and an independent parser can read the output.
 
 use instrumenter::{Exits, rewrite_class};
 use noak::reader::Class;
@@ -21,7 +21,7 @@ fn rewrite(bytes: &[u8]) -> Option<Vec<u8>> {
     rewrite_class(bytes, &ids, "dev/anrscope/MethodBeat", Exits::All).ok()?.bytes
 }
 
-/// Decodes all that is in `bytes`, down to each instruction, and gives how many there are.
+/// Decodes everything in `bytes`, down to each instruction, and returns the number of instructions.
 fn decode(bytes: &[u8]) -> usize {
     let class = Class::new(bytes).unwrap();
     let mut instructions = 0;
@@ -38,7 +38,7 @@ fn decode(bytes: &[u8]) -> usize {
 fn decode_code(code: &Code<'_>, pool: &noak::reader::cpool::ConstantPool<'_>) -> usize {
     for attribute in code.attributes() {
         let attribute = attribute.unwrap();
-        // noak 0.7 takes the positions in a LineNumberTable for 32 bits wide and fails on javac's own.
+        // noak 0.7 reads the positions in a LineNumberTable as 32 bits and fails on javac's output.
         if pool.get(attribute.name()).unwrap().content == "LineNumberTable" {
             continue;
         }
@@ -73,7 +73,7 @@ fn a_class_truncated_anywhere_causes_no_panic() {
 
 #[test]
 fn any_changed_byte_of_a_class_causes_no_panic() {
-    // What comes out of a broken class is worth as little as what went in, but it comes out.
+    // The output for a broken class may be as broken as the input, but there is one.
     for bytes in samples() {
         for at in 0..bytes.len() {
             for value in [0, 1, 0x7F, 0xFF, bytes[at] ^ 1] {

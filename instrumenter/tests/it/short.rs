@@ -1,4 +1,4 @@
-//! The default rule leaves out what is short with all that it calls, and nothing else.
+//! The default rule skips methods that are short with everything they call, and no others.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use instrumenter::{Catalogue, Decision, Input, MapPaths, Options, Summary, instr
 use crate::end_to_end::compare;
 use crate::support::*;
 
-/// The fixture, compiled into `directory` with these flags.
+/// Compiles the fixture into `directory` with these flags.
 fn compiled(directory: &Path, flags: &[&str]) -> PathBuf {
     let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
@@ -17,7 +17,7 @@ fn compiled(directory: &Path, flags: &[&str]) -> PathBuf {
     classes
 }
 
-/// Names of the methods of `fixture.Short` in a map.
+/// Returns the names of the methods of `fixture.Short` in a map.
 fn names(map: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(map).unwrap();
     let fields = text.lines().filter_map(|line| line.split(',').next_back()?.strip_prefix("fixture.Short "));
@@ -52,7 +52,7 @@ fn short_methods_are_skipped_and_the_program_behaves_the_same() {
     }
 }
 
-/// Names of the methods of the fixture that say what is expected of them.
+/// Returns the names of the methods of the fixture, which state what is expected of them.
 fn names_of(classes: &Path) -> BTreeSet<String> {
     let shown = run("javap", &["-p", "-cp", text(classes), "fixture.Short"]);
     let words = shown.split(|c: char| !c.is_alphanumeric()).filter(|word| {
@@ -83,7 +83,7 @@ fn the_cost_of_a_short_method_is_explained_and_rules_take_precedence() {
     let accessor = &method("shortAccessor").decision;
     assert_eq!(*accessor, Decision::Short { instructions: 12 });
     assert_eq!(accessor.to_string(), "not worth it: 12 instructions with all it calls, no loop");
-    // The same class with a call that may wait, by what the caller says of it.
+    // The same class with a call that may wait, as the caller decides.
     let mut waits = Catalogue::default();
     waits.add("blocking fixture/Short$Point x ()I").unwrap();
     let (_, traced) = instrumented(
@@ -94,7 +94,7 @@ fn the_cost_of_a_short_method_is_explained_and_rules_take_precedence() {
     assert!(traced.contains("shortAccessor") && !traced.contains("shortFinal"));
 }
 
-/// A class file of `fixture/Short` is as it was, and another one decides whether its methods are short.
+/// A class file of `fixture/Short` is unchanged, and another one decides whether its methods are short.
 #[test]
 fn an_incremental_run_follows_a_change_in_another_class() {
     let directory = directory("short_incremental");
@@ -144,12 +144,12 @@ fn an_incremental_run_follows_a_change_in_another_class() {
             [(0, true), (1, false), (2, true), (3, false), (0, true), (4, true), (4, true)]
         {
             fs::copy(compiled[step].join("a/Callee.class"), callee.join("Callee.class")).unwrap();
-            // Files that were only just written are looked at anyway.
+            // Recently written files are read in any case.
             std::thread::sleep(std::time::Duration::from_millis(150));
             let (summary, map) = run("out", &options);
             assert_eq!(map.contains("a.Caller go"), !is_short, "{step}: {map}");
             assert!(map.contains("a.Caller other"));
-            // A run that knows nothing, with the same numbers, makes the same bytes.
+            // A run without a cache, with the same ids, produces the same bytes.
             let base_map = Some(root.join("out/callee/methodMapping.txt"));
             let (clean, fresh) = run("clean", &Options::default());
             assert_eq!((summary.short, summary.traced), (clean.short, clean.traced));

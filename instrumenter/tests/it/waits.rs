@@ -1,4 +1,4 @@
-//! Waits: programs that behave as before, verify, and tell each wait's begin and end.
+//! Waits: programs that behave as before, verify, and record each wait's begin and end.
 
 use std::fs;
 use std::path::Path;
@@ -45,14 +45,14 @@ fn waits_are_recorded_with_normal_exits_too() {
     assert_eq!((beat.wrong.as_str(), beat.waits_open), ("none", 0), "{beat:?}");
 }
 
-/// Everything else that the fixtures do, with waits: nothing else changes.
+/// All other fixtures, with waits: nothing else changes.
 #[test]
 fn all_fixtures_run_with_recorded_waits() {
     let directory = directory("waits_all");
     compare(&directory, fixture(), "fixture.Main", &waits(), &[]).assert_balanced(20_000);
 }
 
-/// A lock that an overflow left held, or a handler that ran in circles, would show as a hang.
+/// A lock that stays held after an overflow, or a handler that loops, would appear as a hang.
 #[test]
 fn a_stack_overflow_leaves_no_lock_held() {
     let directory = directory("waits_overflow");
@@ -66,7 +66,7 @@ fn a_stack_overflow_leaves_no_lock_held() {
     }
 }
 
-/// HotSpot's compilers refuse methods whose monitors they cannot match up; such a method would be slow.
+/// HotSpot's compilers reject methods with unbalanced monitors; such a method would be slow.
 #[test]
 fn both_compilers_accept_the_monitors() {
     let directory = directory("waits_balanced");
@@ -101,13 +101,13 @@ fn without_waits_the_output_is_unchanged() {
     let class = class.finish();
     let plain = rewrite_class(&class, &[7], "dev/anrscope/MethodBeat", Exits::All).unwrap().bytes.unwrap();
     assert!(!plain.windows(2).any(|pair| pair == b"wb" || pair == b"wr"));
-    // The method takes no lock, and what it calls is not in the list: waits cost it nothing.
+    // The method takes no lock, and the catalogue lists none of its calls: waits add nothing to it.
     let none = Catalogue::empty();
     let with = rewrite_class_with_waits(&class, &[7], "dev/anrscope/MethodBeat", Exits::All, &none);
     assert_eq!(with.unwrap().bytes.unwrap(), plain);
 }
 
-/// A method that takes a lock is worth an id even if it calls nothing; the map is as before otherwise.
+/// A method that takes a lock gets an id even if it calls nothing; otherwise the map is unchanged.
 #[test]
 fn methods_that_take_locks_are_traced() {
     let directory = directory("waits_filter");
@@ -123,13 +123,13 @@ fn methods_that_take_locks_are_traced() {
     }
 }
 
-/// A broken or endless table costs a method its waits, not its tracing, and is said.
+/// A broken or endless table costs a method its waits, not its tracing, and is reported.
 #[test]
 fn a_method_whose_waits_cannot_be_recorded_is_still_traced() {
     let mut class = Assembler::new("Odd");
     let sleep = class.method_ref("java/lang/Thread", "sleep", "(J)V");
     let code = [&[9, 184][..], &sleep, &[177, 191]].concat();
-    // A handler that no frame describes.
+    // A handler without a frame.
     let body = Body { code, handlers: vec![[0, 4, 5, 0]], max_stack: 2, max_locals: 1, ..Body::default() };
     class.method(9, "main", "([Ljava/lang/String;)V", &body);
     let bytes = class.finish();
