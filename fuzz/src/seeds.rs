@@ -57,10 +57,10 @@ impl Seeds {
             self.put("merge", &[b"Z\xFF", &trace[..]].concat());
         }
         let how = IssueOptions { rules: Some(Rules::Matrix), slow_ms: 10, ..IssueOptions::default() };
-        let told = issues(Path::new("seed"), &recording, map, &how).expect("reports").lines;
-        if !told.is_empty() {
-            self.put("matrix", told.join("\n").as_bytes());
-            self.put("matrix", format!("[{}]", told.join(",")).as_bytes());
+        let reports = issues(Path::new("seed"), &recording, map, &how).expect("reports").lines;
+        if !reports.is_empty() {
+            self.put("matrix", reports.join("\n").as_bytes());
+            self.put("matrix", format!("[{}]", reports.join(",")).as_bytes());
         }
     }
 

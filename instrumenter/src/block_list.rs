@@ -15,7 +15,7 @@
 //! | `NAME` | both: the class and the package of that name |
 //!
 //! Dots and slashes are equivalent, and a trailing one is ignored, as are surrounding spaces and CRLF. `[...]` lines
-//! are ignored. Any other line is an error, because a class behind a silently ignored line would be traced by
+//! are ignored. Any other line is an error, because a class in a silently ignored line would be traced by
 //! mistake.
 //!
 //! Matrix, and `--compat matrix`, behave differently: an entry is a plain prefix, so that `-keepclass a/B` also

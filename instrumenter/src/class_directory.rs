@@ -237,7 +237,7 @@ impl ClassDirectory {
             let mut outcome = (0, Vec::new());
             if updates
                 && file.kept.is_some()
-                && file.class.is_none_or(|class| session.is_as_it_was(class, map))
+                && file.class.is_none_or(|class| session.is_unchanged(class, map))
             {
                 outcome.0 = usize::from(file.class.is_some_and(|class| map.changes(class)));
                 return Ok(outcome);

@@ -15,7 +15,7 @@ pub struct Malformed {
 
 impl Malformed {
     /// Adds `base` to an offset that was counted from there.
-    pub(crate) fn behind(self, base: usize) -> Self {
+    pub(crate) fn offset_by(self, base: usize) -> Self {
         Self { offset: self.offset.saturating_add(base), ..self }
     }
 }
@@ -156,8 +156,8 @@ pub enum Error {
     },
     /// The file system of the output cannot distinguish the names of two files.
     #[error(
-        "{} is there already: two files of the input have names that differ only by case, which this \
-         file system does not tell apart: put the classes into a jar, or write to another file system",
+        "{} already exists: two files of the input have names that differ only by case, which this file \
+         system ignores: put the classes into a jar, or write to another file system",
         path.display()
     )]
     SameName {

@@ -53,7 +53,7 @@ fn methods(
     let mut explained: Vec<ExplainedMethod> =
         class.methods.iter().zip(ids).map(|(method, &id)| first_look(method, id, &by)).collect();
     let outline = ClassFile::read(bytes).ok();
-    let mut tell = |index: usize, attribute: &[u8], inserted: &[Inserted]| {
+    let mut on_method = |index: usize, attribute: &[u8], inserted: &[Inserted]| {
         let (Some(explained), Some(outline)) = (explained.get_mut(index), &outline) else { return };
         let code = outline.methods.get(index).and_then(|method| Code::for_method(outline, method).ok()?);
         let Some(code) = code else { return };
@@ -68,7 +68,8 @@ fn methods(
         let with_line = |&one: &Inserted| (one, one.old.and_then(|pc| line(u16::try_from(pc).ok()?)));
         explained.inserted = inserted.iter().map(with_line).collect();
     };
-    let (rewritten, failed) = rewrite_with_focus(bytes, ids, change, session.rewriting(), Some(&mut tell));
+    let (rewritten, failed) =
+        rewrite_with_focus(bytes, ids, change, session.rewriting(), Some(&mut on_method));
     // With Matrix's rules the calls of the override are in a method after all others.
     let behind = class.methods.len();
     for (index, reason) in rewritten.skipped {

@@ -47,7 +47,7 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
             return Err(Error::OutputTwice { path: output.clone() });
         }
         outputs.push(there);
-        let is_ours = cache.is_some_and(|cache| cache.made(output));
+        let is_ours = cache.is_some_and(|cache| cache.created(output));
         if !is_ours && fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(Error::OutputNotEmpty { path: output.clone() });
         }

@@ -79,20 +79,20 @@ pub fn rewrite_class_with_waits(
 }
 
 /// Called for each rewritten method with its index, its new code attribute, and the inserted code.
-pub(crate) type Tell<'t> = &'t mut dyn FnMut(usize, &[u8], &[Inserted]);
+pub(crate) type OnMethod<'t> = &'t mut dyn FnMut(usize, &[u8], &[Inserted]);
 
-/// Like [`rewrite_class`]; with `tell` it also reports the inserted code.
+/// Like [`rewrite_class`]; with `on_method` it also reports the inserted code.
 fn rewrite(
     bytes: &[u8],
     ids: &[u32],
     how: Rewriting<'_>,
-    tell: Option<Tell<'_>>,
+    on_method: Option<OnMethod<'_>>,
 ) -> Result<Rewritten, SkipReason> {
-    match tell {
-        Some(tell) => {
+    match on_method {
+        Some(on_method) => {
             let mut scratch = Scratch::default();
             scratch.report = Some(Vec::new());
-            rewrite_with(bytes, ids, how, scratch, tell)
+            rewrite_with(bytes, ids, how, scratch, on_method)
         }
         None => rewrite_with(bytes, ids, how, Scratch::default(), &mut |_, _, _| {}),
     }
@@ -104,11 +104,11 @@ pub(crate) fn rewrite_with_focus(
     ids: &[u32],
     change: Option<&Change>,
     how: Rewriting<'_>,
-    tell: Option<Tell<'_>>,
+    on_method: Option<OnMethod<'_>>,
 ) -> (Rewritten, Option<SkipReason>) {
     let none = || Rewritten { bytes: None, skipped: Vec::new() };
     let Some(change) = change else {
-        return match rewrite(bytes, ids, how, tell) {
+        return match rewrite(bytes, ids, how, on_method) {
             Ok(rewritten) => (rewritten, None),
             Err(reason) => (none(), Some(reason)),
         };
@@ -117,7 +117,7 @@ pub(crate) fn rewrite_with_focus(
         Ok(split) => split,
         Err(reason) => {
             // The class can still be traced. Second parts in subclasses that call this class are not affected.
-            return match rewrite(bytes, ids, how, tell) {
+            return match rewrite(bytes, ids, how, on_method) {
                 Ok(rewritten) => (rewritten, Some(SkipReason::Focus(Box::new(reason)))),
                 Err(reason) => (none(), Some(reason)),
             };
@@ -131,7 +131,7 @@ pub(crate) fn rewrite_with_focus(
         }
         _ => ids,
     };
-    match rewrite(&split, ids, how, tell) {
+    match rewrite(&split, ids, how, on_method) {
         Ok(rewritten) => {
             let bytes = rewritten.bytes.or(Some(split));
             (Rewritten { bytes, skipped: rewritten.skipped }, None)
@@ -153,14 +153,14 @@ fn rewrite_with(
     ids: &[u32],
     how: Rewriting<'_>,
     mut scratch: Scratch,
-    tell: Tell<'_>,
+    on_method: OnMethod<'_>,
 ) -> Result<Rewritten, SkipReason> {
     let class = ClassFile::read(bytes)?;
     let mut rewritten = Rewritten { bytes: None, skipped: Vec::new() };
     if ids.iter().all(|&id| id == 0) {
         return Ok(rewritten);
     }
-    let mut pool = Appended::behind(&class.pool);
+    let mut pool = Appended::after(&class.pool);
     let (target, call_class) = target(&class, how.call_class.as_bytes(), how.exits, &mut pool)?;
     let mut waits = how.waits.map(|waits| ClassWaits::new(waits, call_class));
     // Everything after the constant pool, whose final size is known only at the end.
@@ -185,7 +185,7 @@ fn rewrite_with(
                     }
                 }
                 let inserted = scratch.report.as_deref().unwrap_or_default();
-                tell(index, body.get(start..).unwrap_or_default(), inserted);
+                on_method(index, body.get(start..).unwrap_or_default(), inserted);
                 rewritten.skipped.extend(without_waits.map(|why| (index, SkipReason::Waits(Box::new(why)))));
             }
             Err(reason) => {

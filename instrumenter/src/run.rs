@@ -163,7 +163,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     let stays = |source: &Source| match source {
         Source::Untouched(listing) => {
             let mut numbers = listing.items.iter().filter_map(|item| item.number);
-            numbers.all(|number| session.is_as_it_was(number, &map))
+            numbers.all(|number| session.is_unchanged(number, &map))
         }
         _ => true,
     };
@@ -179,7 +179,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     let mut staged = Vec::with_capacity(inputs.len() + 3);
     for (index, (source, input)) in sources.iter().zip(inputs).enumerate() {
         progress(Progress::Writing(&input.output));
-        let is_ours = cache.as_deref().is_some_and(|cache| cache.made(&input.output));
+        let is_ours = cache.as_deref().is_some_and(|cache| cache.created(&input.output));
         let place = Place { output: &input.output, updates, is_ours, map_id: index == 0 };
         staged.extend(write(source, place, &map, &mut session)?);
     }

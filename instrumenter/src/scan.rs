@@ -201,7 +201,7 @@ impl MethodScan<'_> {
         };
         let worth = || {
             let worth = filter::worth_tracing(code.bytes, method.is_constructor());
-            let worth = worth.map_err(|broken| broken.behind(code.at))?;
+            let worth = worth.map_err(|broken| broken.offset_by(code.at))?;
             let loops = || self.selection.compat == Compat::None && filter::has_loop(code.bytes);
             // A wait for a lock has to be recorded even in a method without calls.
             let waits =

@@ -59,9 +59,9 @@ pub(crate) struct Session<'a> {
     /// What the cache knows about the input that is being scanned.
     known: Known<'a>,
     /// Classes of the previous run that no longer exist.
-    gone: Vec<Packed<'a>>,
+    removed: Vec<Packed<'a>>,
     /// Classes with a warning or a skip, which have to be reported in every run.
-    untold: HashSet<usize>,
+    reported_always: HashSet<usize>,
 }
 
 /// The input of a class.
@@ -128,8 +128,8 @@ impl<'a> Session<'a> {
             changed: 0,
             untraced: 0,
             known: Known::default(),
-            gone: Vec::new(),
-            untold: HashSet::new(),
+            removed: Vec::new(),
+            reported_always: HashSet::new(),
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> Session<'a> {
             item.again |= item.class.is_some_and(|class| self.explains(class));
         }
         let before = core::mem::replace(&mut self.known, Known::new(saved));
-        self.gone.extend(before.into_rest());
+        self.removed.extend(before.into_rest());
     }
 
     /// Returns whether a class of the cache is the one to explain.
@@ -238,7 +238,7 @@ impl<'a> Session<'a> {
 
     /// Returns whether all classes of the previous run still exist, changed or not.
     pub(crate) fn has_all(&self) -> bool {
-        self.gone.is_empty()
+        self.removed.is_empty()
     }
 
     /// Returns the packed facts of an unchanged class, if they were not needed so far.
@@ -281,18 +281,18 @@ impl<'a> Session<'a> {
                 },
             )
         })?;
-        let decided_anew = self.decide_costs();
-        let mut gone = ReplacedClasses::default();
-        let lost = self.found().filter_map(|(_, saved)| saved).chain(self.gone.iter().copied());
+        let decided_again = self.decide_costs();
+        let mut replaced = ReplacedClasses::default();
+        let lost = self.found().filter_map(|(_, saved)| saved).chain(self.removed.iter().copied());
         for class in lost {
-            gone.add(class.unpack()?);
+            replaced.add(class.unpack()?);
         }
         for (class, origin) in Arc::make_mut(&mut self.classes).iter_mut().zip(&self.origins) {
             if origin.state == State::Found {
-                gone.hand_down(class);
+                replaced.keep_ids(class);
             }
         }
-        Some(decided_anew || gone.changes_maps())
+        Some(decided_again || replaced.changes_maps())
     }
 
     /// Decides which methods are too short to be traced, now that all classes are known. Returns whether that changes
@@ -312,7 +312,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns whether the class and its output are unchanged.
-    pub(crate) fn is_as_it_was(&self, number: usize, map: &MethodMap) -> bool {
+    pub(crate) fn is_unchanged(&self, number: usize, map: &MethodMap) -> bool {
         match self.origins.get(number).map(|origin| origin.state) {
             None | Some(State::Found) => return false,
             Some(State::Packed) => return true,
@@ -337,7 +337,7 @@ impl<'a> Session<'a> {
             change: map.focus.get(number).and_then(Option::as_ref),
             problem: self.problems.get(&number),
         };
-        Some((ToSave::New(facts), self.untold.contains(&number)))
+        Some((ToSave::New(facts), self.reported_always.contains(&number)))
     }
 
     /// Sums the counts of all classes.
@@ -392,7 +392,7 @@ impl<'a> Session<'a> {
             let (Some(class), Some(origin)) = (self.classes.get(number), self.origins.get(number)) else {
                 continue;
             };
-            self.untold.insert(number);
+            self.reported_always.insert(number);
             self.untraced += match method {
                 Some(_) if matches!(reason, SkipReason::Waits(_)) => 0,
                 Some(_) => 1,
@@ -413,7 +413,7 @@ impl<'a> Session<'a> {
         for (number, (class, origin)) in self.classes.iter().zip(&self.origins).enumerate() {
             for method in &class.methods {
                 if let Verdict::Skip(reason) = &method.verdict {
-                    self.untold.insert(number);
+                    self.reported_always.insert(number);
                     self.skips.push(Skip {
                         input: origin.input.to_path_buf(),
                         class: class.name.clone(),

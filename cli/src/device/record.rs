@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use device::control::{Command, ask};
 use device::launch::{component, start};
-use device::{App, Timeouts, Remote, Stop, SystemTrace};
+use device::{App, Remote, Stop, SystemTrace, Timeouts};
 use serde_json::json;
 
 use super::fetched::{fetch, in_words, map_for};

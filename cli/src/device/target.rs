@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use device::{App, Device, Timeouts, Server, Stop};
+use device::{App, Device, Server, Stop, Timeouts};
 
 /// Which device, and how long it may take.
 #[derive(Clone, Debug, clap::Args)]

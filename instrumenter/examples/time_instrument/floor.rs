@@ -1,6 +1,6 @@
 //! The least that instrumenting a jar can cost: read it, inflate and deflate every class, copy the rest, write it.
 //!
-//! Uses the same compression library and as many threads as the instrumenter, and looks at no class.
+//! Uses the same compression library and as many threads as the instrumenter, and does not parse classes.
 
 use std::error::Error;
 use std::fs;

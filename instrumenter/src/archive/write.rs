@@ -291,7 +291,7 @@ impl Archive {
             Some(EntryAction::Class { number, bytes }) if map.changes(*number) => {
                 if let Some((old, made)) = old.and_then(|old| {
                     let made = old.find(self.bytes.get(entry.name.clone())?)?;
-                    session.is_as_it_was(*number, map).then_some((old, made))
+                    session.is_unchanged(*number, map).then_some((old, made))
                 }) {
                     note.changed += 1;
                     return old.archive.push_copy(

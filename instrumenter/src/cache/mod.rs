@@ -83,9 +83,9 @@ impl Cache {
     }
 
     /// Returns whether a previous run with this cache created the directory `output`.
-    pub(crate) fn made(&self, output: &Path) -> bool {
+    pub(crate) fn created(&self, output: &Path) -> bool {
         let there = fs::canonicalize(output).ok();
-        there.is_some_and(|there| self.outputs.iter().any(|made| Path::new(made) == there))
+        there.is_some_and(|there| self.outputs.iter().any(|created| Path::new(created) == there))
     }
 
     /// Records directories before they are created, because a run that is killed may have created some of them.
@@ -97,7 +97,7 @@ impl Cache {
             let parent = fs::canonicalize(parent.unwrap_or_else(|| Path::new("."))).ok();
             let there = parent.zip(output.file_name()).map(|(parent, name)| parent.join(name));
             let there = there.as_deref().and_then(Path::to_str).filter(|there| !there.contains('\n'));
-            if let Some(there) = there.filter(|there| !self.outputs.iter().any(|made| made == there)) {
+            if let Some(there) = there.filter(|there| !self.outputs.iter().any(|created| created == there)) {
                 self.outputs.push(there.to_owned());
             }
         }

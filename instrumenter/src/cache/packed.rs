@@ -331,7 +331,7 @@ mod tests {
         );
         assert_eq!(back.decided, Sum { first: 1, second: 2, length: 3 });
         for ((old, new), id) in class.methods.iter().zip(&back.methods).zip([5, 0]) {
-            assert!(old.says_the_same(new));
+            assert!(old.is_same_in_maps(new));
             assert_eq!(
                 (&old.name, &old.descriptor, old.rule, id),
                 (&new.name, &new.descriptor, new.rule, new.kept_id)

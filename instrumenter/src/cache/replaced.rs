@@ -24,7 +24,7 @@ impl ReplacedClasses {
     }
 
     /// Gives the methods of a changed class their previous ids.
-    pub(crate) fn hand_down(&mut self, class: &mut ClassFacts) {
+    pub(crate) fn keep_ids(&mut self, class: &mut ClassFacts) {
         let Some(old) = self.classes.get(&class.name) else {
             self.differs = true;
             return;
@@ -35,7 +35,7 @@ impl ReplacedClasses {
             old.methods.iter().map(|method| ((&*method.name, &*method.descriptor), method)).collect();
         for method in &mut class.methods {
             let before = by_name.get(&(&*method.name, &*method.descriptor));
-            self.differs |= !before.is_some_and(|before| before.says_the_same(method));
+            self.differs |= !before.is_some_and(|before| before.is_same_in_maps(method));
             if let Some(before) = before.filter(|_| method.verdict == Verdict::Trace) {
                 method.kept_id = before.kept_id;
             }

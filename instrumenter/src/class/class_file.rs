@@ -149,7 +149,7 @@ impl<'a> ClassFile<'a> {
             }
         }
         if !cursor.is_empty() {
-            return Err(cursor.malformed("bytes behind the end of the class"));
+            return Err(cursor.malformed("bytes after the end of the class"));
         }
         Ok(Self {
             bytes,

@@ -62,7 +62,7 @@ impl<'a> Code<'a> {
             attributes.push(attribute(cursor)?);
         }
         if !cursor.is_empty() {
-            return Err(cursor.malformed("bytes behind the end of a Code attribute"));
+            return Err(cursor.malformed("bytes after the end of a Code attribute"));
         }
         Ok(Self { name_index, max_stack, max_locals, bytes, at, handlers, attributes })
     }

@@ -179,7 +179,7 @@ pub(crate) struct Appended {
 }
 
 impl Appended {
-    pub(crate) fn behind(pool: &ConstantPool<'_>) -> Self {
+    pub(crate) fn after(pool: &ConstantPool<'_>) -> Self {
         Self { next: pool.count().max(1) as u32, bytes: Vec::with_capacity(256), classes: HashMap::new() }
     }
 

@@ -266,7 +266,7 @@ pub(crate) fn instructions(code: &[u8]) -> impl Iterator<Item = Result<Instructi
         if pc as usize >= code.len() {
             return None;
         }
-        let instruction = instruction_at(code, pc).map_err(|broken| broken.behind(pc as usize));
+        let instruction = instruction_at(code, pc).map_err(|broken| broken.offset_by(pc as usize));
         pc = instruction.as_ref().map_or(u32::MAX, Instruction::next);
         Some(instruction)
     })

@@ -83,7 +83,7 @@ impl MethodFacts {
     }
 
     /// Returns whether the maps contain the same about this method as about `other`, except for name and id.
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_in_maps(&self, other: &Self) -> bool {
         (self.access, self.first_line, &self.verdict) == (other.access, other.first_line, &other.verdict)
     }
 }

@@ -206,13 +206,17 @@ mod tests {
         };
         let cost = |classes: &[ClassFacts]| costs_of(classes)[0];
         assert_eq!(cost(&hierarchy(PACKAGE, Some((7, &[])), PACKAGE)), Some(9));
-        assert_eq!(cost(&hierarchy(PACKAGE, None, PACKAGE)), None, "one below has a loop");
-        assert_eq!(cost(&hierarchy(PUBLIC_CLASS, Some((7, &[])), FINAL_CLASS)), None, "others may extend it");
-        assert_eq!(cost(&hierarchy(PACKAGE, Some((7, &[])), PUBLIC_CLASS)), None, "or one below it");
+        assert_eq!(cost(&hierarchy(PACKAGE, None, PACKAGE)), None, "a subclass has a loop");
+        assert_eq!(
+            cost(&hierarchy(PUBLIC_CLASS, Some((7, &[])), FINAL_CLASS)),
+            None,
+            "other code may extend it"
+        );
+        assert_eq!(cost(&hierarchy(PACKAGE, Some((7, &[])), PUBLIC_CLASS)), None, "or a subclass of it");
         assert_eq!(
             cost(&hierarchy(PACKAGE, Some((7, &[])), PUBLIC_CLASS | FINAL_CLASS)),
             Some(9),
-            "nobody can extend this one"
+            "no class can extend this one"
         );
         // A method that only the package sees is not overridden elsewhere, unless one below is seen.
         let mut classes = hierarchy(PUBLIC_CLASS, Some((7, &[])), PUBLIC_CLASS);
@@ -305,7 +309,7 @@ mod tests {
             ),
             turn in 0_usize..4,
         ) {
-            // Three methods in each of four classes; numbers behind them are nowhere.
+            // Three methods in each of four classes; higher numbers are unknown methods.
             let name = |number: usize| (format!("p/C{}", number / 3), format!("m{}", number % 3));
             let key = |number: usize| { let (class, method) = name(number); format!("{class}.{method}") };
             let mut classes: Vec<ClassFacts> =

@@ -28,7 +28,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(class: &'a ClassFile<'a>) -> Result<Self, SkipReason> {
-        let mut pool = Appended::behind(&class.pool);
+        let mut pool = Appended::after(&class.pool);
         let texts: [&[u8]; 4] = [b"Code", DESCRIPTOR.as_bytes(), NAME.as_bytes(), class.name];
         let mut indices = [0; 4];
         for ((slot, text), found) in indices.iter_mut().zip(texts).zip(class.pool.find_texts(texts)) {

@@ -32,7 +32,7 @@ pub(crate) fn lines(mut cursor: Cursor<'_>, layout: &Layout, out: &mut Vec<u8>) 
         patch(out, row, layout.debug(u32::from(pc)))?;
         out.extend_from_slice(cursor.bytes(2)?);
     }
-    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes behind a LineNumberTable").into()) }
+    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after a LineNumberTable").into()) }
 }
 
 /// Appends the content of a `LocalVariableTable` or `LocalVariableTypeTable`.
@@ -51,7 +51,7 @@ pub(crate) fn variables(
         patch(out, row + 2, length)?;
         out.extend_from_slice(cursor.bytes(6)?);
     }
-    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes behind a variable table").into()) }
+    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after a variable table").into()) }
 }
 
 #[cfg(test)]

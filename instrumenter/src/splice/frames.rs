@@ -233,7 +233,7 @@ mod tests {
         let frame = Frame { locals: vec![(4, 0), (7, 5)], stack: vec![(1, 0)] };
         let mut out = Vec::new();
         types(&frame, &Layout::default(), Some((5, 6)), &mut out).unwrap();
-        // long (two words), object, two unset, ours; the stack.
+        // long (two words), object, two unset, the additional local; the stack.
         assert_eq!(out, [0, 5, 4, 7, 0, 5, 0, 0, 7, 0, 6, 0, 1, 1]);
         assert!(types(&frame, &Layout::default(), Some((2, 6)), &mut out).is_err());
     }

@@ -8,7 +8,7 @@
 //!     i(id); lock = this or the class; wb(1, lock); monitorenter(lock); we(1, lock)
 //!     body
 //!     monitorexit(lock); wr(lock); o(id); xRETURN
-//! e:  monitorexit(lock); wr(lock); o(id); athrow           <- catches all from behind monitorenter
+//! e:  monitorexit(lock); wr(lock); o(id); athrow           <- catches everything from after monitorenter on
 //! ```
 //!
 //! The flag matters only for the serial version that the JDK and Android compute for a class that declares none. So

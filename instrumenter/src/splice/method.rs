@@ -60,7 +60,7 @@ pub(crate) fn rewrite(
 ) -> Result<Done, SkipReason> {
     let in_file = |reason: SkipReason| match reason {
         SkipReason::Malformed(broken) if broken.offset < code.at => {
-            SkipReason::Malformed(broken.behind(code.at))
+            SkipReason::Malformed(broken.offset_by(code.at))
         }
         other => other,
     };
@@ -172,14 +172,14 @@ fn rewrite_code(
         _ => Vec::new(),
     };
     // The code of the exit handler before it throws; without a handler, the lock still has to be released.
-    let told = match (target.exits, lock) {
+    let before_throw = match (target.exits, lock) {
         (Exits::All, _) => Some(&exit[..]),
         (_, Some(_)) => exit.get(..ends.before_exit_call),
         _ => None,
     };
-    let exit_at = told.map(|told| {
+    let exit_at = before_throw.map(|before_throw| {
         let at = new_code.len() as u32;
-        new_code.extend_from_slice(told);
+        new_code.extend_from_slice(before_throw);
         new_code.push(ATHROW);
         at
     });
@@ -193,7 +193,7 @@ fn rewrite_code(
         new_code.truncate(end);
     }
     if let Some(report) = report {
-        report::behind(&placed, handler, report);
+        report::after_code(&placed, handler, report);
     }
 
     let waits = waits.is_some();

@@ -79,7 +79,7 @@ pub(super) fn walk(mut cursor: Cursor<'_>, visit: Visit<'_>) -> Result<u16, Skip
         }
     }
     if !cursor.is_empty() {
-        return Err(cursor.malformed("bytes behind the end of a StackMapTable").into());
+        return Err(cursor.malformed("bytes after the end of a StackMapTable").into());
     }
     Ok(count)
 }

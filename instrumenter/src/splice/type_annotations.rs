@@ -60,7 +60,7 @@ pub(crate) fn relocate(
         cursor.skip(2 * usize::from(path))?;
         skip_annotation(&mut cursor, MAX_DEPTH)?;
     }
-    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes behind type annotations").into()) }
+    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after type annotations").into()) }
 }
 
 fn skip_annotation(cursor: &mut Cursor<'_>, depth: u32) -> Result<(), Malformed> {
@@ -117,7 +117,7 @@ mod tests {
         expected[18] = 5; // row 1
         expected[28] = 6; // new at 1
         let last = annotations.len() - 9;
-        expected[last + 2] = 12; // the return itself, behind its exit call
+        expected[last + 2] = 12; // the return itself, after its exit call
         assert_eq!(relocated(&annotations), Ok(expected));
     }
 

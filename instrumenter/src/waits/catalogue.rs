@@ -82,7 +82,7 @@ impl Catalogue {
     ///
     /// ```
     /// let mut catalogue = instrumenter::Catalogue::default();
-    /// catalogue.add("# ours\nblocking com/acme/Bus call\noff java/io/InputStream read\n")?;
+    /// catalogue.add("# in-house\nblocking com/acme/Bus call\noff java/io/InputStream read\n")?;
     /// # Ok::<(), instrumenter::CatalogueError>(())
     /// ```
     ///

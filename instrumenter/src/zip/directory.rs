@@ -173,10 +173,10 @@ fn central_before(bytes: &[u8], end_at: usize) -> Result<Central, Broken> {
     let locator = end_at.checked_sub(ZIP64_LOCATOR_LENGTH);
     if let Some(locator) = locator.filter(|&at| saturated && u32_at(bytes, at) == Some(ZIP64_LOCATOR)) {
         let wrong = || broken(locator, "the locator does not lead to a zip64 end record");
-        let told = u64_at(bytes, locator + 8).and_then(|at| usize::try_from(at).ok());
+        let recorded = u64_at(bytes, locator + 8).and_then(|at| usize::try_from(at).ok());
         let is_end = |at: &usize| u32_at(bytes, *at) == Some(ZIP64_END) && *at < locator;
         // It is written right before the locator, and stays there if something is prepended to the archive.
-        let at = locator.checked_sub(56).filter(is_end).or(told.filter(is_end)).ok_or_else(wrong)?;
+        let at = locator.checked_sub(56).filter(is_end).or(recorded.filter(is_end)).ok_or_else(wrong)?;
         let word = |offset| u64_at(bytes, at + offset).ok_or_else(wrong);
         disk = u32_at(bytes, at + 16).ok_or_else(wrong)?;
         (count, length, offset) = (word(32)?, word(40)?, word(48)?);

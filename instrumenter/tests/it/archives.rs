@@ -313,7 +313,7 @@ fn broken_archives_are_refused_with_the_offset() {
         (changed(central + 42, 200), "outside the file"),
         (changed(central + 28, 255), "central header"),
         (changed(end, b'Q'), "no end of a zip directory"),
-        (changed(end + 4, 1), "several disks"),
+        (changed(end + 4, 1), "multi-disk"),
         (changed(end + 12, 255), ""),
         (changed(end + 16, 255), "starts after its own end"),
         // Both entries are the second one.

@@ -312,7 +312,7 @@ fn another_option_or_base_map_or_a_damaged_cache_leads_to_a_full_rebuild() {
     for (bytes, reason) in [
         (&good[..good.len() / 2], "damaged"),
         (&b"ANRSINCR\x07\0\0\0"[..], "version"),
-        (&b""[..], "no cache"),
+        (&b""[..], "not a cache"),
     ] {
         fs::write(&file, bytes).unwrap();
         anew(&project, reason);
