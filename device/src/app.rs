@@ -1,28 +1,28 @@
-//! An app of a user on a device, and where its recordings lie.
+//! An app of one user on a device, and where its recordings are.
 
 use crate::device::{Device, Output};
 use crate::error::{Error, Fault};
 use crate::quote::quote;
 
-/// The longest list of recordings that is taken.
-const MOST: usize = 10_000;
+/// The most recordings read from one list; the rest are ignored.
+const MAX_LISTED_RECORDINGS: usize = 10_000;
 
-/// Where recordings lie.
+/// A location on the device where recordings are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// The app's own folder (`no_backup/anrscope`), through run-as: for apps that can be debugged.
+    /// The app's private directory (`no_backup/anrscope`), read through `run-as`; needs a debuggable app.
     Private,
-    /// What the app's content provider gives to the shell.
+    /// The app's content provider, which serves recordings to the shell.
     Provider,
-    /// The app's folder on the shared storage (`Android/data/PACKAGE/files/anrscope`).
+    /// The app's directory on shared storage (`Android/data/PACKAGE/files/anrscope`).
     External,
 }
 
 impl Place {
-    /// All of them, in the order in which they are asked.
+    /// All locations, in the order in which they are tried.
     pub const ALL: [Self; 3] = [Self::Private, Self::Provider, Self::External];
 
-    /// How a user is told of it.
+    /// The name that messages use for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,22 +34,23 @@ impl Place {
 }
 
 /// A recording on a device.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remote {
-    /// The file's name, plain: letters, digits, `.`, `_`, `-`.
+    /// The file's name: letters, digits, `.`, `_` and `-` only.
     pub name: String,
-    /// Bytes.
+    /// Its size, bytes.
     pub size: u64,
-    /// When it was last written to, seconds since 1970 by the device's clock. A mapped file's time may lag.
+    /// When it was last modified, seconds since 1970 by the device's clock. A mapped file's time may lag behind.
     pub modified: u64,
-    /// Where it lies.
+    /// Where it is stored.
     pub place: Place,
-    /// Its sum, where the place tells it beforehand.
+    /// Its checksum, where the list contains it.
     pub(crate) sum: Option<u32>,
 }
 
 impl Remote {
-    /// The pid in its name, of the process that wrote it.
+    /// Returns the pid in its name, which is that of the process that wrote it.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         let stem = self.name.strip_suffix(".anrscope")?;
@@ -58,18 +59,19 @@ impl Remote {
     }
 }
 
-/// What one place holds.
+/// The recordings of one location.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
-pub struct Shelf {
-    /// Which one.
+pub struct RecordingList {
+    /// The location.
     pub place: Place,
-    /// Its recordings, the newest first; or why it cannot be looked at, in the device's words.
+    /// Its recordings, newest first, or the device's message if the location cannot be read.
     pub recordings: Result<Vec<Remote>, String>,
-    /// Names that are not taken, because they are not plain.
-    pub strange: Vec<String>,
+    /// Files that were skipped because their names contain other characters.
+    pub rejected: Vec<String>,
 }
 
-/// An app.
+/// An app of one user on a device.
 #[derive(Clone, Debug)]
 pub struct App {
     device: Device,
@@ -78,54 +80,54 @@ pub struct App {
 }
 
 impl App {
-    /// The app `package` of `user` on `device`.
+    /// Creates a handle to the app `package` of `user` on `device`. The app need not be installed.
     ///
     /// # Errors
-    /// If that is no package's name.
+    /// [`Error::BadName`] if `package` is not a valid package name.
     pub fn new(device: Device, package: &str, user: u32) -> Result<Self, Error> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
         if package.is_empty() || package.starts_with('.') || !package.chars().all(plain) {
-            let what = Fault::Malformed("a package is letters, digits, dots and underscores");
-            return Err(Error::link(format!("looking for the app {package:?}"), what));
+            let expected = "letters, digits, dots and underscores";
+            return Err(Error::BadName { kind: "a package", name: package.into(), expected });
         }
         Ok(Self { device, package: package.into(), user })
     }
 
-    /// Its device.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Its package.
+    /// Returns the package name.
     #[must_use]
     pub fn package(&self) -> &str {
         &self.package
     }
 
-    /// Its user, 0 for the first.
+    /// Returns the user, 0 for the first.
     #[must_use]
     pub fn user(&self) -> u32 {
         self.user
     }
 
-    /// The same app through a device with other waits.
+    /// Returns the same app with another handle of its device, such as one with other timeouts.
     pub(crate) fn through(&self, device: Device) -> Self {
         Self { device, ..self.clone() }
     }
 
-    /// `--user N `, where it is not the first.
+    /// Returns `--user N `, or nothing for the first user.
     pub(crate) fn user_option(&self) -> String {
         if self.user == 0 { String::new() } else { format!("--user {} ", self.user) }
     }
 
-    /// The command that runs `script` as the app, in its folder.
+    /// Returns the shell command that runs `script` as the app, in its data directory.
     #[must_use]
     pub fn run_as(&self, script: &str) -> String {
         format!("run-as {} {}sh -c {}", self.package, self.user_option(), quote(script))
     }
 
-    /// The processes of it that live, of the package's own name.
+    /// Returns the pids of the running processes that have the package's name.
     ///
     /// # Errors
     /// If the connection breaks.
@@ -134,25 +136,25 @@ impl App {
         Ok(output.stdout.split_whitespace().filter_map(|word| word.parse().ok()).collect())
     }
 
-    /// What all places hold.
+    /// Lists the recordings of all locations.
     ///
     /// # Errors
     /// If the connection breaks.
-    pub fn shelves(&self) -> Result<Vec<Shelf>, Error> {
-        Place::ALL.iter().map(|place| self.shelf(*place)).collect()
+    pub fn recording_lists(&self) -> Result<Vec<RecordingList>, Error> {
+        Place::ALL.iter().map(|place| self.recording_list(*place)).collect()
     }
 
-    /// The recordings of the first place that has any.
+    /// Lists the recordings of the first location that has any.
     ///
     /// # Errors
-    /// If the connection breaks, or no place can be looked at; the error has the reasons of each.
-    pub fn recordings(&self) -> Result<Shelf, Error> {
+    /// If the connection breaks, or no location can be read; the error then has the reason for each.
+    pub fn recordings(&self) -> Result<RecordingList, Error> {
         let (mut empty, mut reasons) = (None, Vec::new());
         for place in Place::ALL {
-            let shelf = self.shelf(place)?;
-            match &shelf.recordings {
-                Ok(recordings) if !recordings.is_empty() => return Ok(shelf),
-                Ok(_) => empty = empty.or(Some(shelf)),
+            let list = self.recording_list(place)?;
+            match &list.recordings {
+                Ok(recordings) if !recordings.is_empty() => return Ok(list),
+                Ok(_) => empty = empty.or(Some(list)),
                 Err(reason) => reasons.push(format!("{}: {reason}", place.name())),
             }
         }
@@ -162,11 +164,11 @@ impl App {
         })
     }
 
-    /// What one place holds.
+    /// Lists the recordings of one location.
     ///
     /// # Errors
     /// If the connection breaks.
-    pub fn shelf(&self, place: Place) -> Result<Shelf, Error> {
+    pub fn recording_list(&self, place: Place) -> Result<RecordingList, Error> {
         let output = self.device.shell_again(&match place {
             Place::Provider => {
                 format!("content query {}--uri {}", self.user_option(), self.uri(""))
@@ -176,24 +178,30 @@ impl App {
                 "for f in *.anrscope; do if [ -f \"$f\" ]; then stat -c '%s %Y %n' -- \"$f\"; fi; done; exit 0",
             ),
         })?;
-        let mut strange = Vec::new();
+        let mut rejected = Vec::new();
         let mut take = |remote: Remote| {
             if is_plain(&remote.name) {
                 Some(remote)
             } else {
-                strange.push(remote.name);
+                rejected.push(remote.name);
                 None
             }
         };
         let recordings = match place {
-            _ if output.code == NO_FOLDER && output.stderr.trim().is_empty() => Ok(Vec::new()),
-            _ if output.code != 0 => Err(output.said()),
-            Place::Provider => match complaint(&output) {
-                Some(complaint) => Err(complaint),
-                None => Ok(output.stdout.lines().take(MOST).filter_map(row).filter_map(&mut take).collect()),
+            _ if output.code == NO_DIRECTORY && output.stderr.trim().is_empty() => Ok(Vec::new()),
+            _ if output.code != 0 => Err(output.message()),
+            Place::Provider => match content_error(&output) {
+                Some(error) => Err(error),
+                None => Ok(output
+                    .stdout
+                    .lines()
+                    .take(MAX_LISTED_RECORDINGS)
+                    .filter_map(row)
+                    .filter_map(&mut take)
+                    .collect()),
             },
             _ => {
-                let lines = output.stdout.lines().take(MOST);
+                let lines = output.stdout.lines().take(MAX_LISTED_RECORDINGS);
                 Ok(lines.filter_map(|line| stat_line(line, place)).filter_map(&mut take).collect())
             }
         };
@@ -201,49 +209,49 @@ impl App {
             recordings.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
             recordings
         });
-        Ok(Shelf { place, recordings, strange })
+        Ok(RecordingList { place, recordings, rejected })
     }
 
-    /// What the provider has under this path, after `recordings`.
+    /// Returns the quoted URI of `path` below the provider's `recordings`.
     pub(crate) fn uri(&self, path: &str) -> String {
         quote(&format!("content://{}.anrscope/recordings{path}", self.package))
     }
 
-    /// The command that runs `script` in the folder of `place`; it exits with [`NO_FOLDER`] if there is none.
+    /// Returns the command that runs `script` in the directory of `place`; it exits with [`NO_DIRECTORY`] if there is none.
     pub(crate) fn in_place(&self, place: Place, script: &str) -> String {
         match place {
             Place::Private => {
-                self.run_as(&format!("cd no_backup/anrscope 2>/dev/null || exit {NO_FOLDER}; {script}"))
+                self.run_as(&format!("cd no_backup/anrscope 2>/dev/null || exit {NO_DIRECTORY}; {script}"))
             }
             Place::Provider | Place::External => {
-                // The variable is Android's own, and /storage there.
-                let folder = format!(
+                // Android sets the variable, to /storage.
+                let directory = format!(
                     "\"${{ANDROID_STORAGE:-/storage}}/emulated/{}/Android/data/{}/files/anrscope\"",
                     self.user, self.package
                 );
-                format!("cd {folder} 2>/dev/null || exit {NO_FOLDER}; {script}")
+                format!("cd {directory} 2>/dev/null || exit {NO_DIRECTORY}; {script}")
             }
         }
     }
 }
 
-/// The exit code of a script whose folder is not there.
-pub(crate) const NO_FOLDER: i32 = 66;
+/// The exit code of a script whose directory does not exist.
+pub(crate) const NO_DIRECTORY: i32 = 66;
 
-/// What `content` complains of, on one line: it reports on either stream, and exits with 0.
-pub(crate) fn complaint(output: &Output) -> Option<String> {
-    let told = complaint_in(&output.stderr).or_else(|| complaint_in(&output.stdout));
-    told.or_else(|| (output.code != 0).then(|| output.said()))
+/// Returns the error that `content` reports, on one line. It may report on either stream and still exit with 0.
+pub(crate) fn content_error(output: &Output) -> Option<String> {
+    let reported = content_error_in(&output.stderr).or_else(|| content_error_in(&output.stdout));
+    reported.or_else(|| (output.code != 0).then(|| output.message()))
 }
 
-/// The same in one of its streams: the exception's line, if there is one; a stack follows, which says nothing more.
-pub(crate) fn complaint_in(text: &str) -> Option<String> {
+/// Returns the error in one of its streams: the exception's line, without the stack trace that follows it.
+pub(crate) fn content_error_in(text: &str) -> Option<String> {
     let marks = ["Exception: ", "Exception", "Could not find provider", "[ERROR]"];
     let line = marks.iter().find_map(|mark| text.lines().find(|line| line.contains(mark)));
     line.map(|line| line.trim().to_owned())
 }
 
-/// Whether a name may become a file of this machine.
+/// Returns whether `name` is safe to use as a file name on this machine.
 pub(crate) fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     name.len() <= 128
@@ -259,14 +267,14 @@ fn stat_line(line: &str, place: Place) -> Option<Remote> {
     Some(Remote { name: name.to_owned(), size, modified, place, sum: None })
 }
 
-/// The value of a column in `Row: 0 name=..., size=..., modified=...`.
+/// Returns the value of a column in `Row: 0 name=..., size=..., modified=...`.
 pub(crate) fn column<'a>(line: &'a str, wanted: &str) -> Option<&'a str> {
     let fields = line.strip_prefix("Row: ")?.split_once(' ')?.1;
     let mut fields = fields.split(", ").filter_map(|field| field.split_once('='));
     fields.find(|(key, _)| *key == wanted).map(|(_, value)| value.trim())
 }
 
-/// A recording of the provider's list. One that also tells sums gives out what does not change.
+/// Parses a line of the provider's list. A provider that lists checksums serves files that do not change.
 fn row(line: &str) -> Option<Remote> {
     Some(Remote {
         name: column(line, "name")?.to_owned(),
@@ -282,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_lead_elsewhere_are_not_taken() {
+    fn names_that_could_escape_the_directory_are_rejected() {
         assert!(is_plain("com.example.app-123.anrscope") && is_plain("x_y-1.2.anrscope"));
         for name in [
             "../x.anrscope",
@@ -299,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_lines_are_read_and_what_is_none_is_left_out() {
+    fn rows_and_lines_are_parsed_and_invalid_ones_are_skipped() {
         let remote = row("Row: 0 name=a-7.anrscope, size=12, modified=34, cksum=56").unwrap();
         assert_eq!((remote.size, remote.modified, remote.sum, remote.pid()), (12, 34, Some(56), Some(7)));
         let remote = row("Row: 1 name=a-7.anrscope, size=12, modified=34, live=1").unwrap();
@@ -313,7 +321,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_line_is_read_or_left_out(line in ".{0,80}") {
+        fn any_line_is_parsed_or_skipped(line in ".{0,80}") {
             let _ = (row(&line), row(&format!("Row: 1 {line}")), stat_line(&line, Place::External));
         }
     }

@@ -1,7 +1,6 @@
-//! The sum that `cksum` prints: POSIX's CRC-32, highest bit first, with the length behind the bytes.
+//! The checksum that `cksum` prints: POSIX's CRC-32, highest bit first, with the length appended to the bytes.
 //!
-//! It is the one sum that every Android shell from version 6 on has. It tells a broken transfer from a whole one,
-//! nothing more.
+//! It is the only checksum that every Android shell has since version 6. It detects broken transfers, not tampering.
 
 const TABLE: [u32; 256] = {
     let mut table = [0; 256];
@@ -19,7 +18,7 @@ const TABLE: [u32; 256] = {
     table
 };
 
-/// A sum that is fed piece by piece.
+/// A checksum computed piece by piece.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Cksum {
     sum: u32,
@@ -32,7 +31,7 @@ impl Cksum {
         self.length += bytes.len() as u64;
     }
 
-    /// The sum and the length, as `cksum` prints them.
+    /// Returns the checksum and the length, as `cksum` prints them.
     pub(crate) fn finish(self) -> (u32, u64) {
         let mut sum = self.sum;
         let mut left = self.length;
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn posix_vectors() {
+    fn the_checksums_are_those_of_posix() {
         assert_eq!(of(b""), (4_294_967_295, 0));
         assert_eq!(of(b"123456789"), (930_766_865, 9));
     }
@@ -68,7 +67,7 @@ mod tests {
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(16))]
         #[test]
-        fn the_machines_own_program_says_the_same(
+        fn the_program_cksum_computes_the_same(
             bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..70_000)
         ) {
             use std::io::Write;

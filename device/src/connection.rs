@@ -1,4 +1,4 @@
-//! A socket whose waits end.
+//! A socket with timeouts, and the flag that stops all work.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -6,27 +6,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a wait looks whether it is to stop.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often a wait checks the stop flag.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Set by whoever wants all work to stop, as Ctrl-C does.
+/// A flag that stops all work, as set on Ctrl-C.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// The flag itself, for a signal handler.
+    /// Returns the flag itself, for a signal handler.
     #[must_use]
     pub fn flag(&self) -> &Arc<AtomicBool> {
         &self.0
     }
 
-    /// Whether it was set.
+    /// Returns whether it is set.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Sleeps, unless it is set; says whether it was.
+    /// Sleeps for `time` or until the flag is set; returns whether it is set.
     pub fn sleep(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         loop {
@@ -34,41 +34,41 @@ impl Stop {
             if self.is_set() || left.is_zero() {
                 return self.is_set();
             }
-            std::thread::sleep(left.min(LOOK));
+            std::thread::sleep(left.min(POLL_INTERVAL));
         }
     }
 }
 
-/// How long is waited, and until when.
+/// How long a connection waits.
 #[derive(Clone, Debug)]
-pub struct Patience {
-    /// How long nothing may come.
-    pub silence: Duration,
-    /// How long a device may be away before a transfer is given up.
-    pub absence: Duration,
-    /// Ends every wait.
+pub struct Timeouts {
+    /// The longest time without data from the other side.
+    pub read: Duration,
+    /// The longest time to wait for a disconnected device to come back.
+    pub reconnect: Duration,
+    /// Stops every wait when set.
     pub stop: Stop,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
-        Self { silence: Duration::from_secs(10), absence: Duration::from_secs(30), stop: Stop::default() }
+        Self { read: Duration::from_secs(10), reconnect: Duration::from_secs(30), stop: Stop::default() }
     }
 }
 
-/// A connection to the server.
+/// A connection to the adb server.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl Connection {
-    pub(crate) fn new(stream: TcpStream, patience: Patience) -> io::Result<Self> {
+    pub(crate) fn new(stream: TcpStream, timeouts: Timeouts) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(LOOK.min(patience.silence.max(Duration::from_millis(1)))))?;
-        stream.set_write_timeout(Some(patience.silence.max(Duration::from_millis(1))))?;
-        Ok(Self { stream, patience })
+        stream.set_read_timeout(Some(POLL_INTERVAL.min(timeouts.read.max(Duration::from_millis(1)))))?;
+        stream.set_write_timeout(Some(timeouts.read.max(Duration::from_millis(1))))?;
+        Ok(Self { stream, timeouts })
     }
 }
 
@@ -76,11 +76,11 @@ impl Read for Connection {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let began = Instant::now();
         loop {
-            if self.patience.stop.is_set() {
+            if self.timeouts.stop.is_set() {
                 return Err(io::Error::other(Interrupt));
             }
             match self.stream.read(buffer) {
-                Err(e) if is_timeout(&e) && began.elapsed() < self.patience.silence => {}
+                Err(e) if is_timeout(&e) && began.elapsed() < self.timeouts.read => {}
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 other => return other,
             }
@@ -98,7 +98,7 @@ impl Write for Connection {
     }
 }
 
-/// A wait that was stopped, inside of an [`io::Error`].
+/// The payload of the [`io::Error`] of a wait that was stopped.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 pub(crate) struct Interrupt;

@@ -1,27 +1,27 @@
-//! What can be asked of a running app: by its content provider, which answers while main is stuck, or by broadcast.
+//! Commands to a running app, by its content provider, which answers while main is blocked, or by broadcast.
 
-use crate::app::{App, complaint};
+use crate::app::{App, content_error};
 use crate::error::Error;
 
-/// The receiver of `am broadcast`, and what its actions begin with.
+/// The receiver of `am broadcast`, and the prefix of its actions.
 const RECEIVER: &str = "dev.anrscope.ControlReceiver";
 const ACTION: &str = "dev.anrscope.action.";
 
-/// What is asked.
+/// A command to the app.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
-    /// To record, if it was told to stop.
+    /// Start recording again after [`Command::Stop`].
     Start,
-    /// To record nothing until it is told to start.
+    /// Stop recording until [`Command::Start`].
     Stop,
-    /// A thread dump, now.
+    /// Take a thread dump now.
     Dump,
-    /// To have everything in its file that was recorded before.
+    /// Write everything recorded so far to the file.
     Flush,
 }
 
 impl Command {
-    /// How the app calls it.
+    /// Returns the command's name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,53 +33,56 @@ impl Command {
     }
 }
 
-/// What the app made of it.
+/// The app's answer to a command.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// Whether it was done.
+    /// Whether the command was carried out.
     pub done: bool,
-    /// What more there is to say, in the app's words.
-    pub said: String,
+    /// The app's message.
+    pub message: String,
 }
 
-/// Asks `app`, whose main process has to run: a broadcast would start it. Gives why it did not answer, if it did not: a build without
-/// our provider and receiver, or one that may not be debugged.
+/// Sends `command` to `app`, whose main process has to run, since a broadcast would start it.
+///
+/// Returns the answer, or the reason why there is none: the build has neither the provider nor the receiver, or it is
+/// not debuggable.
 ///
 /// # Errors
-/// If the connection breaks. A command is sent once: it may have been done.
+/// If the connection breaks. The command is sent once and may have been carried out.
 pub fn ask(app: &App, command: Command) -> Result<Result<Answer, String>, Error> {
     let (user, package, name) = (app.user_option(), app.package(), command.name());
     let call = format!("content call {user}--uri content://{package}.anrscope --method {name}");
     let output = app.device().shell(&call)?;
-    let by_provider = match complaint(&output) {
-        Some(complaint) => complaint,
+    let by_provider = match content_error(&output) {
+        Some(error) => error,
         None => match answer_of_call(&output.stdout) {
             Some(answer) => return Ok(Ok(answer)),
-            None => output.said(),
+            None => output.message(),
         },
     };
     let action = name.to_ascii_uppercase();
     let send = format!("am broadcast {user}-n {package}/{RECEIVER} -a {ACTION}{action}");
     let output = app.device().shell(&send)?;
     Ok(answer_of_broadcast(&output.stdout)
-        .ok_or_else(|| format!("content provider: {by_provider}; broadcast: {}", output.said())))
+        .ok_or_else(|| format!("content provider: {by_provider}; broadcast: {}", output.message())))
 }
 
-/// `Result: Bundle[{done=yes, said=...}]`, in any order; what is said may hold anything.
+/// Parses `Result: Bundle[{done=yes, said=...}]`, in any order; the text after `said=` may contain anything.
 fn answer_of_call(text: &str) -> Option<Answer> {
     let inside = text.trim().strip_prefix("Result: Bundle[{")?.strip_suffix("}]")?;
     let (done, said) = match inside.strip_prefix("said=") {
         Some(rest) => rest.rsplit_once(", done=").map(|(said, done)| (done, said))?,
         None => inside.strip_prefix("done=")?.split_once(", said=")?,
     };
-    Some(Answer { done: done == "yes", said: said.to_owned() })
+    Some(Answer { done: done == "yes", message: said.to_owned() })
 }
 
-/// `Broadcast completed: result=1, data="..."`. A result without data is the system's: nobody took it.
+/// Parses `Broadcast completed: result=1, data="..."`. A result without data comes from the system: no receiver ran.
 fn answer_of_broadcast(text: &str) -> Option<Answer> {
     let result = text.lines().find_map(|line| line.trim().strip_prefix("Broadcast completed: result="))?;
-    let (code, said) = result.split_once(", data=\"")?;
-    Some(Answer { done: code == "1", said: said.strip_suffix('"')?.to_owned() })
+    let (code, message) = result.split_once(", data=\"")?;
+    Some(Answer { done: code == "1", message: message.strip_suffix('"')?.to_owned() })
 }
 
 #[cfg(test)]
@@ -87,8 +90,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_of_either_kind_are_read() {
-        let answer = |done, said: &str| Some(Answer { done, said: said.into() });
+    fn answers_of_the_provider_and_of_the_broadcast_are_parsed() {
+        let answer = |done, message: &str| Some(Answer { done, message: message.into() });
         for (text, expected) in [
             ("Result: Bundle[{done=yes, said=was recording}]\n", answer(true, "was recording")),
             (
@@ -114,7 +117,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_answer_is_read_or_not(text in "(Result: Bundle\\[\\{)?.{0,60}(, (done|said)=)?.{0,20}(\\}\\])?") {
+        fn parsing_any_answer_ends(text in "(Result: Bundle\\[\\{)?.{0,60}(, (done|said)=)?.{0,20}(\\}\\])?") {
             let _ = (answer_of_call(&text), answer_of_broadcast(&text));
         }
     }

@@ -1,18 +1,18 @@
-//! One device that can be used.
+//! A device that can be used: its shell and its files.
 
 use std::io::{self, Read};
 
-use crate::connection::{Connection, Patience};
+use crate::connection::{Connection, Timeouts};
 use crate::error::{Error, Fault};
 use crate::server::Server;
-use crate::shell::{LONGEST_TEXT, ShellPacket, ShellReader};
+use crate::shell::{MAX_TEXT, ShellPacket, ShellReader};
 use crate::sync::Sync;
 use crate::wire;
 
-/// Ends what a command said where the wire carries no exit code: this, the code, a line's end.
+/// Marks the end of a command's output where the protocol carries no exit code. The code and a newline follow.
 const MARK: &str = "anrscope-exit:";
 
-/// A device.
+/// A connected device.
 #[derive(Clone, Debug)]
 pub struct Device {
     server: Server,
@@ -20,31 +20,32 @@ pub struct Device {
     shell_v2: bool,
 }
 
-/// What a command said. Where the device has one stream only (before Android 7), `stdout` holds both.
+/// The output of a command. On devices with a single stream (before Android 7), `stdout` holds both streams.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
-    /// Its standard output, at most [`LONGEST_TEXT`] bytes.
+    /// Its standard output, at most [`MAX_TEXT`] bytes.
     pub stdout: String,
     /// The first 64 KiB of its standard error.
     pub stderr: String,
-    /// Its exit code.
+    /// The exit code.
     pub code: i32,
 }
 
 impl Output {
-    /// What it complained of: its standard error, or else its output, on one line.
+    /// Returns its standard error, or else its standard output, on one line.
     #[must_use]
-    pub fn said(&self) -> String {
+    pub fn message(&self) -> String {
         let text = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
         text.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect::<Vec<_>>().join("; ")
     }
 }
 
 impl Device {
-    /// The device of this serial, or the only one there is.
+    /// Opens the device with this serial, or the only one connected.
     ///
     /// # Errors
-    /// If it is not there or cannot be used.
+    /// If it is not connected or cannot be used.
     pub fn open(server: &Server, serial: Option<&str>) -> Result<Self, Error> {
         let listed = server.choose(serial)?;
         let features = server.features(&listed.serial)?;
@@ -52,39 +53,39 @@ impl Device {
         Ok(Self { server: server.clone(), serial: listed.serial, shell_v2 })
     }
 
-    /// What it is called.
+    /// Returns its serial.
     #[must_use]
     pub fn serial(&self) -> &str {
         &self.serial
     }
 
-    /// The server that it is attached to.
+    /// Returns the server that it is connected to.
     #[must_use]
     pub fn server(&self) -> &Server {
         &self.server
     }
 
-    /// Whether its shell tells exit codes and keeps the streams apart, as from Android 7 on.
+    /// Returns whether its shell reports exit codes and separates the streams, as since Android 7.
     #[must_use]
     pub fn has_shell_v2(&self) -> bool {
         self.shell_v2
     }
 
-    /// The same device with other waits.
+    /// Returns a handle to the same device with other timeouts.
     #[must_use]
-    pub fn with_patience(&self, patience: Patience) -> Self {
-        Self { server: self.server.with_patience(patience), ..self.clone() }
+    pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
+        Self { server: self.server.with_timeouts(timeouts), ..self.clone() }
     }
 
-    /// Runs a command, once.
+    /// Runs a command once.
     ///
     /// # Errors
-    /// If the connection breaks or the answer has no end. A command that fails is no error here.
+    /// If the connection breaks or the output is longer than [`MAX_TEXT`]. A failing command is not an error here.
     pub fn shell(&self, command: &str) -> Result<Output, Error> {
         let mut stdout = Vec::new();
         let doing = || format!("waiting for device {} to run `{}`", self.serial, first_words(command));
         let ended = self.run(command, true, &mut |bytes| {
-            if stdout.len() + bytes.len() > LONGEST_TEXT {
+            if stdout.len() + bytes.len() > MAX_TEXT {
                 return Err(io::Error::from(io::ErrorKind::FileTooLarge));
             }
             stdout.extend_from_slice(bytes);
@@ -92,17 +93,17 @@ impl Device {
         });
         let (code, stderr) = ended.map_err(|fault| match fault {
             Fault::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                Error::TooMuch { doing: doing(), limit: LONGEST_TEXT }
+                Error::TooMuch { doing: doing(), limit: MAX_TEXT }
             }
-            fault => self.server.told(doing(), fault),
+            fault => self.server.link_error(doing(), fault),
         })?;
         Ok(Output { stdout: String::from_utf8_lossy(&stdout).into_owned(), stderr, code })
     }
 
-    /// Runs a command, and once more on a new connection if the one is lost: only for what may be done twice.
+    /// Runs a command, and runs it again if the connection is lost. Use it only for idempotent commands.
     ///
     /// # Errors
-    /// If the device does not come back.
+    /// If the device does not reconnect.
     pub fn shell_again(&self, command: &str) -> Result<Output, Error> {
         let mut tries = 0;
         loop {
@@ -116,8 +117,7 @@ impl Device {
         }
     }
 
-    /// Runs a command and hands its output to `sink` as it comes; gives its exit code and what it said on its standard
-    /// error.
+    /// Runs a command and passes its output to `sink` as it arrives. Returns its exit code and its standard error.
     ///
     /// # Errors
     /// If the connection breaks, or `sink` fails.
@@ -127,8 +127,8 @@ impl Device {
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(i32, String), Error> {
         self.run(command, false, sink).map_err(|fault| {
-            let doing = format!("reading what `{}` says on device {}", first_words(command), self.serial);
-            self.server.told(doing, fault)
+            let doing = format!("reading the output of `{}` on device {}", first_words(command), self.serial);
+            self.server.link_error(doing, fault)
         })
     }
 
@@ -150,7 +150,7 @@ impl Device {
             return until_mark(open(&format!("exec:{marked}"))?, sink);
         }
         let mut reader = ShellReader::new(open(&format!("shell,v2,raw:{command}"))?);
-        // Kind 4, no bytes: its standard input ends at once.
+        // Kind 4 without bytes closes its standard input.
         io::Write::write_all(reader.get_mut(), &[4, 0, 0, 0, 0]).map_err(wire::fault)?;
         let mut stderr = Vec::new();
         loop {
@@ -167,7 +167,7 @@ impl Device {
         }
     }
 
-    /// Opens its file service.
+    /// Opens its file service, `sync`.
     ///
     /// # Errors
     /// If the device cannot be reached.
@@ -175,7 +175,7 @@ impl Device {
         self.server.open(&self.serial, "sync:").map(Sync::new)
     }
 
-    /// A property of the system's; empty if it has none of that name.
+    /// Returns a system property, or an empty string if it does not exist.
     ///
     /// # Errors
     /// If the connection breaks.
@@ -184,7 +184,7 @@ impl Device {
     }
 }
 
-/// Hands on what comes before the mark at the very end.
+/// Passes to `sink` what comes before the final mark; returns the exit code and an empty standard error.
 fn until_mark(
     mut from: impl Read,
     sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_shells_exit_code_is_found_behind_its_output() {
+    fn the_exit_code_of_an_old_shell_is_parsed_from_the_end_of_its_output() {
         assert_eq!(marked(b"anrscope-exit:0\n").unwrap(), (vec![], 0));
         let (got, code) = marked(b"anrscope-exit:1\nanrscope-exit:137\n").unwrap();
         assert_eq!((got.as_slice(), code), (&b"anrscope-exit:1\n"[..], 137));
@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn output_of_any_bytes_comes_through(bytes in proptest::collection::vec(any::<u8>(), 0..70_000), code in 0..256) {
+        fn any_output_passes_unchanged(bytes in proptest::collection::vec(any::<u8>(), 0..70_000), code in 0..256) {
             let whole = [bytes.as_slice(), format!("{MARK}{code}\n").as_bytes()].concat();
             prop_assert_eq!(marked(&whole).unwrap(), (bytes, code));
         }

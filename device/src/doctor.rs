@@ -1,73 +1,74 @@
-//! What is wrong with a set-up, each with its cure.
+//! Checks of a setup: what is wrong, and how to fix it.
 
 use trace_format::{MapId, Recording};
 
 use crate::app::{App, Place};
-use crate::connection::Patience;
+use crate::connection::Timeouts;
 use crate::device::Device;
-use crate::error::{Error, Fault};
-use crate::server::{Server, Source, find_adb};
+use crate::error::Error;
+use crate::server::{Environment, Server, find_adb};
 
-/// The oldest Android whose shell has what a pull needs (`stat`, `cksum` and `dd` of toybox): 6.0.
-const OLDEST: u32 = 23;
-/// The processors that libanrscope.so is built for.
+/// The API level of the oldest supported Android, 6.0: its toybox has `stat`, `cksum` and `dd`, which a pull needs.
+const MIN_API_LEVEL: u32 = 23;
+/// The ABIs that libanrscope.so is built for.
 const ABIS: [&str; 3] = ["arm64-v8a", "armeabi-v7a", "x86_64"];
-/// Room that a recording of the usual size and a copy of it need, KiB.
-const ROOM: u64 = 64 << 10;
-/// What is read of a recording to know its build: the header with its tables.
-const HEAD: usize = 64 << 10;
+/// The free space that a recording of the usual size and a copy of it need, KiB.
+const MIN_FREE_KIB: u64 = 64 << 10;
+/// The bytes at the start of a recording that are read to find its build: the header with its tables.
+const HEADER_BYTES: usize = 64 << 10;
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// As it should be.
+    /// The check passed.
     Good,
-    /// It works, with less.
+    /// The setup works with restrictions.
     Warning,
-    /// It does not work before this is cured.
+    /// The setup does not work until this is fixed.
     Bad,
-    /// It could not be looked at.
+    /// The check could not be made.
     Unknown,
 }
 
-/// One check.
+/// A check and its result.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Check {
-    /// What was looked at; scripts may rely on it.
+    /// What was checked. Names are stable: scripts may rely on them.
     pub name: &'static str,
-    /// How it ended.
+    /// The result.
     pub outcome: Outcome,
     /// What was found.
     pub found: String,
-    /// What to do about it.
+    /// How to fix it; always present if the check is [`Outcome::Bad`].
     pub cure: Option<String>,
 }
 
-/// What is to be checked.
+/// What to check.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Question<'a> {
-    /// Which device.
+pub struct Scope<'a> {
+    /// The device's serial; `None` for the only one connected.
     pub serial: Option<&'a str>,
-    /// Which app.
+    /// The app's package; `None` to check no app.
     pub package: Option<&'a str>,
-    /// Of which user.
+    /// The device's user that has the app.
     pub user: u32,
-    /// The map that recordings are to be read with.
+    /// The method map that recordings should match.
     pub map: Option<MapId>,
 }
 
-/// Checks everything that can be reached, in order; behind what is broken nothing is looked at.
+/// Runs all checks in order and stops after the first failure that prevents the others.
 #[must_use]
-pub fn examine(question: Question<'_>, environment: Source<'_>, patience: &Patience) -> Vec<Check> {
+pub fn examine(scope: Scope<'_>, environment: Environment<'_>, timeouts: &Timeouts) -> Vec<Check> {
     let mut checks = Checks(Vec::new());
-    // It ended early: the checks say where.
-    let _ = checks.all(question, environment, patience);
+    // If it stopped early, the last check says why.
+    let _ = checks.all(scope, environment, timeouts);
     checks.0
 }
 
 struct Checks(Vec<Check>);
 
-/// The rest cannot be looked at.
+/// The remaining checks cannot be made.
 struct Broken;
 
 impl Checks {
@@ -79,79 +80,68 @@ impl Checks {
         self.add(name, Outcome::Good, found, None);
     }
 
-    /// An error says its cure behind the last colon, or is its own.
+    /// Adds a check that failed with `error`.
     fn broken(&mut self, name: &'static str, error: &Error) -> Broken {
-        let (found, cure) = match error {
-            Error::NotReady { serial, state, cure } => (format!("{serial} is {state}"), (*cure).to_owned()),
-            Error::Link { fault: Fault::Malformed(_), .. } => (
-                error.to_string(),
-                "another program has that port: end it, or choose one with ANDROID_ADB_SERVER_PORT".into(),
-            ),
-            Error::Link { fault: Fault::TimedOut(_), .. } => {
-                (error.to_string(), "`adb kill-server`, plug the device in again, and run this again".into())
-            }
-            other => {
-                let text = other.to_string();
-                match text.split_once(": ") {
-                    Some((found, cure)) => (found.to_owned(), cure.to_owned()),
-                    None => (text, "`adb kill-server`, and run this again".into()),
-                }
-            }
-        };
-        self.add(name, Outcome::Bad, found, Some(&cure));
+        let cure = error.cure().unwrap_or_else(|| "run `adb kill-server`, and try again".into());
+        self.add(name, Outcome::Bad, error.found(), Some(&cure));
         Broken
     }
 
     fn all(
         &mut self,
-        question: Question<'_>,
-        environment: Source<'_>,
-        patience: &Patience,
+        scope: Scope<'_>,
+        environment: Environment<'_>,
+        timeouts: &Timeouts,
     ) -> Result<(), Broken> {
-        let server = Server::named_by(environment, patience.clone());
+        let server = Server::from_environment(environment, timeouts.clone());
         let server = server.map_err(|error| self.broken("adb server", &error))?;
         match find_adb(environment) {
             Some(program) => self.good("adb program", program.display().to_string()),
             None => self.add(
                 "adb program",
                 Outcome::Warning,
-                "not found on PATH, nor below ANDROID_HOME",
-                Some("install Android's platform tools: without them no adb server can be started"),
+                "not found on PATH or below ANDROID_HOME",
+                Some("install Android's platform tools, which start the adb server"),
             ),
         }
         let started = server.ensure(environment).map_err(|error| self.broken("adb server", &error))?;
         let version = server.version().map_err(|error| self.broken("adb server", &error))?;
         let how = if started { ", started now" } else { "" };
         self.good("adb server", format!("version {version} at {}{how}", server.address()));
-        let device = Device::open(&server, question.serial).map_err(|error| self.broken("device", &error))?;
+        let device = Device::open(&server, scope.serial).map_err(|error| self.broken("device", &error))?;
         let model = device.property("ro.product.model").map_err(|error| self.broken("device", &error))?;
         self.good("device", format!("{} ({model})", device.serial()));
-        self.system(&device, question.user).map_err(|error| self.broken("device", &error))?;
-        if let Some(package) = question.package {
-            let app = App::new(device, package, question.user);
+        self.system(&device, scope.user).map_err(|error| self.broken("device", &error))?;
+        if let Some(package) = scope.package {
+            let app = App::new(device, package, scope.user);
             let app = app.map_err(|error| self.broken("app", &error))?;
-            self.app(&app, question.map).map_err(|error| self.broken("app", &error))?;
+            self.app(&app, scope.map).map_err(|error| self.broken("app", &error))?;
         }
         Ok(())
     }
 
     fn system(&mut self, device: &Device, user: u32) -> Result<(), Error> {
         if device.has_shell_v2() {
-            self.good("shell", "version 2: exit codes, both streams");
+            self.good("shell", "version 2: exit codes, separate streams");
         } else {
-            self.add("shell", Outcome::Warning, "version 1: errors of commands are seen less well", None);
+            self.add(
+                "shell",
+                Outcome::Warning,
+                "version 1: exit codes and errors of commands are less exact",
+                None,
+            );
         }
         let sdk = device.property("ro.build.version.sdk")?;
         let release = device.property("ro.build.version.release")?;
         match sdk.parse::<u32>() {
-            Ok(n) if n >= OLDEST => self.good("Android", format!("{release} (API {n})")),
+            Ok(n) if n >= MIN_API_LEVEL => self.good("Android", format!("{release} (API {n})")),
             Ok(n) => self.add(
                 "Android",
                 Outcome::Bad,
                 format!("{release} (API {n})"),
-                Some("use a device with Android 6 (API 23) or later: older shells lack what a pull needs"),
+                Some("use a device with Android 6 (API 23) or later: older shells lack commands that a pull needs"),
             ),
-            Err(_) => self.add("Android", Outcome::Unknown, format!("the system says {sdk:?}"), None),
+            Err(_) => self.add("Android", Outcome::Unknown, format!("unknown API level {sdk:?}"), None),
         }
         let abis = device.property("ro.product.cpu.abilist")?;
         if abis.split(',').any(|abi| ABIS.contains(&abi)) {
@@ -174,17 +164,17 @@ impl Checks {
             self.good("user", user.to_string());
         } else {
             let known = known.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            let cure = format!("name one of these with --user: {known}");
+            let cure = format!("choose one of these with --user: {known}");
             self.add("user", Outcome::Bad, format!("there is no user {user}"), Some(&cure));
         }
         let disk = device.shell_again("df -k \"${ANDROID_DATA:-/data}\"")?.stdout;
         match free_of(&disk) {
-            Some(free) if free >= ROOM => self.good("space", format!("{} MiB free", free >> 10)),
+            Some(free) if free >= MIN_FREE_KIB => self.good("space", format!("{} MiB free", free >> 10)),
             Some(free) => {
-                let cure = "remove apps or files: without room a recording stays in memory and is lost with its process";
+                let cure = "remove apps or files: without free space a recording stays in memory and is lost with its process";
                 self.add("space", Outcome::Bad, format!("{free} KiB free"), Some(cure));
             }
-            None => self.add("space", Outcome::Unknown, "df says nothing that is understood", None),
+            None => self.add("space", Outcome::Unknown, "cannot parse the output of df", None),
         }
         Ok(())
     }
@@ -194,22 +184,26 @@ impl Checks {
         let path = app.device().shell_again(&format!("pm path {}{package}", app.user_option()))?.stdout;
         let Some(apk) = path.lines().find_map(|line| line.trim().strip_prefix("package:")) else {
             let found = format!("{package} is not installed for user {}", app.user());
-            self.add("app", Outcome::Bad, found, Some("install it (`adb install`), or look at its name"));
+            self.add(
+                "app",
+                Outcome::Bad,
+                found,
+                Some("install it (`adb install`), or check the package name"),
+            );
             return Ok(());
         };
         self.good("app", format!("{package} at {apk}"));
-        let shelves = app.shelves()?;
+        let recording_lists = app.recording_lists()?;
         let private = app.device().shell_again(&app.run_as("true"))?;
-        let elsewhere = shelves.iter().any(|shelf| {
-            shelf.place != Place::Private && shelf.recordings.as_ref().is_ok_and(|found| !found.is_empty())
+        let elsewhere = recording_lists.iter().any(|list| {
+            list.place != Place::Private && list.recordings.as_ref().is_ok_and(|found| !found.is_empty())
         });
         if private.code == 0 {
             self.good("debuggable", "run-as works");
         } else {
             let outcome = if elsewhere { Outcome::Warning } else { Outcome::Bad };
-            let cure =
-                "install a debuggable build, or let the app copy its recordings to its external files folder";
-            self.add("debuggable", outcome, private.said(), Some(cure));
+            let cure = "install a debuggable build, or let the app copy its recordings to its external files directory";
+            self.add("debuggable", outcome, private.message(), Some(cure));
         }
         let pids = app.pids()?;
         if pids.is_empty() {
@@ -219,7 +213,7 @@ impl Checks {
             self.good("running", format!("pid {}", pids.join(", ")));
         }
         self.library(app, apk, &pids)?;
-        self.recordings(app, &shelves, map)
+        self.recordings(app, &recording_lists, map)
     }
 
     fn library(&mut self, app: &App, apk: &str, pids: &[u32]) -> Result<(), Error> {
@@ -233,45 +227,54 @@ impl Checks {
             }
         }
         let package = app.package();
-        let told = app.device().shell_again(&format!("dumpsys package {package}"))?.stdout;
-        let folder = told.lines().find_map(|line| line.trim().strip_prefix("legacyNativeLibraryDir="));
-        let folder = folder.unwrap_or_default();
-        // Unpacked below that folder, or in the package itself.
+        let package_dump = app.device().shell_again(&format!("dumpsys package {package}"))?.stdout;
+        let directory =
+            package_dump.lines().find_map(|line| line.trim().strip_prefix("legacyNativeLibraryDir="));
+        let directory = directory.unwrap_or_default();
+        // Either unpacked below that directory, or inside the APK.
         let script = format!(
             "find {} -name {name} 2>/dev/null; unzip -l {} 2>/dev/null | grep {name}",
-            crate::quote(folder),
+            crate::quote(directory),
             crate::quote(apk)
         );
         if app.device().shell_again(&script)?.stdout.contains(name) {
             self.good("library", "in the package");
         } else {
-            let cure = "add the dependency dev.anrscope to the app, and keep its .so out of packagingOptions' excludes";
+            let cure =
+                "add the dependency dev.anrscope to the app, and do not exclude its .so in packagingOptions";
             self.add("library", Outcome::Bad, format!("{name} is not in the package"), Some(cure));
         }
         Ok(())
     }
 
-    fn recordings(&mut self, app: &App, shelves: &[crate::Shelf], map: Option<MapId>) -> Result<(), Error> {
-        let all = shelves.iter().filter_map(|shelf| shelf.recordings.as_ref().ok()).flatten();
+    fn recordings(
+        &mut self,
+        app: &App,
+        recording_lists: &[crate::RecordingList],
+        map: Option<MapId>,
+    ) -> Result<(), Error> {
+        let all = recording_lists.iter().filter_map(|list| list.recordings.as_ref().ok()).flatten();
         let Some(newest) = all.max_by_key(|remote| remote.modified) else {
-            let cure = "start the app and wait a second; if none appears, look for anrscope in `adb logcat`";
-            self.add("recordings", Outcome::Bad, "there is none", Some(cure));
+            let cure =
+                "start the app and wait a second; if no recording appears, look for anrscope in `adb logcat`";
+            self.add("recordings", Outcome::Bad, "there are no recordings", Some(cure));
             return Ok(());
         };
-        for shelf in shelves {
-            if let Ok(found) = &shelf.recordings
+        for list in recording_lists {
+            if let Ok(found) = &list.recordings
                 && !found.is_empty()
             {
                 let bytes: u64 = found.iter().map(|remote| remote.size).sum();
-                self.good("recordings", format!("{} by {}, {bytes} bytes", found.len(), shelf.place.name()));
+                self.good("recordings", format!("{} by {}, {bytes} bytes", found.len(), list.place.name()));
             }
         }
         let name = &newest.name;
         let mut head = Vec::new();
         if newest.place != Place::Provider {
-            let command = app.in_place(newest.place, &format!("dd if={name} bs={HEAD} count=1 2>/dev/null"));
+            let command =
+                app.in_place(newest.place, &format!("dd if={name} bs={HEADER_BYTES} count=1 2>/dev/null"));
             app.device().stream(&command, &mut |bytes| {
-                let room = HEAD - head.len().min(HEAD);
+                let room = HEADER_BYTES - head.len().min(HEADER_BYTES);
                 head.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 Ok(())
             })?;
@@ -280,27 +283,27 @@ impl Checks {
                     "map",
                     Outcome::Bad,
                     format!("{name}: {error}"),
-                    Some("remove that file and start the app again"),
+                    Some("remove that file and restart the app"),
                 ),
                 (Ok(recording), None) => {
                     let id = recording.header().map_id;
                     self.add(
                         "map",
                         Outcome::Unknown,
-                        format!("{name} is of map {id}"),
-                        Some("compare it with --method-map"),
+                        format!("{name} has map id {id}"),
+                        Some("check it with --method-map"),
                     );
                 }
                 (Ok(recording), Some(map)) => {
                     let id = recording.header().map_id;
                     if id == map {
-                        self.good("map", format!("{name} and the map given are both {id}"));
+                        self.good("map", format!("{name} and the given map both have map id {id}"));
                     } else {
-                        let cure = "take the methodMapping.txt of the build that is installed, or install the build of that map";
+                        let cure = "use the methodMapping.txt of the installed build, or install the build of that map";
                         self.add(
                             "map",
                             Outcome::Bad,
-                            format!("{name} is of map {id}, the one given is {map}"),
+                            format!("{name} has map id {id}, the given map has {map}"),
                             Some(cure),
                         );
                     }
@@ -311,7 +314,7 @@ impl Checks {
     }
 }
 
-/// What `df -k` says is available, KiB.
+/// Parses the available space, KiB, from the output of `df -k`.
 fn free_of(text: &str) -> Option<u64> {
     let mut lines = text.lines();
     let column = lines.next()?.split_whitespace().position(|word| word == "Available")?;
@@ -323,7 +326,7 @@ mod tests {
     use super::free_of;
 
     #[test]
-    fn free_space_is_the_column_available() {
+    fn free_space_is_parsed_from_the_column_available() {
         let toybox = "Filesystem 1K-blocks Used Available Use% Mounted on\n/dev/block/dm-48 113183124 30000000 83183124 27% /data\n";
         assert_eq!(free_of(toybox), Some(83_183_124));
         for none in

@@ -1,153 +1,178 @@
-//! What can go wrong, and what cures it.
+//! The errors of this crate, each with its cure where one is known.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a connection met.
+/// How a connection failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The other side went away in the middle.
-    #[error("the connection ended in the middle")]
+    /// The other side closed the connection before the answer was complete.
+    #[error("the connection closed before the answer was complete")]
     Ended,
-    /// Nothing came for so long.
-    #[error("nothing came for {} s", .0.as_secs_f64())]
+    /// No byte arrived for this long.
+    #[error("no data for {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// The server or the device said no, in these words.
-    #[error("the answer was: {0}")]
+    /// The server or the device refused, with this message.
+    #[error("refused with \"{0}\"")]
     Refused(String),
-    /// What came is not adb's protocol.
+    /// The bytes do not follow adb's protocol.
     #[error("{0}: the other side does not speak adb's protocol")]
     Malformed(&'static str),
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     #[error("interrupted")]
     Interrupted,
-    /// The system failed.
+    /// The operating system reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Why something with a device was not done.
-#[derive(Debug, thiserror::Error)]
+impl Fault {
+    /// What the user can do about it; `None` if the user caused it.
+    fn cure(&self) -> Option<&'static str> {
+        match self {
+            Self::Ended | Self::TimedOut(_) | Self::Io(_) => {
+                Some("run `adb kill-server`, reconnect the device, and try again")
+            }
+            Self::Refused(_) => {
+                Some("check the device's state with `adb devices`, reconnect it, and try again")
+            }
+            Self::Malformed(_) => Some(
+                "another program may be using the adb server's port: stop it, or choose another port with \
+                 ANDROID_ADB_SERVER_PORT",
+            ),
+            Self::Interrupted => None,
+        }
+    }
+}
+
+/// Why an operation on a device failed.
+///
+/// [`found`](Error::found) says what is wrong and [`cure`](Error::cure) what to do about it. The `Display` text is
+/// both, except for errors of the link and of commands on the device: those are often retried, and so show what was
+/// found only.
+///
+/// ```
+/// let error = device::Error::NoDevice;
+/// assert_eq!(error.found(), "no device is connected");
+/// assert!(error.cure().unwrap().contains("USB debugging"));
+/// assert_eq!(error.to_string(), format!("{}: {}", error.found(), error.cure().unwrap()));
+/// ```
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// No server listens.
-    #[error("no adb server answers at {address} ({source}): start one with `adb start-server`")]
+    /// No adb server listens.
     NoServer {
-        /// Where it was looked for.
+        /// The address that was tried.
         address: String,
-        /// What the system said.
+        /// The error of the connection.
         source: io::Error,
     },
-    /// There is no program to start one.
-    #[error(
-        "the program adb was not found: install Android's platform tools and put them on PATH, or set ANDROID_HOME"
-    )]
+    /// The program `adb`, which starts a server, was not found.
     NoAdb,
-    /// It was started and did not answer.
-    #[error("{} start-server failed ({what}): run it by hand to see why", program.display())]
+    /// `adb start-server` failed or did not end.
     NotStarted {
         /// The adb that was run.
         program: PathBuf,
-        /// What happened.
+        /// How it failed.
         what: String,
     },
-    /// An address of the server that cannot be used.
-    #[error("{variable}={value} names no server: {expected}")]
+    /// An environment variable holds an invalid server address.
     BadAddress {
-        /// The environment's variable.
+        /// The variable.
         variable: &'static str,
-        /// What it says.
+        /// Its value.
         value: String,
-        /// What it may say.
+        /// The values that it may have.
         expected: &'static str,
     },
-    /// A conversation broke.
-    #[error("{doing}: {fault}")]
+    /// A name that was given is invalid.
+    BadName {
+        /// What it should name.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The form of a valid name.
+        expected: &'static str,
+    },
+    /// The connection to the server or the device failed.
     Link {
-        /// What was being done.
+        /// What the client was doing.
         doing: String,
-        /// What was met.
-        #[source]
+        /// How the connection failed.
         fault: Fault,
     },
-    /// Nothing is attached.
-    #[error(
-        "no device: plug one in and allow USB debugging (Settings, Developer options), or `adb connect HOST:PORT`"
-    )]
+    /// No device is connected.
     NoDevice,
-    /// More than one is attached and none was named.
-    #[error("several devices: name one with -s ({})", .0.join(", "))]
+    /// More than one device is connected and none was chosen. The field holds their serials.
     SeveralDevices(Vec<String>),
-    /// The one that was named is not attached.
-    #[error("no device {serial}: attached are {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
+    /// The chosen device is not connected.
     NoSuchDevice {
-        /// The one that was named.
+        /// The chosen serial.
         serial: String,
-        /// Those that are.
+        /// The serials of the connected devices.
         known: Vec<String>,
     },
-    /// It is attached and cannot be used.
-    #[error("device {serial} is {state}: {cure}")]
+    /// The device is connected but cannot be used.
     NotReady {
-        /// Which one.
+        /// Its serial.
         serial: String,
-        /// What the server calls its state.
+        /// Its state, as the server names it.
         state: String,
-        /// What to do.
+        /// What the user can do about it.
         cure: &'static str,
     },
     /// A command on the device failed.
-    #[error("on the device, {doing} failed with exit code {code}: {said}")]
     Command {
-        /// What it was to do.
+        /// What the command was for.
         doing: String,
         /// Its exit code.
         code: i32,
         /// What it printed.
-        said: String,
+        message: String,
     },
-    /// A device that answers without end.
-    #[error("{doing}: more than {limit} bytes came, which is no answer to that")]
-    TooMuch {
-        /// What was asked.
+    /// The device answered something else than was expected.
+    UnexpectedAnswer {
+        /// What the client was doing.
         doing: String,
-        /// How much was taken, bytes.
+        /// The answer.
+        answer: String,
+        /// The form of a valid answer.
+        expected: &'static str,
+    },
+    /// The device's answer is longer than any valid answer.
+    TooMuch {
+        /// What the client was doing.
+        doing: String,
+        /// The limit, bytes.
         limit: usize,
     },
-    /// A recording that is longer than one may be, or than the disk has room for.
-    #[error(
-        "{name}: the device says that it has {size} bytes, and at most {limit} are taken: make room on the disk, or raise \
-         --max-size"
-    )]
+    /// A recording is longer than allowed, or than the free space on the disk.
     TooLarge {
         /// The recording.
         name: String,
-        /// What the device says, or sent already, bytes.
+        /// Its size by the device, or the bytes received so far.
         size: u64,
-        /// How long it may be, bytes.
+        /// The limit, bytes.
         limit: u64,
     },
-    /// A file of this machine.
-    #[error("{}: {source}", path.display())]
+    /// A file on this machine cannot be read or written.
     File {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// What arrived is not what the device has.
-    #[error(
-        "{name}: what arrived is not what the device has (sum {actual:08x}, expected {expected:08x}), twice: try \
-         another cable or port"
-    )]
+    /// The bytes that arrived differ from those on the device.
     WrongSum {
         /// The recording.
         name: String,
-        /// Of what arrived.
+        /// The checksum of the bytes that arrived.
         actual: u32,
-        /// Of what the device has.
+        /// The checksum of the file on the device.
         expected: u32,
     },
 }
@@ -157,17 +182,86 @@ impl Error {
         Self::Link { doing: doing.into(), fault: fault.into() }
     }
 
-    /// Whether the connection was lost, so that the same may succeed on a new one.
+    /// Returns what is wrong, without the cure.
+    #[must_use]
+    pub fn found(&self) -> String {
+        match self {
+            Self::NoServer { address, source } => format!("no adb server answers at {address} ({source})"),
+            Self::NoAdb => "the program adb was not found".to_owned(),
+            Self::NotStarted { program, what } => {
+                format!("{} start-server failed ({what})", program.display())
+            }
+            Self::BadAddress { variable, value, .. } => format!("{variable}={value} is not a server address"),
+            Self::BadName { kind, name, .. } => format!("{name:?} is not the name of {kind}"),
+            Self::Link { doing, fault } => format!("{doing}: {fault}"),
+            Self::NoDevice => "no device is connected".to_owned(),
+            Self::SeveralDevices(_) => "several devices are connected".to_owned(),
+            Self::NoSuchDevice { serial, .. } => format!("no device {serial} is connected"),
+            Self::NotReady { serial, state, .. } => format!("device {serial} is {state}"),
+            Self::Command { doing, code, message } => {
+                format!("on the device, {doing} failed with exit code {code}: {message}")
+            }
+            Self::UnexpectedAnswer { doing, answer, expected } => {
+                format!("{doing}: the device answered {answer:?}, expected {expected}")
+            }
+            Self::TooMuch { doing, limit } => {
+                format!("{doing}: the answer is longer than {limit} bytes, which is not a valid answer")
+            }
+            Self::TooLarge { name, size, limit } => {
+                format!("{name}: the device reports {size} bytes, more than the limit of {limit}")
+            }
+            Self::File { path, source } => format!("{}: {source}", path.display()),
+            Self::WrongSum { name, actual, expected } => format!(
+                "{name}: the bytes that arrived twice differ from those on the device (checksum {actual:08x}, expected \
+                 {expected:08x})"
+            ),
+        }
+    }
+
+    /// Returns what the user can do about it; `None` where no cure is known.
+    #[must_use]
+    pub fn cure(&self) -> Option<Cow<'static, str>> {
+        Some(Cow::Borrowed(match self {
+            Self::NoServer { .. } => "start one with `adb start-server`",
+            Self::NoAdb => "install Android's platform tools and put them on PATH, or set ANDROID_HOME",
+            Self::NotStarted { .. } => "run it by hand to see why",
+            Self::BadAddress { expected, .. } | Self::BadName { expected, .. } => {
+                return Some(format!("use {expected}").into());
+            }
+            Self::Link { fault, .. } => fault.cure()?,
+            Self::NoDevice => {
+                "plug one in and allow USB debugging (Settings, Developer options), or `adb connect HOST:PORT`"
+            }
+            Self::SeveralDevices(known) => {
+                return Some(format!("choose one with -s: {}", known.join(", ")).into());
+            }
+            Self::NoSuchDevice { known, .. } if known.is_empty() => {
+                "no other device is connected: plug it in and allow USB debugging"
+            }
+            Self::NoSuchDevice { known, .. } => {
+                return Some(format!("choose one of those connected: {}", known.join(", ")).into());
+            }
+            Self::NotReady { cure, .. } => cure,
+            Self::TooLarge { .. } => "make room on the disk, or raise --max-size",
+            Self::WrongSum { .. } => "try another cable or port",
+            Self::Command { .. }
+            | Self::UnexpectedAnswer { .. }
+            | Self::TooMuch { .. }
+            | Self::File { .. } => return None,
+        }))
+    }
+
+    /// Returns whether the connection was lost, so that the same operation may succeed on a new one.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         match self {
             Self::Link { fault, .. } => match fault {
                 Fault::Ended | Fault::TimedOut(_) | Fault::Io(_) => true,
-                // The server's words for a device that went away; they are not numbered.
-                Fault::Refused(said) => {
+                // The server's messages for a device that disconnected; they have no numbers.
+                Fault::Refused(message) => {
                     ["offline", "not found", "closed", "no devices", "unauthorized", "still connecting"]
                         .iter()
-                        .any(|word| said.contains(word))
+                        .any(|word| message.contains(word))
                 }
                 Fault::Malformed(_) | Fault::Interrupted => false,
             },
@@ -178,9 +272,29 @@ impl Error {
         }
     }
 
-    /// Whether somebody pressed Ctrl-C.
+    /// Returns whether the user pressed Ctrl-C.
     #[must_use]
     pub fn is_interrupt(&self) -> bool {
         matches!(self, Self::Link { fault: Fault::Interrupted, .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.found())?;
+        match self.cure() {
+            Some(cure) if !matches!(self, Self::Link { .. }) => write!(f, ": {cure}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::NoServer { source, .. } | Self::File { source, .. } => Some(source),
+            Self::Link { fault, .. } => Some(fault),
+            _ => None,
+        }
     }
 }

@@ -1,35 +1,36 @@
-//! Starting an app, and what ActivityManager says how long it took.
+//! Starting an app, with the startup times that ActivityManager reports.
 
 use std::time::Duration;
 
 use crate::app::App;
-use crate::error::{Error, Fault};
+use crate::error::Error;
 
-/// One start, by `am start -W`.
+/// The result of one start by `am start -W`.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Launch {
-    /// `COLD`, `WARM` or `HOT`; nothing before Android 10.
+    /// `COLD`, `WARM` or `HOT`; `None` before Android 10.
     pub state: Option<String>,
-    /// The activity that came up.
+    /// The activity that was shown.
     pub activity: String,
-    /// From the intent to the first frame of it.
+    /// The time from the intent to the activity's first frame.
     pub total: Duration,
-    /// What am itself waited.
+    /// The time that `am` waited.
     pub wait: Option<Duration>,
 }
 
-/// The activity that the launcher would start, as `PACKAGE/CLASS`.
+/// Returns the activity that the launcher would start, as `PACKAGE/CLASS`.
 ///
 /// # Errors
-/// If the app has none or the connection breaks.
+/// If the app has no such activity, or the connection breaks.
 pub fn component(app: &App) -> Result<String, Error> {
     let command = format!("cmd package resolve-activity --brief {}{}", app.user_option(), app.package());
     let output = app.device().shell_again(&command)?;
     let found = output.stdout.lines().map(str::trim).rev().find(|line| is_component(line, app.package()));
     found.map(str::to_owned).ok_or_else(|| Error::Command {
-        doing: format!("looking for the activity of {} that a launcher starts", app.package()),
+        doing: format!("looking for the launcher activity of {}", app.package()),
         code: output.code,
-        said: format!("{}; name one with --activity", output.said()),
+        message: format!("{}; name one with --activity", output.message()),
     })
 }
 
@@ -39,30 +40,30 @@ fn is_component(line: &str, package: &str) -> bool {
         .is_some_and(|(of, class)| of == package && !class.is_empty() && class.chars().all(plain))
 }
 
-/// Starts `component` and waits until it is there; with `afresh` its process is ended before.
+/// Starts `component` and waits until it is shown. With `restart` the app's process is killed first.
 ///
 /// # Errors
-/// If am refuses, or the connection breaks.
-pub fn start(app: &App, component: &str, afresh: bool) -> Result<Launch, Error> {
+/// If `am` fails, or the connection breaks.
+pub fn start(app: &App, component: &str, restart: bool) -> Result<Launch, Error> {
     if !is_component(component, app.package()) {
-        let what = Fault::Malformed("an activity is PACKAGE/CLASS, of the same package");
-        return Err(Error::link(format!("starting {component:?}"), what));
+        let expected = "PACKAGE/CLASS with the app's own package";
+        return Err(Error::BadName { kind: "an activity of the app", name: component.into(), expected });
     }
-    let afresh = if afresh { "-S " } else { "" };
-    // A class may have a $ in its name.
-    let command = format!("am start -W {afresh}{}-n {}", app.user_option(), crate::quote(component));
+    let restart = if restart { "-S " } else { "" };
+    // A class name may contain a $.
+    let command = format!("am start -W {restart}{}-n {}", app.user_option(), crate::quote(component));
     let output = app.device().shell(&command)?;
     parse(&output.stdout).filter(|_| output.code == 0).ok_or_else(|| Error::Command {
         doing: format!("starting {component}"),
         code: output.code,
-        said: error_line(&output.stdout).unwrap_or_else(|| output.said()),
+        message: error_line(&output.stdout).unwrap_or_else(|| output.message()),
     })
 }
 
-/// Ends all processes of the app.
+/// Stops all processes of the app.
 ///
 /// # Errors
-/// If the connection breaks or am refuses.
+/// If the connection breaks, or `am` fails.
 pub fn stop(app: &App) -> Result<(), Error> {
     let output =
         app.device().shell_again(&format!("am force-stop {}{}", app.user_option(), app.package()))?;
@@ -72,7 +73,7 @@ pub fn stop(app: &App) -> Result<(), Error> {
     Err(Error::Command {
         doing: format!("stopping {}", app.package()),
         code: output.code,
-        said: output.said(),
+        message: output.message(),
     })
 }
 
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_am_prints_from_5_to_14_is_read() {
+    fn the_output_of_am_on_android_5_to_14_is_parsed() {
         let new = "Starting: Intent { cmp=a/.B }\nStatus: ok\nLaunchState: COLD\nActivity: a/.B\nTotalTime: 412\nWaitTime: 415\nComplete\n";
         let launch = parse(new).unwrap();
         assert_eq!((launch.state.as_deref(), launch.total.as_millis()), (Some("COLD"), 412));
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn activities_are_of_the_package() {
+    fn activities_of_other_packages_are_rejected() {
         assert!(is_component("com.a/.Main", "com.a") && is_component("com.a/com.b.C$D", "com.a"));
         for wrong in ["com.b/.Main", "com.a", "com.a/", "com.a/.M;reboot", "No activity found"] {
             assert!(!is_component(wrong, "com.a"), "{wrong}");
@@ -124,7 +125,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_not(text in "(Status: ok\n)?.{0,100}(\nTotalTime: [0-9]{0,25})?") {
+        fn parsing_any_text_ends(text in "(Status: ok\n)?.{0,100}(\nTotalTime: [0-9]{0,25})?") {
             let _ = parse(&text);
         }
     }

@@ -1,11 +1,25 @@
-//! Android devices, through the adb server.
+//! A client for Android devices through the adb server.
 //!
-//! The server of adb is spoken to on its socket ([`Server`]); the program `adb` is needed only to start it. A [`Device`]
-//! runs commands and carries files, an [`App`] is a package of one user on it. On these stand [`doctor`], which says what
-//! is wrong with a set-up and what cures it, and [`pull`], which fetches recordings whatever the connection does.
+//! A [`Server`] is a client of the adb server, over its socket; the program `adb` is needed only to start it. A
+//! [`Device`] runs commands and transfers files, and an [`App`] is a package of one user on it. [`doctor`] checks a setup
+//! and says how to fix it, and [`pull`] copies recordings over unreliable connections.
 //!
-//! Whatever a server or a device sends is not trusted: lengths are bounded before anything is allocated, names of files
-//! are taken only if they are plain, and every wait ends and says what was waited for.
+//! The client does not trust the server or the device: it bounds lengths before it allocates, rejects file names that
+//! could escape a directory, and every wait has a timeout and an error that says what it waited for.
+//!
+//! ```no_run
+//! use device::{App, Device, Server, Timeouts, pull};
+//!
+//! let environment = |name: &str| std::env::var(name).ok();
+//! let server = Server::from_environment(&environment, Timeouts::default())?;
+//! server.ensure(&environment)?;
+//! let app = App::new(Device::open(&server, None)?, "com.example.app", 0)?;
+//! for recording in app.recordings()?.recordings.unwrap_or_default() {
+//!     let pulled = pull::pull(&app, &recording, "recordings".as_ref(), &mut |_| {})?;
+//!     println!("{} ({} bytes)", pulled.path.display(), pulled.bytes);
+//! }
+//! # Ok::<(), device::Error>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod app;
@@ -24,12 +38,12 @@ mod sync;
 mod system_trace;
 mod wire;
 
-pub use app::{App, Place, Remote, Shelf};
-pub use connection::{Patience, Stop};
+pub use app::{App, Place, RecordingList, Remote};
+pub use connection::{Stop, Timeouts};
 pub use device::{Device, Output};
 pub use error::{Error, Fault};
 pub use quote::quote;
-pub use server::{Listed, Server, Source, find_adb};
-pub use shell::{LONGEST_TEXT, ShellPacket, ShellReader};
+pub use server::{Environment, ListedDevice, Server, find_adb};
+pub use shell::{MAX_TEXT, ShellPacket, ShellReader};
 pub use sync::{Entry, Stat, Sync};
 pub use system_trace::SystemTrace;

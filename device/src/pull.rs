@@ -1,61 +1,62 @@
-//! A recording off a device, whole and checked, whatever the connection does.
+//! Copies a recording from a device, complete and verified, over unreliable connections.
 //!
-//! The recording of a process that lives is copied on the device first, since it changes while it is read; the copy is
-//! removed at the end. The bytes go to `.NAME.part` beside the target, every piece behind the one before; a lost
-//! connection goes on where it was lost, in this run or in the next one. The file gets its name when its sum is that
-//! of the device.
+//! The recording of a running process is copied on the device first, since it changes while it is read; the copy is
+//! removed at the end. The bytes are appended to `.NAME.part` beside the target. After a lost connection the transfer
+//! resumes at the same offset, in this run or in the next one. The file gets its final name once its checksum equals
+//! that on the device.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::app::{App, NO_FOLDER, Place, Remote, column, complaint, complaint_in, is_plain};
+use crate::app::{App, NO_DIRECTORY, Place, Remote, column, content_error, content_error_in, is_plain};
 use crate::cksum::Cksum;
-use crate::connection::{Patience, Stop};
+use crate::connection::{Stop, Timeouts};
 use crate::error::{Error, Fault};
 
-/// Transfers go on at multiples of this, so that `dd` can jump there.
-const PIECE: u64 = 4096;
-/// The longest recording that [`pull`] takes, bytes: one has some 20 MB of rings and at most 192 MB of sections.
+/// Transfers resume at multiples of this, bytes, so that `dd` can skip whole blocks.
+const BLOCK_SIZE: u64 = 4096;
+/// The longest recording that [`pull`] accepts, bytes. Rings have some 20 MB and sections at most 192 MB.
 pub const MAX_RECORDING: u64 = 1 << 30;
-/// What a file that is written to may grow by while it is read, bytes.
-const GROWTH: u64 = 64 << 20;
-/// How often in a row a connection may be lost without a byte having come.
-const FRUITLESS: u32 = 10;
+/// The most that a file may grow while it is read, bytes.
+const MAX_GROWTH: u64 = 64 << 20;
+/// How many times in a row the connection may be lost without progress before the transfer fails.
+const MAX_STALLED_RETRIES: u32 = 10;
 
-/// What happens meanwhile.
+/// The progress of a transfer.
 #[derive(Debug)]
 pub enum Step<'a> {
-    /// So many bytes are here, of so many.
+    /// Bytes that have arrived, and the expected total.
     Bytes(u64, u64),
-    /// The connection was lost; it goes on when the device is back.
+    /// The connection was lost; the transfer resumes when the device is back.
     Lost(&'a Error),
 }
 
-/// What was pulled.
+/// A recording that was pulled.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pulled {
-    /// Where it is.
+    /// The path of the local file.
     pub path: PathBuf,
-    /// How long it is, bytes.
+    /// Its length, bytes.
     pub bytes: u64,
-    /// Its POSIX sum, as `cksum` prints it.
+    /// Its POSIX checksum, as `cksum` prints it.
     pub sum: u32,
-    /// Whether the same file was here already.
+    /// Whether the file existed already with the same content.
     pub already: bool,
-    /// Whether its process lived.
+    /// Whether its process was running.
     pub live: bool,
-    /// Whether the sum was compared with the device's. A file that is written to, on a disk without room for a copy,
-    /// has none.
+    /// Whether the checksum was compared with the device's. A file that is still written to has none if the disk had
+    /// no room for a copy.
     pub checked: bool,
-    /// How often the connection was lost on the way.
+    /// How many times the connection was lost.
     pub lost: u32,
-    /// What was left on the device because it could not be reached any more.
+    /// The copy that could not be removed from the device, if any.
     pub left_behind: Option<String>,
 }
 
-/// What is read on the device.
+/// The file that is read on the device: the recording or a copy of it.
 struct Original {
     /// The file's name there.
     name: String,
@@ -65,43 +66,44 @@ struct Original {
     live: bool,
 }
 
-/// Pulls `remote` into `folder`, which is made if need be.
+/// Pulls `remote` into `directory`, which is created if necessary.
 ///
 /// # Errors
-/// If the device stays away, or refuses, or `folder` cannot be written to. If the connection was lost, what arrived stays in
-/// `.NAME.part`, and the next pull goes on from there.
+/// If the device does not reconnect or refuses, or `directory` cannot be written to. After a lost connection the bytes
+/// that arrived stay in `.NAME.part`, and the next pull resumes there.
 pub fn pull(
     app: &App,
     remote: &Remote,
-    folder: &Path,
-    told: &mut dyn FnMut(Step<'_>),
+    directory: &Path,
+    on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Pulled, Error> {
-    pull_at_most(app, remote, folder, MAX_RECORDING, told)
+    pull_at_most(app, remote, directory, MAX_RECORDING, on_step)
 }
 
-/// [`pull`]s a recording of `limit` bytes at most: a device may say any length.
+/// [`pull`]s a recording of at most `limit` bytes, whatever length the device reports.
 ///
 /// # Errors
 /// Those of [`pull`], and [`Error::TooLarge`].
 pub fn pull_at_most(
     app: &App,
     remote: &Remote,
-    folder: &Path,
+    directory: &Path,
     limit: u64,
-    told: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Pulled, Error> {
-    // A public type may have been filled in by anybody.
+    // The fields of `Remote` are public.
     if !is_plain(&remote.name) {
-        return Err(Error::link(format!("pulling {:?}", remote.name), Fault::Malformed("not a plain name")));
+        let expected = "letters, digits, `.`, `_` and `-`, ending in .anrscope";
+        return Err(Error::BadName { kind: "a recording", name: remote.name.clone(), expected });
     }
-    fs::create_dir_all(folder).map_err(|source| Error::File { path: folder.into(), source })?;
+    fs::create_dir_all(directory).map_err(|source| Error::File { path: directory.into(), source })?;
     let original = prepare(app, remote, false)?;
-    let mut result = fetch_and_remove(app, remote, &original, folder, limit, told);
+    let mut result = fetch_and_remove(app, remote, &original, directory, limit, on_step);
     if matches!(result, Err(Error::WrongSum { .. })) && !original.copied && remote.sum.is_none() {
-        // Perhaps a process writes to it that its name does not tell.
+        // A process whose pid is not in the file's name may be writing to it.
         let again = prepare(app, remote, true)?;
         if (again.sum, again.size) != (original.sum, original.size) {
-            result = fetch_and_remove(app, remote, &again, folder, limit, told);
+            result = fetch_and_remove(app, remote, &again, directory, limit, on_step);
         } else if again.copied {
             remove(app, remote.place, &again.name);
         }
@@ -113,23 +115,23 @@ fn fetch_and_remove(
     app: &App,
     remote: &Remote,
     original: &Original,
-    folder: &Path,
+    directory: &Path,
     limit: u64,
-    told: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Pulled, Error> {
-    let result = fetch(app, remote, original, folder, limit, told);
+    let result = fetch(app, remote, original, directory, limit, on_step);
     if result.as_ref().is_err_and(|error| !error.is_lost() && !error.is_interrupt()) {
-        // Only what a lost connection left is of use to the next pull.
-        let _ = fs::remove_file(part_path(folder, remote));
+        // The next pull can resume only after a lost connection.
+        let _ = fs::remove_file(part_path(directory, remote));
     }
     let left = if original.copied { remove(app, remote.place, &original.name) } else { None };
     result.map(|pulled| Pulled { left_behind: left, ..pulled })
 }
 
-/// Says what is to be read. A copy is made of what a living process writes to, and if `changes`.
+/// Returns the file to read. The recording is copied if its process is running, or if `changes` is set.
 fn prepare(app: &App, remote: &Remote, changes: bool) -> Result<Original, Error> {
     if let Some(sum) = remote.sum {
-        // A provider gives out what does not change.
+        // A provider that lists checksums serves files that do not change.
         return Ok(Original {
             name: remote.name.clone(),
             sum,
@@ -149,7 +151,7 @@ fn prepare(app: &App, remote: &Remote, changes: bool) -> Result<Original, Error>
         Some(pid) => format!("[ -d /proc/{pid} ]"),
         None => "false".to_owned(),
     };
-    // Copies that an interrupted pull could not remove any more go now.
+    // Also removes copies that an interrupted pull left behind.
     let script = format!(
         "find . -name '.pull-*' -mmin +60 -exec rm -f '{{}}' ';' 2>/dev/null; \
          if {lives}; then if cp {name} {copy} 2>/dev/null; then echo copy; cksum {copy}; \
@@ -159,8 +161,12 @@ fn prepare(app: &App, remote: &Remote, changes: bool) -> Result<Original, Error>
     let doing = || format!("reading {}", remote.name);
     let output = app.device().shell_again(&app.in_place(remote.place, &script))?;
     if output.code != 0 {
-        let said = if output.code == NO_FOLDER { "the folder is gone".into() } else { output.said() };
-        return Err(Error::Command { doing: doing(), code: output.code, said });
+        let message = if output.code == NO_DIRECTORY {
+            "the directory does not exist any more".into()
+        } else {
+            output.message()
+        };
+        return Err(Error::Command { doing: doing(), code: output.code, message });
     }
     let mut words = output.stdout.split_whitespace();
     let kind = words.next();
@@ -168,24 +174,22 @@ fn prepare(app: &App, remote: &Remote, changes: bool) -> Result<Original, Error>
     let (sum, size) = (number(words.next()), number(words.next()));
     let (Some(kind), Some(sum), Some(size)) = (kind, sum.and_then(|sum| u32::try_from(sum).ok()), size)
     else {
-        return Err(Error::link(
-            format!("{}: the device said {:?}", doing(), output.stdout),
-            Fault::Malformed("no sum came"),
-        ));
+        let expected = "a checksum and a length";
+        return Err(Error::UnexpectedAnswer { doing: doing(), answer: output.stdout, expected });
     };
     let copied = kind == "copy";
     let name = if copied { copy } else { remote.name.clone() };
     Ok(Original { name, sum, size, copied, live: kind != "still" })
 }
 
-/// The same by the app's provider, which copies and sums by itself.
+/// Returns the file to read from the app's provider, which makes copies and checksums itself.
 fn prepare_provided(app: &App, remote: &Remote, id: &str) -> Result<Original, Error> {
     let doing = || format!("reading {}", remote.name);
     let uri = app.uri(&format!("/{}?copy={id}", remote.name));
     let command = format!("content query {}--uri {uri}", app.user_option());
     let output = app.device().shell_again(&command)?;
-    if let Some(said) = complaint(&output) {
-        return Err(Error::Command { doing: doing(), code: output.code, said });
+    if let Some(message) = content_error(&output) {
+        return Err(Error::Command { doing: doing(), code: output.code, message });
     }
     let row = output.stdout.lines().find(|line| line.starts_with("Row: ")).unwrap_or_default();
     let number = |name| column(row, name).and_then(|value| value.parse::<u64>().ok());
@@ -198,17 +202,15 @@ fn prepare_provided(app: &App, remote: &Remote, id: &str) -> Result<Original, Er
             return Ok(Original { name: expected, sum, size, copied, live: state != "still" });
         }
     }
-    Err(Error::link(
-        format!("{}: the provider said {:?}", doing(), output.stdout),
-        Fault::Malformed("no row with a name, a sum and a state came"),
-    ))
+    let expected = "a row with a name, a size, a checksum and a state";
+    Err(Error::UnexpectedAnswer { doing: doing(), answer: output.stdout, expected })
 }
 
-/// Removes the copy. Not even an interrupt keeps it from that.
+/// Removes the copy, even after Ctrl-C. Returns its name if that failed.
 fn remove(app: &App, place: Place, name: &str) -> Option<String> {
-    let patience =
-        Patience { silence: Duration::from_secs(5), absence: Duration::from_secs(10), stop: Stop::default() };
-    let app = app.through(app.device().with_patience(patience));
+    let timeouts =
+        Timeouts { read: Duration::from_secs(5), reconnect: Duration::from_secs(10), stop: Stop::default() };
+    let app = app.through(app.device().with_timeouts(timeouts));
     let command = match place {
         Place::Provider => {
             format!("content delete {}--uri {}", app.user_option(), app.uri(&format!("/{name}")))
@@ -216,25 +218,25 @@ fn remove(app: &App, place: Place, name: &str) -> Option<String> {
         _ => app.in_place(place, &format!("rm -f {name}")),
     };
     match app.device().shell_again(&command) {
-        Ok(output) if output.code == 0 && complaint(&output).is_none() => None,
+        Ok(output) if output.code == 0 && content_error(&output).is_none() => None,
         _ => Some(name.to_owned()),
     }
 }
 
-/// Where a recording arrives.
-fn part_path(folder: &Path, remote: &Remote) -> PathBuf {
-    folder.join(format!(".{}.part", remote.name))
+/// Returns the path that a recording is written to until it is complete.
+fn part_path(directory: &Path, remote: &Remote) -> PathBuf {
+    directory.join(format!(".{}.part", remote.name))
 }
 
 fn fetch(
     app: &App,
     remote: &Remote,
     original: &Original,
-    folder: &Path,
+    directory: &Path,
     limit: u64,
-    told: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Pulled, Error> {
-    let path = folder.join(&remote.name);
+    let path = directory.join(&remote.name);
     let pulled = |sum, already, checked, lost| Pulled {
         path: path.clone(),
         bytes: original.size,
@@ -253,14 +255,14 @@ fn fetch(
     if original.size > limit {
         return Err(Error::TooLarge { name: remote.name.clone(), size: original.size, limit });
     }
-    let part = Part::open(part_path(folder, remote))?;
+    let part = Part::open(part_path(directory, remote))?;
     let steady = original.copied || !original.live;
     if !steady || !begins_like(app, remote, original, &part)? {
         part.cut(0)?;
     }
     let mut lost = 0;
     for attempt in 0..2 {
-        transfer(app, remote, original, &part, &mut lost, told)?;
+        transfer(app, remote, original, &part, &mut lost, on_step)?;
         let (sum, length) = sum_of(&part.path).map_err(|source| part.failed(source))?;
         if !steady || (sum, length) == (original.sum, original.size) {
             part.file.sync_all().map_err(|source| part.failed(source))?;
@@ -276,47 +278,47 @@ fn fetch(
     unreachable!("the second attempt returns")
 }
 
-/// Brings all bytes that `part` does not have.
+/// Transfers all bytes that `part` does not have yet.
 fn transfer(
     app: &App,
     remote: &Remote,
     original: &Original,
     part: &Part,
     lost: &mut u32,
-    told: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<(), Error> {
-    let mut fruitless = 0;
-    // A file that changes may grow, but none grows without end.
-    let growth = if original.live && !original.copied { GROWTH } else { 0 };
+    let mut stalled = 0;
+    // A file that is still written to may grow, within limits.
+    let growth = if original.live && !original.copied { MAX_GROWTH } else { 0 };
     let most = original.size.saturating_add(growth);
     loop {
-        let from = part.length()? / PIECE * PIECE;
+        let from = part.length()? / BLOCK_SIZE * BLOCK_SIZE;
         part.cut(from)?;
         let (mut at, mut too_long) = (from, None);
         let result = app.device().stream(&read_command(app, remote, original, from), &mut |bytes| {
             let end = at + bytes.len() as u64;
             if end > most {
                 too_long = Some(end);
-                return Err(io::Error::other("more came than the file holds"));
+                return Err(io::Error::other("the device sent more than the file's size"));
             }
             (&part.file).write_all(bytes).inspect_err(|_| at = u64::MAX)?;
             at += bytes.len() as u64;
-            told(Step::Bytes(at, original.size));
+            on_step(Step::Bytes(at, original.size));
             Ok(())
         });
         if let Some(size) = too_long {
             return Err(Error::TooLarge { name: remote.name.clone(), size, limit: most });
         }
         let error = match result {
-            // A provider that refuses ends with 0 as well, and says so.
-            Ok((0, said)) if remote.place != Place::Provider || complaint_in(&said).is_none() => {
+            // `content` exits with 0 even if the provider failed, and prints the error.
+            Ok((0, message)) if remote.place != Place::Provider || content_error_in(&message).is_none() => {
                 return Ok(());
             }
-            Ok((code, said)) => {
-                let said = said.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-                return Err(Error::Command { doing: format!("reading {}", remote.name), code, said });
+            Ok((code, message)) => {
+                let message = message.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+                return Err(Error::Command { doing: format!("reading {}", remote.name), code, message });
             }
-            // The disk of this machine, not the link.
+            // The local disk failed, not the connection.
             Err(Error::Link { fault: Fault::Io(source), .. }) if at == u64::MAX => {
                 return Err(part.failed(source));
             }
@@ -324,11 +326,11 @@ fn transfer(
             Err(error) => return Err(error),
         };
         *lost += 1;
-        fruitless = if at / PIECE > from / PIECE { 0 } else { fruitless + 1 };
-        if fruitless == FRUITLESS {
+        stalled = if at / BLOCK_SIZE > from / BLOCK_SIZE { 0 } else { stalled + 1 };
+        if stalled == MAX_STALLED_RETRIES {
             return Err(error);
         }
-        told(Step::Lost(&error));
+        on_step(Step::Lost(&error));
         app.device().server().wait_for(app.device().serial())?;
     }
 }
@@ -338,20 +340,21 @@ fn read_command(app: &App, remote: &Remote, original: &Original, from: u64) -> S
         let uri = app.uri(&format!("/{}?from={from}", original.name));
         return format!("content read {}--uri {uri}", app.user_option());
     }
-    let skip = from / PIECE;
-    app.in_place(remote.place, &format!("dd if={} bs={PIECE} skip={skip}", original.name))
+    let skip = from / BLOCK_SIZE;
+    app.in_place(remote.place, &format!("dd if={} bs={BLOCK_SIZE} skip={skip}", original.name))
 }
 
-/// Whether the part is the beginning of what the device has.
+/// Returns whether the bytes in `part` are the start of the device's file.
 fn begins_like(app: &App, remote: &Remote, original: &Original, part: &Part) -> Result<bool, Error> {
-    let length = part.length()? / PIECE * PIECE;
+    let length = part.length()? / BLOCK_SIZE * BLOCK_SIZE;
     if length == 0 || length > original.size || remote.place == Place::Provider {
-        // What a provider gives is checked at the end.
+        // A provider's file is verified at the end.
         return Ok(length <= original.size);
     }
     part.cut(length)?;
     let here = sum_of(&part.path).map_err(|source| part.failed(source))?;
-    let script = format!("dd if={} bs={PIECE} count={} 2>/dev/null | cksum", original.name, length / PIECE);
+    let script =
+        format!("dd if={} bs={BLOCK_SIZE} count={} 2>/dev/null | cksum", original.name, length / BLOCK_SIZE);
     let output = app.device().shell_again(&app.in_place(remote.place, &script))?;
     let mut words = output.stdout.split_whitespace().map(str::parse::<u64>);
     let there = (words.next(), words.next());
@@ -381,7 +384,7 @@ impl Part {
         self.file.metadata().map(|meta| meta.len()).map_err(|source| self.failed(source))
     }
 
-    /// Shortens it to `length`, and goes there.
+    /// Truncates the file to `length` and seeks to its end.
     fn cut(&self, length: u64) -> Result<(), Error> {
         self.file
             .set_len(length)

@@ -1,6 +1,11 @@
-//! Words for the device's shell.
+//! Quoting for the device's shell.
 
-/// `word` as one word of a POSIX shell, whatever is in it.
+/// Returns `word` quoted so that a POSIX shell reads it as one word.
+///
+/// ```
+/// assert_eq!(device::quote("com.example.app"), "com.example.app");
+/// assert_eq!(device::quote("it's here"), r"'it'\''s here'");
+/// ```
 #[must_use]
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
@@ -15,7 +20,7 @@ mod tests {
     use super::quote;
 
     #[test]
-    fn plain_words_stay_and_others_are_quoted() {
+    fn plain_words_are_unchanged_and_others_are_quoted() {
         assert_eq!(quote("com.example.app"), "com.example.app");
         assert_eq!(quote(""), "''");
         assert_eq!(quote("a b"), "'a b'");
@@ -26,7 +31,7 @@ mod tests {
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
         #[test]
-        fn a_real_shell_reads_the_word_back(word in "[^\u{0}]{0,20}") {
+        fn a_shell_reads_the_quoted_word_back(word in "[^\u{0}]{0,20}") {
             let command = format!("printf %s {}", quote(&word));
             let output = std::process::Command::new("/bin/sh").arg("-c").arg(command).output().unwrap();
             proptest::prop_assert_eq!(output.stdout, word.as_bytes());

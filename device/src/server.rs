@@ -1,4 +1,4 @@
-//! The adb server: where it is, how it is started, what is attached to it.
+//! The adb server: its address, how it is started, and the devices connected to it.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -7,50 +7,51 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::connection::{Connection, Patience};
+use crate::connection::{Connection, Timeouts};
 use crate::error::{Error, Fault};
 use crate::wire;
 
-/// Where the server listens unless somebody says otherwise.
+/// The server's default port.
 const PORT: u16 = 5037;
-/// How long a program that starts the server may take.
-const START: Duration = Duration::from_secs(20);
+/// The longest time that `adb start-server` may take.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What names the server: environment variables, or a test's own.
-pub type Source<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// Looks up an environment variable. Tests pass variables of their own.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The adb server.
+/// A client of the adb server. It connects anew for each request.
 #[derive(Clone, Debug)]
 pub struct Server {
     host: String,
     port: u16,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
-/// What the server says of a device.
+/// A device as the server lists it.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Listed {
-    /// What it is called; `HOST:PORT` for one on the network.
+pub struct ListedDevice {
+    /// Its serial; `HOST:PORT` for a device on the network.
     pub serial: String,
-    /// `device` if it can be used; else `unauthorized`, `offline`, `no permissions`, ...
+    /// Its state: `device` if it can be used, else `unauthorized`, `offline`, `no permissions`, ...
     pub state: String,
-    /// Its model, if it told.
+    /// Its model, if the server reports it.
     pub model: Option<String>,
 }
 
-impl Listed {
-    /// What to do so that it can be used; `None` if it can.
+impl ListedDevice {
+    /// Returns what the user can do to make it usable; `None` if it is usable.
     #[must_use]
     pub fn cure(&self) -> Option<&'static str> {
         Some(match self.state.as_str() {
             "device" => return None,
             "unauthorized" => {
-                "unlock it and say yes to this computer's key; if it does not ask, revoke USB debugging authorisations in \
+                "unlock it and allow USB debugging from this computer; if it does not ask, revoke USB debugging authorisations in \
                  its developer options and plug it in again"
             }
-            "authorizing" | "connecting" => "wait a moment; unlock it if it asks",
+            "authorizing" | "connecting" => "wait a moment; unlock it if it asks for permission",
             "offline" => {
-                "plug it in again, or `adb reconnect offline`; for one on the network `adb connect` again"
+                "plug it in again, or run `adb reconnect offline`; for a device on the network, run `adb connect` again"
             }
             "recovery" | "sideload" | "rescue" => "restart it into Android: `adb reboot`",
             "bootloader" => "restart it into Android: `fastboot reboot`",
@@ -64,132 +65,144 @@ impl Listed {
 }
 
 impl Server {
-    /// The server that `environment` names, as adb itself looks for it: `ADB_SERVER_SOCKET`, or
+    /// Creates a client of the server that adb itself would use: that of `ADB_SERVER_SOCKET`, or of
     /// `ANDROID_ADB_SERVER_ADDRESS` and `ANDROID_ADB_SERVER_PORT`, or 127.0.0.1:5037.
     ///
+    /// ```
+    /// use device::{Server, Timeouts};
+    ///
+    /// let environment = |name: &str| (name == "ANDROID_ADB_SERVER_PORT").then(|| "5999".to_owned());
+    /// let server = Server::from_environment(&environment, Timeouts::default())?;
+    /// assert_eq!(server.address(), "127.0.0.1:5999");
+    /// # Ok::<(), device::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// If a variable names none.
-    pub fn named_by(environment: Source<'_>, patience: Patience) -> Result<Self, Error> {
+    /// [`Error::BadAddress`] if a variable holds an invalid address.
+    pub fn from_environment(environment: Environment<'_>, timeouts: Timeouts) -> Result<Self, Error> {
         let bad =
             |variable, value: &str, expected| Error::BadAddress { variable, value: value.into(), expected };
         let port_of = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
         if let Some(socket) = environment("ADB_SERVER_SOCKET").filter(|socket| !socket.is_empty()) {
-            let expected = "tcp:PORT or tcp:HOST:PORT is understood";
+            let expected = "tcp:PORT or tcp:HOST:PORT";
             let place =
                 socket.strip_prefix("tcp:").ok_or_else(|| bad("ADB_SERVER_SOCKET", &socket, expected))?;
             let (host, port) = place.rsplit_once(':').unwrap_or(("127.0.0.1", place));
             let port = port_of(port).ok_or_else(|| bad("ADB_SERVER_SOCKET", &socket, expected))?;
-            return Ok(Self { host: host.trim_matches(['[', ']']).into(), port, patience });
+            return Ok(Self { host: host.trim_matches(['[', ']']).into(), port, timeouts });
         }
         let host = environment("ANDROID_ADB_SERVER_ADDRESS").filter(|host| !host.is_empty());
         let port = match environment("ANDROID_ADB_SERVER_PORT").filter(|port| !port.is_empty()) {
             Some(text) => port_of(&text)
-                .ok_or_else(|| bad("ANDROID_ADB_SERVER_PORT", &text, "a number from 1 to 65535 is"))?,
+                .ok_or_else(|| bad("ANDROID_ADB_SERVER_PORT", &text, "a number from 1 to 65535"))?,
             None => PORT,
         };
-        Ok(Self { host: host.unwrap_or_else(|| "127.0.0.1".into()), port, patience })
+        Ok(Self { host: host.unwrap_or_else(|| "127.0.0.1".into()), port, timeouts })
     }
 
-    /// Where it is.
+    /// Returns the server's address, `HOST:PORT`.
     #[must_use]
     pub fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// How long it waits.
+    /// Returns the timeouts of its connections.
     #[must_use]
-    pub fn patience(&self) -> &Patience {
-        &self.patience
+    pub fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
     }
 
-    /// The same server with other waits.
+    /// Returns a client of the same server with other timeouts.
     #[must_use]
-    pub fn with_patience(&self, patience: Patience) -> Self {
-        Self { patience, ..self.clone() }
+    pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
+        Self { timeouts, ..self.clone() }
     }
 
     fn connect(&self) -> Result<Connection, Error> {
         let failed = |source| Error::NoServer { address: self.address(), source };
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
         for address in (self.host.as_str(), self.port).to_socket_addrs().map_err(failed)? {
-            match TcpStream::connect_timeout(&address, self.patience.silence.max(Duration::from_millis(1))) {
-                Ok(stream) => return Connection::new(stream, self.patience.clone()).map_err(failed),
+            match TcpStream::connect_timeout(&address, self.timeouts.read.max(Duration::from_millis(1))) {
+                Ok(stream) => return Connection::new(stream, self.timeouts.clone()).map_err(failed),
                 Err(error) => last = error,
             }
         }
         Err(failed(last))
     }
 
-    /// A wait's length is known here, not where bytes are read.
-    pub(crate) fn told(&self, doing: impl Into<String>, fault: Fault) -> Error {
+    /// Makes an error of a fault, and adds the duration to a timeout.
+    pub(crate) fn link_error(&self, doing: impl Into<String>, fault: Fault) -> Error {
         let fault = match fault {
-            Fault::TimedOut(_) => Fault::TimedOut(self.patience.silence),
+            Fault::TimedOut(_) => Fault::TimedOut(self.timeouts.read),
             other => other,
         };
         Error::link(doing, fault)
     }
 
-    /// Asks something that is answered by a text.
+    /// Sends a request that the server answers with a text.
     ///
     /// # Errors
-    /// If there is no server, or it says no.
+    /// If no server answers, or it refuses the request.
     pub fn ask(&self, service: &str) -> Result<String, Error> {
         let mut connection = self.connect()?;
         let answer = wire::request(&mut connection, service)
             .and_then(|()| wire::status(&mut connection))
             .and_then(|()| wire::text(&mut connection));
         answer.map_err(|fault| {
-            self.told(format!("asking the adb server at {} for {service}", self.address()), fault)
+            self.link_error(format!("asking the adb server at {} for {service}", self.address()), fault)
         })
     }
 
     /// Opens a service of a device.
     ///
     /// # Errors
-    /// If there is no server, no such device, or it does not have the service.
+    /// If no server answers, or the device or its service does not exist.
     pub(crate) fn open(&self, serial: &str, service: &str) -> Result<Connection, Error> {
         let mut connection = self.connect()?;
         let mut ask =
             |text: &str| wire::request(&mut connection, text).and_then(|()| wire::status(&mut connection));
         ask(&format!("host:transport:{serial}")).map_err(|fault| {
-            self.told(format!("waiting for the adb server to reach device {serial}"), fault)
+            self.link_error(format!("waiting for the adb server to reach device {serial}"), fault)
         })?;
         ask(service).map_err(|fault| {
             let name = service.split(':').next().unwrap_or(service);
-            self.told(format!("waiting for device {serial} to open its service {name}"), fault)
+            self.link_error(format!("waiting for device {serial} to open its service {name}"), fault)
         })?;
         Ok(connection)
     }
 
-    /// The server's protocol version, 41 for any of recent years.
+    /// Returns the server's protocol version, which is 41 for recent releases.
     ///
     /// # Errors
-    /// If there is none, or it is something else that listens there.
+    /// If no server answers, or another program listens on its port.
     pub fn version(&self) -> Result<u32, Error> {
         let text = self.ask("host:version")?;
         u32::from_str_radix(&text, 16).map_err(|_| {
-            Error::link("asking the adb server for its version", Fault::Malformed("no number came"))
+            Error::link(
+                "asking the adb server for its version",
+                Fault::Malformed("expected a version number"),
+            )
         })
     }
 
-    /// What is attached, in whatever state.
+    /// Lists the connected devices, including those that cannot be used.
     ///
     /// # Errors
-    /// If there is no server.
-    pub fn devices(&self) -> Result<Vec<Listed>, Error> {
+    /// If no server answers.
+    pub fn devices(&self) -> Result<Vec<ListedDevice>, Error> {
         Ok(self.ask("host:devices-l")?.lines().filter_map(listed).collect())
     }
 
-    /// What the server and the device can both do.
+    /// Returns the features that both the server and the device support, separated by commas.
     pub(crate) fn features(&self, serial: &str) -> Result<String, Error> {
         self.ask(&format!("host-serial:{serial}:features"))
     }
 
-    /// Makes sure that a server runs; says whether it had to be started.
+    /// Starts the server unless it is running; returns whether it was started.
     ///
     /// # Errors
-    /// If there is none and none can be started, or something else listens there.
-    pub fn ensure(&self, environment: Source<'_>) -> Result<bool, Error> {
+    /// If no server is running and none can be started, or another program listens on its port.
+    pub fn ensure(&self, environment: Environment<'_>) -> Result<bool, Error> {
         match self.version() {
             Ok(_) => return Ok(false),
             Err(Error::NoServer { .. })
@@ -205,16 +218,16 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| failed(error.to_string()))?;
-        let end = Instant::now() + START;
+        let end = Instant::now() + START_TIMEOUT;
         loop {
             match child.try_wait().map_err(|error| failed(error.to_string()))? {
                 Some(status) if status.success() => break,
                 Some(status) => return Err(failed(status.to_string())),
-                None if Instant::now() > end || self.patience.stop.is_set() => {
-                    // It is ours, and of no use.
+                None if Instant::now() > end || self.timeouts.stop.is_set() => {
+                    // This process started it, and it did not finish.
                     let _ = child.kill();
                     let _ = child.wait();
-                    return Err(failed(format!("no end within {} s", START.as_secs())));
+                    return Err(failed(format!("not finished after {} s", START_TIMEOUT.as_secs())));
                 }
                 None => std::thread::sleep(Duration::from_millis(20)),
             }
@@ -222,11 +235,11 @@ impl Server {
         self.version().map(|_| true)
     }
 
-    /// The device of this serial, or the only one.
+    /// Returns the device with this serial, or the only one connected.
     ///
     /// # Errors
-    /// If it is not there, or there are several, or it cannot be used; the error says what to do.
-    pub fn choose(&self, serial: Option<&str>) -> Result<Listed, Error> {
+    /// If it is not connected, or several are, or it cannot be used; the error says what to do.
+    pub fn choose(&self, serial: Option<&str>) -> Result<ListedDevice, Error> {
         let devices = self.devices()?;
         let found = match serial {
             Some(serial) => {
@@ -251,13 +264,13 @@ impl Server {
         }
     }
 
-    /// Waits until the device can be used. One on the network is connected to again: the server itself tries
-    /// only every ten seconds.
+    /// Waits until the device can be used. Reconnects a device on the network, since the server itself tries only every
+    /// ten seconds.
     ///
     /// # Errors
-    /// If it does not come back in time.
+    /// If it is not usable before the timeout.
     pub(crate) fn wait_for(&self, serial: &str) -> Result<(), Error> {
-        let end = Instant::now() + self.patience.absence;
+        let end = Instant::now() + self.timeouts.reconnect;
         let mut pause = Duration::from_millis(50);
         loop {
             let error = match self.choose(Some(serial)) {
@@ -268,22 +281,23 @@ impl Server {
                 return Err(error);
             }
             if is_on_network(serial) {
-                // It may be known as offline: forget that first. What fails here shows in the list.
-                let _ = self.tell(&format!("host:disconnect:{serial}"));
+                // The server may still list it as offline, so disconnect it first. The next list shows any failure.
+                let _ = self.send(&format!("host:disconnect:{serial}"));
                 let _ = self.ask(&format!("host:connect:{serial}"));
             }
-            if self.patience.stop.sleep(pause) {
+            if self.timeouts.stop.sleep(pause) {
                 return Err(Error::link(format!("waiting for device {serial}"), Fault::Interrupted));
             }
             pause = (pause * 2).min(Duration::from_secs(2));
         }
     }
 
-    fn tell(&self, service: &str) -> Result<(), Error> {
+    /// Sends a request that the server answers with a status only.
+    fn send(&self, service: &str) -> Result<(), Error> {
         let mut connection = self.connect()?;
-        let told = wire::request(&mut connection, service).and_then(|()| wire::status(&mut connection));
+        let sent = wire::request(&mut connection, service).and_then(|()| wire::status(&mut connection));
         let _ = connection.flush();
-        told.map_err(|fault| self.told(service, fault))
+        sent.map_err(|fault| self.link_error(service, fault))
     }
 }
 
@@ -291,8 +305,8 @@ fn is_on_network(serial: &str) -> bool {
     serial.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
-/// `SERIAL STATE key:value...`; the state may be of several words where it is an explanation.
-fn listed(line: &str) -> Option<Listed> {
+/// Parses `SERIAL STATE key:value...`. The state `no permissions` is followed by an explanation.
+fn listed(line: &str) -> Option<ListedDevice> {
     let (serial, rest) = line.trim_end().split_once(char::is_whitespace)?;
     let rest = rest.trim_start();
     if serial.is_empty() || rest.is_empty() {
@@ -304,18 +318,18 @@ fn listed(line: &str) -> Option<Listed> {
         rest.split_whitespace().next().unwrap_or_default()
     };
     let model = rest.split_whitespace().find_map(|word| word.strip_prefix("model:"));
-    Some(Listed { serial: serial.into(), state: state.into(), model: model.map(str::to_owned) })
+    Some(ListedDevice { serial: serial.into(), state: state.into(), model: model.map(str::to_owned) })
 }
 
-/// The program adb: on `PATH`, or below `ANDROID_HOME` or `ANDROID_SDK_ROOT`.
+/// Returns the path of the program adb: on `PATH`, or below `ANDROID_HOME` or `ANDROID_SDK_ROOT`.
 #[must_use]
-pub fn find_adb(environment: Source<'_>) -> Option<PathBuf> {
+pub fn find_adb(environment: Environment<'_>) -> Option<PathBuf> {
     let name = format!("adb{}", std::env::consts::EXE_SUFFIX);
     let path = environment("PATH").map(OsString::from).unwrap_or_default();
     let kits = ["ANDROID_HOME", "ANDROID_SDK_ROOT"].into_iter().filter_map(environment);
     let kits = kits.map(|kit| PathBuf::from(kit).join("platform-tools"));
-    let folders = std::env::split_paths(&path).chain(kits).collect::<Vec<_>>();
-    folders.into_iter().map(|folder| folder.join(&name)).find(|file| file.is_file())
+    let directories = std::env::split_paths(&path).chain(kits).collect::<Vec<_>>();
+    directories.into_iter().map(|directory| directory.join(&name)).find(|file| file.is_file())
 }
 
 #[cfg(test)]
@@ -325,11 +339,11 @@ mod tests {
     fn named(pairs: &[(&str, &str)]) -> Result<String, Error> {
         let of =
             |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        Server::named_by(&of, Patience::default()).map(|server| server.address())
+        Server::from_environment(&of, Timeouts::default()).map(|server| server.address())
     }
 
     #[test]
-    fn the_address_is_the_one_that_adb_itself_would_take() {
+    fn the_address_is_the_one_that_adb_itself_uses() {
         assert_eq!(named(&[]).unwrap(), "127.0.0.1:5037");
         assert_eq!(named(&[("ANDROID_ADB_SERVER_PORT", "5999")]).unwrap(), "127.0.0.1:5999");
         assert_eq!(named(&[("ADB_SERVER_SOCKET", "tcp:6000")]).unwrap(), "127.0.0.1:6000");
@@ -348,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_devices_are_read_in_every_state() {
+    fn devices_in_every_state_are_parsed() {
         let of = |line| listed(line).unwrap();
         let device = of("127.0.0.1:42153        device product:p model:Pixel_8 device:d transport_id:1");
         assert_eq!((device.state.as_str(), device.model.as_deref()), ("device", Some("Pixel_8")));
@@ -364,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn network_serials_are_told_from_others() {
+    fn serials_on_the_network_are_recognised() {
         assert!(is_on_network("127.0.0.1:5555") && is_on_network("phone.local:1"));
         assert!(
             !is_on_network("0123456789ABCDEF")

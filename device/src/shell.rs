@@ -1,52 +1,52 @@
-//! Version 2 of the shell service: packets of one byte of kind, four of length (little endian), and the bytes.
+//! Version 2 of the shell service. A packet is a kind (1 byte), a length (4 bytes, little endian), and the payload.
 
 use std::io::Read;
 
 use crate::error::Fault;
 use crate::wire;
 
-/// The longest answer that is kept as text, bytes.
-pub const LONGEST_TEXT: usize = 1 << 20;
+/// The longest output of a command that is kept as text, bytes.
+pub const MAX_TEXT: usize = 1 << 20;
 
-/// The longest piece that is handed on at once.
-const PIECE: usize = 64 << 10;
+/// The most bytes of a packet that are returned at once.
+const MAX_PIECE: usize = 64 << 10;
 
-/// A piece of what a command said.
+/// A piece of a command's output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShellPacket<'a> {
-    /// Of its standard output.
+    /// Part of the standard output.
     Stdout(&'a [u8]),
-    /// Of its standard error.
+    /// Part of the standard error.
     Stderr(&'a [u8]),
-    /// Its exit code; nothing follows.
+    /// The exit code, which is the last packet.
     Exit(u8),
 }
 
-/// Reads packets. However long one says it is, at most 64 KiB are kept.
+/// Reads packets, holding at most 64 KiB of one whatever length it declares.
 #[derive(Debug)]
 pub struct ShellReader<R> {
     from: R,
     kind: u8,
-    /// Bytes of the packet that have not been read.
+    /// Bytes of the current packet that have not been read.
     left: usize,
     buffer: Vec<u8>,
 }
 
 impl<R: Read> ShellReader<R> {
-    /// Reads from `from`.
+    /// Creates a reader of the stream `from`.
     pub fn new(from: R) -> Self {
-        Self { from, kind: 0, left: 0, buffer: vec![0; PIECE] }
+        Self { from, kind: 0, left: 0, buffer: vec![0; MAX_PIECE] }
     }
 
-    /// Where it reads from.
+    /// Returns the stream that it reads from.
     pub(crate) fn get_mut(&mut self) -> &mut R {
         &mut self.from
     }
 
-    /// The next piece.
+    /// Reads the next piece.
     ///
     /// # Errors
-    /// [`Fault::Ended`] if there is none: a command's end is an exit code.
+    /// [`Fault::Ended`] if the stream ends before the exit code.
     pub fn read(&mut self) -> Result<ShellPacket<'_>, Fault> {
         loop {
             while self.left == 0 {
@@ -57,18 +57,18 @@ impl<R: Read> ShellReader<R> {
                 if self.kind == 3 && self.left != 1 {
                     return Err(Fault::Malformed("an exit code that is not one byte"));
                 }
-                if !matches!(self.kind, 1..=3) && self.left > PIECE {
-                    return Err(Fault::Malformed("an unknown packet of the shell's"));
+                if !matches!(self.kind, 1..=3) && self.left > MAX_PIECE {
+                    return Err(Fault::Malformed("an unknown packet of the shell service"));
                 }
             }
-            let n = self.left.min(PIECE);
+            let n = self.left.min(MAX_PIECE);
             wire::fill(&mut self.from, &mut self.buffer[..n])?;
             self.left -= n;
             match self.kind {
                 1 => return Ok(ShellPacket::Stdout(&self.buffer[..n])),
                 2 => return Ok(ShellPacket::Stderr(&self.buffer[..n])),
                 3 => return Ok(ShellPacket::Exit(self.buffer[0])),
-                // Kinds of a later version are stepped over.
+                // Kinds of a later version are skipped.
                 _ => {}
             }
         }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn both_streams_and_the_exit_code() {
+    fn both_streams_and_the_exit_code_are_read() {
         let bytes = [
             packet(1, b"out"),
             packet(2, b""),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_at_every_byte_is_told_as_cut() {
+    fn a_stream_truncated_at_any_byte_is_reported_as_truncated() {
         let whole = [packet(1, b"out"), packet(2, b"err"), packet(3, &[0])].concat();
         for length in 0..whole.len() {
             assert!(matches!(all(&whole[..length]), Err(Fault::Ended)), "{length}");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_says_four_gigabytes_costs_no_memory() {
+    fn a_packet_that_declares_four_gigabytes_takes_no_memory() {
         let mut bytes = vec![1, 255, 255, 255, 255];
         bytes.extend_from_slice(&[b'x'; 100]);
         assert!(matches!(all(&bytes), Err(Fault::Ended)));
@@ -128,12 +128,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        fn reading_any_bytes_ends(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
             let _ = all(&bytes);
         }
 
         #[test]
-        fn however_it_is_cut_into_packets_the_streams_are_the_same(
+        fn the_streams_do_not_depend_on_the_packet_boundaries(
             pieces in proptest::collection::vec((1_u8..3, proptest::collection::vec(any::<u8>(), 0..100)), 0..20),
             code: u8,
         ) {

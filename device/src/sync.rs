@@ -1,45 +1,46 @@
-//! The file service, version 1: requests of four letters, a length and a path; all numbers little endian.
+//! The file service, version 1. A request is four letters, a length and a path; all numbers are little endian.
 
 use std::io::{Read, Write};
 
 use crate::error::Fault;
 use crate::wire;
 
-/// The longest piece of a file, by the protocol, bytes.
-const LONGEST_DATA: usize = 64 << 10;
-/// The longest name or message that is taken, bytes.
-const LONGEST_NAME: usize = 4 << 10;
-/// How many files of a folder are taken.
-const MOST_ENTRIES: usize = 100_000;
+/// The longest piece of a file that the protocol allows, bytes.
+const MAX_DATA: usize = 64 << 10;
+/// The longest name or message that is accepted, bytes.
+const MAX_NAME: usize = 4 << 10;
+/// The most files of a directory that are accepted.
+const MAX_ENTRIES: usize = 100_000;
 
-/// What is known of a file.
+/// The metadata of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stat {
-    /// Type and permissions, as Linux has them; 0 for a file that is not there or may not be looked at.
+    /// Type and permissions, as in Linux's `st_mode`; 0 if the file does not exist or access is denied.
     pub mode: u32,
-    /// Bytes, modulo 2^32.
+    /// Its size modulo 2^32, bytes.
     pub size: u32,
-    /// When it was changed, seconds since 1970.
+    /// When it was last modified, seconds since 1970.
     pub modified: u32,
 }
 
-/// A file of a folder.
+/// A file in a directory.
+#[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// What is known of it.
+    /// Its metadata.
     pub stat: Stat,
 }
 
-/// A conversation about files.
+/// A session of the file service.
 #[derive(Debug)]
 pub struct Sync<C> {
     connection: C,
 }
 
 impl<C: Read + Write> Sync<C> {
-    /// Over a stream that was opened for `sync:`.
+    /// Starts a session over a stream that was opened for `sync:`.
     pub fn new(connection: C) -> Self {
         Self { connection }
     }
@@ -69,7 +70,7 @@ impl<C: Read + Write> Sync<C> {
 
     fn text(&mut self, length: u32) -> Result<String, Fault> {
         let length = length as usize;
-        if length > LONGEST_NAME {
+        if length > MAX_NAME {
             return Err(Fault::Malformed("a name of more than 4 KiB"));
         }
         let mut bytes = vec![0; length];
@@ -77,13 +78,13 @@ impl<C: Read + Write> Sync<C> {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The device's refusal, whose letters were read.
+    /// Reads the device's message after `FAIL`.
     fn refusal(&mut self) -> Fault {
         let said = self.words().and_then(|[length]| self.text(length));
         said.map_or_else(|fault| fault, Fault::Refused)
     }
 
-    /// What is known of a file, of a link itself.
+    /// Returns the metadata of a file; of a symbolic link, that of the link itself.
     ///
     /// # Errors
     /// If the connection breaks.
@@ -95,11 +96,11 @@ impl<C: Read + Write> Sync<C> {
                 Ok(Stat { mode, size, modified })
             }
             b"FAIL" => Err(self.refusal()),
-            _ => Err(Fault::Malformed("no answer to STAT came")),
+            _ => Err(Fault::Malformed("expected an answer to STAT")),
         }
     }
 
-    /// The files of a folder; none if it is not there or may not be looked at.
+    /// Lists the files of a directory; empty if it does not exist or access is denied.
     ///
     /// # Errors
     /// If the connection breaks, or there are more than 100,000.
@@ -114,27 +115,27 @@ impl<C: Read + Write> Sync<C> {
             let [mode, size, modified, length] = self.words()?;
             match &id {
                 b"DONE" => return Ok(entries),
-                b"DENT" if entries.len() < MOST_ENTRIES => {
+                b"DENT" if entries.len() < MAX_ENTRIES => {
                     let name = self.text(length)?;
                     entries.push(Entry { name, stat: Stat { mode, size, modified } });
                 }
-                b"DENT" => return Err(Fault::Malformed("a folder without end")),
-                _ => return Err(Fault::Malformed("no answer to LIST came")),
+                b"DENT" => return Err(Fault::Malformed("the directory has more than 100,000 files")),
+                _ => return Err(Fault::Malformed("expected an answer to LIST")),
             }
         }
     }
 
-    /// Hands the bytes of a file to `sink`, at most 64 KiB at once.
+    /// Passes the bytes of a file to `sink`, at most 64 KiB at once.
     ///
     /// # Errors
-    /// If there is none, the connection breaks, or `sink` fails.
+    /// If the file does not exist, the connection breaks, or `sink` fails.
     pub fn receive(
         &mut self,
         path: &str,
         sink: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
     ) -> Result<(), Fault> {
         self.request(b"RECV", path)?;
-        let mut buffer = vec![0; LONGEST_DATA];
+        let mut buffer = vec![0; MAX_DATA];
         loop {
             match &self.id()? {
                 b"DATA" => {
@@ -150,7 +151,7 @@ impl<C: Read + Write> Sync<C> {
                     return Ok(());
                 }
                 b"FAIL" => return Err(self.refusal()),
-                _ => return Err(Fault::Malformed("no answer to RECV came")),
+                _ => return Err(Fault::Malformed("expected an answer to RECV")),
             }
         }
     }
@@ -161,7 +162,7 @@ impl<C: Read + Write> Sync<C> {
     /// If the device does not take it, the connection breaks, or `from` fails.
     pub fn send(&mut self, path: &str, mode: u32, from: &mut impl Read) -> Result<(), Fault> {
         self.request(b"SEND", &format!("{path},{mode}"))?;
-        let mut buffer = vec![0; LONGEST_DATA];
+        let mut buffer = vec![0; MAX_DATA];
         loop {
             let n = from.read(&mut buffer)?;
             if n == 0 {
@@ -171,12 +172,12 @@ impl<C: Read + Write> Sync<C> {
             self.connection.write_all(&(n as u32).to_le_bytes()).map_err(wire::fault)?;
             self.connection.write_all(&buffer[..n]).map_err(wire::fault)?;
         }
-        // The time of the change, which nobody of ours looks at.
+        // The modification time, which no caller needs.
         self.connection.write_all(b"DONE\0\0\0\0").map_err(wire::fault)?;
         match &self.id()? {
             b"OKAY" => self.words::<1>().map(|_| ()),
             b"FAIL" => Err(self.refusal()),
-            _ => Err(Fault::Malformed("no answer to SEND came")),
+            _ => Err(Fault::Malformed("expected an answer to SEND")),
         }
     }
 }
@@ -187,21 +188,21 @@ mod tests {
     use proptest::prelude::*;
     use std::io;
 
-    /// Says what it was given, and keeps what it is told.
-    struct Played<'a> {
-        says: &'a [u8],
-        heard: Vec<u8>,
+    /// A fake connection that answers `answer` and keeps what is sent to it.
+    struct FakeConnection<'a> {
+        answer: &'a [u8],
+        sent: Vec<u8>,
     }
 
-    impl Read for Played<'_> {
+    impl Read for FakeConnection<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.says.read(buffer)
+            self.answer.read(buffer)
         }
     }
 
-    impl Write for Played<'_> {
+    impl Write for FakeConnection<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.heard.write(bytes)
+            self.sent.write(bytes)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -209,8 +210,8 @@ mod tests {
         }
     }
 
-    fn over(says: &[u8]) -> Sync<Played<'_>> {
-        Sync::new(Played { says, heard: Vec::new() })
+    fn over(answer: &[u8]) -> Sync<FakeConnection<'_>> {
+        Sync::new(FakeConnection { answer, sent: Vec::new() })
     }
 
     const LISTING: &[u8] =
@@ -218,10 +219,10 @@ mod tests {
     const FILE: &[u8] = b"DATA\x03\0\0\0abcDATA\x01\0\0\0dDONE\0\0\0\0";
 
     #[test]
-    fn requests_and_answers_are_those_of_the_wire() {
+    fn requests_and_answers_follow_the_protocol() {
         let mut sync = over(b"STAT\xa4\x81\0\0\x05\0\0\0\x07\0\0\0");
         assert_eq!(sync.stat("/a").unwrap(), Stat { mode: 0o100_644, size: 5, modified: 7 });
-        assert_eq!(sync.connection.heard, b"STAT\x02\0\0\0/a");
+        assert_eq!(sync.connection.sent, b"STAT\x02\0\0\0/a");
         assert_eq!(over(LISTING).list("/").unwrap()[0].name, "a");
         let mut got = Vec::new();
         over(FILE)
@@ -233,11 +234,11 @@ mod tests {
         assert_eq!(got, b"abcd");
         let mut sync = over(b"OKAY\0\0\0\0");
         sync.send("/f", 0o644, &mut &b"abcd"[..]).unwrap();
-        assert_eq!(sync.connection.heard, b"SEND\x06\0\0\0/f,420DATA\x04\0\0\0abcdDONE\0\0\0\0");
+        assert_eq!(sync.connection.sent, b"SEND\x06\0\0\0/f,420DATA\x04\0\0\0abcdDONE\0\0\0\0");
     }
 
     #[test]
-    fn refusals_carry_the_devices_words() {
+    fn refusals_contain_the_message_of_the_device() {
         let refusal = b"FAIL\x04\0\0\0full";
         let said = [
             over(refusal).stat("x").unwrap_err(),
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_at_every_byte_is_told_as_cut() {
+    fn an_answer_truncated_at_any_byte_is_reported_as_truncated() {
         for length in 0..LISTING.len() {
             assert!(matches!(over(&LISTING[..length]).list("/"), Err(Fault::Ended)), "{length}");
         }
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_without_measure_are_refused() {
+    fn lengths_beyond_the_limits_are_refused() {
         let huge = b"DATA\x01\0\x01\0";
         assert!(matches!(over(huge).receive("/", &mut |_| Ok(())), Err(Fault::Malformed(_))));
         let name = b"DENT\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff";
@@ -271,7 +272,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..300), id in 0_usize..5) {
+        fn reading_any_bytes_ends(bytes in proptest::collection::vec(any::<u8>(), 0..300), id in 0_usize..5) {
             let bytes = [[&b"DENT"[..], b"DATA", b"STAT", b"FAIL", b"OKAY"][id], &bytes].concat();
             let _ = over(&bytes).stat("x");
             let _ = over(&bytes).list("x");

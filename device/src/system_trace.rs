@@ -1,21 +1,21 @@
-//! A trace of the whole system beside the app's recording, by the device's own perfetto.
+//! A system trace taken with the device's own perfetto beside the app's recording.
 
 use std::io;
 use std::time::{Duration, SystemTime};
 
 use crate::app::App;
-use crate::connection::{Patience, Stop};
+use crate::connection::{Stop, Timeouts};
 use crate::device::Device;
 use crate::error::{Error, Fault};
 use crate::quote::quote;
 
-/// Where the shell may have perfetto write.
-const FOLDER: &str = "misc/perfetto-traces";
+/// The directory, below `/data`, that perfetto may write to when the shell starts it.
+const TRACE_DIRECTORY: &str = "misc/perfetto-traces";
 
-/// The longest trace that is taken, bytes; the device is asked for a ring of 64 MiB.
-const MOST: u64 = 1 << 30;
+/// The longest trace that is accepted, bytes. The ring buffer requested from the device has 64 MiB.
+const MAX_TRACE_BYTES: u64 = 1 << 30;
 
-/// A trace that is being taken. Dropped, it is ended and removed.
+/// A running system trace. When dropped it is stopped and removed from the device.
 #[derive(Debug)]
 pub struct SystemTrace {
     device: Device,
@@ -24,58 +24,57 @@ pub struct SystemTrace {
 }
 
 impl SystemTrace {
-    /// Begins one: scheduling, the system's own slices and those of the app.
+    /// Starts a trace with scheduling events, the system's atrace categories and the app's slices.
     ///
     /// # Errors
-    /// If the device has no perfetto (before Android 9), or it refuses.
+    /// If the device has no perfetto (before Android 9), or perfetto fails.
     pub fn start(app: &App) -> Result<Self, Error> {
         let now =
             SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
         let name = format!("anrscope-{:x}-{now:x}.pftrace", std::process::id());
         let command = format!(
-            "printf %s {} | perfetto --txt -c - --background -o \"${{ANDROID_DATA:-/data}}/{FOLDER}/{name}\"",
+            "printf %s {} | perfetto --txt -c - --background -o \"${{ANDROID_DATA:-/data}}/{TRACE_DIRECTORY}/{name}\"",
             quote(&config(app.package()))
         );
         let output = app.device().shell(&command)?;
         let pid = output.stdout.split_whitespace().last().and_then(|word| word.parse().ok());
         match pid {
             Some(pid) if output.code == 0 => {
-                // It has to end whatever becomes of this program's own waits.
-                let patience = Patience { stop: Stop::default(), ..app.device().server().patience().clone() };
-                Ok(Self { device: app.device().with_patience(patience), name, pid })
+                // The trace has to be stopped even after Ctrl-C.
+                let timeouts = Timeouts { stop: Stop::default(), ..app.device().server().timeouts().clone() };
+                Ok(Self { device: app.device().with_timeouts(timeouts), name, pid })
             }
             _ => Err(Error::Command {
                 doing: "starting perfetto".into(),
                 code: output.code,
-                said: format!("{} (it is there from Android 9 on)", output.said()),
+                message: format!("{} (perfetto exists since Android 9)", output.message()),
             }),
         }
     }
 
-    /// Ends it and hands its bytes to `sink`; nothing stays on the device.
+    /// Stops the trace and passes its bytes to `sink`. No file stays on the device.
     ///
     /// # Errors
-    /// If it does not end, or the connection breaks, or `sink` fails.
+    /// If perfetto does not stop, or the connection breaks, or `sink` fails.
     pub fn finish(self, sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Error> {
         self.end()?;
-        let path = format!("/data/{FOLDER}/{}", self.name);
+        let path = format!("/data/{TRACE_DIRECTORY}/{}", self.name);
         let mut came = 0;
         let sink = &mut |bytes: &[u8]| {
             came += bytes.len() as u64;
-            if came > MOST {
-                return Err(io::Error::other("more than 1 GiB came, which no trace that was asked for has"));
+            if came > MAX_TRACE_BYTES {
+                return Err(io::Error::other("the trace is longer than 1 GiB"));
             }
             sink(bytes)
         };
-        self.device
-            .files()?
-            .receive(&path, sink)
-            .map_err(|fault| self.device.server().told(format!("reading the system's trace {path}"), fault))
+        self.device.files()?.receive(&path, sink).map_err(|fault| {
+            self.device.server().link_error(format!("reading the system's trace {path}"), fault)
+        })
     }
 
     fn end(&self) -> Result<(), Error> {
         let pid = self.pid;
-        // perfetto writes what it has when it is asked to end; that takes as long as the trace is large.
+        // On SIGTERM perfetto writes its buffers, which takes longer for a larger trace.
         let script = format!(
             "kill -TERM {pid} 2>/dev/null; n=0; while kill -0 {pid} 2>/dev/null && [ $n -lt 60 ]; do sleep 1; \
              echo; n=$((n + 1)); done; ! kill -0 {pid} 2>/dev/null"
@@ -92,15 +91,15 @@ impl SystemTrace {
 impl Drop for SystemTrace {
     fn drop(&mut self) {
         let command = format!(
-            "kill -TERM {} 2>/dev/null; rm -f \"${{ANDROID_DATA:-/data}}/{FOLDER}/{}\"",
+            "kill -TERM {} 2>/dev/null; rm -f \"${{ANDROID_DATA:-/data}}/{TRACE_DIRECTORY}/{}\"",
             self.pid, self.name
         );
-        // The system empties that folder by itself in time.
+        // The system cleans that directory itself in time.
         let _ = self.device.shell_again(&command);
     }
 }
 
-/// The package's name is plain, so it needs no escapes.
+/// Returns perfetto's text configuration. The package name has no characters that need escaping.
 fn config(package: &str) -> String {
     format!(
         "buffers {{ size_kb: 65536 fill_policy: RING_BUFFER }}

@@ -1,14 +1,14 @@
-//! The server's protocol: `LLLLtext` (four hexadecimal digits of length) there, `OKAY` or `FAIL` with a text back.
+//! The server's protocol. A request is `LLLLtext` (length in four hexadecimal digits), the answer `OKAY`, or `FAIL` and a text.
 
 use std::io::{self, Read, Write};
 
 use crate::connection::{Interrupt, is_timeout};
 use crate::error::Fault;
 
-/// The longest request: what four digits can say.
-const LONGEST: usize = 0xFFFF;
+/// The longest request, bytes: the largest length of four digits.
+const MAX_REQUEST: usize = 0xFFFF;
 
-/// Fills `buffer`, or says how that failed. A timeout has no length here: who knows it adds it.
+/// Fills `buffer`. A timeout has no duration here; the caller that knows it adds it.
 pub(crate) fn fill(from: &mut impl Read, buffer: &mut [u8]) -> Result<(), Fault> {
     from.read_exact(buffer).map_err(fault)
 }
@@ -27,33 +27,33 @@ pub(crate) fn fault(error: io::Error) -> Fault {
 
 /// Sends a request.
 pub(crate) fn request(to: &mut impl Write, text: &str) -> Result<(), Fault> {
-    if text.len() > LONGEST {
-        return Err(Fault::Malformed("a request of more than 65535 bytes"));
+    if text.len() > MAX_REQUEST {
+        return Err(Fault::Malformed("the request is longer than 65535 bytes"));
     }
     to.write_all(format!("{:04x}{text}", text.len()).as_bytes()).map_err(fault)
 }
 
-/// Reads whether the request was taken.
+/// Reads whether the server accepted the request.
 pub(crate) fn status(from: &mut impl Read) -> Result<(), Fault> {
     let mut status = [0; 4];
     fill(from, &mut status)?;
     match &status {
         b"OKAY" => Ok(()),
         b"FAIL" => Err(Fault::Refused(text(from)?)),
-        _ => Err(Fault::Malformed("neither OKAY nor FAIL came")),
+        _ => Err(Fault::Malformed("expected OKAY or FAIL")),
     }
 }
 
-/// Reads a text with its length before it; at most 65535 bytes.
+/// Reads a text preceded by its length, at most 65535 bytes.
 pub(crate) fn text(from: &mut impl Read) -> Result<String, Fault> {
     let mut digits = [0; 4];
     fill(from, &mut digits)?;
-    // from_str_radix would take a sign.
+    // from_str_radix would accept a sign.
     let length = std::str::from_utf8(&digits)
         .ok()
         .filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))
         .and_then(|text| usize::from_str_radix(text, 16).ok())
-        .ok_or(Fault::Malformed("no length came"))?;
+        .ok_or(Fault::Malformed("expected a length"))?;
     let mut bytes = vec![0; length];
     fill(from, &mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -65,7 +65,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_request_carries_its_length_in_hexadecimal() {
+    fn a_request_starts_with_its_length_in_hexadecimal() {
         let mut sent = Vec::new();
         request(&mut sent, "host:version").unwrap();
         assert_eq!(sent, b"000chost:version");
@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_carries_the_servers_words() {
+    fn a_refusal_contains_the_message_of_the_server() {
         assert!(status(&mut &b"OKAY"[..]).is_ok());
         let Err(Fault::Refused(said)) = status(&mut &b"FAIL0010device not found"[..]) else { panic!() };
         assert_eq!(said, "device not found");
     }
 
     #[test]
-    fn an_answer_cut_at_every_byte_is_told_as_cut() {
+    fn an_answer_truncated_at_any_byte_is_reported_as_truncated() {
         let whole = b"FAIL0010device not found";
         for length in 0..whole.len() {
             assert!(matches!(status(&mut &whole[..length]), Err(Fault::Ended)), "{length}");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_four_digits_and_nothing_else() {
+    fn a_length_is_exactly_four_hexadecimal_digits() {
         for length in [&b"+00c"[..], b"-001", b"00 c", b"HTTP", b"\0\0\0\0"] {
             assert!(matches!(text(&mut [length, &[b'x'; 64]].concat().as_slice()), Err(Fault::Malformed(_))));
         }

@@ -1,27 +1,28 @@
-//! A recording as short pieces, so that a mutation stays where it is made.
+//! A recording as a list of short pieces, so that a mutation changes one part only.
 //!
-//! A recording is mostly zeros, its parts lie at multiples of 4 KiB, and its sections have sums. Few mutations of such a file
-//! are worth trying. So it is folded: pieces with a mark between them, each a letter and bytes without the zeros at its end.
+//! A recording is mostly zeros, its parts start at multiples of 4 KiB, and its sections have checksums, so few mutations of the
+//! file itself are useful. It is folded into pieces with a mark between them: a letter, and bytes without trailing zeros.
 //!
 //! ```text
-//! h  the header              t  the thread table            w  offset 4, bytes: put there at last
-//! m  a block of main's ring  x  the strings                 r  bytes behind everything
-//! p  of the pool's           c  type 2, version 2, payload of a section
-//! s  of the service ring
+//! h  the header                   t  the thread table    w  offset 4, bytes that are written there last
+//! m  a block of main's ring       x  the strings         r  bytes after everything else
+//! p  a block of the pool's ring   c  type 2, version 2, payload of a section
+//! s  a block of the service ring
 //! ```
-//! What is unfolded has regions that fit and sums that are right, unless a `w` or an `r` says otherwise.
+//! An unfolded recording has consistent regions and correct checksums, unless a `w` or an `r` overwrites them.
 
 use trace_format::section::HEADER_LEN as SECTION_HEADER_LEN;
 
-/// Stands between two pieces; no text has it.
+/// Separates two pieces; it is not valid in text.
 const MARK: [u8; 3] = [0xF5, 0x5F, 0xF5];
 const HEADER: usize = 4096;
 const BLOCK: usize = 8192;
 const TABLE: usize = 128;
 const ENTRY: usize = 32;
-/// Blocks of a ring, and bytes of anything else, that are unfolded.
-const MOST_BLOCKS: usize = 32;
-const LONGEST: usize = 256 << 10;
+/// The most blocks of a ring that are unfolded.
+const MAX_BLOCKS: usize = 32;
+/// The most bytes of any other part that are unfolded.
+const MAX_LENGTH: usize = 256 << 10;
 const MAGIC: &[u8] = b"ANRSCOPE";
 
 fn number(bytes: &[u8], at: usize, length: usize) -> usize {
@@ -39,14 +40,14 @@ fn pieces(folded: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-/// CRC-32 (ISO-HDLC), bit by bit: none of the reader's own code.
+/// CRC-32 (ISO-HDLC), bit by bit, independent of the reader's code.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0_u32, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0xEDB8_8320 * (sum & 1)))
     })
 }
 
-/// The recording of these pieces. Bytes that begin as a recording are one.
+/// Builds the recording from its pieces. Bytes that start like a recording are returned unchanged.
 #[must_use]
 pub fn unfold(folded: &[u8]) -> Vec<u8> {
     if folded.starts_with(MAGIC) {
@@ -63,7 +64,7 @@ pub fn unfold(folded: &[u8]) -> Vec<u8> {
             b's' => 2,
             b't' | b'x' => {
                 let region = &mut regions[if *letter == b't' { 3 } else { 4 }];
-                region.extend_from_slice(&bytes[..bytes.len().min(LONGEST.saturating_sub(region.len()))]);
+                region.extend_from_slice(&bytes[..bytes.len().min(MAX_LENGTH.saturating_sub(region.len()))]);
                 continue;
             }
             b'h' => {
@@ -71,7 +72,7 @@ pub fn unfold(folded: &[u8]) -> Vec<u8> {
                 header[..length].copy_from_slice(&bytes[..length]);
                 continue;
             }
-            b'c' if bytes.len() >= 4 && sections.len() < LONGEST => {
+            b'c' if bytes.len() >= 4 && sections.len() < MAX_LENGTH => {
                 section(&bytes[..4], &bytes[4..], &mut sections);
                 continue;
             }
@@ -85,7 +86,7 @@ pub fn unfold(folded: &[u8]) -> Vec<u8> {
             }
             _ => continue,
         };
-        if regions[ring].len() < MOST_BLOCKS * BLOCK {
+        if regions[ring].len() < MAX_BLOCKS * BLOCK {
             let end = regions[ring].len() + BLOCK;
             regions[ring].extend_from_slice(&bytes[..bytes.len().min(BLOCK)]);
             regions[ring].resize(end, 0);
@@ -128,7 +129,7 @@ fn section(kind_and_version: &[u8], payload: &[u8], out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(8), 0);
 }
 
-/// The pieces of a well-formed recording.
+/// Splits a well-formed recording into its pieces.
 #[must_use]
 pub fn fold(recording: &[u8]) -> Vec<u8> {
     fn put(out: &mut Vec<u8>, letter: u8, bytes: &[u8]) {

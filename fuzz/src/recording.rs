@@ -1,4 +1,4 @@
-//! All that the program does with a recording.
+//! Every use of a recording.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,7 +11,7 @@ use exporter::{ExportInput, ExportOptions, Format, MethodMap, Report, Selection,
 use trace_format::{Item, Recording};
 use trace_rules::Rules;
 
-/// What is written here is counted.
+/// A writer that only counts the bytes.
 #[derive(Default)]
 struct Counted(u64);
 
@@ -47,64 +47,64 @@ fn forms() -> [ExportOptions; 4] {
     ]
 }
 
-/// What is done with a recording beside reading all of its events.
+/// A use of a recording besides reading all of its events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Done {
-    /// Exported in one of the forms.
-    Exported(u8),
-    /// Reported: text, JSON, page, a row of a table.
-    Reported,
-    /// Told in Matrix's form.
-    Told,
-    /// Compared with itself.
-    Compared,
-    /// All of that.
+pub enum Use {
+    /// Export it in one of the forms.
+    Export(u8),
+    /// Report it as text, JSON, a page and a row of a table.
+    Report,
+    /// Report it in Matrix's form.
+    MatrixReport,
+    /// Compare it with itself.
+    Compare,
+    /// All of these.
     All,
 }
 
-impl Done {
-    /// What this byte chooses. One thing at a time is many more inputs a second.
+impl Use {
+    /// Returns the use that this byte chooses. One use at a time allows many more inputs per second.
     #[must_use]
     pub fn chosen(byte: u8) -> Self {
         match byte % 8 {
-            form @ 0..4 => Self::Exported(form),
-            4 => Self::Reported,
-            5 => Self::Told,
-            6 => Self::Compared,
+            form @ 0..4 => Self::Export(form),
+            4 => Self::Report,
+            5 => Self::MatrixReport,
+            6 => Self::Compare,
             _ => Self::All,
         }
     }
 
-    fn is(self, other: Self) -> bool {
+    fn includes(self, other: Self) -> bool {
         self == other || self == Self::All
     }
 }
 
-/// Opens `bytes` and, if they are a recording, reads its events and does that with it.
+/// Opens `bytes` and, if they are a recording, reads its events and uses it.
 ///
 /// # Panics
-/// If a step fails, or says of itself what is not so.
-pub fn read(bytes: &[u8], done: Done) {
+/// If a step fails or returns a wrong figure.
+pub fn read(bytes: &[u8], chosen: Use) {
     let Ok(recording) = Recording::open(bytes) else { return };
     let file = Path::new("x");
     for thread in recording.threads() {
         let mut before = 0;
         for item in recording.events(thread) {
             if let Item::Event { time, .. } = item.expect("memory can be read") {
-                assert!(before <= time, "time runs back");
+                assert!(before <= time, "times do not decrease");
                 before = time;
             }
         }
     }
     let input = ExportInput { file, recording: &recording, map: &MAP };
     for (n, options) in (0..).zip(forms()) {
-        if done.is(Done::Exported(n)) {
+        if chosen.includes(Use::Export(n)) {
             let mut out = Counted::default();
             let summary = export(&[input, input], &options, &mut out).expect("memory can be read");
             assert_eq!(summary.bytes, out.0);
         }
     }
-    if done.is(Done::Reported) {
+    if chosen.includes(Use::Report) {
         let report = Report::build(file, &recording, &MAP).expect("memory can be read");
         assert!(!report.to_string().is_empty());
         assert!(report.to_json("x").is_object());
@@ -115,14 +115,14 @@ pub fn read(bytes: &[u8], done: Done) {
         let mut table = Counted::default();
         write_parquet(&rows, &mut table).expect("nothing can fail here");
     }
-    if done.is(Done::Told) {
+    if chosen.includes(Use::MatrixReport) {
         for rules in [None, Some(Rules::Matrix), Some(Rules::Anrscope)] {
             let how = IssueOptions { rules, slow_ms: 10, ..IssueOptions::default() };
-            let told = issues(file, &recording, &MAP, &how).expect("memory can be read").lines;
-            assert!(told.iter().all(|issue| !issue.contains('\n')), "one line each");
+            let lines = issues(file, &recording, &MAP, &how).expect("memory can be read").lines;
+            assert!(lines.iter().all(|issue| !issue.contains('\n')), "one line each");
         }
     }
-    if done.is(Done::Compared) {
+    if chosen.includes(Use::Compare) {
         let mut tallies = Tallies::default();
         tallies.add(file, &recording, &MAP).expect("memory can be read");
         let tallies = tallies.finish();

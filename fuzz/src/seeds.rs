@@ -1,10 +1,10 @@
-//! Writes seeds for the targets into the folder `ANRSCOPE_SEEDS`, a folder in it for each target.
+//! Writes seeds for the targets into the directory `ANRSCOPE_SEEDS`, with a subdirectory for each target.
 //!
-//! They are the repository's own test data: dumps, mappings, recordings of every version, the made-up cases of the causes, what
-//! is exported and reported of those, class files, archives. With a folder of others' dumps and mappings (`anr`, `mapping`)
-//! also those, from the folder `ANRSCOPE_CORPUS`.
+//! They are the repository's own test data: dumps, mappings, recordings of every version, the synthetic cases of the causes,
+//! traces and reports of those, class files, archives. `ANRSCOPE_CORPUS` names a directory of further dumps and mappings (`anr`,
+//! `mapping`).
 //!
-//! A target that only begins: the counters in all code need libFuzzer, and libFuzzer has the main function.
+//! It is built as a fuzz target, because the counters in all code need libFuzzer, which has the main function.
 #![no_main]
 
 use std::fs;
@@ -18,25 +18,24 @@ use trace_rules::Rules;
 
 #[path = "../../exporter/tests/common/mod.rs"]
 mod common;
-#[path = "../../instrumenter/examples/fuzz/samples.rs"]
 mod samples;
 #[path = "../../exporter/tests/scenario/mod.rs"]
 mod scenario;
 
 struct Seeds {
-    folder: PathBuf,
+    directory: PathBuf,
     written: usize,
 }
 
 impl Seeds {
     fn put(&mut self, target: &str, bytes: &[u8]) {
         self.written += 1;
-        let folder = self.folder.join(target);
-        fs::create_dir_all(&folder).expect("a folder");
-        fs::write(folder.join(format!("seed-{:04}", self.written)), bytes).expect("a seed");
+        let directory = self.directory.join(target);
+        fs::create_dir_all(&directory).expect("a directory");
+        fs::write(directory.join(format!("seed-{:04}", self.written)), bytes).expect("a seed");
     }
 
-    /// With the byte in front that chooses what it is.
+    /// Writes a seed with the byte in front that chooses its kind.
     fn put_as(&mut self, target: &str, kind: u8, bytes: &[u8]) {
         self.put(target, &[&[kind], bytes].concat());
     }
@@ -44,7 +43,7 @@ impl Seeds {
     fn recording(&mut self, bytes: &[u8], map: &MethodMap) {
         let folded = fuzz::folded::fold(bytes);
         let again = fuzz::folded::unfold(&folded);
-        assert_eq!(events(&again), events(bytes), "nothing is lost when a recording is folded");
+        assert_eq!(events(&again), events(bytes), "folding a recording loses nothing");
         for done in 0..8 {
             self.put_as("recording", done, &folded);
         }
@@ -54,29 +53,29 @@ impl Seeds {
             let mut trace = Vec::new();
             export(&[input], &ExportOptions::new(Format::Perfetto, level), &mut trace).expect("a trace");
             self.put("merge", &trace);
-            // The same as if it were compressed: the first packets once, the others over and over.
+            // The same as a compressed file would unpack: the first packets once, the others repeatedly.
             self.put("merge", &[b"Z\xFF", &trace[..]].concat());
         }
         let how = IssueOptions { rules: Some(Rules::Matrix), slow_ms: 10, ..IssueOptions::default() };
-        let told = issues(Path::new("seed"), &recording, map, &how).expect("reports").lines;
-        if !told.is_empty() {
-            self.put("matrix", told.join("\n").as_bytes());
-            self.put("matrix", format!("[{}]", told.join(",")).as_bytes());
+        let reports = issues(Path::new("seed"), &recording, map, &how).expect("reports").lines;
+        if !reports.is_empty() {
+            self.put("matrix", reports.join("\n").as_bytes());
+            self.put("matrix", format!("[{}]", reports.join(",")).as_bytes());
         }
     }
 
-    /// Every file below a folder.
-    fn files(&mut self, target: &str, folder: &Path) {
-        for file in below(folder) {
+    /// Writes every file below a directory.
+    fn files(&mut self, target: &str, directory: &Path) {
+        for file in below(directory) {
             let bytes = fs::read(&file).expect("a file");
             self.put(target, &bytes);
         }
     }
 }
 
-fn below(folder: &Path) -> Vec<PathBuf> {
+fn below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let entries = fs::read_dir(directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     for entry in entries {
         let path = entry.expect("an entry").path();
         if path.is_dir() { found.extend(below(&path)) } else { found.push(path) }
@@ -101,7 +100,7 @@ fn events(bytes: &[u8]) -> Vec<(u32, String)> {
     all
 }
 
-/// Words of Matrix's ring: nested calls, one a millisecond.
+/// Words of Matrix's ring: nested calls, one per millisecond.
 fn words(order: fn(u64) -> [u8; 8]) -> Vec<u8> {
     let word = |enter: u64, id: u64, ms: u64| order(enter << 63 | id << 43 | ms);
     (0..60_u64)
@@ -110,14 +109,22 @@ fn words(order: fn(u64) -> [u8; 8]) -> Vec<u8> {
         .collect()
 }
 
+/// An aar with `jar` as its code.
+fn aar(jar: &[u8]) -> io::Result<Vec<u8>> {
+    let mut out = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+    out.start_file("classes.jar", zip::write::SimpleFileOptions::default())?;
+    io::Write::write_all(&mut out, jar)?;
+    Ok(out.finish()?.into_inner())
+}
+
 fn write() -> io::Result<()> {
-    let folder = std::env::var_os("ANRSCOPE_SEEDS").expect("ANRSCOPE_SEEDS names a folder").into();
+    let directory = std::env::var_os("ANRSCOPE_SEEDS").expect("ANRSCOPE_SEEDS names a directory").into();
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut seeds = Seeds { folder, written: 0 };
+    let mut seeds = Seeds { directory, written: 0 };
 
     let data = repository.join("exporter/tests/data");
-    for folder in ["dump", "deadlock"] {
-        for file in below(&data.join(folder))
+    for directory in ["dump", "deadlock"] {
+        for file in below(&data.join(directory))
             .into_iter()
             .filter(|file| file.extension().is_some_and(|end| end == "txt"))
         {
@@ -159,6 +166,7 @@ fn write() -> io::Result<()> {
     for archive in archives {
         let bytes = fs::read(archive)?;
         seeds.put_as("instrument", 4, &bytes);
+        seeds.put_as("instrument", 5, &aar(&bytes)?);
         let mut archive = zip::ZipArchive::new(io::Cursor::new(bytes))?;
         for n in 0..archive.len() {
             let mut entry = archive.by_index(n)?;
@@ -180,7 +188,7 @@ fn write() -> io::Result<()> {
         seeds.put_as("instrument", kind, &fs::read(fixture.join(file))?);
     }
 
-    let said: [(u8, &[u8]); 8] = [
+    let answers: [(u8, &[u8]); 8] = [
         (0, b"STAT\xa4\x81\0\0\x05\0\0\0\x07\0\0\0"),
         (1, b"DENT\xa4\x81\0\0\x05\0\0\0\x07\0\0\0\x01\0\0\0aDONE\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
         (2, b"DATA\x03\0\0\0abcDATA\x01\0\0\0dDONE\0\0\0\0"),
@@ -190,7 +198,7 @@ fn write() -> io::Result<()> {
         (6, b"OKAY0033127.0.0.1:5555   device product:p model:Pixel device:d"),
         (7, b"OKAY00040029"),
     ];
-    for (who, bytes) in said {
+    for (who, bytes) in answers {
         seeds.put_as("adb", who, bytes);
     }
 
@@ -202,7 +210,7 @@ fn write() -> io::Result<()> {
     Ok(())
 }
 
-/// Does not come back.
+/// Writes the seeds and ends the process.
 fn write_and_end() {
     write().expect("the seeds are written");
     std::process::exit(0);

@@ -1,4 +1,4 @@
-//! What an adb server and a device say. The first byte chooses who speaks; the rest is all that is said.
+//! Answers of an adb server and a device. The first byte chooses the protocol; the rest is the answer.
 #![no_main]
 
 use std::io::{self, Read, Write};
@@ -7,22 +7,22 @@ use std::sync::LazyLock;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-use device::{Patience, Server, ShellPacket, ShellReader, Sync};
+use device::{Server, ShellPacket, ShellReader, Sync, Timeouts};
 
 #[path = "../../device/test-device/src/packet.rs"]
-#[allow(dead_code, reason = "what it writes is no input")]
+#[allow(dead_code, reason = "only the reader is fuzzed")]
 mod packet;
 
-/// Says what it was given, whatever it is asked.
-struct Played<'a>(&'a [u8]);
+/// A fake connection that gives the same answer to any request.
+struct FakeConnection<'a>(&'a [u8]);
 
-impl Read for Played<'_> {
+impl Read for FakeConnection<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer)
     }
 }
 
-impl Write for Played<'_> {
+impl Write for FakeConnection<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(bytes.len())
     }
@@ -32,7 +32,7 @@ impl Write for Played<'_> {
     }
 }
 
-/// A server on a socket, which says to the next client what it is sent here.
+/// A fake server on a socket, which gives the next client the answer that is sent here.
 static SERVER: LazyLock<(Server, SyncSender<Vec<u8>>)> = LazyLock::new(|| {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port().to_string();
@@ -41,17 +41,17 @@ static SERVER: LazyLock<(Server, SyncSender<Vec<u8>>)> = LazyLock::new(|| {
         for stream in listener.incoming() {
             let Ok(mut stream): io::Result<TcpStream> = stream else { continue };
             let Ok(bytes) = said.recv() else { return };
-            // The client may have hung up before all is said.
+            // The client may have closed the connection already.
             let _ = stream.write_all(&bytes);
         }
     });
     let environment = |name: &str| (name == "ANDROID_ADB_SERVER_PORT").then(|| port.clone());
-    let patience =
-        Patience { silence: Duration::from_secs(20), absence: Duration::ZERO, stop: device::Stop::default() };
-    (Server::named_by(&environment, patience).expect("a port"), say)
+    let timeouts =
+        Timeouts { read: Duration::from_secs(20), reconnect: Duration::ZERO, stop: device::Stop::default() };
+    (Server::from_environment(&environment, timeouts).expect("a port"), say)
 });
 
-/// Asks the server of [`SERVER`], who says `bytes`.
+/// Asks [`SERVER`], which answers `bytes`.
 fn asked<T>(bytes: &[u8], ask: impl FnOnce(&Server) -> T) -> T {
     let (server, say) = &*SERVER;
     say.send(bytes.to_vec()).expect("the server listens");
@@ -61,21 +61,21 @@ fn asked<T>(bytes: &[u8], ask: impl FnOnce(&Server) -> T) -> T {
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 64, || {
     let Some((who, said)) = bytes.split_first() else { return };
     match who % 8 {
-        0 => drop(Sync::new(Played(said)).stat("/a")),
+        0 => drop(Sync::new(FakeConnection(said)).stat("/a")),
         1 => {
-            if let Ok(entries) = Sync::new(Played(said)).list("/a") {
+            if let Ok(entries) = Sync::new(FakeConnection(said)).list("/a") {
                 assert!(entries.len() * 20 <= said.len());
             }
         }
         2 => {
             let mut got = 0;
-            let _ = Sync::new(Played(said)).receive("/a", &mut |piece| {
+            let _ = Sync::new(FakeConnection(said)).receive("/a", &mut |piece| {
                 got += piece.len();
                 Ok(())
             });
             assert!(got <= said.len());
         }
-        3 => drop(Sync::new(Played(said)).send("/a", 0o644, &mut &b"abc"[..])),
+        3 => drop(Sync::new(FakeConnection(said)).send("/a", 0o644, &mut &b"abc"[..])),
         4 => {
             let mut reader = ShellReader::new(said);
             let mut got = 0;

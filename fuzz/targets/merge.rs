@@ -1,27 +1,27 @@
-//! Perfetto traces of others: `anrscope merge` looks for clocks and tracks in them.
+//! Perfetto traces of other tools, in which `anrscope merge` searches clocks and tracks.
 //!
-//! An input that begins with 'Z' stands for a compressed file: what follows is unpacked to a prefix and a piece that is repeated,
-//! so that a few bytes are the hundred megabytes that no input of a fuzzer is long enough to compress.
+//! An input that starts with 'Z' stands for a compressed file. The rest gives a prefix and a piece that is repeated, so that a
+//! few bytes stand for hundreds of megabytes.
 #![no_main]
 
 use std::io::{self, Read, Write};
 use std::path::Path;
 
 #[path = "../../cli/src/merge/budget.rs"]
-#[allow(dead_code, reason = "what merge does with it is not here")]
+#[allow(dead_code, reason = "only merge uses the rest")]
 mod budget;
 #[path = "../../cli/src/merge/packets.rs"]
-#[allow(dead_code, reason = "what merge does with it is not here")]
+#[allow(dead_code, reason = "only merge uses the rest")]
 mod packets;
 #[path = "../../cli/src/merge/wire.rs"]
 mod wire;
 
 use budget::{Budget, Metered};
 
-/// What an input that begins with 'Z' unpacks to at most, bytes: more than the budget of a small file.
-const LONGEST: u64 = 96 << 20;
+/// The most bytes that an input starting with 'Z' unpacks to: more than the budget of a small file.
+const MAX_UNPACKED: u64 = 96 << 20;
 
-/// An output of which only the length is kept.
+/// A writer that only counts the bytes.
 struct Counted<'c>(&'c mut u64);
 
 impl Write for Counted<'_> {
@@ -42,7 +42,7 @@ impl packets::TakeBack for Counted<'_> {
     }
 }
 
-/// The bytes of a piece over and over.
+/// A reader that repeats a piece forever.
 struct Repeated<'p> {
     piece: &'p [u8],
     at: usize,
@@ -62,7 +62,7 @@ impl Read for Repeated<'_> {
 }
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    // No packet and nothing unpacked is ever held.
+    // Merge never holds a whole packet or unpacked file.
     fuzz::bounded(bytes.len(), 1, || {
         let (mut latest, mut written) = (0, 0);
         let budget = Budget::for_inputs(bytes.len() as u64);
@@ -70,8 +70,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let (done, length) = match bytes {
             [b'Z', first, rest @ ..] => {
                 let (prefix, piece) = rest.split_at(rest.len().min(usize::from(*first)));
-                let unpacked = prefix.chain(Repeated { piece, at: 0 }).take(LONGEST);
-                (walk.all(Metered::new(unpacked, &budget)), LONGEST)
+                let unpacked = prefix.chain(Repeated { piece, at: 0 }).take(MAX_UNPACKED);
+                (walk.all(Metered::new(unpacked, &budget)), MAX_UNPACKED)
             }
             _ => (walk.all(bytes), bytes.len() as u64),
         };

@@ -1,4 +1,4 @@
-//! methodMapping.txt and the file of lines beside it.
+//! methodMapping.txt and the file of source lines beside it.
 #![no_main]
 
 use std::path::Path;
@@ -15,7 +15,7 @@ static MAPPING: LazyLock<Mapping> = LazyLock::new(|| {
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 256, || {
     let Ok(mut map) = MethodMap::parse(Path::new("m"), bytes.to_vec()) else { return };
     map.set_source_lines(String::from_utf8_lossy(bytes).into_owned());
-    // A build later than the one that was recorded.
+    // Retraced with the mapping of a later build.
     let retraced = map.retraced(&MAPPING);
     assert_eq!((retraced.map_id(), retraced.len()), (map.map_id(), map.len()));
     let mut found = 0;

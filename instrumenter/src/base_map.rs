@@ -1,4 +1,4 @@
-//! A method map of an earlier build, whose ids are kept.
+//! The method map of a previous build, whose ids are kept.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -8,31 +8,30 @@ use trace_format::ids;
 
 use crate::error::Error;
 
-/// One line of a map.
+/// A line of a method map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MapLine {
     /// Access flags as in the class file.
     pub(crate) access: u32,
-    /// `class method (descriptor)`, all with dots. Native methods of Matrix's maps lack the last.
+    /// `class method (descriptor)`, all with dots. Native methods in Matrix's maps have no descriptor.
     pub(crate) method: String,
 }
 
-/// The methods of a base map by id and by name.
+/// The methods of a base map, by id and by name.
 #[derive(Debug, Default)]
 pub(crate) struct BaseMap {
     pub(crate) lines: BTreeMap<u32, MapLine>,
     ids: HashMap<String, u32>,
 }
 
-/// Appends `class method (descriptor)`, from internal names and still with their slashes.
+/// Appends `class method (descriptor)` with internal names, before [`dotted`].
 pub(crate) fn push_method(text: &mut String, class: &str, name: &str, descriptor: &str) {
     for part in [class, " ", name, " ", descriptor] {
         text.push_str(part);
     }
 }
 
-/// `text` with dots for slashes. Done for a whole file at once, which is a fraction of the cost of
-/// doing it name by name.
+/// Replaces slashes with dots. Doing this for a whole file at once is much faster than name by name.
 pub(crate) fn dotted(text: String) -> String {
     let mut bytes = text.into_bytes();
     bytes.iter_mut().for_each(|byte| *byte = if *byte == b'/' { b'.' } else { *byte });
@@ -64,10 +63,10 @@ impl BaseMap {
             let (id, access) = number().zip(number()).ok_or_else(shape)?;
             let access = u32::try_from(access).map_err(|_| shape())?;
             if id < 0 {
-                let cure = "remove the line: activities get `at` without one";
-                return Err(bad("a negative id, as old versions of Matrix wrote it", cure));
+                let cure = "remove the line: activities get `at` without it";
+                return Err(bad("a negative id, as old versions of Matrix wrote", cure));
             }
-            // What does not fit is as far outside as it can be.
+            // An id that does not fit is out of range anyway.
             let id = u32::try_from(id).unwrap_or(u32::MAX);
             let parts: Vec<&str> = fields.next().ok_or_else(shape)?.split_whitespace().collect();
             if !(2..=3).contains(&parts.len()) {
@@ -77,22 +76,22 @@ impl BaseMap {
                 continue;
             }
             if !ids::is_method(id) {
-                return Err(bad("an id outside 1 to 1,044,479", "remove the line, so that it gets a new id"));
+                return Err(bad("an id outside 1 to 1,044,479", "remove the line to get a new id"));
             }
             let method = parts.join(" ").replace('/', ".");
             if map.ids.insert(method.clone(), id).is_some() {
-                return Err(bad("a method that has a line already", "keep one of the two"));
+                return Err(bad("a method that already has a line", "keep one of the two"));
             }
             if map.lines.insert(id, MapLine { access, method }).is_some() {
-                return Err(bad("an id that is taken already", "keep one of the two"));
+                return Err(bad("an id that is already used", "keep one of the two"));
             }
         }
         Ok(map)
     }
 
-    /// The id of a method given by internal names.
+    /// Returns the id of a method given by internal names.
     pub(crate) fn id(&self, class: &str, name: &str, descriptor: &str) -> Option<u32> {
-        // Without a base map, which is usual, no key is built for each method.
+        // Without a base map, which is the usual case, no keys are built.
         if self.ids.is_empty() {
             return None;
         }
@@ -105,7 +104,7 @@ impl BaseMap {
         self.lines.is_empty()
     }
 
-    /// The id behind the last one taken.
+    /// Returns the first id after those of the map.
     pub(crate) fn next_id(&self) -> u32 {
         self.lines.last_key_value().map_or(ids::METHOD_FIRST, |(&last, _)| last + 1)
     }
@@ -116,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_in_either_style_are_read() {
+    fn lines_with_dots_or_slashes_are_parsed() {
         let text = "# from a build\r\n7,1,a.B run (Ljava.lang.String;)V\r\n\r\n 9 , 4106 , a/B lambda$0 ()V\n\
                     3,256,a.B nativeCall\n1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V\n";
         let map = BaseMap::parse(text).unwrap();
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_named() {
+    fn an_error_names_the_invalid_line() {
         for (text, line) in [
             ("1,1,a.B c ()V\nx,1,a.B d ()V", 2),
             ("1,1", 1),

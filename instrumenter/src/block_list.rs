@@ -1,4 +1,4 @@
-//! Block lists: Matrix's syntax, without its traps.
+//! Block lists: Matrix's syntax without its quirks.
 //!
 //! ```text
 //! # a comment
@@ -12,16 +12,15 @@
 //! | --- | --- |
 //! | `-keepclass NAME` | the class and those nested in it |
 //! | `-keeppackage NAME` | every class in the package and below it |
-//! | `NAME` | both: the class or the package of that name |
+//! | `NAME` | both: the class and the package of that name |
 //!
-//! Dots and slashes mean the same, and so do a slash at the end and none. Spaces around and CRLF do
-//! not matter. `[...]` lines are decoration. Any other line is an error, because a line that is
-//! passed over in silence is a class that is traced by mistake.
+//! Dots and slashes are equivalent, and a trailing one is ignored, as are surrounding spaces and CRLF. `[...]` lines
+//! are ignored. Any other line is an error, because a class in a silently ignored line would be traced by
+//! mistake.
 //!
-//! What Matrix does otherwise, and `--compat matrix` with it: every entry is a plain prefix there, so
-//! that `-keepclass a/B` also blocks `a.Bee`, and with a mapping the obfuscated name of the entry is
-//! compared with the original name of the class. Here an entry ends where a name does, and names are
-//! the original ones throughout.
+//! Matrix, and `--compat matrix`, behave differently: an entry is a plain prefix, so that `-keepclass a/B` also
+//! blocks `a.Bee`, and with a mapping the obfuscated name of the entry is compared with the original name of the
+//! class. Here an entry ends where a name ends, and all names are the original ones.
 
 use std::path::Path;
 
@@ -29,11 +28,11 @@ use crate::error::Error;
 use crate::filter::{Entry, Filter, Scope};
 
 impl Filter {
-    /// Adds what a block list names.
+    /// Adds the entries of a block list.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, or a line that is not as above.
+    /// A file that cannot be read, or an invalid line.
     pub fn read_block_list(&mut self, path: &Path) -> Result<(), Error> {
         let text =
             std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })?;
@@ -54,7 +53,7 @@ impl Filter {
                 "-keeppackage" => (Scope::Package, rest.trim()),
                 _ if keyword.starts_with('-') => {
                     return Err(failed(
-                        format!("{keyword:?} is not known"),
+                        format!("unknown keyword {keyword:?}"),
                         "write -keepclass NAME, -keeppackage NAME or just a name",
                     ));
                 }
@@ -67,8 +66,8 @@ impl Filter {
             }
             if name.contains(char::is_whitespace) || name.contains('*') {
                 return Err(failed(
-                    format!("{name:?} is no class or package"),
-                    "write one name a line, like com/acme/util; wildcards go into a rules file",
+                    format!("{name:?} is not a class or package"),
+                    "write one name per line, like com/acme/util; wildcards belong in a rules file",
                 ));
             }
             self.push(Entry { name: name.to_owned(), scope, origin: Some((path.into(), number)) });
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_matrix_are_read_without_its_traps() {
+    fn matrix_block_lists_are_read_without_its_quirks() {
         let text = "\u{FEFF}[package]\r\n#-keepclass off/A\r\n  -keepclass \t blk/Blocked  \r\n-keeppackage a.b\r\n\
                     -keeppackage c/d/\n\nplain.name";
         let filter = filter(text).unwrap();
@@ -114,12 +113,12 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_refused_with_their_number() {
+    fn invalid_lines_are_refused_with_their_number() {
         for (text, line, part) in [
             ("a.B\n-keepall x", 2, "-keepclass NAME"),
             ("-keepclass", 1, "without a name"),
             ("-keeppackage /", 1, "without a name"),
-            ("\n\na.B c.D", 3, "one name a line"),
+            ("\n\na.B c.D", 3, "one name per line"),
             ("-keepclass a.*", 1, "rules file"),
         ] {
             let error = filter(text).unwrap_err().to_string();

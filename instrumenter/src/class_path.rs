@@ -1,5 +1,4 @@
-//! Classes that are not instrumented, but above some that are: looked up one by one in jars, aars and
-//! folders, of which nothing else is read.
+//! Super classes that are not inputs: looked up one by one in jars, aars and directories.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,19 +10,19 @@ use rayon::ThreadPool;
 
 use crate::class::class_file::{ClassFile, MAX_CLASS};
 use crate::class_facts::Node;
+use crate::class_facts::focus::FocusFacts;
 use crate::error::Error;
-use crate::focus::FocusFacts;
 use crate::read_file::read_file;
 use crate::regular;
 use crate::zip::codec::{Inflater, MAX_NESTED};
 use crate::zip::directory::Directory;
 
 enum Place {
-    Folder(PathBuf),
+    Directory(PathBuf),
     Jar(Jar),
 }
 
-/// An archive and its entries by name.
+/// An archive with its entries by name.
 struct Jar {
     bytes: Vec<u8>,
     directory: Directory,
@@ -48,7 +47,7 @@ impl Jar {
     }
 }
 
-/// Where supertypes are looked for.
+/// The jars and directories in which super classes are searched.
 #[derive(Default)]
 pub(crate) struct ClassPath {
     places: Vec<Place>,
@@ -56,18 +55,18 @@ pub(crate) struct ClassPath {
 }
 
 impl ClassPath {
-    /// Opens `paths`: jars, aars and folders.
+    /// Opens `paths`: jars, aars and directories.
     pub(crate) fn open(paths: &[PathBuf], pool: &ThreadPool) -> Result<Self, Error> {
         let mut places = Vec::with_capacity(paths.len());
         for path in paths {
             let failed = |source| Error::Read { path: path.clone(), source };
             if fs::metadata(path).map_err(failed)?.is_dir() {
-                places.push(Place::Folder(path.clone()));
+                places.push(Place::Directory(path.clone()));
                 continue;
             }
             let jar = Jar::read(path, read_file(path, pool).map_err(failed)?)?;
             if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("aar")) {
-                // One without code has no such entry.
+                // An aar without code has no such entry.
                 let Some(bytes) = jar.entry("classes.jar", MAX_NESTED) else { continue };
                 places.push(Place::Jar(Jar::read(path, bytes)?));
             } else {
@@ -77,7 +76,7 @@ impl ClassPath {
         Ok(Self { places, found: HashMap::new() })
     }
 
-    /// The class of this internal name; none if it is nowhere, or broken.
+    /// Returns the class with this internal name; `None` if it is missing or broken.
     pub(crate) fn class(&mut self, name: &str) -> Option<Arc<Node>> {
         if self.places.is_empty() {
             return None;
@@ -88,11 +87,11 @@ impl ClassPath {
         let entry = format!("{name}.class");
         let found = self.places.iter().find_map(|place| {
             let bytes = match place {
-                Place::Folder(folder) => class_of_folder(folder, &entry),
+                Place::Directory(directory) => class_of_directory(directory, &entry),
                 Place::Jar(jar) => jar.entry(&entry, MAX_CLASS),
             }?;
             let class = ClassFile::read(&bytes).ok()?;
-            let focus = FocusFacts::of(&class, false).ok()?;
+            let focus = FocusFacts::scan(&class, false).ok()?;
             Some(Arc::new(Node { supertypes: class.names_of_supertypes(), focus }))
         });
         self.found.insert(name.into(), found.clone());
@@ -100,12 +99,12 @@ impl ClassPath {
     }
 }
 
-fn class_of_folder(folder: &Path, entry: &str) -> Option<Vec<u8>> {
-    // A class file may call its super class anything, also `../x`.
+fn class_of_directory(directory: &Path, entry: &str) -> Option<Vec<u8>> {
+    // A hostile class file may name its super class `../x`.
     if entry.split('/').any(|part| matches!(part, "" | "." | "..")) || entry.contains('\\') {
         return None;
     }
     let mut bytes = Vec::new();
-    regular::open(&folder.join(entry)).ok()?.0.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
+    regular::open(&directory.join(entry)).ok()?.0.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= MAX_CLASS).then_some(bytes)
 }

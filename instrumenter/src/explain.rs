@@ -1,4 +1,4 @@
-//! Finds out what was done to one class, by rewriting it once more and asking where each piece came to lie.
+//! Explains what was done to one class, by rewriting it once more and locating the inserted code.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub(crate) fn explain(session: &Session<'_>, map: &MethodMap) -> Vec<ExplainedCl
     kept.map(explained).collect()
 }
 
-/// Also gives why the change for focus failed.
+/// Also returns why the focus change failed.
 fn methods(
     class: &ClassFacts,
     ids: &[u32],
@@ -49,15 +49,15 @@ fn methods(
     bytes: &[u8],
     session: &Session<'_>,
 ) -> (Vec<ExplainedMethod>, Option<SkipReason>) {
-    let by = Deciders::of(class, session);
+    let by = Deciders::new(class, session);
     let mut explained: Vec<ExplainedMethod> =
         class.methods.iter().zip(ids).map(|(method, &id)| first_look(method, id, &by)).collect();
     let outline = ClassFile::read(bytes).ok();
-    let mut tell = |index: usize, attribute: &[u8], inserted: &[Inserted]| {
+    let mut on_method = |index: usize, attribute: &[u8], inserted: &[Inserted]| {
         let (Some(explained), Some(outline)) = (explained.get_mut(index), &outline) else { return };
-        let code = outline.methods.get(index).and_then(|method| Code::of(outline, method).ok()?);
+        let code = outline.methods.get(index).and_then(|method| Code::for_method(outline, method).ok()?);
         let Some(code) = code else { return };
-        // Behind name, length, max_stack and max_locals.
+        // The code length follows name, length, max_stack and max_locals.
         let length = attribute.get(10..14).and_then(|length| length.try_into().ok()).map(u32::from_be_bytes);
         explained.code_bytes = length.map(|length| (code.bytes.len(), length as usize));
         let lines = code.lines(outline);
@@ -68,8 +68,9 @@ fn methods(
         let with_line = |&one: &Inserted| (one, one.old.and_then(|pc| line(u16::try_from(pc).ok()?)));
         explained.inserted = inserted.iter().map(with_line).collect();
     };
-    let (rewritten, failed) = rewrite_with_focus(bytes, ids, change, session.rewriting(), Some(&mut tell));
-    // The override's calls come to stand in a method behind the others, in Matrix's way.
+    let (rewritten, failed) =
+        rewrite_with_focus(bytes, ids, change, session.rewriting(), Some(&mut on_method));
+    // With Matrix's rules the calls of the override are in a method after all others.
     let behind = class.methods.len();
     for (index, reason) in rewritten.skipped {
         let index = match change {
@@ -83,7 +84,7 @@ fn methods(
             };
         }
     }
-    // If it is the change that failed, the methods were rewritten without it.
+    // If the focus change failed, the methods were rewritten without it.
     let why = match failed {
         Some(SkipReason::Focus(why)) => return (explained, Some(*why)),
         failed => failed,
@@ -105,7 +106,7 @@ struct Deciders<'a> {
 }
 
 impl<'a> Deciders<'a> {
-    fn of(class: &ClassFacts, session: &'a Session<'_>) -> Self {
+    fn new(class: &ClassFacts, session: &'a Session<'_>) -> Self {
         let selection = &session.selection;
         let blocked = selection.filter.origin(&class.name).filter(|_| !selection.untouchable(&class.name));
         Self { rules: selection.rules.path(), blocked, compat: selection.compat }

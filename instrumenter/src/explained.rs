@@ -1,12 +1,12 @@
-//! What was done to one class, as it is told to the caller: method by method, and why.
+//! The explanation of what was done to one class, method by method.
 
 use std::path::PathBuf;
 
+use crate::class_facts::focus::NAME;
 use crate::error::SkipReason;
-use crate::focus::NAME;
 use crate::splice::report::Inserted;
 
-/// What became of a method.
+/// What was done to a method.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Decision {
@@ -16,22 +16,22 @@ pub enum Decision {
     /// It has calls now, but not around its waits.
     #[error("traced without its waits: {0}")]
     TracedWithoutWaits(SkipReason),
-    /// The rule of the filter.
+    /// The default rule skips it.
     #[error(
         "not worth it: it calls nothing and has no loop, or is a constructor that only calls its super constructor and sets fields"
     )]
     NotWorthIt,
-    /// The rule of the filter: it is over soon, whatever it is called with.
+    /// The default rule skips it because it is short for any arguments.
     #[error("not worth it: {instructions} instructions with all it calls, no loop")]
     Short {
-        /// The most that one call can run, with all that it calls.
+        /// The most instructions that one call can execute, called methods included.
         instructions: u16,
     },
     /// A rule excludes it.
     #[error("excluded")]
     Excluded,
-    /// With `--compat matrix`: Matrix passes its class or archive over.
-    #[error("Matrix leaves it out")]
+    /// With `--compat matrix`: Matrix skips its class or archive.
+    #[error("Matrix skips it")]
     NotMatrix,
     /// Its class is blocked, or belongs to the runtime.
     #[error("its class is blocked")]
@@ -39,63 +39,65 @@ pub enum Decision {
     /// Native or abstract.
     #[error("it has no code")]
     NoCode,
-    /// It should be traced and cannot be.
-    #[error("left as it is: {0}")]
+    /// It was selected, but cannot be traced.
+    #[error("copied unchanged: {0}")]
     Skipped(SkipReason),
 }
 
 /// A method of an [`ExplainedClass`].
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedMethod {
-    /// Access flags as they were.
+    /// Access flags before the rewrite.
     pub access: u16,
     /// Its name.
     pub name: String,
     /// Its descriptor.
     pub descriptor: String,
-    /// What became of it.
+    /// What was done to it.
     pub decision: Decision,
-    /// File and line of the rule, or of the line of a block list, that decided.
+    /// File and line of the rule or block list entry that decided.
     pub rule: Option<(PathBuf, usize)>,
     /// Its id, if it has one.
     pub id: Option<u32>,
-    /// Bytes of its code before and after, if it was rewritten.
+    /// Bytes of its code before and after the rewrite.
     pub code_bytes: Option<(usize, usize)>,
-    /// What was inserted, in the order of the old code, each with its source line if that is known.
+    /// The inserted code, in the order of the old code, each piece with its source line if known.
     pub inserted: Vec<(Inserted, Option<u16>)>,
 }
 
 /// A class, and what was done to it.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedClass {
-    /// The input that it is from.
+    /// The input that contains it.
     pub input: PathBuf,
     /// Internal name.
     pub name: String,
     /// Its `SourceFile`.
     pub source_file: Option<String>,
-    /// What is done so that `at` is called.
+    /// How it calls `at`, if it does.
     pub focus: Option<FocusCall>,
-    /// In the order of the class file.
+    /// Its methods, in the order of the class file.
     pub methods: Vec<ExplainedMethod>,
 }
 
-/// How a class comes to call `at` when its window gains or loses focus.
+/// How a class calls `at` when its window gains or loses focus.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FocusCall {
-    /// The override calls `at` and then what was written, which is a method of its own now.
+    /// The override calls `at` and then its former body, which is a separate method now.
     #[error("{NAME} calls at, then what was written, which is {part} now{}", leads_to(above.as_deref()))]
     Split {
-        /// Name of what was written.
+        /// The name of the method with the former body.
         part: String,
-        /// The method of the superclass that its calls of `super.onWindowFocusChanged` lead to now.
+        /// The superclass method that its calls of `super.onWindowFocusChanged` call now.
         above: Option<String>,
     },
-    /// There was no override.
-    #[error("{NAME} is added, calls at and then that of the superclass")]
+    /// The class had no override.
+    #[error("{NAME} is added, calls at and then the superclass's")]
     Added,
-    /// It should call it and cannot.
+    /// It should call `at`, but cannot.
     #[error("no call of at: {0}")]
     Failed(SkipReason),
 }

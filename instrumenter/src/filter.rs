@@ -1,9 +1,10 @@
-//! Which methods are worth a call, as far as their own code tells. What they call is looked at in [`crate::cost`].
+//! The default rule: which methods are worth a call, as far as their own code shows. [`crate::cost`] considers the
+//! methods that they call.
 //!
-//! The rule is Matrix's: a method that calls nothing cannot be what the main thread hangs in for
-//! long, and a constructor that only calls its super constructor and sets fields is noise. Unlike
-//! Matrix's, it also holds for abstract classes, default and static methods of interfaces and enum
-//! bodies, no class is left out for a part of its name, and a method that calls nothing is worth it if it has a loop: then it can.
+//! The rule is Matrix's: a method without calls cannot block the main thread for long, and constructors that only
+//! call their super constructor and set fields are noise. Unlike Matrix's rule, it also covers abstract classes,
+//! default and static methods of interfaces and enum bodies. It skips no class because of a part of its name, and it
+//! keeps methods with loops, because those can block.
 
 use std::path::PathBuf;
 
@@ -12,14 +13,14 @@ use crate::class::opcodes::{
 };
 use crate::error::Malformed;
 
-/// Classes that are never touched, whatever the filter or a base map says: the runtime itself, and
-/// what only the boot class loader may define.
-const NEVER: [&str; 2] = ["dev/anrscope", "java"];
+/// Classes that are never changed, whatever the options say: the runtime itself, and classes that only the boot class
+/// loader may define.
+const NEVER_TRACED: [&str; 2] = ["dev/anrscope", "java"];
 
-/// What a name in a block list stands for.
+/// What an entry of a block list covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The class of that name, and those nested in it.
+    /// The class of that name and its nested classes.
     Class,
     /// Every class below the package of that name.
     Package,
@@ -28,10 +29,10 @@ pub(crate) enum Scope {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// With slashes, and none at the end.
+    /// With slashes, and without a trailing one.
     pub(crate) name: String,
     pub(crate) scope: Scope,
-    /// File and line, if it was read from one.
+    /// The file and line that it was read from, if any.
     pub(crate) origin: Option<(PathBuf, usize)>,
 }
 
@@ -45,11 +46,18 @@ impl Entry {
     }
 }
 
-/// The classes that are left alone.
+/// The classes that are not traced.
 ///
-/// An entry is the name of a class or package, with `/` or `.`, with or without one at the end. It
-/// blocks the class of that name with its nested classes, and everything below the package of that
-/// name: `com/acme/util` blocks `com/acme/util/Text`, but not `com/acme/utilities/Text`.
+/// An entry is the name of a class or package, with `/` or `.`, trailing or not. It blocks the class of that name
+/// with its nested classes, and everything below the package of that name.
+///
+/// ```
+/// let mut filter = instrumenter::Filter::default();
+/// filter.block("com.acme.util");
+/// assert!(filter.blocks("com/acme/util/Text"));
+/// assert!(!filter.blocks("com/acme/utilities/Text"));
+/// assert!(filter.blocks("android/os/Handler"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     blocked: Vec<Entry>,
@@ -65,7 +73,7 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// A filter that blocks nothing but what is never touched: `dev/anrscope/` and `java/`.
+    /// Returns a filter that blocks only what is never changed: `dev/anrscope/` and `java/`.
     #[must_use]
     pub fn none() -> Self {
         Self { blocked: Vec::new() }
@@ -84,18 +92,18 @@ impl Filter {
         self.blocked.push(entry);
     }
 
-    /// Whether the class of this internal name is blocked.
+    /// Returns whether the class with this internal name is blocked.
     #[must_use]
     pub fn blocks(&self, class: &str) -> bool {
         self.blocked.iter().any(|entry| entry.covers(class))
     }
 
-    /// File and line of the first line of a block list that covers `class`.
+    /// Returns file and line of the first entry of a block list that covers `class`.
     pub(crate) fn origin(&self, class: &str) -> Option<(PathBuf, usize)> {
         self.blocked.iter().filter(|entry| entry.covers(class)).find_map(|entry| entry.origin.clone())
     }
 
-    /// The lines of block lists that none of `classes` is covered by.
+    /// Returns the lines of block lists that cover none of `classes`.
     pub(crate) fn unused<'a>(&self, classes: impl Iterator<Item = &'a str> + Clone) -> Vec<(PathBuf, usize)> {
         let idle = |entry: &&Entry| !classes.clone().any(|class| entry.covers(class));
         let listed = self.blocked.iter().filter(|entry| entry.origin.is_some());
@@ -103,17 +111,17 @@ impl Filter {
     }
 }
 
-/// Whether the class of this internal name must not be touched even if a base map lists it.
+/// Returns whether the class with this internal name is never changed, even if a base map lists it.
 pub(crate) fn never_touched(class: &str) -> bool {
-    NEVER.iter().any(|entry| covers(entry, class))
+    NEVER_TRACED.iter().any(|entry| covers(entry, class))
 }
 
-/// Whether `class` is the class `entry`, nested in it, or below the package of that name.
+/// Returns whether `class` is the class `entry`, nested in it, or below the package of that name.
 pub(crate) fn covers(entry: &str, class: &str) -> bool {
     class.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '$']))
 }
 
-/// Whether a method with this code is worth tracing.
+/// Returns whether a method with this code is worth tracing.
 pub(crate) fn worth_tracing(code: &[u8], is_constructor: bool) -> Result<bool, Malformed> {
     let (mut calls, mut special_calls, mut only_simple) = (0_u32, 0_u32, true);
     for instruction in opcodes::instructions(code) {
@@ -134,7 +142,7 @@ pub(crate) fn worth_tracing(code: &[u8], is_constructor: bool) -> Result<bool, M
     Ok(calls > 0 && !(is_constructor && only_simple && special_calls == 1))
 }
 
-/// Whether this code can jump back.
+/// Returns whether this code can jump backwards.
 pub(crate) fn has_loop(code: &[u8]) -> bool {
     let jumps_back = |instruction: opcodes::Instruction| {
         let operand = instruction.pc + 1;
@@ -178,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_truth_table_of_the_rule() {
+    fn the_default_rule_by_kind_of_instruction() {
         let special = [INVOKESPECIAL, 0, 1];
         let case = |parts: &[&[u8]]| {
             let code = [parts.concat(), vec![RETURN]].concat();
@@ -220,9 +228,9 @@ mod tests {
         }
     }
 
-    /// All 202 opcodes, each alone and beside a call of a super constructor.
+    /// All 202 opcodes, each alone and after a call of a super constructor.
     #[test]
-    fn item_34_the_truth_table_of_all_opcodes() {
+    fn the_default_rule_for_every_opcode() {
         let table = include_str!("../tests/data/opcodes.txt");
         let mut seen = 0;
         for line in table.lines().filter(|line| !line.starts_with('#')) {

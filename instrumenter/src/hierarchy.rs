@@ -1,4 +1,4 @@
-//! Who inherits from whom: among the inputs first, then on the class path.
+//! The class hierarchy: super types among the inputs first, then on the class path.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -7,20 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::class_facts::{ClassFacts, Node};
 use crate::class_path::ClassPath;
 
-/// Classes and interfaces looked at on the way up from one class. Hierarchies are far smaller; a
-/// hostile one is cut here.
+/// The most classes and interfaces that are visited above one class. Real hierarchies are far smaller.
 const MAX_STEPS: usize = 4096;
 
 /// All names are internal ones, as in the class files.
 #[derive(Default)]
 pub(crate) struct Hierarchy {
     inputs: HashMap<Box<str>, Arc<Node>>,
-    /// Looked into by all threads, and one at a time: each class only once.
+    /// All threads use it, one at a time, so that each class is read only once.
     class_path: Mutex<ClassPath>,
 }
 
 impl Hierarchy {
-    /// Of several classes of one name the first counts.
+    /// Of several classes with the same name, the first one counts.
     pub(crate) fn new(classes: &[ClassFacts], class_path: ClassPath) -> Self {
         let mut inputs = HashMap::with_capacity(classes.len());
         for class in classes {
@@ -30,7 +29,7 @@ impl Hierarchy {
         Self { inputs, class_path: Mutex::new(class_path) }
     }
 
-    /// The class of this name; none if it is nowhere, or broken.
+    /// Returns the class with this name; `None` if it is missing or broken.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<Node>> {
         if let Some(node) = self.inputs.get(name) {
             return Some(Arc::clone(node));
@@ -38,8 +37,8 @@ impl Hierarchy {
         self.class_path.lock().unwrap_or_else(PoisonError::into_inner).class(name)
     }
 
-    /// Hands `visit` all that is reached from `start`, each once, and whether it was found, until it says
-    /// true.
+    /// Calls `visit` for everything reachable from `start`, once each, with whether it was found, until `visit`
+    /// returns true.
     pub(crate) fn any(&self, start: &[&str], mut visit: impl FnMut(&str, bool) -> bool) -> bool {
         let mut pending: Vec<Box<str>> = start.iter().map(|&name| name.into()).collect();
         let mut seen = HashSet::new();
@@ -60,13 +59,13 @@ impl Hierarchy {
         false
     }
 
-    /// Whether `class` is `wanted`, or is known to inherit from it.
+    /// Returns whether `class` is `wanted`, or is known to inherit from it.
     pub(crate) fn is(&self, class: &str, wanted: &str) -> bool {
         class == wanted || self.any(&[class], |name, _| name == wanted)
     }
 
-    /// All that is known above `class`, as a text: two texts are equal if every question about what it
-    /// inherits has the same answer.
+    /// Describes everything known above `class`. If two descriptions are equal, all questions about inheritance have
+    /// equal answers.
     pub(crate) fn described(&self, class: &str) -> String {
         let mut text = String::new();
         let cut = self.any(&[class], |name, known| {
@@ -82,8 +81,8 @@ impl Hierarchy {
 
 #[cfg(test)]
 impl Hierarchy {
-    /// One of these classes and their supertypes.
-    pub(crate) fn of(classes: &[(&str, &[&str])]) -> Self {
+    /// Returns a hierarchy of these classes and their super types.
+    pub(crate) fn from_pairs(classes: &[(&str, &[&str])]) -> Self {
         let facts = |&(name, supertypes): &(&str, &[&str])| ClassFacts {
             name: name.to_owned(),
             supertypes: supertypes.iter().map(|&name| name.into()).collect(),
@@ -98,8 +97,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_class_inherits_is_found_and_circles_end() {
-        let classes = Hierarchy::of(&[
+    fn inherited_types_are_found_and_cycles_end() {
+        let classes = Hierarchy::from_pairs(&[
             ("a/Base", &["java/lang/Object", "java/lang/Runnable"]),
             ("a/Leaf", &["a/Base", "a/Marker"]),
             ("a/Loop", &["a/Loop"]),

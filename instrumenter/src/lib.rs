@@ -1,67 +1,79 @@
-//! Puts calls of `MethodBeat.i(id)` and `MethodBeat.o(id)` into the methods of compiled classes, and
-//! writes the map that says which id is which method.
+//! Inserts calls of `MethodBeat.i(id)` and `MethodBeat.o(id)` into the methods of compiled classes, and writes the
+//! map from ids to methods.
 //!
-//! **What it is.** A rewriter of class files of its own, over jars, aars and folders. The input is
-//! code that verifies; so is the output. What it cannot do right it leaves as it was, and says so
-//! with a named reason ([`SkipReason`]): a class is never dropped, and broken or hostile input leads
-//! to an entry in [`Summary::skipped`] or an [`Error`], not to a panic.
+//! **What it is.** A bytecode rewriter for jars, aars and directories of class files. Input that verifies stays
+//! valid. What cannot be rewritten correctly is copied unchanged and reported with a reason ([`SkipReason`]): no
+//! class is ever dropped, and broken or hostile input leads to an entry in [`Summary::skipped`] or an [`Error`], not
+//! to a panic.
 //!
-//! **What it is not for.** It infers no stack map frames, and what it puts into a body neither branches
-//! nor leaves something on the stack. It does not rewrite the classes of the JDK. It does not obfuscate,
-//! shrink or merge, and it reads no `mapping.txt`.
+//! **What it does not do.** It infers no stack map frames: inserted code has no branches and leaves the operand stack
+//! as it was. It does not rewrite the classes of the JDK, and it does not obfuscate, shrink or merge. It can read the
+//! `mapping.txt` of an obfuscator that ran before it ([`Options::mapping`]).
+//!
+//! ```
+//! use instrumenter::{Input, MapPaths, Options, instrument};
+//!
+//! let jar = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/instr_fixture/in.jar");
+//! let out = std::env::temp_dir().join(format!("anrscope-example-{}", std::process::id()));
+//! let maps = MapPaths::beside(out.join("methodMapping.txt"));
+//! let summary = instrument(&[Input::new(jar, out.join("in.jar"))], &maps, &Options::default(), &|_| {})?;
+//! assert!(summary.traced > 0);
+//! // Each line is `id,access flags,class method (descriptor)`.
+//! assert!(std::fs::read_to_string(&maps.methods)?.starts_with("1,"));
+//! # std::fs::remove_dir_all(out)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # How a class is rewritten
 //!
 //! ```text
 //!   old                                    new
 //!   magic, version                         the same
-//!   constant pool                          the same, then our entries: no index changes
+//!   constant pool                          the same, then the new entries: no index changes
 //!   fields, interfaces, most of methods    the same bytes
 //!   Code of a traced method:               Code:
 //!                                            i(id)
-//!     body                                   body, every position in it moved
+//!     body                                   body, with every position moved
 //!     xRETURN                                o(id); xRETURN
-//!                                            o(id); athrow    <- catches all that leaves the body
+//!                                            o(id); athrow    <- catches every exception that leaves the body
 //! ```
 //!
-//! Every `i` is followed by exactly one `o` of its id: before a return, or in the handler, which is
-//! the last of the exception table and so sees only what leaves the method. A constructor is traced
-//! from behind its super or this call, because before that the object may not pass a handler. If the
-//! stack overflows inside `o` itself, that `o` is missing: readers of a recording pair by id.
+//! Every `i` is followed by exactly one `o` with the same id: before a return, or in the handler. The handler is the
+//! last row of the exception table, so it runs only for exceptions that leave the method. A constructor is traced
+//! from after its `super` or `this` call, because a handler may not cover the uninitialized object. If the stack
+//! overflows inside `o` itself, that `o` is missing; readers of a recording pair calls by id.
 //!
-//! One forward pass gives each old position a new one; then code and tables are written along it:
+//! One forward pass maps each old position to a new one; then code and tables are written with the new positions:
 //!
 //! | attribute of `Code` | |
 //! | --- | --- |
-//! | `StackMapTable` | moved, short forms promoted; one frame more for the handler, and for each stub that ends a wait; written out in full where a lock needs a local of ours |
-//! | `LineNumberTable` | moved; the first line begins at the call of `i` |
-//! | `LocalVariableTable`, `LocalVariableTypeTable` | moved; arguments live from the call of `i` on |
-//! | `RuntimeVisibleTypeAnnotations`, `RuntimeInvisibleTypeAnnotations` | moved; rows of the exception table by their new number |
-//! | any other, such as `CharacterRangeTable` | dropped: it may hold positions, and they would lie |
+//! | `StackMapTable` | moved, short forms promoted; one more frame for the handler and for each stub that ends a wait; full frames where a lock needs an additional local |
+//! | `LineNumberTable` | moved; the first line starts at the call of `i` |
+//! | `LocalVariableTable`, `LocalVariableTypeTable` | moved; arguments are live from the call of `i` |
+//! | `RuntimeVisibleTypeAnnotations`, `RuntimeInvisibleTypeAnnotations` | moved; rows of the exception table renumbered |
+//! | any other, such as `CharacterRangeTable` | dropped, because it may hold positions, which would be wrong |
 //!
-//! With [`Options::waits`] the monitors and the blocking calls of traced methods are told too, see
-//! [`Catalogue`] and `docs/instrumenting.md`; without it not a byte is different.
+//! With [`Options::waits`] the monitors and blocking calls of traced methods are recorded too; see [`Catalogue`] and
+//! `docs/instrumenting.md`. Without it the output does not change by a byte.
 //!
-//! Class files from version 45 to 70 are rewritten, with preview features or without. Newer ones are
-//! copied and listed.
+//! Class files of versions 45 to 70 are rewritten, with or without preview features. Newer ones are copied and
+//! reported.
 //!
 //! # What is traced
 //!
-//! See [`Filter`] for the classes and [`method_map`] for the numbers and the files. By default a
-//! method without any call in it, or a constructor that only calls its super constructor and sets
-//! fields, is not traced.
+//! [`Filter`] selects the classes, and [`method_map`] describes ids and files. By default, methods without calls are
+//! not traced, nor are constructors that only call their super constructor and set fields.
 //!
 //! # Jars
 //!
-//! Whatever is not a changed class is copied as it is compressed. Order, times, attributes, comments and
-//! extra fields are kept. Signature files are dropped once a class has changed, and listed among the
-//! [warnings](Summary::warnings); so are jars inside a jar, which are copied untraced. The first
-//! output of a run has the generated class `dev/anrscope/MapId`, by which a running program tells
-//! which map belongs to it.
+//! Everything but a changed class is copied in its compressed form. Order, times, attributes, comments and extra
+//! fields are kept. Signature files are dropped once a class has changed, and reported among the
+//! [warnings](Summary::warnings); so are jars inside a jar, which are copied untraced. The first output of a run
+//! contains the generated class `dev/anrscope/MapId`, which tells a running program the id of its map.
 //!
 //! # Incremental runs
 //!
-//! With [`Options::cache`] a run redoes only what has changed since the last one: see there, and
+//! With [`Options::cache`] a run redoes only what has changed since the previous run; see also
 //! [`Summary::classes_cached`].
 
 #![forbid(unsafe_code)]
@@ -71,17 +83,15 @@ mod base_map;
 mod block_list;
 mod cache;
 mod class;
+mod class_directory;
 mod class_facts;
 mod class_path;
-mod collect;
 mod cost;
 mod error;
 mod explain;
 mod explained;
 mod filter;
-mod floor;
 mod focus;
-mod folder;
 mod hierarchy;
 mod map_id_class;
 mod map_text;
@@ -97,6 +107,7 @@ mod report;
 mod rewrite;
 pub mod rules;
 mod run;
+mod scan;
 mod selection;
 mod session;
 mod source;
@@ -112,8 +123,6 @@ mod zip;
 pub use error::{Error, Malformed, SkipReason};
 pub use explained::{Decision, ExplainedClass, ExplainedMethod, FocusCall};
 pub use filter::Filter;
-#[doc(hidden)]
-pub use floor::copy_through;
 pub use options::{CALL_CLASS, Compat, DEFAULT_SHORT, Exits, Input, MATRIX_CALL_CLASS, MapPaths, Options};
 pub use outputs::outputs_in;
 pub use rewrite::{Rewritten, rewrite_class, rewrite_class_with_waits};

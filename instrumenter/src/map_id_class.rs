@@ -7,7 +7,7 @@ pub(crate) const ENTRY: &str = "dev/anrscope/MapId.class";
 
 /// `public final class dev.anrscope.MapId { public static final String ID = "..."; }`
 ///
-/// Class file version 49: old enough for every reader, and there is no code that would need frames.
+/// Class file version 49 works with every reader, and there is no code that would need frames.
 pub(crate) fn bytes(id: MapId) -> Vec<u8> {
     const PUBLIC_STATIC_FINAL: u16 = 0x0019;
     const PUBLIC_FINAL_SUPER_SYNTHETIC: u16 = 0x1031;
@@ -42,7 +42,7 @@ mod tests {
     use crate::class::class_file::ClassFile;
 
     #[test]
-    fn it_is_a_class_file_with_the_id_in_it() {
+    fn the_generated_class_contains_the_id() {
         let bytes = bytes(MapId(0x0123_4567_89ab_cdef));
         let class = ClassFile::read(&bytes).unwrap();
         assert_eq!(class.name, b"dev/anrscope/MapId");

@@ -1,23 +1,22 @@
-//! Changes to the text of a map file that leave most of it as it is.
+//! Edits of a map file that leave most of its text unchanged.
 
 use core::ops::Range;
 
-/// A piece of the text, and what stands there instead.
+/// A piece of the text, and its replacement.
 #[derive(Debug)]
 pub(crate) struct Edit {
     pub(crate) at: Range<usize>,
     pub(crate) text: String,
 }
 
-/// The line with this id and its `\n` in a text whose lines begin with their ids and a comma, by
-/// ascending id; or the empty range where it would stand. None if such a line is not found where one
-/// must be.
+/// Returns the range of the line with this id, including its line end, in a text whose lines start with ascending ids and a comma. Returns the empty range where it would be inserted
+/// if there is none, and `None` if the text is not of that form.
 pub(crate) fn line_of(text: &str, id: u32) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let end_of = |from: usize| -> Option<usize> {
         Some(from + bytes.get(from..)?.iter().position(|&byte| byte == b'\n')? + 1)
     };
-    // The line is in, or its place is the start or end of, this range of whole lines.
+    // The line is inside this range of whole lines, or its place is at one of the ends.
     let (mut low, mut high) = (0, bytes.len());
     while low < high {
         let middle = low + (high - low) / 2;
@@ -34,10 +33,9 @@ pub(crate) fn line_of(text: &str, id: u32) -> Option<Range<usize>> {
     Some(low..low)
 }
 
-/// The text with the edits made, and up to where it is as it was. None if two edits touch the same
-/// piece.
+/// Returns the edited text, and the length of its unchanged beginning; `None` if two edits overlap.
 pub(crate) fn edited(text: &str, mut edits: Vec<Edit>) -> Option<(String, usize)> {
-    // Those at one place stay in their order.
+    // Edits at the same position keep their order.
     edits.sort_by_key(|edit| (edit.at.start, edit.at.end));
     let longer: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let mut new = String::with_capacity(text.len() + longer);
@@ -56,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_found_by_id_and_so_are_the_places_of_others() {
+    fn lines_and_insertion_points_are_found_by_id() {
         let ids = [1_u32, 2, 5, 9, 10, 100, 1_048_574];
         for count in 0..=ids.len() {
             let line = |id: &u32| format!("{id},{}\n", "x".repeat(*id as usize % 7));
@@ -74,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_made_in_order_and_not_twice_at_one_place() {
+    fn edits_are_applied_in_order_and_must_not_overlap() {
         let edit = |at: Range<usize>, text: &str| Edit { at, text: text.to_owned() };
         let (new, same) =
             edited("0123456789", vec![edit(5..6, "five"), edit(2..2, "a"), edit(2..2, "b"), edit(2..3, "")])

@@ -1,8 +1,7 @@
-//! Names from before obfuscation, out of a `mapping.txt` of ProGuard or R8.
+//! Original names from the `mapping.txt` of ProGuard or R8.
 //!
-//! The lines are read by the `proguard` crate; what is kept of them differs from what a stack trace
-//! needs. A frame asks *which lines were inlined here*; a method asks *whose body is this*, and its
-//! descriptor tells overloads apart:
+//! The `proguard` crate parses the lines. What is kept differs from what a stack trace needs. A frame asks *which
+//! lines were inlined here*; a method asks *whose body is this*, and its descriptor distinguishes overloads:
 //!
 //! ```text
 //! com.acme.Foo -> a.b:
@@ -11,14 +10,14 @@
 //!     5:9:void work(java.lang.String):30:34 -> c    an overload
 //! ```
 //!
-//! A method of the class file is looked up by its name, then
+//! A method of the class file is looked up by its name, and then
 //! 1. by R8's residual signature, if the line has one;
 //! 2. else by parameters and result, translated to the original names;
-//! 3. else, if the mapping knows one original name only for this one, that is it: R8 has changed the
-//!    parameters. The descriptor stays the one of the class file, translated;
-//! 4. else it is not guessed: the name stays as it is, and is counted as ambiguous.
+//! 3. else, if the mapping has only one original name for it, that name: R8 has changed the parameters. The
+//!    descriptor is the translated one of the class file;
+//! 4. else the name is not guessed: it does not change, and is counted as ambiguous.
 //!
-//! A method that was moved here from another class is shown under the class that holds it now.
+//! A method that was moved from another class is listed under the class that contains it now.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -27,31 +26,31 @@ use proguard::{LineMapping, ProguardRecord};
 
 use crate::error::Error;
 
-/// One `mapping.txt`.
+/// The content of a `mapping.txt`.
 #[derive(Debug, Default)]
 pub(crate) struct Mapping {
     /// By the internal name in the class file.
     classes: HashMap<String, MappedClass>,
-    /// How many lines were no record, and the first of them.
+    /// The number of invalid lines, and the first of them.
     pub(crate) unread: Option<(usize, usize)>,
 }
 
 #[derive(Debug, Default)]
 struct MappedClass {
-    /// Internal name from before.
+    /// Original internal name.
     original: String,
     source_file: Option<String>,
     /// By the name in the class file.
     methods: HashMap<String, Vec<Member>>,
 }
 
-/// What a method was called.
+/// A method of the mapping.
 #[derive(Debug)]
 struct Member {
     original: String,
-    /// As a descriptor, in original names.
+    /// As a descriptor with original names.
     descriptor: String,
-    /// R8: the descriptor that the method has in the class file.
+    /// The descriptor in the class file, where R8 records it.
     residual: Option<String>,
     lines: Vec<LineMapping>,
 }
@@ -61,7 +60,7 @@ struct Member {
 pub(crate) struct Original {
     pub(crate) name: String,
     pub(crate) descriptor: String,
-    /// The line of the source for the first line in the class file.
+    /// The source line of the first line in the class file.
     pub(crate) line: Option<u16>,
     /// Whether the mapping has several methods of that name and none fits.
     pub(crate) ambiguous: bool,
@@ -102,8 +101,8 @@ fn descriptor(arguments: &str, result: &str) -> String {
     out
 }
 
-/// The text behind `key` in a comment of R8, which is a JSON object, if it is one about `id`. The crate
-/// keeps neither residual signatures nor, in a form that can be named, source files.
+/// Returns the value of `key` in a comment of R8, a JSON object, if the comment has this `id`. The crate does not
+/// expose residual signatures and source files.
 fn r8_text<'a>(comment: &'a str, id: &str, key: &str) -> Option<&'a str> {
     comment.find(&format!("\"{id}\""))?;
     let (_, rest) = comment.split_once(&format!("\"{key}\""))?;
@@ -111,7 +110,7 @@ fn r8_text<'a>(comment: &'a str, id: &str, key: &str) -> Option<&'a str> {
     value.split_once('"').map(|(value, _)| value)
 }
 
-/// Whether two rows of one name are frames of the same inlined code.
+/// Returns whether two rows of the same name are frames of the same inlined code.
 fn same_lines(a: &LineMapping, b: &LineMapping) -> bool {
     a.startline.is_some() && (a.startline, a.endline) == (b.startline, b.endline)
 }
@@ -124,8 +123,8 @@ impl Mapping {
             return Err(Error::Line {
                 path: path.into(),
                 line: mapping.unread.map_or(1, |(_, line)| line),
-                what: "no class is mapped in this file".to_owned(),
-                cure: "give the mapping.txt that ProGuard or R8 wrote with this input",
+                what: "this file maps no class".to_owned(),
+                cure: "use the mapping.txt that ProGuard or R8 wrote with this input",
             });
         }
         Ok(mapping)
@@ -134,7 +133,7 @@ impl Mapping {
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let mut mapping = Self::default();
         let mut class: Option<String> = None;
-        // Where the member that a comment speaks of was put, and the lines of the row before.
+        // The member that a following comment belongs to.
         let mut last: Option<(String, usize)> = None;
         for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -151,7 +150,7 @@ impl Mapping {
                 }
                 let residual = r8_text(&comment, "com.android.tools.r8.residualsignature", "signature");
                 let member = last.as_ref().and_then(|(name, at)| class.methods.get_mut(name)?.get_mut(*at));
-                // Fields have them as well, without a parenthesis.
+                // Fields have residual signatures too, without a parenthesis.
                 if let Some((residual, member)) = residual.filter(|text| text.starts_with('(')).zip(member) {
                     member.residual = Some(residual.to_owned());
                 }
@@ -171,7 +170,7 @@ impl Mapping {
                     };
                     let members = class.methods.entry(obfuscated.to_owned()).or_default();
                     let descriptor = descriptor(arguments, ty);
-                    // The row behind an inlined frame of the same lines is the method around it.
+                    // The row after an inlined frame with the same lines is the enclosing method.
                     let before = last.as_ref().filter(|(name, _)| name == obfuscated).map(|&(_, at)| at);
                     if let (Some(before), Some(lines)) = (before, &line_mapping) {
                         drop_inlined(members, before, lines);
@@ -199,17 +198,17 @@ impl Mapping {
         mapping
     }
 
-    /// The original name of a class, both internal.
+    /// Returns the original name of a class; both names are internal.
     pub(crate) fn class(&self, name: &str) -> Option<&str> {
         self.classes.get(name).map(|class| class.original.as_str())
     }
 
-    /// The file that a class came from, where R8 tells.
+    /// Returns the source file of a class, where R8 records it.
     pub(crate) fn source_file(&self, name: &str) -> Option<&str> {
         self.classes.get(name)?.source_file.as_deref()
     }
 
-    /// `descriptor` with the original names of its classes.
+    /// Returns `descriptor` with the original names of its classes.
     pub(crate) fn descriptor(&self, descriptor: &str) -> String {
         let mut out = String::with_capacity(descriptor.len() + 32);
         let mut rest = descriptor;
@@ -225,7 +224,7 @@ impl Mapping {
         out
     }
 
-    /// The original of a method of the class file; `line` is its first line there.
+    /// Returns the original of a method of the class file, whose first line is `line`.
     pub(crate) fn method(&self, class: &str, name: &str, descriptor: &str, line: Option<u16>) -> Original {
         let translated = self.descriptor(descriptor);
         let unchanged =
@@ -239,7 +238,7 @@ impl Mapping {
             let (name, descriptor) = (member.original.clone(), member.descriptor.clone());
             return Original { name, descriptor, line: member.line(line), ambiguous: false };
         }
-        // Those with a residual signature are surely others.
+        // Methods with a residual signature are others.
         let mut open = members.iter().filter(|member| member.residual.is_none());
         let Some(first) = open.next() else { return unchanged(false) };
         let others: HashSet<&str> = open.map(|member| member.original.as_str()).collect();
@@ -250,15 +249,15 @@ impl Mapping {
         Original { name, descriptor: translated, line: first.line(line), ambiguous: false }
     }
 
-    /// How many classes there are, and how many of them are among `names` of class files.
+    /// Returns the number of classes, and how many of them are among `names` of class files.
     pub(crate) fn found<'a>(&self, names: impl Iterator<Item = &'a str>) -> (usize, usize) {
         let found: HashSet<&str> = names.filter(|name| self.classes.contains_key(*name)).collect();
         (self.classes.len(), found.len())
     }
 }
 
-/// Takes the row that was added last, to member `at`, away if it has the same lines as the next one: it
-/// was an inlined frame. A member without any other row goes with it.
+/// Removes the last row of member `at` if it has the same lines as the next one, because it was an inlined frame.
+/// Also removes the member if it has no other row.
 fn drop_inlined(members: &mut Vec<Member>, at: usize, next: &LineMapping) {
     let Some(member) = members.get_mut(at) else { return };
     if member.lines.last().is_some_and(|row| same_lines(row, next)) {
@@ -270,7 +269,7 @@ fn drop_inlined(members: &mut Vec<Member>, at: usize, next: &LineMapping) {
 }
 
 impl Member {
-    /// The line of the source for `line` of the class file.
+    /// Returns the source line of `line` in the class file.
     fn line(&self, line: Option<u16>) -> Option<u16> {
         let line = usize::from(line?);
         for rows in &self.lines {

@@ -1,17 +1,17 @@
-//! Numbers for methods, and the files that say whose they are.
+//! Method ids, and the map files.
 //!
 //! | file | lines |
 //! | --- | --- |
 //! | `methodMapping.txt` | `id,access,class method (descriptor)` by id, dots for slashes, access flags in decimal; the last line is that of DISPATCH, one message of a Looper |
 //! | `ignoreMethodMapping.txt` | `ignore methods:`, then `class method (descriptor)` in alphabetical order |
-//! | `methodMapping.txt.lines` | `id,SourceFile,line` by id: the file and the first line of a method, where the class file tells |
+//! | `methodMapping.txt.lines` | `id,SourceFile,line` by id: the file and the first line of a method, if the class file has them |
 //!
-//! The first two are Matrix's formats, and its tools read them.
+//! The first two are Matrix's formats and work with its tools.
 //!
-//! Ids count from 1 (or behind the highest of the base map) along the methods sorted by class, name
-//! and descriptor, so that they depend neither on the number of threads nor on the order of inputs.
-//! A class that lies in several inputs, or in several versions in a multi-release jar, has one id for
-//! one method. An id whose method could not be rewritten after all stays in the map, unused.
+//! Ids start at 1, or after the highest id of the base map, and follow the methods sorted by class, name and
+//! descriptor. They depend neither on the number of threads nor on the order of inputs. A class that is in several
+//! inputs, or in several versions in a multi-release jar, has one id per method. If a method cannot be rewritten, its
+//! id stays unused in the map.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -27,19 +27,19 @@ use crate::focus::Change;
 /// The line of [`ids::DISPATCH`].
 pub(crate) const DISPATCH: &str = "1,android.os.Handler dispatchMessage (Landroid.os.Message;)V";
 
-/// The ids of a run, and the texts of its files.
+/// The ids of a run, and the texts of its map files.
 #[derive(Default)]
 pub(crate) struct MethodMap {
-    /// For each class, an id for each of its methods; 0 where it is not traced. Empty for a class whose
-    /// facts are still packed: it keeps the ids that it had, and [`Session::ids`] knows them.
+    /// For each class, the ids of its methods; 0 for those that are not traced. Empty for a class whose facts are
+    /// still packed: it keeps its ids, which [`Session::ids`] returns.
     ///
     /// [`Session::ids`]: crate::session::Session::ids
     pub(crate) ids: Vec<Vec<u32>>,
-    /// For each class, what is done to it for `at`.
+    /// For each class, the change for `at`.
     pub(crate) focus: Vec<Option<Change>>,
     /// For each class, whether it is rewritten.
     pub(crate) changed: Vec<bool>,
-    /// Made while classes are rewritten, which needs only the ids.
+    /// Built while classes are rewritten, which needs only the ids.
     texts: Arc<OnceLock<Texts>>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct MethodMap {
 #[derive(Default)]
 pub(crate) struct Texts {
     pub(crate) id: MapId,
-    /// None if the file that is there stays; so with the others.
+    /// `None` if the existing file does not change; so with the others.
     pub(crate) methods: Option<String>,
     pub(crate) ignored: Option<String>,
     pub(crate) lines: Option<String>,
@@ -56,22 +56,22 @@ pub(crate) struct Texts {
 }
 
 impl MethodMap {
-    /// With texts that are there.
+    /// Returns a map with texts that are already built.
     pub(crate) fn with(ids: Vec<Vec<u32>>, texts: Texts) -> Self {
         Self { ids, texts: Arc::new(texts.into()), ..Self::default() }
     }
 
-    /// Waits until they are made, and must not be called by a thread of the pool that makes them.
+    /// Waits until the texts are built. A thread of the pool that builds them must not call it.
     pub(crate) fn texts(&self) -> &Texts {
         self.texts.wait()
     }
 
-    /// Whether class `number` is rewritten.
+    /// Returns whether class `number` is rewritten.
     pub(crate) fn changes(&self, number: usize) -> bool {
         self.changed.get(number).copied().unwrap_or(false)
     }
 
-    /// Fills [`Self::changed`] in, from the ids and the changes.
+    /// Sets [`Self::changed`] from the ids and the changes.
     pub(crate) fn note_changed(&mut self) {
         let changed = self.ids.iter().enumerate().map(|(number, ids)| {
             ids.iter().any(|&id| id != 0) || self.focus.get(number).is_some_and(Option::is_some)
@@ -80,11 +80,11 @@ impl MethodMap {
     }
 }
 
-/// Bytes of the method map between two states that are kept.
+/// Bytes of the method map between two saved states of the hash.
 const STATE_EVERY: usize = 64 << 10;
 
-/// The id of a method map with this text, and the states of the hash behind every 64 KiB of it. `known`
-/// are those of another map that is the same up to byte `same`.
+/// Returns the id of a method map with this text, and the state of the hash after every 64 KiB. `known` are the
+/// states of another map that is equal up to byte `same`.
 pub(crate) fn states(text: &str, known: &[u64], same: usize) -> (MapId, Vec<u64>) {
     let known = known.get(..(same / STATE_EVERY).min(known.len())).unwrap_or_default();
     let mut states = known.to_vec();
@@ -99,11 +99,11 @@ pub(crate) fn states(text: &str, known: &[u64], same: usize) -> (MapId, Vec<u64>
     (hash.id(), states)
 }
 
-/// A method, and where it is.
+/// A method and its position.
 struct Row<'a> {
     class: &'a ClassFacts,
     method: &'a MethodFacts,
-    /// Places of the class in the run, and of the method in the class.
+    /// Positions of the class in the run, and of the method in the class.
     at: (usize, usize),
 }
 
@@ -117,12 +117,12 @@ impl Row<'_> {
     }
 }
 
-/// The methods that `wanted` picks, sorted by their keys; those of one key in the order of the inputs.
+/// Returns the methods that `wanted` selects, sorted by their keys; those with equal keys in the order of the inputs.
 fn sorted(classes: &[ClassFacts], wanted: impl Fn(&Verdict) -> bool) -> Vec<Row<'_>> {
     let mut by_name: Vec<(usize, &ClassFacts)> = classes.iter().enumerate().collect();
     by_name.sort_by_key(|&(_, class)| class.name.as_str());
     let mut rows = Vec::with_capacity(classes.iter().map(|class| class.methods.len()).sum());
-    // Class by class: comparing class names for each two methods would be most of the work.
+    // Sorting class by class avoids comparing class names for each pair of methods.
     for group in by_name.chunk_by(|a, b| a.1.name == b.1.name) {
         let start = rows.len();
         for &(c, class) in group {
@@ -137,35 +137,35 @@ fn sorted(classes: &[ClassFacts], wanted: impl Fn(&Verdict) -> bool) -> Vec<Row<
     rows
 }
 
-/// The ids that all methods keep, if nothing in the maps has changed: their texts are not made.
+/// Returns the ids that all methods keep if nothing in the maps has changed. Builds no texts.
 pub(crate) fn kept(classes: &[ClassFacts], id: MapId, states: Vec<u64>) -> MethodMap {
     let ids = |class: &ClassFacts| class.methods.iter().map(|method| method.kept_id).collect();
     MethodMap::with(classes.iter().map(ids).collect(), Texts { id, states, ..Texts::default() })
 }
 
-/// Numbers the methods of `classes`. The texts are left to the threads of `pool`.
-pub(crate) fn number(
+/// Assigns ids to the methods of `classes`. The threads of `pool` build the texts.
+pub(crate) fn assign_ids(
     classes: &Arc<Vec<ClassFacts>>,
     base: &Arc<BaseMap>,
     pool: &ThreadPool,
 ) -> Result<MethodMap, Error> {
-    let (ids, traced) = pool.install(|| give_ids(classes, base))?;
+    let (ids, traced) = pool.install(|| ids_of(classes, base))?;
     let map = MethodMap { ids, ..MethodMap::default() };
     let (classes, base, texts) = (Arc::clone(classes), Arc::clone(base), Arc::clone(&map.texts));
-    // A panic there ends the program: nobody waits in vain.
-    pool.spawn(move || drop(texts.set(Texts::of(&classes, &base, &traced))));
+    // A panic there ends the program, so nothing waits forever.
+    pool.spawn(move || drop(texts.set(Texts::new(&classes, &base, &traced))));
     Ok(map)
 }
 
-/// An id, and the first of the methods that have it: the place of its class, and its place there.
+/// An id, and the position of the first method that has it.
 type Traced = Vec<(u32, (usize, usize))>;
 
-/// The ids of all methods, and the traced ones by id.
-fn give_ids(classes: &[ClassFacts], base: &BaseMap) -> Result<(Vec<Vec<u32>>, Traced), Error> {
+/// Returns the ids of all methods, and the traced methods by id.
+fn ids_of(classes: &[ClassFacts], base: &BaseMap) -> Result<(Vec<Vec<u32>>, Traced), Error> {
     let rows = sorted(classes, |verdict| *verdict == Verdict::Trace);
     let mut numbered: Vec<Vec<u32>> = classes.iter().map(|class| vec![0; class.methods.len()]).collect();
     let mut traced = Vec::with_capacity(rows.len());
-    // What an earlier run numbered keeps its id; behind those and the base map's come the new ones.
+    // Methods of a previous run keep their ids; new ids follow those and the ids of the base map.
     let kept = rows.iter().map(|row| row.method.kept_id + 1).max().unwrap_or(0);
     let first_new = base.next_id().max(kept);
     let mut next = first_new;
@@ -195,7 +195,7 @@ fn give_ids(classes: &[ClassFacts], base: &BaseMap) -> Result<(Vec<Vec<u32>>, Tr
 }
 
 impl Texts {
-    fn of(classes: &[ClassFacts], base: &BaseMap, traced: &[(u32, (usize, usize))]) -> Self {
+    fn new(classes: &[ClassFacts], base: &BaseMap, traced: &[(u32, (usize, usize))]) -> Self {
         let rows = || {
             traced.iter().filter_map(|&(id, (c, m))| {
                 let class = classes.get(c)?;
@@ -214,7 +214,7 @@ impl Texts {
     }
 }
 
-/// Appends a line of the method map, still with slashes.
+/// Appends a line of the method map, before [`dotted`].
 pub(crate) fn push_method_line(text: &mut String, id: u32, class: &ClassFacts, method: &MethodFacts) {
     push_number(text, id);
     text.push(',');
@@ -239,7 +239,8 @@ fn method_lines<'a>(
         }
     };
     for (id, class, method) in traced {
-        // Those of the base map that no longer exist; and this one, which tells its access flags of now.
+        // Lines of the base map whose methods do not exist any more. The line of this method has its current access
+        // flags.
         push_old(&mut text, id + 1, Some(id));
         push_method_line(&mut text, id, class, method);
     }
@@ -248,7 +249,7 @@ fn method_lines<'a>(
     dotted(text)
 }
 
-/// The lines of the side file. The rows come by id.
+/// Returns the file of source lines. The rows are sorted by id.
 pub(crate) fn source_lines<'a>(rows: impl Iterator<Item = (u32, &'a ClassFacts, &'a MethodFacts)>) -> String {
     let mut text = String::new();
     for (id, class, method) in rows {
@@ -268,8 +269,7 @@ pub(crate) fn source_lines<'a>(rows: impl Iterator<Item = (u32, &'a ClassFacts, 
     text
 }
 
-/// Appends a number in decimal: for the hundred thousands of a map a fraction of the time that a
-/// formatter takes.
+/// Appends a number in decimal, much faster than a formatter, because a map has hundreds of thousands of numbers.
 fn push_number(text: &mut String, mut number: u32) {
     let mut digits = [b'0'; 10];
     let mut start = digits.len();
@@ -286,13 +286,13 @@ fn push_number(text: &mut String, mut number: u32) {
 }
 
 /// The first line of the list of methods that are not traced.
-pub(crate) const IGNORED: &str = "ignore methods:\n";
+pub(crate) const IGNORED_HEADER: &str = "ignore methods:\n";
 
 fn ignored(classes: &[ClassFacts]) -> String {
-    format!("{IGNORED}{}", ignored_lines(classes))
+    format!("{IGNORED_HEADER}{}", ignored_lines(classes))
 }
 
-/// The lines of these classes in the list of methods that are not traced.
+/// Returns the lines of these classes in the list of methods that are not traced.
 pub(crate) fn ignored_lines(classes: &[ClassFacts]) -> String {
     let mut rows = sorted(classes, |verdict| {
         matches!(verdict, Verdict::Ignore | Verdict::Short | Verdict::Block | Verdict::Exclude)
@@ -322,7 +322,7 @@ mod tests {
 
     fn numbered(classes: &[ClassFacts], base: BaseMap) -> Result<MethodMap, Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        number(&Arc::new(classes.to_vec()), &Arc::new(base), &pool)
+        assign_ids(&Arc::new(classes.to_vec()), &Arc::new(base), &pool)
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_a_formatter_writes_them() {
+    fn numbers_are_written_as_by_a_formatter() {
         for number in [0, 7, 10, 99, 100, 65_535, 1_048_574, u32::MAX] {
             let mut text = "x".to_owned();
             push_number(&mut text, number);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_goes_on_from_a_state() {
+    fn a_map_id_is_computed_from_a_saved_state() {
         let text = "1048574,1,a.B c ()V\n".repeat(20_000);
         let (id, all) = states(&text, &[], 0);
         assert_eq!((id, all.len()), (MapId::of_lines(text.lines()), text.len() / STATE_EVERY));

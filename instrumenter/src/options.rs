@@ -1,4 +1,4 @@
-//! What a caller may choose.
+//! The options of a run.
 
 use std::path::PathBuf;
 
@@ -8,77 +8,79 @@ use crate::waits::Catalogue;
 /// Internal name of the class whose `i` and `o` are called by default.
 pub const CALL_CLASS: &str = "dev/anrscope/MethodBeat";
 
-/// Internal name of the class that Matrix's calls go to; one of ours by that name is in the runtime.
+/// Internal name of the class that Matrix's calls go to; the runtime contains a class of that name.
 pub const MATRIX_CALL_CLASS: &str = "com/tencent/matrix/trace/core/AppMethodBeat";
 
-/// [`Options::short`], unless it is said otherwise.
+/// The default of [`Options::short`].
 pub const DEFAULT_SHORT: u16 = 100;
 
-/// Which ways out of a method call `o`.
+/// Which exits of a method call `o`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exits {
     /// Returns and exceptions: every `i` has exactly one `o`.
     #[default]
     All,
-    /// Before each return and each `athrow`, as Matrix does. Smaller; but what a called method throws
-    /// leaves the `i` open, and a throw that the method itself catches tells an `o` too many: readers
-    /// have to pair by id. Unlike Matrix's, a throw before a constructor's super call tells none, as
-    /// there was no `i`.
+    /// Each return and each `athrow`, as Matrix does. This is smaller, but an exception thrown by a called method
+    /// leaves the `i` without an `o`, and a throw that the method itself catches calls one `o` too many: readers have
+    /// to pair by id. Unlike in Matrix's output, a throw before a constructor's super call has no `o`, because it had
+    /// no `i`.
     Normal,
 }
 
-/// Whose way of choosing and numbering methods is followed.
+/// How methods are selected and numbered.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compat {
-    /// Our own: the rules of this crate.
+    /// The rules of this crate.
     #[default]
     None,
-    /// Matrix's, with its traps: the same methods, numbers and files as one single worker of it gives
-    /// for the same inputs in the same order. [`Options::filter`] and [`Options::rules`] do not count.
+    /// Matrix's rules, quirks included: the same methods, ids and files as a single Matrix worker produces for the
+    /// same inputs in the same order. [`Options::filter`] and [`Options::rules`] have no effect.
     Matrix,
 }
 
-/// How to instrument.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is traced.
+    /// The classes that are traced.
     pub filter: Filter,
-    /// A method map whose methods keep their ids, and are traced even if nothing else would trace them.
+    /// A method map whose methods keep their ids and are always traced.
     pub base_map: Option<PathBuf>,
-    /// Classes and packages that are left alone; see [`Filter::read_block_list`].
+    /// Classes and packages that are not traced; see [`Filter::read_block_list`].
     pub block_list: Option<PathBuf>,
-    /// What is traced, in rules of one's own; see [`crate::rules`].
+    /// A file of rules for what is traced; see [`crate::rules`].
     pub rules: Option<PathBuf>,
-    /// A `mapping.txt` of ProGuard or R8, if the input is obfuscated already. All other files name
-    /// classes and methods as they were before, and so do the maps that are written.
+    /// The `mapping.txt` of ProGuard or R8, if the input is obfuscated. All other files, and the maps that are
+    /// written, use the original names of classes and methods.
     pub mapping: Option<PathBuf>,
-    /// Jars and folders in which super classes of the inputs are looked for, such as `android.jar`.
+    /// Jars and directories to search for super classes of the inputs, such as `android.jar`.
     pub class_path: Vec<PathBuf>,
-    /// Whose way is followed.
+    /// How methods are selected and numbered.
     pub compat: Compat,
-    /// Compression of rewritten classes: 0 stores, 1 is fast, 9 is small.
+    /// Compression level of rewritten classes: 0 stores, 1 is fast, 9 is small.
     pub level: u8,
-    /// Worker threads; 0 takes one for each processor.
+    /// Worker threads; 0 means one per CPU.
     pub threads: usize,
     /// Internal name of the class whose `i(I)V` and `o(I)V` are called.
     pub call_class: String,
-    /// Which ways out of a method call `o`.
+    /// Which exits of a method call `o`.
     pub exits: Exits,
-    /// Methods that run at most so many instructions with all that they call, and no loop, are left out by
-    /// the default rule; 0 leaves none out for this. See [`DEFAULT_SHORT`].
+    /// The default rule skips methods without loops that execute at most this many instructions, those of called
+    /// methods included; 0 skips none. See [`DEFAULT_SHORT`].
     pub short: u16,
-    /// A folder in which a run leaves for the next what it needs to redo only what has changed. Ids of
-    /// unchanged methods stay. One folder serves one combination of inputs, outputs and options.
+    /// A directory in which a run saves what the next run needs to redo only what has changed. Unchanged methods keep
+    /// their ids. Use one directory per combination of inputs, outputs and options.
     pub cache: Option<PathBuf>,
-    /// The calls that are told as waits, with the monitors; `None` tells none.
+    /// The calls that are recorded as waits, besides monitors; `None` records no waits.
     pub waits: Option<Catalogue>,
-    /// Name of a class, with `/` or `.`, of which [`crate::Summary::explained`] is to tell all.
+    /// Name of the class, with `/` or `.`, that [`crate::Summary::explained`] describes.
     pub explain: Option<String>,
 }
 
 impl Options {
-    /// What Matrix does, in its build of an app: its choice and numbers, its form of exits, and a class
-    /// by the name of its own for the calls to go to.
+    /// Returns the options that reproduce Matrix: its selection, ids and exits, and a class of its own name as the
+    /// target of the calls.
     #[must_use]
     pub fn matrix() -> Self {
         Self {
@@ -112,25 +114,25 @@ impl Default for Options {
     }
 }
 
-/// One thing to instrument.
+/// An input of a run and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// A jar, an aar, or a folder of class files.
+    /// A jar, an aar, or a directory of class files.
     pub path: PathBuf,
-    /// Where the instrumented one goes: a file for an archive, a folder for a folder.
+    /// The output: a file for an archive, a directory for a directory.
     pub output: PathBuf,
-    /// If given, replaces the `Class-Path` of a jar's manifest; an empty text removes it.
+    /// Replaces the `Class-Path` of a jar's manifest; an empty text removes it.
     pub manifest_class_path: Option<String>,
 }
 
 impl Input {
-    /// An input whose manifest stays as it is.
+    /// Creates an input whose manifest does not change.
     pub fn new(path: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), output: output.into(), manifest_class_path: None }
     }
 }
 
-/// Where the maps of a run are written.
+/// Where a run writes its maps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapPaths {
     /// `id,access,class method (descriptor)` for each traced method; see [`crate::method_map`].
@@ -142,8 +144,7 @@ pub struct MapPaths {
 }
 
 impl MapPaths {
-    /// `methods`, and beside it `ignoreMethodMapping.txt` and `methods` with `.lines` behind its
-    /// name.
+    /// Returns `methods`, and next to it `ignoreMethodMapping.txt` and `methods` with `.lines` appended to its name.
     pub fn beside(methods: impl Into<PathBuf>) -> Self {
         let methods = methods.into();
         let mut lines = methods.clone().into_os_string();

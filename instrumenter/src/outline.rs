@@ -1,5 +1,4 @@
-//! Where a class's methods and attributes lie, for those few classes in which more is asked for than
-//! their code.
+//! Positions of a class's methods and attributes, for the few classes in which more than the code matters.
 
 use crate::class::class_file::{ClassFile, attribute};
 use crate::class::cursor::Cursor;
@@ -9,16 +8,16 @@ use crate::error::Malformed;
 type Attributes<'a> = Vec<(u16, Cursor<'a>)>;
 
 pub(crate) struct Outline<'a> {
-    /// Where `methods_count` stands.
+    /// Position of `methods_count`.
     pub(crate) methods_at: usize,
-    /// Where the last method ends.
+    /// Position of the end of the last method.
     pub(crate) methods_end: usize,
     pub(crate) methods: Vec<MethodOutline<'a>>,
     pub(crate) attributes: Attributes<'a>,
 }
 
 pub(crate) struct MethodOutline<'a> {
-    /// Where its `access_flags` stand.
+    /// Position of its `access_flags`.
     pub(crate) at: usize,
     pub(crate) attributes: Attributes<'a>,
 }
@@ -27,11 +26,12 @@ fn attributes<'a>(cursor: &mut Cursor<'a>) -> Result<Attributes<'a>, Malformed> 
     (0..cursor.u2()?).map(|_| attribute(cursor)).collect()
 }
 
-impl<'a> Outline<'a> {
-    /// Walks over `class` once more.
-    pub(crate) fn of(class: &ClassFile<'a>) -> Result<Self, Malformed> {
+impl<'a> TryFrom<&ClassFile<'a>> for Outline<'a> {
+    type Error = Malformed;
+
+    fn try_from(class: &ClassFile<'a>) -> Result<Self, Malformed> {
         let mut cursor = Cursor::new(class.bytes);
-        // Access flags, this and super class behind the pool.
+        // Access flags, this and super class follow the pool.
         cursor.skip(class.pool_end + 6)?;
         let interfaces = cursor.u2()?;
         cursor.skip(2 * usize::from(interfaces))?;
@@ -51,9 +51,9 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Internal names of the annotations among `attributes`, visible at run time or not.
+/// Returns the internal names of the annotations among `attributes`, visible at run time or not.
 ///
-/// Only the type of each is looked at and its values are stepped over, so broken ones are an error.
+/// Reads only the type of each annotation and skips its values, so broken values are an error.
 pub(crate) fn annotations(
     class: &ClassFile<'_>,
     attributes: &[(u16, Cursor<'_>)],
@@ -71,7 +71,7 @@ pub(crate) fn annotations(
     Ok(found)
 }
 
-/// Steps over one annotation and gives the internal name of its type.
+/// Skips one annotation and returns the internal name of its type.
 fn annotation(class: &ClassFile<'_>, cursor: &mut Cursor<'_>, depth: u32) -> Result<String, Malformed> {
     let ty = class.pool.utf8(cursor.u2()?)?;
     let ty = ty.strip_prefix(b"L").and_then(|ty| ty.strip_suffix(b";")).unwrap_or(ty);
@@ -84,7 +84,7 @@ fn annotation(class: &ClassFile<'_>, cursor: &mut Cursor<'_>, depth: u32) -> Res
 }
 
 fn skip_value(class: &ClassFile<'_>, cursor: &mut Cursor<'_>, depth: u32) -> Result<(), Malformed> {
-    // Annotations in annotations: no compiler comes near this, and the stack must not run out.
+    // Compilers never nest annotations this deep, and the stack must not overflow.
     if depth > 64 {
         return Err(cursor.malformed("annotations nested too deep"));
     }

@@ -1,4 +1,4 @@
-//! Where a run writes to, and what it must not write over.
+//! The outputs of a run, and checks that they overwrite nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::cache::Cache;
 use crate::error::Error;
 use crate::options::{Compat, Input, Options};
 
-/// Refuses what would go wrong only after much work, or overwrite what is there.
+/// Refuses options that would fail only after much work, and outputs that would overwrite other files.
 pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) -> Result<(), Error> {
     if inputs.is_empty() {
         return Err(Error::NoInputs);
@@ -17,12 +17,12 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
         (
             options.cache.is_some(),
             "a cache",
-            "leave the cache out: Matrix's numbers depend on all classes and their order, so nothing could be kept",
+            "remove the cache option: Matrix's ids depend on all classes and their order, so nothing could be reused",
         ),
         (
             options.waits.is_some(),
             "waits",
-            "leave the waits out: the class that Matrix's calls go to has none",
+            "remove the waits option: the class that Matrix's calls go to has no methods for them",
         ),
     ] {
         if matrix && clashes {
@@ -47,7 +47,7 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
             return Err(Error::OutputTwice { path: output.clone() });
         }
         outputs.push(there);
-        let is_ours = cache.is_some_and(|cache| cache.made(output));
+        let is_ours = cache.is_some_and(|cache| cache.created(output));
         if !is_ours && fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(Error::OutputNotEmpty { path: output.clone() });
         }
@@ -55,22 +55,22 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
     Ok(())
 }
 
-/// An output below `folder` for each of `paths`: its base name, made unique by a number before the
-/// extension where two are alike.
+/// Returns an output below `directory` for each of `paths`: its base name, made unique by a number before the
+/// extension.
 ///
 /// ```
 /// # use std::path::Path;
 /// let outputs = instrumenter::outputs_in(Path::new("out"), ["a/x.jar", "b/x.jar", "classes"]);
 /// assert_eq!(outputs, [Path::new("out/x.jar"), Path::new("out/x-2.jar"), Path::new("out/classes")]);
 /// ```
-pub fn outputs_in(folder: &Path, paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Vec<PathBuf> {
+pub fn outputs_in(directory: &Path, paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Vec<PathBuf> {
     let mut outputs: Vec<PathBuf> = Vec::new();
     for path in paths {
         let path = path.as_ref();
         let name = path.file_name().unwrap_or_else(|| "input".as_ref());
-        let mut output = folder.join(name);
+        let mut output = directory.join(name);
         let mut number = 2;
-        // File systems that do not tell case apart would make one file of `a.jar` and `A.jar`.
+        // On file systems that ignore case, `a.jar` and `A.jar` are the same file.
         let same =
             |a: &Path, b: &Path| a.to_string_lossy().to_lowercase() == b.to_string_lossy().to_lowercase();
         while outputs.iter().any(|taken| same(taken, &output)) {
@@ -80,7 +80,7 @@ pub fn outputs_in(folder: &Path, paths: impl IntoIterator<Item = impl AsRef<Path
                 name.push(".");
                 name.push(extension);
             }
-            output = folder.join(name);
+            output = directory.join(name);
             number += 1;
         }
         outputs.push(output);

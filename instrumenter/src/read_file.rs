@@ -1,4 +1,4 @@
-//! Reading a large file with all threads: most of the cost is the fresh memory that it fills.
+//! Reads a large file with all threads, because most of the cost is touching fresh memory.
 
 use std::fs::File;
 use std::io;
@@ -9,22 +9,22 @@ use rayon::prelude::*;
 
 use crate::regular;
 
-/// What one thread reads at a time.
-const PIECE: usize = 1 << 20;
+/// Bytes that one thread reads at a time.
+const CHUNK: usize = 1 << 20;
 
-/// The bytes of the file at `path`, as many as it had when it was opened.
+/// Reads the file at `path`, up to its length when it was opened.
 pub(crate) fn read_file(path: &Path, pool: &ThreadPool) -> io::Result<Vec<u8>> {
     let (file, metadata) = regular::open(path)?;
     let length = usize::try_from(metadata.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
-    // A file that claims more than there is memory is an error, and no abort.
+    // A file that claims to be larger than the memory is an error and must not abort.
     Vec::<u8>::new().try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    // Zeroed by the system, page by page, when it is written to.
+    // The system zeroes each page when it is first written to.
     let mut bytes = vec![0; length];
     pool.install(|| {
         bytes
-            .par_chunks_mut(PIECE)
+            .par_chunks_mut(CHUNK)
             .enumerate()
-            .try_for_each(|(number, piece)| read_exact_at(&file, piece, number as u64 * PIECE as u64))
+            .try_for_each(|(number, piece)| read_exact_at(&file, piece, number as u64 * CHUNK as u64))
     })?;
     Ok(bytes)
 }
@@ -54,10 +54,10 @@ mod tests {
     use rayon::ThreadPoolBuilder;
 
     #[test]
-    fn pieces_come_together_in_order() {
+    fn chunks_are_joined_in_order() {
         let path = std::env::temp_dir().join(format!("anrscope-read-{}", std::process::id()));
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for length in [0, 1, PIECE, 2 * PIECE + 17] {
+        for length in [0, 1, CHUNK, 2 * CHUNK + 17] {
             let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
             std::fs::write(&path, &bytes).unwrap();
             assert_eq!(read_file(&path, &pool).unwrap(), bytes, "{length}");

@@ -1,4 +1,4 @@
-//! What a run has to say about the files that it was given.
+//! Warnings about the files that a run was given.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::selection::Selection;
 use crate::summary::{MappingUse, Stale, StaleReason, Warning};
 
-/// The lines of the base map whose methods are not traced.
+/// Returns the lines of the base map whose methods are not traced.
 pub(crate) fn stale(classes: &[ClassFacts], base: &BaseMap, map: &MethodMap) -> Vec<Stale> {
     if base.is_empty() {
         return Vec::new();
@@ -36,8 +36,8 @@ pub(crate) fn stale(classes: &[ClassFacts], base: &BaseMap, map: &MethodMap) -> 
     stale.collect()
 }
 
-/// The lines of rules files and block lists that decided nothing: a slip of the pen, or a class that is
-/// gone. `names` are those of all classes, `used` the lines of the rules that decided about a method.
+/// Returns the lines of rules files and block lists that match nothing: a typo, or a class that was removed. `names`
+/// are the names of all classes, `used` the lines of the rules that decided about a method.
 pub(crate) fn idle_lines(
     names: &[&str],
     used: &HashSet<u32>,

@@ -1,4 +1,4 @@
-//! A class file with calls in it.
+//! Rewriting a class file.
 
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
@@ -16,30 +16,31 @@ use crate::splice::stack_map;
 use crate::splice::waits::ClassWaits;
 use crate::waits::{Catalogue, Waits};
 
-/// What [`rewrite_class`] made of a class.
+/// The result of [`rewrite_class`].
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewritten {
-    /// The new class file, or `None` if the old one stays.
+    /// The new class file, or `None` if the class does not change.
     pub bytes: Option<Vec<u8>>,
-    /// The methods that were to be traced and are not, or without their waits
-    /// ([`SkipReason::Waits`]): their index in the class, and why.
+    /// The methods that were to be traced and are not, or are traced without their waits ([`SkipReason::Waits`]):
+    /// their index in the class, and the reason.
     pub skipped: Vec<(usize, SkipReason)>,
 }
 
-/// How a class is rewritten.
+/// How classes are rewritten.
 #[derive(Clone, Copy)]
 pub(crate) struct Rewriting<'a> {
     /// Internal name of the class that is called.
     pub(crate) call_class: &'a str,
     pub(crate) exits: Exits,
-    /// `None` leaves waits alone.
+    /// `None` records no waits.
     pub(crate) waits: Option<Waits<'a>>,
 }
 
-/// Puts the calls of `call_class` into the methods of a class file.
+/// Inserts calls of `call_class` into the methods of a class file.
 ///
-/// `ids` holds an id for each method of the class, in the order of the file; 0, or none, leaves a
-/// method as it is. The ids must be below 2^31.
+/// `ids` holds an id for each method of the class, in the order of the file. A method with id 0, or without an id,
+/// does not change. The ids must be below 2^31.
 ///
 /// ```
 /// # use instrumenter::{Exits, SkipReason, rewrite_class};
@@ -49,8 +50,8 @@ pub(crate) struct Rewriting<'a> {
 ///
 /// # Errors
 ///
-/// A class that is broken, of a version that is not known yet, instrumented already, or without
-/// room in its constant pool. It is to be copied as it is.
+/// A class that is broken, of an unknown version, already instrumented, or without room in its constant pool. Copy it
+/// unchanged.
 pub fn rewrite_class(
     bytes: &[u8],
     ids: &[u32],
@@ -60,13 +61,12 @@ pub fn rewrite_class(
     rewrite(bytes, ids, Rewriting { call_class, exits, waits: None }, None)
 }
 
-/// As [`rewrite_class`], and the calls of `waits` and the monitors of traced methods are told too. What
-/// the class inherits is known from itself alone here; [`instrument`](crate::instrument) looks at all
-/// inputs.
+/// Like [`rewrite_class`], and also records the calls of `waits` and the monitors of traced methods. It knows the
+/// super classes only from the class itself, while [`instrument`](crate::instrument) knows all inputs.
 ///
 /// # Errors
 ///
-/// As [`rewrite_class`].
+/// Those of [`rewrite_class`].
 pub fn rewrite_class_with_waits(
     bytes: &[u8],
     ids: &[u32],
@@ -78,38 +78,37 @@ pub fn rewrite_class_with_waits(
     rewrite(bytes, ids, Rewriting { call_class, exits, waits: Some(waits) }, None)
 }
 
-/// What happened to one method: its index, the code attribute it has now, what was inserted.
-pub(crate) type Tell<'t> = &'t mut dyn FnMut(usize, &[u8], &[Inserted]);
+/// Called for each rewritten method with its index, its new code attribute, and the inserted code.
+pub(crate) type OnMethod<'t> = &'t mut dyn FnMut(usize, &[u8], &[Inserted]);
 
-/// As [`rewrite_class`]; with `tell` also what was inserted where.
+/// Like [`rewrite_class`]; with `on_method` it also reports the inserted code.
 fn rewrite(
     bytes: &[u8],
     ids: &[u32],
     how: Rewriting<'_>,
-    tell: Option<Tell<'_>>,
+    on_method: Option<OnMethod<'_>>,
 ) -> Result<Rewritten, SkipReason> {
-    match tell {
-        Some(tell) => {
+    match on_method {
+        Some(on_method) => {
             let mut scratch = Scratch::default();
             scratch.report = Some(Vec::new());
-            rewrite_with(bytes, ids, how, scratch, tell)
+            rewrite_with(bytes, ids, how, scratch, on_method)
         }
         None => rewrite_with(bytes, ids, how, Scratch::default(), &mut |_, _, _| {}),
     }
 }
 
-/// As [`rewrite_class`], behind `change`. What fails is left out and given as a reason for the whole
-/// class; the other is done nevertheless.
+/// Like [`rewrite_class`], after applying `change`. If one of the two fails, returns the reason and does the other.
 pub(crate) fn rewrite_with_focus(
     bytes: &[u8],
     ids: &[u32],
     change: Option<&Change>,
     how: Rewriting<'_>,
-    tell: Option<Tell<'_>>,
+    on_method: Option<OnMethod<'_>>,
 ) -> (Rewritten, Option<SkipReason>) {
     let none = || Rewritten { bytes: None, skipped: Vec::new() };
     let Some(change) = change else {
-        return match rewrite(bytes, ids, how, tell) {
+        return match rewrite(bytes, ids, how, on_method) {
             Ok(rewritten) => (rewritten, None),
             Err(reason) => (none(), Some(reason)),
         };
@@ -117,8 +116,8 @@ pub(crate) fn rewrite_with_focus(
     let split = match split(bytes, change, how.call_class) {
         Ok(split) => split,
         Err(reason) => {
-            // The rest can still be done; parts of classes below that lead here were not planned for it.
-            return match rewrite(bytes, ids, how, tell) {
+            // The class can still be traced. Second parts in subclasses that call this class are not affected.
+            return match rewrite(bytes, ids, how, on_method) {
                 Ok(rewritten) => (rewritten, Some(SkipReason::Focus(Box::new(reason)))),
                 Err(reason) => (none(), Some(reason)),
             };
@@ -132,7 +131,7 @@ pub(crate) fn rewrite_with_focus(
         }
         _ => ids,
     };
-    match rewrite(&split, ids, how, tell) {
+    match rewrite(&split, ids, how, on_method) {
         Ok(rewritten) => {
             let bytes = rewritten.bytes.or(Some(split));
             (Rewritten { bytes, skipped: rewritten.skipped }, None)
@@ -141,7 +140,7 @@ pub(crate) fn rewrite_with_focus(
     }
 }
 
-/// `ids` with that of `method` behind all others, where the first part comes to stand.
+/// Returns `ids` with that of `method` moved to the end, where the first part is added.
 fn moved_to_the_end(ids: &[u32], method: usize) -> Vec<u32> {
     let mut moved = ids.to_vec();
     let id = moved.get_mut(method).map(core::mem::take).unwrap_or_default();
@@ -154,17 +153,17 @@ fn rewrite_with(
     ids: &[u32],
     how: Rewriting<'_>,
     mut scratch: Scratch,
-    tell: Tell<'_>,
+    on_method: OnMethod<'_>,
 ) -> Result<Rewritten, SkipReason> {
     let class = ClassFile::read(bytes)?;
     let mut rewritten = Rewritten { bytes: None, skipped: Vec::new() };
     if ids.iter().all(|&id| id == 0) {
         return Ok(rewritten);
     }
-    let mut pool = Appended::behind(&class.pool);
+    let mut pool = Appended::after(&class.pool);
     let (target, call_class) = target(&class, how.call_class.as_bytes(), how.exits, &mut pool)?;
     let mut waits = how.waits.map(|waits| ClassWaits::new(waits, call_class));
-    // Everything behind the pool; the pool's final size is only known afterwards.
+    // Everything after the constant pool, whose final size is known only at the end.
     let mut body = Vec::with_capacity(bytes.len() - class.pool_end + 64 * ids.len());
     let mut copied = class.pool_end;
     let mut changed = false;
@@ -186,7 +185,7 @@ fn rewrite_with(
                     }
                 }
                 let inserted = scratch.report.as_deref().unwrap_or_default();
-                tell(index, body.get(start..).unwrap_or_default(), inserted);
+                on_method(index, body.get(start..).unwrap_or_default(), inserted);
                 rewritten.skipped.extend(without_waits.map(|why| (index, SkipReason::Waits(Box::new(why)))));
             }
             Err(reason) => {
@@ -211,7 +210,7 @@ fn rewrite_with(
     Ok(rewritten)
 }
 
-/// Rewrites a method, without its waits if they are what cannot be done; then also gives why.
+/// Rewrites a method, without its waits if they cannot be recorded; then returns the reason too.
 fn rewrite_method(
     context: Context<'_, '_>,
     method: &Method<'_>,
@@ -220,7 +219,9 @@ fn rewrite_method(
     body: &mut Vec<u8>,
 ) -> Result<(Done, Option<SkipReason>), SkipReason> {
     let Context { class, target, pool, waits } = context;
-    let Some(code) = Code::of(class, method)? else { return Ok((Done { unsynchronized: false }, None)) };
+    let Some(code) = Code::for_method(class, method)? else {
+        return Ok((Done { unsynchronized: false }, None));
+    };
     let push = PushId::new(id, |id| pool.integer(id))?;
     let start = body.len();
     let waited = waits.is_some();
@@ -237,8 +238,8 @@ fn rewrite_method(
     }
 }
 
-/// Appends what the calls of all methods share, using the texts that the class has already; also gives
-/// the index of the class that is called.
+/// Appends the constants that the calls of all methods share, reusing texts of the class. Also returns the index of
+/// the class that is called.
 fn target(
     class: &ClassFile<'_>,
     call_class: &[u8],

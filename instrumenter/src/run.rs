@@ -1,4 +1,4 @@
-//! A run: look at everything, number it, write everything.
+//! A run: scan the inputs, assign ids, rewrite, commit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ use crate::outputs::check;
 use crate::report;
 use crate::selection::Selection;
 use crate::session::Session;
-use crate::source::{Place, Source, listing, look_at, stamp_of, take_over, untouched, write, write_maps};
+use crate::source::{Place, Source, listing, reuse, scan_input, stamp_of, untouched, write, write_maps};
 use crate::staged::Staged;
 use crate::stamp::Stamp;
 use crate::summary::{Progress, Summary, Times, Warning};
 use crate::update::update;
 
-/// Instruments `inputs`, all with one method map.
+/// Instruments `inputs` with one common method map.
 ///
-/// Nothing is left behind if an error is returned: outputs and maps are written beside their places
-/// and moved there at the end.
+/// If it returns an error, no output changes: outputs and maps are written to temporary files and moved to their
+/// final paths at the end.
 ///
 /// ```no_run
 /// use instrumenter::{Input, MapPaths, Options, instrument};
@@ -44,8 +44,8 @@ use crate::update::update;
 ///
 /// # Errors
 ///
-/// Inputs that cannot be read, outputs that cannot be written, and more methods than ids. A broken
-/// class is no error: it is copied and listed in [`Summary::skipped`].
+/// Inputs that cannot be read, outputs that cannot be written, and more methods than ids. A broken class is not an
+/// error: it is copied and reported in [`Summary::skipped`].
 pub fn instrument(
     inputs: &[Input],
     maps: &MapPaths,
@@ -56,59 +56,57 @@ pub fn instrument(
     let pool = pool.map_err(|_| Error::Threads { threads: options.threads })?;
     let begin = Instant::now();
     let cache = options.cache.as_deref();
-    let mut cache = cache.map(|folder| Cache::open(folder, inputs, maps, options)).transpose()?;
+    let mut cache = cache.map(|directory| Cache::open(directory, inputs, maps, options)).transpose()?;
     let task = Task { inputs, maps, options, progress, pool: &pool, begin };
     let bytes = cache.as_ref().map(|cache| cache.read(&pool)).transpose()?.flatten();
     let decode = |cache: &Option<Cache>| Some(cache.as_ref()?.decode(bytes.as_deref()?));
     let mut start = match decode(&cache) {
-        None => Start::Anew { useless: None },
-        Some(Ok(saved)) => Start::From { saved, opens_all: false },
-        Some(Err(useless)) => Start::Anew { useless: Some(useless) },
+        None => Start::Full { reason: None },
+        Some(Ok(saved)) => Start::Incremental { saved, opens_all: false },
+        Some(Err(rejected)) => Start::Full { reason: Some(rejected) },
     };
     loop {
-        let is_anew = matches!(start, Start::Anew { .. });
+        let is_full = matches!(start, Start::Full { .. });
         start = match run(&task, cache.as_mut(), start) {
             Ok(Outcome::Done(summary)) => return Ok(*summary),
             Ok(Outcome::OpenAll) => match decode(&cache) {
-                Some(Ok(saved)) => Start::From { saved, opens_all: true },
-                _ => Start::Anew { useless: None },
+                Some(Ok(saved)) => Start::Incremental { saved, opens_all: true },
+                _ => Start::Full { reason: None },
             },
-            Ok(Outcome::Damaged) => Start::Anew { useless: Some(DAMAGED) },
-            // Ids that were given up along the way come back if all are given anew.
-            Err(Error::TooManyMethods { .. }) if !is_anew => {
-                Start::Anew { useless: Some("the ids are used up") }
+            Ok(Outcome::Damaged) => Start::Full { reason: Some(DAMAGED) },
+            // A full run reuses the ids that incremental runs have given up.
+            Err(Error::TooManyMethods { .. }) if !is_full => {
+                Start::Full { reason: Some("the ids are used up") }
             }
             Err(error) => return Err(error),
         };
     }
 }
 
-/// What a run begins with.
+/// What a run starts from.
 enum Start<'c> {
-    /// Nothing; and why the cache is of no use, if there is one.
-    Anew { useless: Option<&'static str> },
-    /// What was known after the last run. Archives that have not changed are opened nevertheless if
-    /// `opens_all`.
-    From { saved: Saved<'c>, opens_all: bool },
+    /// Nothing. `reason` says why the cache was rejected, if there is one.
+    Full { reason: Option<&'static str> },
+    /// The result of the previous run. With `opens_all`, unchanged archives are opened too.
+    Incremental { saved: Saved<'c>, opens_all: bool },
 }
 
 enum Outcome {
     Done(Box<Summary>),
-    /// Nothing was written: a class in an archive that was not opened has to change, because of a class
-    /// elsewhere.
+    /// Nothing was written, because a class in an archive that was not opened has to change.
     OpenAll,
-    /// Nothing was written: the cache is damaged.
+    /// Nothing was written, because the cache is damaged.
     Damaged,
 }
 
-/// What was asked for.
+/// The arguments of a run.
 struct Task<'a> {
     inputs: &'a [Input],
     maps: &'a MapPaths,
     options: &'a Options,
     progress: &'a dyn Fn(Progress<'_>),
     pool: &'a ThreadPool,
-    /// Since when time counts.
+    /// When the run started.
     begin: Instant,
 }
 
@@ -121,12 +119,12 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     let class_path = stamps_of_archives(&options.class_path);
     times.read = clock.lap();
     let mut session = Session::new(options, selection, pool);
-    let (mut saved, opens_all, useless) = match start {
-        Start::Anew { useless } => (None, true, useless),
-        Start::From { saved, opens_all } => (Some(saved), opens_all, None),
+    let (mut saved, opens_all, rejected) = match start {
+        Start::Full { reason } => (None, true, reason),
+        Start::Incremental { saved, opens_all } => (Some(saved), opens_all, None),
     };
-    if let (Some(reason), Some(folder)) = (useless, &options.cache) {
-        session.warn(folder, Warning::CacheOfNoUse { reason: reason.to_owned() });
+    if let (Some(reason), Some(directory)) = (rejected, &options.cache) {
+        session.warn(directory, Warning::CacheRejected { reason: reason.to_owned() });
     }
     let updates = saved.is_some();
     let mut known = saved.as_mut().map(|saved| core::mem::take(&mut saved.inputs)).unwrap_or_default();
@@ -136,13 +134,13 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     for ((input, known), untouched) in inputs.iter().zip(known).zip(untouched) {
         progress(Progress::Reading(&input.path));
         sources.push(match untouched {
-            true => Source::Untouched(take_over(input, known, &mut session)),
-            false => look_at(input, known, updates, &mut session, || times.read += clock.lap())?,
+            true => Source::Untouched(reuse(input, known, &mut session)),
+            false => scan_input(input, known, updates, &mut session, || times.read += clock.lap())?,
         });
         times.collect += clock.lap();
     }
     session.end_inputs();
-    // Before anything is written. An update has not opened all of them.
+    // This check comes before anything is written. An incremental run has not opened all inputs.
     if let Some(class) = &options.explain
         && !updates
         && session.classes.iter().all(|facts| facts.kept.is_none())
@@ -159,13 +157,13 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
         Some(map) => map,
         None => {
             let Some(changes_maps) = session.settle() else { return Ok(Outcome::Damaged) };
-            number(&mut session, old_maps.as_ref().filter(|_| !changes_maps))?
+            assign_ids(&mut session, old_maps.as_ref().filter(|_| !changes_maps))?
         }
     };
     let stays = |source: &Source| match source {
         Source::Untouched(listing) => {
             let mut numbers = listing.items.iter().filter_map(|item| item.number);
-            numbers.all(|number| session.is_as_it_was(number, &map))
+            numbers.all(|number| session.is_unchanged(number, &map))
         }
         _ => true,
     };
@@ -181,7 +179,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     let mut staged = Vec::with_capacity(inputs.len() + 3);
     for (index, (source, input)) in sources.iter().zip(inputs).enumerate() {
         progress(Progress::Writing(&input.output));
-        let is_ours = cache.as_deref().is_some_and(|cache| cache.made(&input.output));
+        let is_ours = cache.as_deref().is_some_and(|cache| cache.created(&input.output));
         let place = Place { output: &input.output, updates, is_ours, map_id: index == 0 };
         staged.extend(write(source, place, &map, &mut session)?);
     }
@@ -193,11 +191,12 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     times.write = clock.lap();
 
     if let Some(cache) = cache.as_deref_mut() {
-        let folders = sources.iter().zip(inputs).filter(|(source, _)| matches!(source, Source::Folder(_)));
-        cache.announce(folders.map(|(_, input)| input.output.as_path()))?;
+        let directories =
+            sources.iter().zip(inputs).filter(|(source, _)| matches!(source, Source::Directory(_)));
+        cache.announce(directories.map(|(_, input)| input.output.as_path()))?;
     }
     if let Some(cache) = cache.as_deref().filter(|_| !staged.is_empty()) {
-        // If this is cut off, nobody knows any more what is there, and all is made anew.
+        // If the run is killed from here on, the next one does a full rebuild.
         cache.forget()?;
     }
     staged.into_iter().try_for_each(Staged::commit)?;
@@ -226,31 +225,31 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     }
     times.commit = clock.lap();
     let summary = Summary { explained, ..session.summarize(&map, &tally, times) };
-    // Some hundred thousand pieces of memory: nobody needs to wait until they are given back.
+    // Freeing hundreds of thousands of allocations takes time, so another thread does it.
     let done = (sources, session.classes, map);
     drop(std::thread::Builder::new().spawn(move || drop(done)));
     Ok(Outcome::Done(Box::new(summary)))
 }
 
-/// The stamps of the archives among these paths; none for folders.
+/// Returns the stamps of the archives among `paths`, and [`Stamp::NONE`] for directories.
 fn stamps_of_archives(paths: &[PathBuf]) -> Vec<Stamp> {
     let now = SystemTime::now();
     let stamp = |path: &PathBuf| match fs::metadata(path) {
-        Ok(file) if file.is_file() => Stamp::of(&file).if_settled(now),
+        Ok(file) if file.is_file() => Stamp::from(&file).if_settled(now),
         _ => Stamp::NONE,
     };
     paths.iter().map(stamp).collect()
 }
 
-/// Numbers the methods, or leaves them the numbers of the last run if `kept` is what its map was made
-/// of, and decides what is done because of other classes.
-fn number(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodMap, Error> {
+/// Assigns ids to the methods, or keeps those of the previous run if its map (`kept`) is still valid. Then decides
+/// what depends on other classes.
+fn assign_ids(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodMap, Error> {
     let class_path = ClassPath::open(&session.options.class_path, session.pool)?;
     session.hierarchy = Hierarchy::new(&session.classes, class_path);
     if session.options.compat == Compat::Matrix {
         let options = session.options;
         let inputs = session.inputs();
-        let numbered = matrix::number(session.classes_mut(), &inputs, options)?;
+        let numbered = matrix::assign_ids(session.classes_mut(), &inputs, options)?;
         session.stale = numbered.stale;
         numbered.warnings.into_iter().for_each(|(input, warning)| session.warn(&input, warning));
         let mut map = numbered.map;
@@ -260,7 +259,7 @@ fn number(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodM
     let (classes, base) = (&session.classes, &session.selection.base);
     let mut map = match kept {
         Some(kept) => method_map::kept(classes, kept.id, kept.states.clone()),
-        None => method_map::number(classes, base, session.pool)?,
+        None => method_map::assign_ids(classes, base, session.pool)?,
     };
     let plan = plan::plan(classes, &session.hierarchy);
     map.focus = plan.changes;

@@ -17,33 +17,33 @@ pub(crate) struct Selection {
     pub(crate) base: Arc<BaseMap>,
     pub(crate) mapping: Option<Mapping>,
     pub(crate) call_class: String,
-    /// Then nothing is decided class by class: see [`crate::matrix`].
+    /// With [`Compat::Matrix`] the selection is not made per class: see [`crate::matrix`].
     pub(crate) compat: Compat,
-    /// The calls that are told as waits, if they are.
+    /// The calls that are recorded as waits, if any.
     pub(crate) waits: Option<Catalogue>,
-    /// Whether the next run is to know what this one finds.
+    /// Whether the next run reuses the results of this one.
     pub(crate) cached: bool,
-    /// The most that a method may cost and be left out for it, in instructions; 0 leaves none out.
+    /// The highest cost at which a method is too short to be traced, in instructions; 0 skips none.
     pub(crate) short: u16,
-    /// Internal name of the class that is to be explained.
+    /// Internal name of the class to explain.
     explain: Option<String>,
 }
 
-/// What is known of a class before its methods are looked at.
+/// What is known about a class before its methods are scanned.
 pub(crate) struct ClassView<'a> {
-    /// Internal name, from before obfuscation.
+    /// Internal name, as before obfuscation.
     pub(crate) name: &'a str,
     pub(crate) annotations: &'a [String],
-    /// The runtime itself, or a class that only the boot class loader may define.
+    /// Whether it belongs to the runtime, or only the boot class loader may define it.
     pub(crate) untouchable: bool,
 }
 
-/// What was decided about a method.
+/// The decision about a method.
 pub(crate) struct Judged {
     pub(crate) verdict: Verdict,
     /// Line of the rule that decided, or 0.
     pub(crate) rule: u32,
-    /// Whether it was the default rule.
+    /// Whether the default rule decided.
     pub(crate) by_default: bool,
 }
 
@@ -67,7 +67,7 @@ impl Selection {
             short: if options.compat == Compat::None { options.short } else { 0 },
             explain: options.explain.as_ref().map(|name| name.replace('.', "/")),
         };
-        // Matrix's readers take other lines, and see other names: its part reads its files itself.
+        // Matrix's readers accept other lines and see other names, so the module `matrix` reads its files itself.
         if options.compat == Compat::Matrix {
             return Ok(selection);
         }
@@ -86,23 +86,23 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Whether the class of this original name must not be touched, whatever else is said.
+    /// Returns whether the class with this original name must never be changed.
     pub(crate) fn untouchable(&self, class: &str) -> bool {
         filter::never_touched(class) || filter::covers(&self.call_class, class)
     }
 
-    /// Whether no method of the class can be traced, so that its code need not be looked at.
+    /// Returns whether no method of the class can be traced, so that its code need not be scanned.
     pub(crate) fn blocks_whole(&self, class: &ClassView<'_>) -> bool {
         let excepted = self.compat != Compat::None || !self.rules.is_empty() || !self.base.is_empty();
         class.untouchable || !excepted && self.filter.blocks(class.name)
     }
 
-    /// Whether it is this class that is to be explained.
+    /// Returns whether this is the class to explain.
     pub(crate) fn explains(&self, name: &str, name_in_file: &str) -> bool {
         self.explain.as_ref().is_some_and(|wanted| wanted == name || wanted == name_in_file)
     }
 
-    /// Decides about a method with code. `worth` is asked last: it walks over the code.
+    /// Decides about a method with code. Calls `worth` last, because it walks over the code.
     pub(crate) fn judge<E>(
         &self,
         class: &ClassView<'_>,
@@ -115,7 +115,7 @@ impl Selection {
         let mut line = 0;
         if self.compat == Compat::None {
             if self.base.id(method.class, method.name, method.descriptor).is_some() {
-                // Broken code shows by the walk.
+                // The walk finds broken code.
                 return worth().map(|_| Judged::plain(Verdict::Trace));
             }
             let verb = self.rules.decide(method).map(|(verb, by)| {
@@ -136,7 +136,7 @@ impl Selection {
         Ok(Judged { verdict, rule: line, by_default: self.compat == Compat::None })
     }
 
-    /// Whether a method may be added to a class.
+    /// Returns whether a method may be added to the class.
     pub(crate) fn may_change(&self, class: &ClassView<'_>) -> bool {
         if class.untouchable {
             return false;

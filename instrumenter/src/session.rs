@@ -1,4 +1,4 @@
-//! What the steps of a run share.
+//! The state that the passes of a run share.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::cache::{Facts, Gone, Known, Packed, SavedInput, ToSave};
+use crate::cache::{Facts, Known, Packed, ReplacedClasses, SavedInput, ToSave};
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::cost::limits;
 use crate::error::SkipReason;
@@ -27,9 +27,8 @@ use crate::summary::{Skip, Stale, Summary, Times, Warning};
 use crate::tally::Tally;
 use crate::waits::Waits;
 
-/// Inflated classes that are kept between the two looks at them, in bytes. What does not fit is
-/// inflated again.
-const KEPT: usize = 256 << 20;
+/// The most bytes of inflated classes that are kept between scanning and rewriting. The rest is inflated again.
+const MAX_KEPT_BYTES: usize = 256 << 20;
 
 pub(crate) struct Session<'a> {
     pub(crate) options: &'a Options,
@@ -37,53 +36,53 @@ pub(crate) struct Session<'a> {
     pub(crate) pool: &'a ThreadPool,
     pub(crate) skips: Vec<Skip>,
     pub(crate) clocks: Clocks,
-    /// Known after all inputs were looked at.
+    /// Built after all inputs are scanned.
     pub(crate) hierarchy: Hierarchy,
-    /// For each class, what was decided because of other classes; empty without a cache.
+    /// For each class, a checksum of the decisions that depend on other classes; empty without a cache.
     pub(crate) decided: Vec<Sum>,
-    /// With a cache, what [`limits::called`] says of all classes.
+    /// With a cache, the result of [`limits::called`] for all classes.
     pub(crate) called: Vec<u64>,
     /// Whether every class of the inputs could be read.
     pub(crate) is_whole: bool,
-    /// What of the base map has no calls.
+    /// The methods of the base map that have no calls.
     pub(crate) stale: Vec<Stale>,
     /// Those that [are packed](Self::packed) are empty.
     pub(crate) classes: Arc<Vec<ClassFacts>>,
-    /// For each class, where it is from.
+    /// For each class, the input that contains it.
     origins: Vec<Origin<'a>>,
-    /// What keeps activities from calling `at`, by class.
+    /// By class, why an activity cannot call `at`.
     problems: HashMap<usize, Problem>,
     warnings: Vec<(PathBuf, Warning)>,
     kept: AtomicUsize,
     changed: usize,
     untraced: usize,
-    /// What the cache knows of the input that is being looked at.
+    /// What the cache knows about the input that is being scanned.
     known: Known<'a>,
-    /// Classes of the last run that are there no more.
-    gone: Vec<Packed<'a>>,
-    /// Numbers of classes of which something is to be told every time.
-    untold: HashSet<usize>,
+    /// Classes of the previous run that no longer exist.
+    removed: Vec<Packed<'a>>,
+    /// Classes with a warning or a skip, which have to be reported in every run.
+    reported_always: HashSet<usize>,
 }
 
-/// Where a class is from.
+/// The input of a class.
 struct Origin<'a> {
     input: Arc<Path>,
-    /// What the last run knew of it.
+    /// What the previous run knew about it.
     saved: Option<Packed<'a>>,
     state: State,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// As it was in the last run, and its facts still lie in the cache.
+    /// Unchanged since the previous run, and its facts are still packed in the cache.
     Packed,
-    /// As it was in the last run.
+    /// Unchanged since the previous run.
     Cached,
-    /// New, or changed.
+    /// New or changed.
     Found,
 }
 
-/// Time that all threads together spent at something.
+/// Time that all threads together spent on each step.
 #[derive(Default)]
 pub(crate) struct Clocks {
     pub(crate) inflate: Stopwatch,
@@ -129,8 +128,8 @@ impl<'a> Session<'a> {
             changed: 0,
             untraced: 0,
             known: Known::default(),
-            gone: Vec::new(),
-            untold: HashSet::new(),
+            removed: Vec::new(),
+            reported_always: HashSet::new(),
         }
     }
 
@@ -138,7 +137,7 @@ impl<'a> Session<'a> {
         self.warnings.push((input.into(), warning));
     }
 
-    /// Warns of an activity for which `at` is not called. `class` is its name.
+    /// Warns about an activity that cannot call `at`. `class` is its name.
     pub(crate) fn warn_of_focus(&mut self, number: usize, class: &str, problem: Problem) {
         let Some(input) = self.input(number).map(Path::to_owned) else { return };
         let class = class.to_owned();
@@ -150,12 +149,12 @@ impl<'a> Session<'a> {
         self.problems.insert(number, problem);
     }
 
-    /// Whether `size` more bytes of classes may stay in memory.
+    /// Returns whether `size` more bytes of classes may be kept in memory.
     pub(crate) fn keeps(&self, size: usize) -> bool {
-        self.kept.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= KEPT
+        self.kept.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= MAX_KEPT_BYTES
     }
 
-    /// How each class is rewritten.
+    /// Returns how classes are rewritten.
     pub(crate) fn rewriting(&self) -> Rewriting<'_> {
         Rewriting {
             call_class: &self.options.call_class,
@@ -168,32 +167,32 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// For each class, the input that it is from.
+    /// Returns the input of each class.
     pub(crate) fn inputs(&self) -> Vec<PathBuf> {
         self.origins.iter().map(|origin| origin.input.to_path_buf()).collect()
     }
 
-    /// The input that a class is from.
+    /// Returns the input of a class.
     pub(crate) fn input(&self, number: usize) -> Option<&Path> {
         self.origins.get(number).map(|origin| &*origin.input)
     }
 
-    /// Whether the next run is to know what this one finds.
+    /// Returns whether the next run reuses the results of this one.
     pub(crate) fn is_cached(&self) -> bool {
         self.options.cache.is_some()
     }
 
-    /// Sets what the cache knows of the next input.
+    /// Sets what the cache knows about the next input.
     pub(crate) fn begin_input(&mut self, mut saved: SavedInput<'a>) {
-        // It is to be looked at once more, and keeps its ids.
+        // The explained class is scanned again, but keeps its ids.
         for item in &mut saved.items {
             item.again |= item.class.is_some_and(|class| self.explains(class));
         }
         let before = core::mem::replace(&mut self.known, Known::new(saved));
-        self.gone.extend(before.into_rest());
+        self.removed.extend(before.into_rest());
     }
 
-    /// Whether a class of the cache is the one that is to be explained.
+    /// Returns whether a class of the cache is the one to explain.
     pub(crate) fn explains(&self, class: Packed<'_>) -> bool {
         self.options.explain.is_some()
             && class.head().is_some_and(|head| self.selection.explains(head.name, head.obfuscated))
@@ -207,12 +206,12 @@ impl<'a> Session<'a> {
         &mut self.known
     }
 
-    /// Takes a class in that was looked at, with what the last run knew of it, and gives its number.
+    /// Adds a class that was scanned, with what the previous run knew about it. Returns its number.
     pub(crate) fn add_class(&mut self, input: &Path, facts: ClassFacts, saved: Option<Packed<'a>>) -> usize {
         self.add(input, facts, saved, State::Found)
     }
 
-    /// Takes a class in that is as it was.
+    /// Adds an unchanged class.
     pub(crate) fn add_packed(&mut self, input: &Path, saved: Packed<'a>) -> usize {
         self.add(input, ClassFacts::default(), Some(saved), State::Packed)
     }
@@ -227,48 +226,48 @@ impl<'a> Session<'a> {
         self.classes.len() - 1
     }
 
-    /// They are shared only when all is known of them.
+    /// The classes are shared with other threads only after the scan.
     pub(crate) fn classes_mut(&mut self) -> &mut Vec<ClassFacts> {
         Arc::make_mut(&mut self.classes)
     }
 
-    /// Notes what is there no more, when all inputs were looked at.
+    /// Ends the scan: the remaining classes of the previous run no longer exist.
     pub(crate) fn end_inputs(&mut self) {
         self.begin_input(SavedInput::default());
     }
 
-    /// Whether all classes of the last run are there, though some may have changed.
+    /// Returns whether all classes of the previous run still exist, changed or not.
     pub(crate) fn has_all(&self) -> bool {
-        self.gone.is_empty()
+        self.removed.is_empty()
     }
 
-    /// The facts of a class as they lie in the cache, if the class is as it was and they were not needed.
+    /// Returns the packed facts of an unchanged class, if they were not needed so far.
     pub(crate) fn packed(&self, number: usize) -> Option<Packed<'a>> {
         self.origins.get(number).filter(|origin| origin.state == State::Packed)?.saved
     }
 
-    /// What the last run knew of a class.
+    /// Returns what the previous run knew about a class.
     pub(crate) fn saved(&self, number: usize) -> Option<Packed<'a>> {
         self.origins.get(number)?.saved
     }
 
-    /// The ids of the methods of a class.
+    /// Returns the ids of the methods of a class.
     pub(crate) fn ids<'m>(&self, number: usize, map: &'m MethodMap) -> Cow<'m, [u32]> {
-        // One that is as it was, and what was made of it is not there any more.
+        // The class is unchanged, but its output does not exist any more.
         if let Some(class) = self.packed(number).and_then(Packed::unpack) {
             return class.methods.iter().map(|method| method.kept_id).collect();
         }
         map.ids.get(number).map(Vec::as_slice).unwrap_or_default().into()
     }
 
-    /// Numbers of the classes that are new or changed, and what the last run knew of them.
+    /// Returns the numbers of the classes that are new or changed, and what the previous run knew about them.
     pub(crate) fn found(&self) -> impl Iterator<Item = (usize, Option<Packed<'a>>)> {
         let found = self.origins.iter().enumerate().filter(|(_, origin)| origin.state == State::Found);
         found.map(|(number, origin)| (number, origin.saved))
     }
 
-    /// Unpacks the facts of all classes, and gives changed ones the ids that they had. Whether the maps
-    /// are others than those of the last run. None if the cache is damaged.
+    /// Unpacks the facts of all classes, and gives changed ones their previous ids. Returns whether the maps differ
+    /// from those of the previous run, or `None` if the cache is damaged.
     pub(crate) fn settle(&mut self) -> Option<bool> {
         let Self { classes, origins, pool, .. } = self;
         pool.install(|| {
@@ -282,22 +281,22 @@ impl<'a> Session<'a> {
                 },
             )
         })?;
-        let decided_anew = self.decide_costs();
-        let mut gone = Gone::default();
-        let lost = self.found().filter_map(|(_, saved)| saved).chain(self.gone.iter().copied());
+        let decided_again = self.decide_costs();
+        let mut replaced = ReplacedClasses::default();
+        let lost = self.found().filter_map(|(_, saved)| saved).chain(self.removed.iter().copied());
         for class in lost {
-            gone.add(class.unpack()?);
+            replaced.add(class.unpack()?);
         }
         for (class, origin) in Arc::make_mut(&mut self.classes).iter_mut().zip(&self.origins) {
             if origin.state == State::Found {
-                gone.hand_down(class);
+                replaced.keep_ids(class);
             }
         }
-        Some(decided_anew || gone.changes_maps())
+        Some(decided_again || replaced.changes_maps())
     }
 
-    /// Decides what is too short to be traced, now that all classes are known. Whether a method of a class that
-    /// is as it was is traced now and was not, or the other way round.
+    /// Decides which methods are too short to be traced, now that all classes are known. Returns whether that changes
+    /// the decision about a method in an unchanged class.
     fn decide_costs(&mut self) -> bool {
         self.is_whole = self.skips.is_empty();
         let (limit, is_whole) = (self.selection.short, self.is_whole);
@@ -312,8 +311,8 @@ impl<'a> Session<'a> {
         changed.iter().any(as_it_was)
     }
 
-    /// Whether the class is as it was, and what was made of it too.
-    pub(crate) fn is_as_it_was(&self, number: usize, map: &MethodMap) -> bool {
+    /// Returns whether the class and its output are unchanged.
+    pub(crate) fn is_unchanged(&self, number: usize, map: &MethodMap) -> bool {
         match self.origins.get(number).map(|origin| origin.state) {
             None | Some(State::Found) => return false,
             Some(State::Packed) => return true,
@@ -326,7 +325,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// What the next run is to know of a class, and whether it is to look at it anyway.
+    /// Returns what the next run has to know about a class, and whether it has to scan it in any case.
     pub(crate) fn to_save<'b>(&'b self, number: usize, map: &'b MethodMap) -> Option<(ToSave<'b>, bool)> {
         if let Some(same) = self.packed(number) {
             return Some((ToSave::Same(same), false));
@@ -338,22 +337,22 @@ impl<'a> Session<'a> {
             change: map.focus.get(number).and_then(Option::as_ref),
             problem: self.problems.get(&number),
         };
-        Some((ToSave::New(facts), self.untold.contains(&number)))
+        Some((ToSave::New(facts), self.reported_always.contains(&number)))
     }
 
-    /// What is counted of all classes.
+    /// Sums the counts of all classes.
     pub(crate) fn tally(&self, map: &MethodMap) -> Tally {
         let mut sum = Tally::default();
         for (number, class) in self.classes.iter().enumerate() {
             sum += match self.packed(number).and_then(Packed::head) {
                 Some(head) => head.tally,
-                None => Tally::of(class, map.ids.get(number).map(Vec::as_slice).unwrap_or_default()),
+                None => Tally::count(class, map.ids.get(number).map(Vec::as_slice).unwrap_or_default()),
             };
         }
         sum
     }
 
-    /// Notes for each class what is decided because of other classes, for this run and the next.
+    /// Records for each class the decisions that depend on other classes, for this run and the next.
     pub(crate) fn note_decisions(&mut self, map: &MethodMap) {
         if !self.is_cached() {
             return;
@@ -368,20 +367,20 @@ impl<'a> Session<'a> {
             let mut text = format!("{change:?}");
             for asked in &class.asked {
                 let sum =
-                    above.entry(asked).or_insert_with(|| Sum::of(hierarchy.described(asked).as_bytes()));
+                    above.entry(asked).or_insert_with(|| Sum::compute(hierarchy.described(asked).as_bytes()));
                 let _ = write!(text, "{sum:?}");
             }
-            Sum::of(text.as_bytes())
+            Sum::compute(text.as_bytes())
         });
         self.decided = decided.collect();
     }
 
-    /// Whether there is nothing to tell of an input.
+    /// Returns whether an input has no warnings and no skips.
     pub(crate) fn is_quiet(&self, input: &Path) -> bool {
         self.warnings.iter().all(|(of, _)| of != input) && self.skips.iter().all(|skip| skip.input != input)
     }
 
-    /// Counts what the writer of some classes reports.
+    /// Adds the counts and skips of rewritten classes.
     pub(crate) fn note_written(
         &mut self,
         map: &MethodMap,
@@ -393,7 +392,7 @@ impl<'a> Session<'a> {
             let (Some(class), Some(origin)) = (self.classes.get(number), self.origins.get(number)) else {
                 continue;
             };
-            self.untold.insert(number);
+            self.reported_always.insert(number);
             self.untraced += match method {
                 Some(_) if matches!(reason, SkipReason::Waits(_)) => 0,
                 Some(_) => 1,
@@ -409,12 +408,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Lists the methods whose code is broken.
+    /// Reports the methods whose code is broken.
     pub(crate) fn note_broken_methods(&mut self) {
         for (number, (class, origin)) in self.classes.iter().zip(&self.origins).enumerate() {
             for method in &class.methods {
                 if let Verdict::Skip(reason) = &method.verdict {
-                    self.untold.insert(number);
+                    self.reported_always.insert(number);
                     self.skips.push(Skip {
                         input: origin.input.to_path_buf(),
                         class: class.name.clone(),
@@ -426,7 +425,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What was done.
+    /// Builds the summary of the run.
     pub(crate) fn summarize(&mut self, map: &MethodMap, tally: &Tally, times: Times) -> Summary {
         self.skips.sort_by(|a, b| (&a.input, &a.class, &a.method).cmp(&(&b.input, &b.class, &b.method)));
         let skipped = core::mem::take(&mut self.skips);

@@ -1,4 +1,4 @@
-//! The inputs of a run: how they are read, and written.
+//! The inputs of a run: reading, scanning and writing them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use crate::archive::Archive;
 use crate::cache::{Item, Listing, SavedInput};
+use crate::class_directory::ClassDirectory;
 use crate::error::Error;
-use crate::folder::Folder;
 use crate::method_map::MethodMap;
 use crate::options::Input;
 use crate::read_file::read_file;
@@ -19,20 +19,20 @@ pub(crate) enum Source {
     Archive {
         archive: Archive,
         stamp: Stamp,
-        /// Whether what the last run made of it is still there as it was.
+        /// Whether the output of the previous run is unchanged.
         old_output: bool,
     },
-    /// An archive that is as it was, and so is what was made of it: it was not even opened.
+    /// An archive that was not opened, because it and its output are unchanged.
     Untouched(Listing),
-    Folder(Folder),
+    Directory(ClassDirectory),
 }
 
 pub(crate) fn stamp_of(path: &Path) -> Stamp {
-    fs::metadata(path).map_or(Stamp::NONE, |file| Stamp::of(&file))
+    fs::metadata(path).map_or(Stamp::NONE, |file| Stamp::from(&file))
 }
 
-/// Which of the inputs are archives that need not be opened. The first has the id of the map in it, so
-/// that it can only be left alone if nothing else changes.
+/// Returns which inputs are archives that need not be opened. The first output contains the map id, so it stays only
+/// if nothing else changes.
 pub(crate) fn untouched(
     inputs: &[Input],
     known: &[SavedInput<'_>],
@@ -59,9 +59,9 @@ pub(crate) fn untouched(
 }
 
 /// Takes the classes of an archive from the cache.
-pub(crate) fn take_over<'a>(input: &Input, known: SavedInput<'a>, session: &mut Session<'a>) -> Listing {
-    let SavedInput { stamp, output, is_quiet, folders, items } = known;
-    let folders = folders.into_iter().map(str::to_owned).collect();
+pub(crate) fn reuse<'a>(input: &Input, known: SavedInput<'a>, session: &mut Session<'a>) -> Listing {
+    let SavedInput { stamp, output, is_quiet, directories, items } = known;
+    let directories = directories.into_iter().map(str::to_owned).collect();
     let items = items.into_iter().map(|item| Item {
         name: item.name.to_owned(),
         stamp: item.stamp,
@@ -71,15 +71,15 @@ pub(crate) fn take_over<'a>(input: &Input, known: SavedInput<'a>, session: &mut 
         number: item.class.map(|class| session.add_packed(&input.path, class)),
     });
     let items = items.collect();
-    Listing { stamp, output, is_quiet, folders, items }
+    Listing { stamp, output, is_quiet, directories, items }
 }
 
-pub(crate) fn look_at<'a>(
+pub(crate) fn scan_input<'a>(
     input: &Input,
     known: SavedInput<'a>,
     updates: bool,
     session: &mut Session<'a>,
-    mut was_read: impl FnMut(),
+    mut on_read: impl FnMut(),
 ) -> Result<Source, Error> {
     let failed = |source| Error::Read { path: input.path.clone(), source };
     let there = fs::metadata(&input.path).map_err(failed)?;
@@ -87,22 +87,22 @@ pub(crate) fn look_at<'a>(
     session.begin_input(known);
     if there.is_dir() {
         let output = updates.then_some(input.output.as_path());
-        return Ok(Source::Folder(Folder::collect(&input.path, output, session)?));
+        return Ok(Source::Directory(ClassDirectory::scan(&input.path, output, session)?));
     }
-    let stamp = Stamp::of(&there).if_settled(SystemTime::now());
+    let stamp = Stamp::from(&there).if_settled(SystemTime::now());
     let bytes = read_file(&input.path, session.pool).map_err(failed)?;
-    was_read();
+    on_read();
     let mut archive = Archive::open(&input.path, String::new(), bytes, session)?;
-    archive.collect(input.manifest_class_path.as_deref(), session)?;
+    archive.scan(input.manifest_class_path.as_deref(), session)?;
     Ok(Source::Archive { archive, stamp, old_output })
 }
 
-/// Where a source is written to.
+/// Where and how an input is written.
 pub(crate) struct Place<'a> {
     pub(crate) output: &'a Path,
-    /// Whether what an earlier run wrote may stay.
+    /// Whether the output of a previous run may be reused.
     pub(crate) updates: bool,
-    /// Whether an earlier run made the folder.
+    /// Whether a previous run created the directory.
     pub(crate) is_ours: bool,
     pub(crate) map_id: bool,
 }
@@ -121,17 +121,17 @@ pub(crate) fn write(
             session.note_written(map, changed, Vec::new());
             Ok(None)
         }
-        Source::Folder(folder) => {
+        Source::Directory(directory) => {
             let mut staged = match updates && output.is_dir() {
                 true => Staged::new_update(output)?,
-                false => Staged::new_folder(output, is_ours)?,
+                false => Staged::new_directory(output, is_ours)?,
             };
-            folder.write(&mut staged, map, map_id, session)?;
+            directory.write(&mut staged, map, map_id, session)?;
             Ok(Some(staged))
         }
         Source::Archive { archive, old_output, .. } => {
             let staged = Staged::new_file(output)?;
-            // If it cannot be read it is of no use, and that is all.
+            // An old output that cannot be read is not reused.
             let old = old_output.then(|| read_file(output, session.pool).ok()).flatten();
             let old = old.and_then(|bytes| Archive::outline(output, String::new(), bytes).ok());
             let file = File::create(staged.path()).map_err(|source| staged.error(source))?;
@@ -141,7 +141,7 @@ pub(crate) fn write(
     }
 }
 
-/// Writes the map files that are new: into a folder that is being made, or beside their places.
+/// Writes the changed map files: into a directory that is being created, or next to their final paths.
 pub(crate) fn write_maps(
     files: &[(&PathBuf, Option<&String>)],
     inputs: &[Input],
@@ -149,9 +149,9 @@ pub(crate) fn write_maps(
 ) -> Result<(), Error> {
     for (path, text) in files {
         let Some(text) = text else { continue };
-        let inside = inputs.iter().zip(&*staged).find_map(|(_, folder)| {
-            let relative = path.strip_prefix(folder.target()).ok()?;
-            folder.is_folder().then(|| folder.path().join(relative))
+        let inside = inputs.iter().zip(&*staged).find_map(|(_, directory)| {
+            let relative = path.strip_prefix(directory.target()).ok()?;
+            directory.is_directory().then(|| directory.path().join(relative))
         });
         match inside {
             Some(inside) => {
@@ -165,16 +165,16 @@ pub(crate) fn write_maps(
     Ok(())
 }
 
-/// What the next run is to know of an input, if all its names are texts.
+/// Returns what the next run has to know about an input, or `None` if a name is not UTF-8.
 pub(crate) fn listing(source: &mut Source, input: &Input, session: &Session<'_>) -> Option<Listing> {
     match source {
         Source::Untouched(listing) => Some(core::mem::take(listing)),
-        Source::Folder(folder) => folder.listing(&input.output),
+        Source::Directory(directory) => directory.listing(&input.output),
         Source::Archive { archive, stamp, .. } => Some(Listing {
             stamp: *stamp,
             output: stamp_of(&input.output),
             is_quiet: session.is_quiet(&input.path),
-            folders: Vec::new(),
+            directories: Vec::new(),
             items: archive.take_items(),
         }),
     }

@@ -1,4 +1,4 @@
-//! Outputs that appear whole or not at all.
+//! Outputs that appear completely or not at all.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// How what was written comes to its place.
+/// How an output is moved to its final path.
 enum Kind {
     File,
-    /// A folder that is not there yet, or empty.
-    Folder,
-    /// A folder of ours whose contents are replaced.
+    /// A directory that does not exist yet, or is empty.
+    Directory,
+    /// A directory of a previous run, whose content is replaced.
     Replaced,
-    /// New files for a folder of ours, and what is to be removed from it: files, and folders that are
-    /// empty then, deeper ones first.
+    /// New files for a directory of a previous run, and what to remove from it: files, and directories that are then
+    /// empty, deepest first.
     Update {
         files: Vec<PathBuf>,
-        folders: Vec<PathBuf>,
+        directories: Vec<PathBuf>,
     },
 }
 
-/// A file or folder that is written beside its final place, and removed again unless
-/// [`commit`](Self::commit) moves it there.
+/// A file or directory that is written next to its final path. It is removed when dropped, unless
+/// [`commit`](Self::commit) has moved it there.
 pub(crate) struct Staged {
     temporary: PathBuf,
     target: PathBuf,
@@ -31,19 +31,19 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    /// A place to write the file `target`. Its parent folders are made.
+    /// Prepares the file `target`, and creates its parent directories.
     pub(crate) fn new_file(target: &Path) -> Result<Self, Error> {
         Self::new(target, Kind::File)
     }
 
-    /// A place to write the folder `target`. If `is_ours`, one that is there is replaced.
-    pub(crate) fn new_folder(target: &Path, is_ours: bool) -> Result<Self, Error> {
-        Self::new(target, if is_ours && target.is_dir() { Kind::Replaced } else { Kind::Folder })
+    /// Prepares the directory `target`. If `is_ours`, an existing one is replaced.
+    pub(crate) fn new_directory(target: &Path, is_ours: bool) -> Result<Self, Error> {
+        Self::new(target, if is_ours && target.is_dir() { Kind::Replaced } else { Kind::Directory })
     }
 
-    /// A place to write files of the folder `target`, which is ours.
+    /// Prepares new files for the directory `target` of a previous run.
     pub(crate) fn new_update(target: &Path) -> Result<Self, Error> {
-        Self::new(target, Kind::Update { files: Vec::new(), folders: Vec::new() })
+        Self::new(target, Kind::Update { files: Vec::new(), directories: Vec::new() })
     }
 
     fn new(target: &Path, kind: Kind) -> Result<Self, Error> {
@@ -61,35 +61,35 @@ impl Staged {
         Ok(Self { temporary, target: target.into(), kind })
     }
 
-    /// Where to write.
+    /// Returns the path to write to.
     pub(crate) fn path(&self) -> &Path {
         &self.temporary
     }
 
-    /// Where it comes to lie.
+    /// Returns the final path.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Whether files that are not written stay as they are.
+    /// Returns whether files that are not written stay unchanged.
     pub(crate) fn is_update(&self) -> bool {
         matches!(self.kind, Kind::Update { .. })
     }
 
-    /// Whether it is a folder, or files of one.
-    pub(crate) fn is_folder(&self) -> bool {
+    /// Returns whether it is a directory, or files of one.
+    pub(crate) fn is_directory(&self) -> bool {
         !matches!(self.kind, Kind::File)
     }
 
-    /// Notes what is to be removed from a folder that is updated, by paths in it.
+    /// Adds files and directories to remove from a directory that is updated, by their paths in it.
     pub(crate) fn remove(
         &mut self,
         old_files: impl IntoIterator<Item = PathBuf>,
-        old_folders: impl IntoIterator<Item = PathBuf>,
+        old_directories: impl IntoIterator<Item = PathBuf>,
     ) {
-        if let Kind::Update { files, folders } = &mut self.kind {
+        if let Kind::Update { files, directories } = &mut self.kind {
             files.extend(old_files);
-            folders.extend(old_folders);
+            directories.extend(old_directories);
         }
     }
 
@@ -104,7 +104,7 @@ impl Staged {
         Error::Write { path: self.target.clone(), source }
     }
 
-    /// Moves what was written to its place.
+    /// Moves the output to its final path.
     pub(crate) fn commit(mut self) -> Result<(), Error> {
         self.move_to_target().map_err(|source| self.error(source))?;
         if !self.is_update() {
@@ -117,9 +117,9 @@ impl Staged {
         let (from, to) = (self.temporary.as_path(), self.target.as_path());
         match &self.kind {
             Kind::File => {}
-            Kind::Folder => {
+            Kind::Directory => {
                 if to.is_dir() {
-                    // Only an empty one is removed.
+                    // This removes only an empty directory.
                     fs::remove_dir(to)?;
                 }
             }
@@ -127,24 +127,24 @@ impl Staged {
                 let old = beside(to, "old.tmp");
                 fs::rename(to, &old)?;
                 if let Err(error) = fs::rename(from, to) {
-                    // Better the old one than none.
+                    // Restore the old directory.
                     let _ = fs::rename(&old, to);
                     return Err(error);
                 }
-                // It is of no use any more, and what cannot be removed does no harm.
+                // A leftover directory does no harm.
                 let _ = fs::remove_dir_all(old);
                 return Ok(());
             }
-            Kind::Update { files, folders } => {
+            Kind::Update { files, directories } => {
                 for file in files {
                     match fs::remove_file(to.join(file)) {
                         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                         _ => {}
                     }
                 }
-                for folder in folders {
-                    // Stays if somebody else keeps something in it.
-                    let _ = fs::remove_dir(to.join(folder));
+                for directory in directories {
+                    // It stays if it contains other files.
+                    let _ = fs::remove_dir(to.join(directory));
                 }
                 move_files(from, to)?;
                 return Ok(());
@@ -154,7 +154,7 @@ impl Staged {
     }
 }
 
-/// Moves every file below `from` to the same place below `to`.
+/// Moves every file below `from` to the same path below `to`.
 fn move_files(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -169,7 +169,7 @@ fn move_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// `.NAME.PID.END` in the folder of `target`.
+/// Returns `.NAME.PID.END` in the directory of `target`.
 fn beside(target: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
@@ -182,7 +182,7 @@ impl Drop for Staged {
         if self.temporary.as_os_str().is_empty() {
             return;
         }
-        // Nothing can be done about a failure here; the error that led here is what counts.
+        // A failure here cannot be reported; the error that led here matters more.
         let _ = match self.kind {
             Kind::File => fs::remove_file(&self.temporary),
             _ => fs::remove_dir_all(&self.temporary),

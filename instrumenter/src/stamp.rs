@@ -1,45 +1,46 @@
-//! By what an unchanged file is known.
+//! Recognising unchanged files.
 
 use std::fs::Metadata;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use libdeflater::{Crc, adler32};
 
-/// Time and length of a file, as far as the system tells them.
+/// Times and length of a file, as far as the system reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    /// Last change of the contents, in ns since 1970; 0 if unknown.
+    /// Last modification of the content, in ns since 1970; 0 if unknown.
     pub(crate) modified: i64,
-    /// Last change of contents or attributes, in ns since 1970; 0 where there is no such thing. It also
-    /// tells a file that was replaced by one with an older time.
+    /// Last change of content or attributes, in ns since 1970; 0 where the system has no such time. It also reveals a
+    /// file that was replaced by one with an earlier time.
     pub(crate) changed: i64,
-    /// In bytes.
+    /// Its length, bytes.
     pub(crate) length: u64,
 }
 
-/// A clock that tells only whole seconds may even be one of two seconds (FAT).
-const COARSE: Duration = Duration::from_secs(2);
-/// The finest that systems note times is their timer's tick, at most 10 ms; some more for threads that
-/// were held up.
-const FINE: Duration = Duration::from_millis(100);
+/// File systems with whole seconds may have a resolution of two seconds (FAT).
+const COARSE_TICK: Duration = Duration::from_secs(2);
+/// Other file systems have at least the resolution of the system's timer tick, at most 10 ms; the rest is a margin
+/// for delayed threads.
+const FINE_TICK: Duration = Duration::from_millis(100);
 
 impl Stamp {
-    /// Never that of a file.
+    /// A stamp that no file has.
     pub(crate) const NONE: Self = Self { modified: -1, changed: -1, length: u64::MAX };
 
-    pub(crate) fn of(file: &Metadata) -> Self {
+    /// Returns this stamp, or [`Stamp::NONE`] if the file could change after `read` without getting another stamp.
+    pub(crate) fn if_settled(self, read: SystemTime) -> Self {
+        let last = self.modified.max(self.changed);
+        let tick = if last % 1_000_000_000 == 0 { COARSE_TICK } else { FINE_TICK };
+        let until = u64::try_from(last).ok().map(|last| UNIX_EPOCH + Duration::from_nanos(last) + tick);
+        if last != 0 && until.is_some_and(|until| until < read) { self } else { Self::NONE }
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(file: &Metadata) -> Self {
         let modified = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let modified = modified.and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or(0);
         Self { modified, changed: changed(file), length: file.len() }
-    }
-
-    /// This stamp, or none if the file could be written to once more, after it was read at `read`, and
-    /// still have the same one.
-    pub(crate) fn if_settled(self, read: SystemTime) -> Self {
-        let last = self.modified.max(self.changed);
-        let tick = if last % 1_000_000_000 == 0 { COARSE } else { FINE };
-        let until = u64::try_from(last).ok().map(|last| UNIX_EPOCH + Duration::from_nanos(last) + tick);
-        if last != 0 && until.is_some_and(|until| until < read) { self } else { Self::NONE }
     }
 }
 
@@ -54,7 +55,7 @@ fn changed(_: &Metadata) -> i64 {
     0
 }
 
-/// Two sums and the length of some contents. They are there to find changes, not forgeries.
+/// Two checksums and the length of some content. They detect changes, not forgeries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub(crate) first: u32,
@@ -63,7 +64,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn of(contents: &[u8]) -> Self {
+    pub(crate) fn compute(contents: &[u8]) -> Self {
         let mut crc = Crc::new();
         crc.update(contents);
         Self { first: crc.sum(), second: adler32(contents), length: contents.len() as u64 }
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_just_written_is_looked_at_again() {
+    fn a_file_that_was_just_written_is_read_again() {
         let at = |ns: i64| Stamp { modified: ns, changed: 0, length: 1 };
         let read = |ns: u64| UNIX_EPOCH + Duration::from_nanos(ns);
         let second = 1_000_000_000_i64;
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(at(3 * second).if_settled(read(4 * second as u64)), Stamp::NONE);
         assert_eq!(at(3 * second).if_settled(read(6 * second as u64)), at(3 * second));
         assert_eq!(at(0).if_settled(read(6 * second as u64)), Stamp::NONE);
-        // The later of the two counts: contents with an old time were put there only now.
+        // The later time counts: content with an old time was moved there just now.
         let replaced = Stamp { changed: 3 * second + 1, ..at(5) };
         assert_eq!(replaced.if_settled(read(3 * second as u64 + 2)), Stamp::NONE);
     }

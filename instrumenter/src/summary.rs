@@ -1,4 +1,4 @@
-//! What a run did.
+//! The result of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,100 +8,101 @@ use trace_format::MapId;
 use crate::error::SkipReason;
 use crate::explained::ExplainedClass;
 
-/// A class or method that was copied as it was although it should be traced.
+/// A class or method that was copied unchanged although it was selected.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// The input.
     pub input: PathBuf,
-    /// The class, or the entry that should hold one.
+    /// The class, or the archive entry that should contain one.
     pub class: String,
-    /// Name and descriptor of the method, or `None` for the whole class.
+    /// Name and descriptor of the method; `None` for the whole class.
     pub method: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
 }
 
-/// Something the caller should know that did not stop the run.
+/// A problem that did not stop the run.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
-    /// A jar inside a jar, as Spring Boot packs them.
-    #[error("{entry} is a jar inside the jar: copied, its classes are not traced")]
+    /// A jar inside a jar, as Spring Boot builds them.
+    #[error("{entry} is a jar inside the jar: copied without tracing its classes")]
     NestedJar {
         /// Name of the entry.
         entry: String,
     },
     /// A jar or aar in a directory of class files.
     #[error(
-        "{entry} is a jar among class files: copied, its classes are not traced; name it as an input of its own"
+        "{entry} is a jar among class files: copied without tracing its classes; to trace them, make it a separate input"
     )]
-    JarInFolder {
+    JarInDirectory {
         /// Path in the input.
         entry: String,
     },
-    /// A signature that the changes would have made false.
-    #[error("{entry} is a signature of the jar as it was: dropped")]
+    /// A signature file that the changes make invalid.
+    #[error("{entry} is a signature that the changes make invalid: dropped")]
     SignatureDropped {
         /// Name of the entry.
         entry: String,
     },
-    /// Entries of one name. The last counts, as in the JVM.
-    #[error("there are several entries of one name{}: the last of each was kept, as the JVM does",
+    /// Entries with the same name. The JVM uses the last one.
+    #[error("several entries have the same name{}: the last of each was kept, as the JVM does",
         if archive.is_empty() { String::new() } else { format!(" in {archive}") })]
     DuplicateEntries {
-        /// The jar inside an aar, or nothing.
+        /// The jar inside an aar, or empty.
         archive: String,
     },
-    /// An entry that a careless program would unpack outside the folder it was told.
-    #[error("{entry} leads out of the folder that the archive is unpacked to: copied as it is")]
+    /// An entry that a careless program would unpack outside the target directory.
+    #[error("{entry} points outside the directory that the archive is unpacked to: copied unchanged")]
     EscapingName {
         /// Name of the entry.
         entry: String,
     },
-    /// The map id of an earlier run.
-    #[error("{entry} is the map id of an earlier run: dropped")]
+    /// The map id of a previous run.
+    #[error("{entry} is the map id of a previous run: dropped")]
     OldMapId {
         /// Name of the entry.
         entry: String,
     },
-    /// What an earlier run left for this one is of no use.
-    #[error("the cache is of no use, so everything is made anew: {reason}")]
-    CacheOfNoUse {
-        /// Why.
+    /// The cache of a previous run cannot be used.
+    #[error("cache invalid ({reason}): doing a full rebuild")]
+    CacheRejected {
+        /// The reason.
         reason: String,
     },
-    /// A file name is no text, so that the next run could not find it again.
-    #[error("a file name is no UTF-8: nothing is cached")]
+    /// A file name is not UTF-8, so that the next run could not find the file.
+    #[error("a file name is not UTF-8: nothing is cached")]
     NotCacheable,
-    /// A rule, or a line of a block list, by which nothing was decided.
-    #[error("{}:{line}: nothing was decided by this line", path.display())]
+    /// A rule, or a line of a block list, that decided nothing.
+    #[error("{}:{line}: this line matches nothing", path.display())]
     IdleLine {
         /// The rules file or block list.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
     },
-    /// A mapping of another build, or inputs that are only a part.
+    /// The mapping of another build, or inputs that are only a part of the build.
     #[error(
-        "only {found} of the {classes} classes of this mapping are among the inputs: it may be of another build"
+        "only {found} of the {classes} classes of this mapping are among the inputs: it may belong to another build"
     )]
     ForeignMapping {
         /// Classes in the mapping.
         classes: usize,
-        /// Those of them that are among the inputs.
+        /// The number of them that are among the inputs.
         found: usize,
     },
-    /// Lines of a mapping that are none.
-    #[error("{count} lines are not those of a mapping, the first is line {line}: passed over")]
+    /// Invalid lines in a mapping.
+    #[error("{count} lines are not valid in a mapping, the first is line {line}: ignored")]
     UnreadMapping {
-        /// How many.
+        /// The number of lines.
         count: usize,
         /// The first of them, from 1.
         line: usize,
     },
-    /// An activity that got no `at` because of a super class that was not found.
+    /// An activity without a call of `at`, because a super class was not found.
     #[error(
-        "{class} gets no activity focus: its super class {super_class} is unknown; name its jar with --classpath"
+        "{class} gets no activity focus call: its super class {super_class} is unknown; add its jar with --classpath"
     )]
     UnknownActivity {
         /// The class.
@@ -109,31 +110,31 @@ pub enum Warning {
         /// The super class.
         super_class: String,
     },
-    /// An activity that got no `at` because its super class, which is left alone, allows no override.
+    /// An activity without a call of `at`, because its super class is not instrumented and its method is final.
     #[error(
-        "{class} gets no activity focus: onWindowFocusChanged is final above it, in a class that is not instrumented"
+        "{class} gets no activity focus call: onWindowFocusChanged is final in a super class that is not instrumented"
     )]
     FinalFocus {
         /// The class.
         class: String,
     },
-    /// `--compat matrix`: a class that makes Matrix give up what is behind it.
-    #[error("{class} is a class that Matrix cannot read: {}", match (folder, untouched) {
-        (true, _) => "it stays as it is",
-        (false, true) => "what follows it in the archive is not numbered, and the archive stays as it is",
-        (false, false) => "what follows it in the archive is not traced",
+    /// `--compat matrix`: a class at which Matrix stops reading the archive.
+    #[error("{class} is a class that Matrix cannot read: {}", match (directory, untouched) {
+        (true, _) => "it is copied unchanged",
+        (false, true) => "the classes after it get no ids, and the archive is copied unchanged",
+        (false, false) => "the classes after it are not traced",
     })]
     MatrixStops {
         /// The class.
         class: String,
-        /// Whether the whole archive stays as it is.
+        /// Whether the whole archive is copied unchanged.
         untouched: bool,
-        /// Whether it lies in a folder, where only the class itself is concerned.
-        folder: bool,
+        /// Whether it is in a directory, where only the class itself is affected.
+        directory: bool,
     },
-    /// A folder that is a symbolic link.
-    #[error("{entry} is a link to a folder: left out")]
-    LinkedFolder {
+    /// A symbolic link to a directory.
+    #[error("{entry} is a link to a directory: ignored")]
+    LinkedDirectory {
         /// Path in the input.
         entry: String,
     },
@@ -149,50 +150,51 @@ pub enum StaleReason {
     /// It is native or abstract.
     #[error("it has no code")]
     NoCode,
-    /// Its code is broken, or its class is never touched.
+    /// Its code is broken, or its class is never traced.
     #[error("it cannot be traced")]
     Untraced,
 }
 
-/// A line of the base map for a method that has no calls now. It stays in the map, so that its id is
-/// not given to another.
+/// A line of the base map for a method that has no calls now. It stays in the map, so that its id is not reused.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stale {
-    /// Its id. Maps of Matrix may have negative ones.
+    /// Its id. Matrix's maps may contain negative ids.
     pub id: i64,
     /// `class method (descriptor)`, with dots.
     pub method: String,
-    /// Why.
+    /// The reason.
     pub reason: StaleReason,
 }
 
-/// How a mapping and the inputs fit.
+/// How well a mapping fits the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MappingUse {
     /// Classes in the mapping.
     pub classes: usize,
-    /// Those of them that are among the inputs.
+    /// The number of them that are among the inputs.
     pub found: usize,
-    /// Methods that kept their name, because the mapping has several for it and none fits.
+    /// Methods that kept their name, because the mapping has several methods of that name and none fits.
     pub ambiguous: usize,
 }
 
-/// How long the steps of a run took.
+/// The time that each pass of a run took.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// Reading the inputs' files, the base map and the cache.
     pub read: Duration,
-    /// Inflating and looking at the classes.
+    /// Scanning: inflating and parsing the classes.
     pub collect: Duration,
-    /// Numbering the methods and making the maps' texts.
+    /// Assigning ids to methods and building the texts of the maps.
     pub number: Duration,
     /// Rewriting, compressing and writing.
     pub write: Duration,
-    /// Moving everything to its place, and writing the cache.
+    /// Committing: moving the outputs to their final paths, and writing the cache.
     pub commit: Duration,
     /// Of `collect`, the sum over all threads: inflating.
     pub inflate: Duration,
-    /// Of `collect`, the sum over all threads: parsing classes and looking at their methods.
+    /// Of `collect`, the sum over all threads: parsing classes.
     pub parse: Duration,
     /// Of `write`, the sum over all threads: rewriting classes.
     pub rewrite: Duration,
@@ -200,25 +202,26 @@ pub struct Times {
     pub deflate: Duration,
 }
 
-/// What a run did.
+/// The result of a run.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Classes that were looked at.
+    /// Classes in the inputs.
     pub classes: usize,
     /// Classes that have calls now.
     pub classes_changed: usize,
-    /// Classes that the cache knew, so that they were not looked at again.
+    /// Classes that were unchanged since the previous run, so that they were not scanned again.
     pub classes_cached: usize,
-    /// Of those, the ones of which not even what the cache knows was read: all, if what has changed
-    /// concerns no other class, and else none.
+    /// The number of those whose facts were not even unpacked from the cache. If a change affects other classes, all
+    /// are unpacked.
     pub classes_carried: usize,
     /// Methods of all classes, native and abstract ones included.
     pub methods_seen: usize,
     /// Methods that have calls now.
     pub traced: usize,
-    /// Methods that are not worth it.
+    /// Methods that the default rule skips.
     pub ignored: usize,
-    /// Of those, the ones that are too short with all that they call: see [`Options::short`].
+    /// The number of those that are too short, called methods included: see [`Options::short`].
     ///
     /// [`Options::short`]: crate::Options::short
     pub short: usize,
@@ -226,27 +229,26 @@ pub struct Summary {
     pub blocked: usize,
     /// Native and abstract methods.
     pub without_code: usize,
-    /// Methods that a rule excludes; with `--compat matrix`, those that Matrix leaves out in silence.
+    /// Methods that a rule excludes; with `--compat matrix`, those that Matrix skips silently.
     pub excluded: usize,
-    /// Classes that were changed so that `at` is called.
+    /// Classes that were changed so that they call `at`.
     pub focus: usize,
-    /// Ids of methods that could not be rewritten. They stay in the map, unused: the numbers of all
-    /// others must not depend on it.
+    /// Ids of methods that could not be rewritten. They stay unused in the map, so that the ids of all others do not
+    /// depend on them.
     pub unused_ids: usize,
-    /// What of the base map is not traced any more, by id.
+    /// The methods of the base map that are not traced any more, by id.
     pub stale: Vec<Stale>,
-    /// How the mapping fits, if there is one.
+    /// How well the mapping fits, if there is one.
     pub mapping: Option<MappingUse>,
-    /// What should be traced and is not, by input, class and method.
+    /// What was selected and is not traced, by input, class and method.
     pub skipped: Vec<Skip>,
-    /// Input and warning, in the order of the inputs.
+    /// Inputs and their warnings, in the order of the inputs.
     pub warnings: Vec<(PathBuf, Warning)>,
-    /// The identity of the method map.
+    /// The id of the method map.
     pub map_id: MapId,
-    /// The classes of the name that [`Options::explain`](crate::Options::explain) gives, in the order of
-    /// the inputs.
+    /// The classes whose name is [`Options::explain`](crate::Options::explain), in the order of the inputs.
     pub explained: Vec<ExplainedClass>,
-    /// How long it took.
+    /// The time that each pass took.
     pub times: Times,
 }
 
@@ -254,15 +256,15 @@ pub struct Summary {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
-    /// An input is read and looked at.
+    /// An input is being read and scanned.
     Reading(&'a std::path::Path),
-    /// All inputs were looked at.
+    /// All inputs are scanned and methods have ids.
     Numbered {
-        /// Classes seen.
+        /// Classes in the inputs.
         classes: usize,
         /// Methods that get calls.
         methods: usize,
     },
-    /// An output is written.
+    /// An output is being written.
     Writing(&'a std::path::Path),
 }

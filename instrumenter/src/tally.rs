@@ -1,4 +1,4 @@
-//! What is counted of a class, and of all classes together.
+//! Counts of the methods of a class, or of all classes.
 
 use core::ops::AddAssign;
 
@@ -10,7 +10,7 @@ pub(crate) struct Tally {
     /// Methods that have an id.
     pub(crate) traced: usize,
     pub(crate) ignored: usize,
-    /// Of those, the ones that are too short.
+    /// The number of those that are too short.
     pub(crate) short: usize,
     pub(crate) blocked: usize,
     pub(crate) excluded: usize,
@@ -18,8 +18,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Of a class whose methods have these ids.
-    pub(crate) fn of(class: &ClassFacts, ids: &[u32]) -> Self {
+    /// Counts the methods of a class that have these ids.
+    pub(crate) fn count(class: &ClassFacts, ids: &[u32]) -> Self {
         let mut tally = Self {
             methods: class.methods.len(),
             traced: ids.iter().filter(|&&id| id != 0).count(),

@@ -1,11 +1,8 @@
-//! The method map after a change as most are: in the bodies of some classes, or in which methods they
-//! have.
+//! Updates the method map after a typical change: in the bodies of some classes, or in their methods.
 //!
-//! Then no other class is touched, and the maps that are there are right but for the lines of these
-//! classes. So nobody unpacks the facts of all classes, sorts all methods and makes all lines anew:
-//! the ids, texts and changes that come out here are the same as those of
-//! [`number`](crate::method_map::number) with all kept ids, and where this cannot be said for certain
-//! nothing comes out.
+//! Such a change affects no other class, and only some lines of the maps. So there is no need to unpack the facts of
+//! all classes, sort all methods and build all lines again. The ids, texts and changes are the same as those of
+//! [`assign_ids`](crate::method_map::assign_ids) with all kept ids. Where that is not certain, the result is `None`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -15,31 +12,33 @@ use trace_format::ids;
 
 use crate::base_map::dotted;
 use crate::cache::{Head, SavedMaps};
+use crate::class_facts::body;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
-use crate::cost::{self, limits};
+use crate::cost::limits;
 use crate::map_text::{Edit, edited, line_of};
-use crate::method_map::{self, IGNORED, MethodMap, Texts, ignored_lines, push_method_line, source_lines};
+use crate::method_map::{
+    self, IGNORED_HEADER, MethodMap, Texts, ignored_lines, push_method_line, source_lines,
+};
 use crate::options::MapPaths;
 use crate::session::Session;
 use crate::stamp::{Stamp, Sum};
 
-/// With more classes than these that have changed, finding their places in the texts is not cheap any
-/// more.
-const MANY: usize = 256;
+/// With more changed classes than this, finding their lines in the texts is no longer cheap.
+const MAX_CHANGED: usize = 256;
 
 /// A class that has changed.
 struct Changed {
     number: usize,
-    /// What it was, with the ids that it had.
+    /// The class before, with its ids.
     old: ClassFacts,
-    /// For each method that it has now.
+    /// The ids of its methods now.
     ids: Vec<u32>,
 }
 
-/// Makes the map of a run in which all classes of the last one are there, and few have changed. Also
-/// notes in the session what else is to be told of all classes.
+/// Builds the map of a run in which all classes of the previous run exist and few have changed. Also records in the
+/// session the warnings of all classes.
 ///
-/// None if everything has to be looked at.
+/// Returns `None` if a full pass is necessary.
 pub(crate) fn update(
     session: &mut Session<'_>,
     saved: &SavedMaps,
@@ -55,7 +54,7 @@ pub(crate) fn update(
     if has_twins(&heads, &changed) {
         return None;
     }
-    // As the list of those that are not traced is sorted, and the new ids are given.
+    // The order of the list of untraced methods, in which new ids are assigned too.
     changed.sort_by(|a, b| a.old.name.cmp(&b.old.name));
     let new_ids = keep_ids(session, &mut changed);
     let classes = &session.classes;
@@ -71,7 +70,7 @@ pub(crate) fn update(
         let mut edits = edits(&text, old)?;
         let first = next_id(&text, &changed)?;
         for (id, (class, method)) in (first..).zip(new_ids) {
-            // If they are used up, those that were given up along the way have to be given again.
+            // If the ids are used up, a full run has to reuse those that were given up.
             if !ids::is_method(id) {
                 return None;
             }
@@ -79,7 +78,7 @@ pub(crate) fn update(
             *class.ids.get_mut(method)? = id;
             let facts = classes.get(class.number)?;
             let line = method_lines(facts, id, facts.methods.get(method)?);
-            // The number of a method that is gone may be given again.
+            // The id of a removed method may be reused.
             match edits.iter_mut().find(|(other, _)| *other == id) {
                 Some((_, edit)) => edit.text = line,
                 None => edits.push((id, Edit { at: empty_place(&text, id)?, text: line })),
@@ -105,12 +104,12 @@ pub(crate) fn update(
     note(session, &heads, changed, texts)
 }
 
-/// Whether nothing but the classes that have changed makes the result another one.
+/// Returns whether the result depends only on the changed classes.
 fn is_alone(session: &Session<'_>, saved: &SavedMaps, class_path: &[Stamp]) -> bool {
     let options = session.options;
-    // What is told of these depends on all methods.
+    // Warnings about these depend on all methods.
     let asks_all = options.base_map.is_some() || options.mapping.is_some() || options.explain.is_some();
-    // What is inserted for waits depends on what stands above other classes.
+    // Code for waits depends on the super types of other classes.
     !asks_all
         && options.waits.is_none()
         && session.has_all()
@@ -120,15 +119,14 @@ fn is_alone(session: &Session<'_>, saved: &SavedMaps, class_path: &[Stamp]) -> b
         && !class_path.contains(&Stamp::NONE)
 }
 
-/// The classes that have changed, with what they were. None if one is new, or is another one to the
-/// classes below it.
+/// Returns the changed classes with their previous facts; `None` if one is new, or its subclasses are affected.
 fn changed_classes(session: &Session<'_>) -> Option<Vec<Changed>> {
     let mut changed = Vec::new();
     for (number, old) in session.found() {
         let (new, old) = (session.classes.get(number)?, old?.unpack()?);
         let same = (&old.name, &old.obfuscated, old.access, &old.supertypes, &old.focus)
             == (&new.name, &new.obfuscated, new.access, &new.supertypes, &new.focus);
-        if !same || changed.len() == MANY || !has_keys(&old) || !has_keys(new) {
+        if !same || changed.len() == MAX_CHANGED || !has_keys(&old) || !has_keys(new) {
             return None;
         }
         changed.push(Changed { number, old, ids: Vec::new() });
@@ -136,11 +134,11 @@ fn changed_classes(session: &Session<'_>) -> Option<Vec<Changed>> {
     Some(changed)
 }
 
-/// Notes what the methods of the changed classes can cost, and which of them are too short. None if that
-/// concerns methods of other classes, or depends on what is not unpacked.
+/// Computes the costs of the methods in changed classes, and which of them are too short. Returns `None` if that
+/// affects methods of other classes, or depends on facts that are not unpacked.
 ///
-/// What a method costs depends on the bodies of the methods that it calls, by name and descriptor, and on who
-/// extends whom. The latter is as it was, and so is every method that something calls.
+/// The cost of a method depends on the bodies of the methods that it calls, by name and descriptor, and on the class
+/// hierarchy. The hierarchy is unchanged, and so is every method that is called.
 fn settle_costs(
     session: &mut Session<'_>,
     saved: &SavedMaps,
@@ -152,7 +150,7 @@ fn settle_costs(
     called.sort_unstable();
     called.dedup();
     let is_called =
-        |method: &MethodFacts| called.binary_search(&cost::key(&method.name, &method.descriptor)).is_ok();
+        |method: &MethodFacts| called.binary_search(&body::key(&method.name, &method.descriptor)).is_ok();
     let is_ours = |name: &str| heads.iter().any(|head| head.name == name);
     let limit = session.selection.short;
     for Changed { number, old, .. } in changed {
@@ -165,7 +163,7 @@ fn settle_costs(
                 _ if is_called(method) => return None,
                 (_, None) => None,
                 (_, Some(body)) if body.calls.is_empty() => Some(body.instructions),
-                // What is not in the program has no limit.
+                // Methods outside the program have no limit.
                 (_, Some(body)) if !body.calls.iter().any(|call| is_ours(&call.class)) => None,
                 _ => return None,
             };
@@ -182,25 +180,25 @@ fn settle_costs(
     Some(())
 }
 
-/// What stands in front of the facts of all classes in the cache. None if one is new.
+/// Returns the heads of the facts of all classes in the cache; `None` if a class is new.
 fn heads<'c>(session: &Session<'c>) -> Option<Vec<Head<'c>>> {
     (0..session.classes.len()).map(|number| session.saved(number)?.head()).collect()
 }
 
-/// Whether one of those that have changed shares its name, and so its lines, with another class.
+/// Returns whether a changed class has the same name, and so the same lines, as another class.
 fn has_twins(heads: &[Head<'_>], changed: &[Changed]) -> bool {
     let names: HashSet<&str> = changed.iter().map(|class| class.old.name.as_str()).collect();
     heads.iter().filter(|head| names.contains(head.name)).count() != changed.len()
 }
 
-/// Whether its methods are told apart by name and descriptor, as the JVM demands.
+/// Returns whether its methods differ by name and descriptor, as the JVM requires.
 fn has_keys(class: &ClassFacts) -> bool {
     let mut keys = HashSet::new();
     class.methods.iter().all(|method| keys.insert((&*method.name, &*method.descriptor)))
 }
 
-/// Gives methods the ids that they had. The places of those that need new ones, in their order: the
-/// class among those that have changed, and the method.
+/// Keeps the ids of the methods. Returns those that need new ids, in order: the index among the changed classes, and
+/// the method.
 fn keep_ids(session: &Session<'_>, changed: &mut [Changed]) -> Vec<(usize, usize)> {
     let mut without = Vec::new();
     for (place, Changed { number, old, ids }) in changed.iter_mut().enumerate() {
@@ -223,7 +221,7 @@ fn keep_ids(session: &Session<'_>, changed: &mut [Changed]) -> Vec<(usize, usize
     without
 }
 
-/// The ids whose lines are others now, with the old and the new line; no line is an empty one.
+/// Returns the ids whose lines change, with the old and the new line; an empty string means no line.
 fn changed_lines(
     changed: &[Changed],
     classes: &[ClassFacts],
@@ -247,7 +245,7 @@ fn changed_lines(
     lines
 }
 
-/// The edits for such lines, by id. None if the text has other lines.
+/// Returns the edits for such lines, by id; `None` if the text does not match.
 fn edits(text: &str, lines: Vec<(u32, String, String)>) -> Option<Vec<(u32, Edit)>> {
     let mut edits: Vec<(u32, Edit)> = Vec::with_capacity(lines.len());
     for (id, old, new) in lines {
@@ -257,7 +255,7 @@ fn edits(text: &str, lines: Vec<(u32, String, String)>) -> Option<Vec<(u32, Edit
         }
         edits.push((id, Edit { at, text: new }));
     }
-    // Several new lines may come to one place.
+    // Several new lines may be inserted at one position.
     edits.sort_by_key(|&(id, _)| id);
     Some(edits)
 }
@@ -266,7 +264,7 @@ fn empty_place(text: &str, id: u32) -> Option<core::ops::Range<usize>> {
     line_of(text, id).filter(core::ops::Range::is_empty)
 }
 
-/// The id behind the highest that a method has, without those that are gone.
+/// Returns the id after the highest one in use, ignoring removed methods.
 fn next_id(text: &str, changed: &[Changed]) -> Option<u32> {
     let kept: HashSet<u32> = changed.iter().flat_map(|class| class.ids.iter().copied()).collect();
     let had = changed.iter().flat_map(|class| &class.old.methods).map(|method| method.kept_id);
@@ -280,7 +278,7 @@ fn next_id(text: &str, changed: &[Changed]) -> Option<u32> {
     Some(ids::METHOD_FIRST)
 }
 
-/// The new text of the list of methods that are not traced, if it is another one.
+/// Returns the new text of the list of untraced methods, if it changes.
 fn ignored(
     path: &Path,
     session: &Session<'_>,
@@ -305,7 +303,7 @@ fn ignored(
             false => block(&text, &before)?,
             true => {
                 let above = lines_above(session, heads, &old.name)?;
-                let end = if above.is_empty() { IGNORED.len() } else { block(&text, &above)?.end };
+                let end = if above.is_empty() { IGNORED_HEADER.len() } else { block(&text, &above)?.end };
                 end..end
             }
         };
@@ -314,15 +312,14 @@ fn ignored(
     Some(Some(edited(&text, edits)?.0))
 }
 
-/// Where these lines stand.
+/// Returns the range of these lines.
 fn block(text: &str, lines: &str) -> Option<core::ops::Range<usize>> {
     let (start, _) =
         text.match_indices(lines).find(|&(at, _)| text.as_bytes().get(at.wrapping_sub(1)) == Some(&b'\n'))?;
     Some(start..start + lines.len())
 }
 
-/// The lines of the last class before `name` that had some in the last run's list; nothing if there is
-/// none.
+/// Returns the lines of the last class before `name` that has some in the previous list; empty if there is none.
 fn lines_above(session: &Session<'_>, heads: &[Head<'_>], name: &str) -> Option<String> {
     let listed =
         heads.iter().filter(|head| head.tally.ignored + head.tally.blocked + head.tally.excluded > 0);
@@ -334,7 +331,7 @@ fn lines_above(session: &Session<'_>, heads: &[Head<'_>], name: &str) -> Option<
     Some(ignored_lines(&all?))
 }
 
-/// Fills in what there is for each class, and notes what is to be told of it.
+/// Fills in the results for each class, and records their warnings.
 fn note(
     session: &mut Session<'_>,
     heads: &[Head<'_>],

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use device::Stop;
-use device::doctor::{Check, Outcome, Question, examine};
+use device::doctor::{Check, Outcome, Scope, examine};
 use exporter::MethodMap;
 use serde_json::json;
 
@@ -50,13 +50,13 @@ pub(crate) struct Options {
 
 pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let map = options.method_map.as_deref().map(MethodMap::load).transpose()?;
-    let question = Question {
+    let scope = Scope {
         serial: options.link.serial.as_deref(),
         package: options.package.as_deref(),
         user: options.user,
         map: map.as_ref().map(MethodMap::map_id),
     };
-    let checks = examine(question, &environment, &options.link.patience(stop));
+    let checks = examine(scope, &environment, &options.link.timeouts(stop));
     let good = checks.iter().all(|check| check.outcome != Outcome::Bad);
     let mut stdout = crate::terminal::stdout_of(options.json);
     if options.json {

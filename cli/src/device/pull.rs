@@ -132,7 +132,7 @@ fn pull_all(
     let package = &options.package;
     let app = App::new(Device::open(server, serial)?, package, user)?;
     let shelf = app.recordings()?;
-    for name in &shelf.strange {
+    for name in &shelf.rejected {
         tell(&format!("warning: a file named {name:?} is none of ours and stays there"))?;
     }
     let place = shelf.place.name();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use device::control::{Command, ask};
 use device::launch::{component, start};
-use device::{App, Patience, Remote, Stop, SystemTrace};
+use device::{App, Remote, Stop, SystemTrace, Timeouts};
 use serde_json::json;
 
 use super::fetched::{fetch, in_words, map_for};
@@ -81,8 +81,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         None => while !stop.sleep(Duration::from_secs(3600)) {},
     }
     // That Ctrl-C meant the recording, not what follows.
-    let patience = Patience { stop: Stop::default(), ..app.device().server().patience().clone() };
-    let app = App::new(app.device().with_patience(patience), app.package(), app.user())?;
+    let timeouts = Timeouts { stop: Stop::default(), ..app.device().server().timeouts().clone() };
+    let app = App::new(app.device().with_timeouts(timeouts), app.package(), app.user())?;
     if was_stopped {
         told(&app, Command::Stop)?;
     }
@@ -156,7 +156,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
 
 /// Tells the app something, and gives what it said if it did so. One that takes no commands records all the same.
 fn told(app: &App, command: Command) -> Result<Option<String>, device::Error> {
-    Ok(ask(app, command)?.ok().filter(|answer| answer.done).map(|answer| answer.said))
+    Ok(ask(app, command)?.ok().filter(|answer| answer.done).map(|answer| answer.message))
 }
 
 /// The recordings of these processes; an app's other processes have names of their own, and pids of their own.

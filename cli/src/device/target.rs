@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use device::{App, Device, Patience, Server, Stop};
+use device::{App, Device, Server, Stop, Timeouts};
 
 /// Which device, and how long it may take.
 #[derive(Clone, Debug, clap::Args)]
@@ -29,13 +29,13 @@ pub(super) struct Target {
 }
 
 impl Link {
-    pub(super) fn patience(&self, stop: &Stop) -> Patience {
-        Patience { silence: Duration::from_secs_f64(self.timeout), stop: stop.clone(), ..Patience::default() }
+    pub(super) fn timeouts(&self, stop: &Stop) -> Timeouts {
+        Timeouts { read: Duration::from_secs_f64(self.timeout), stop: stop.clone(), ..Timeouts::default() }
     }
 
     /// The server, which is started if it does not run.
     pub(super) fn server(&self, stop: &Stop) -> Result<Server, device::Error> {
-        let server = Server::named_by(&environment, self.patience(stop))?;
+        let server = Server::from_environment(&environment, self.timeouts(stop))?;
         server.ensure(&environment)?;
         Ok(server)
     }

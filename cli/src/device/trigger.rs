@@ -147,8 +147,8 @@ fn send(app: &App, pid: u32) -> anyhow::Result<()> {
     }
     bail!(
         "pid {pid} may not be sent a signal ({}; {}): install a debuggable build, or use a device whose shell is root",
-        own.said(),
-        by_shell.said()
+        own.message(),
+        by_shell.message()
     );
 }
 

@@ -36,7 +36,7 @@ impl Bench {
     }
 
     fn record(&self, name: &str, bytes: &[u8]) {
-        self.phone.folder().write(&format!("{OWN}/{name}"), bytes).unwrap();
+        self.phone.directory().write(&format!("{OWN}/{name}"), bytes).unwrap();
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -56,8 +56,8 @@ impl Bench {
         serde_json::from_str(&shown.stdout).unwrap_or_else(|error| panic!("{error}: {shown:?}"))
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.phone.folder().path(folder)).unwrap();
+    fn names(&self, directory: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.phone.directory().path(directory)).unwrap();
         let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
@@ -65,7 +65,7 @@ impl Bench {
 }
 
 fn phone(folder: &Folder, name: &str, faults: Faults) -> Daemon {
-    let files = test_device::Folder::create(&folder.path().join(name)).unwrap();
+    let files = test_device::DeviceDirectory::create(&folder.path().join(name)).unwrap();
     files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
     Daemon::start(files, faults, 0).unwrap()
 }
@@ -101,7 +101,7 @@ fn doctor_says_what_is_bad_and_its_exit_code_too() {
     let bench = Bench::new(Faults::default());
     let shown = bench.run(&["doctor", PACKAGE]);
     assert_eq!(shown.code, Some(1), "{shown:?}");
-    assert!(shown.stdout.contains("BAD  recordings   there is none"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("BAD  recordings   there are no recordings"), "{}", shown.stdout);
     assert!(shown.stdout.contains("-> start the app"), "{}", shown.stdout);
     bench.record("shop-999999999.anrscope", &recording(0, 10));
     let checks = bench.json(&["doctor", PACKAGE, "--json"]);
@@ -117,10 +117,10 @@ fn pull_takes_two_devices_and_two_users_apart() {
     let tablet = phone(&bench.folder, "tablet", Faults::default());
     let second = bench.adb.connect(&tablet);
     bench.record("shop-1.anrscope", &recording(1, 100));
-    tablet.folder().write(&format!("{OWN}/shop-1.anrscope"), recording(2, 100)).unwrap();
+    tablet.directory().write(&format!("{OWN}/shop-1.anrscope"), recording(2, 100)).unwrap();
     let other = format!("data/user/10/{PACKAGE}/no_backup/anrscope/shop-2.anrscope");
-    tablet.folder().write(&other, recording(3, 100)).unwrap();
-    fs::create_dir_all(bench.phone.folder().path(&format!("data/user/10/{PACKAGE}"))).unwrap();
+    tablet.directory().write(&other, recording(3, 100)).unwrap();
+    fs::create_dir_all(bench.phone.directory().path(&format!("data/user/10/{PACKAGE}"))).unwrap();
     let out = bench.folder.name("out");
     let shown = bench.run(&["pull", PACKAGE, "-o", &out]);
     shown.failed(1, &["several devices", "-s"]);
@@ -193,7 +193,7 @@ fn nothing_to_pull_is_told_and_a_stranger_is_an_error() {
 fn startup_sets_ams_figures_beside_each_other() {
     let bench = Bench::new(Faults::default());
     let times = format!("data/app/{PACKAGE}/times");
-    bench.phone.folder().write(&times, "300\n500\n400\n").unwrap();
+    bench.phone.directory().write(&times, "300\n500\n400\n").unwrap();
     let figures = bench.json(&["startup", PACKAGE, "-n", "3", "--settle", "0.01", "--json"]);
     assert_eq!(figures["activity"], "com.example.shop/.MainActivity");
     let total: Vec<_> =
@@ -210,17 +210,17 @@ fn startup_sets_ams_figures_beside_each_other() {
 #[test]
 fn startup_has_the_figure_of_each_starts_own_recording() {
     let bench = Bench::new(Faults::default());
-    bench.phone.folder().write(&format!("data/app/{PACKAGE}/times"), "300\n310\n").unwrap();
+    bench.phone.directory().write(&format!("data/app/{PACKAGE}/times"), "300\n310\n").unwrap();
     // From its begin to the first draw: 4 ms.
     let start = b"kind=cold\nbegin=1000000\nend=9000000\nfirst_draw=5000000\n";
     let recorded = RecordingBuilder::new(4242, PACKAGE).section(SectionKind::Startup, start).build();
-    bench.phone.folder().write(&format!("data/user/0/{PACKAGE}/prepared"), recorded).unwrap();
+    bench.phone.directory().write(&format!("data/user/0/{PACKAGE}/prepared"), recorded).unwrap();
     let script = format!("data/app/{PACKAGE}/start");
     let text = "#!/bin/sh\nmkdir -p no_backup/anrscope\n\
                 cp prepared no_backup/anrscope/shop-$$.anrscope\nexec sleep 1000\n";
-    bench.phone.folder().write(&script, text).unwrap();
+    bench.phone.directory().write(&script, text).unwrap();
     let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(bench.phone.folder().path(&script), permissions).unwrap();
+    fs::set_permissions(bench.phone.directory().path(&script), permissions).unwrap();
     let figures = bench.json(&["startup", PACKAGE, "-n", "2", "--settle", "3", "--json"]);
     let own: Vec<_> = figures["starts"].as_array().unwrap().iter().map(|start| &start["own_ms"]).collect();
     assert_eq!(own, [4.0, 4.0], "{figures}");
@@ -235,9 +235,9 @@ fn record_brings_the_apps_trace_and_the_systems() {
     let pid = living.0.id();
     bench.record(&format!("shop-{pid}.anrscope"), &recording(1, 1_000));
     bench.record("shop-1.anrscope", &recording(1, 1_000));
-    bench.phone.folder().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
+    bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
     let system: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
-    bench.phone.folder().write("system.pftrace", &system).unwrap();
+    bench.phone.directory().write("system.pftrace", &system).unwrap();
     let out = bench.folder.name("out/scroll.pftrace");
     let shown = bench.json(&["record", PACKAGE, "-o", &out, "--for", "0.5", "--system", "--json"]);
     assert_eq!(shown["slices"], 1_000, "one process's: {shown}");
@@ -257,14 +257,14 @@ fn record_brings_the_apps_trace_and_the_systems() {
     let theirs = bench.folder.name("theirs.pftrace");
     run(["export", &other, "-o", &theirs, "--merge-safe", "--level", "0"]).ok(&["500 slices"]);
     let system = fs::read(&theirs).unwrap();
-    bench.phone.folder().write("system.pftrace", &system).unwrap();
+    bench.phone.directory().write("system.pftrace", &system).unwrap();
     let alone = fs::metadata(&out).unwrap().len();
     let shown = bench.json(&["record", PACKAGE, "-o", &out, "--for", "0.5", "--system", "--json"]);
     assert_eq!(shown["merged"], true, "{shown}");
     assert_eq!(fs::read(shown["system"].as_str().unwrap()).unwrap(), system);
     let joined = fs::metadata(&out).unwrap().len();
     assert!(joined >= alone + system.len() as u64 / 2, "{joined} of {alone} and {}", system.len());
-    fs::remove_file(bench.phone.folder().path(&format!("proc/{PACKAGE}"))).unwrap();
+    fs::remove_file(bench.phone.directory().path(&format!("proc/{PACKAGE}"))).unwrap();
     bench.run(&["record", PACKAGE, "-o", &out, "--for", "1"]).failed(1, &["does not run", "--launch"]);
 }
 
@@ -274,8 +274,8 @@ fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
     let living = Living::start();
     let pid = living.0.id();
     bench.record(&format!("shop-{pid}.anrscope"), &recording(1, 1_000));
-    bench.phone.folder().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
-    bench.phone.folder().write("system.pftrace", "system").unwrap();
+    bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
+    bench.phone.directory().write("system.pftrace", "system").unwrap();
     let out = bench.folder.name("out/scroll.pftrace");
     let mut record = bench.command(&["record", PACKAGE, "-o", &out, "--system", "--json"]);
     let mut child = record.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -394,8 +394,8 @@ fn what_a_device_says_reaches_the_terminal_as_text() {
     let program = "system/bin/cksum";
     let says =
         "#!/bin/sh\nprintf '\\033]0;taken\\007 \\033[2J \\302\\2332J \\342\\200\\256 no' >&2\nexit 3\n";
-    bench.phone.folder().write(program, says).unwrap();
-    let path = bench.phone.folder().path(program);
+    bench.phone.directory().write(program, says).unwrap();
+    let path = bench.phone.directory().path(program);
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let shown = bench.run(&["pull", PACKAGE, "-o", &bench.folder.name("here")]);
     assert_eq!(shown.code, Some(1), "{shown:?}");

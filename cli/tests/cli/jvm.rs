@@ -495,7 +495,7 @@ fn classes_from_outside_of_the_class_path_are_told() {
     assert!(Shown::from(plain).stdout.ends_with("\nsigned\n"));
     let shown = programs.shown(&[], &["-cp", "signed.jar", "Loader", &plugin]);
     assert!(shown.stdout.ends_with("not signed\n"), "{shown:?}");
-    let dropped = "signed.jar: META-INF/TEST.SF is a signature of the jar as it was: dropped";
+    let dropped = "signed.jar: META-INF/TEST.SF is a signature that the changes make invalid: dropped";
     assert!(shown.stderr.contains(dropped), "{shown:?}");
 }
 

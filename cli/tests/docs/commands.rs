@@ -97,7 +97,7 @@ fn every_command_line_runs_and_prints_what_the_page_says() {
                 let began = Instant::now();
                 let (output, status) = bench.run(&folder, command);
                 // A page names files as they were typed, and a device's as they are there.
-                let phone = bench.phone.folder().root().display().to_string();
+                let phone = bench.phone.directory().root().display().to_string();
                 let output = output.replace(&format!("{}/", folder.display()), "").replace(&phone, "");
                 println!("{}: {command}: {:.1} s, {status}", page.path, began.elapsed().as_secs_f64());
                 let expected =
@@ -157,7 +157,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let folder = Folder::new();
-        let files = test_device::Folder::create(&folder.path().join("phone")).unwrap();
+        let files = test_device::DeviceDirectory::create(&folder.path().join("phone")).unwrap();
         files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
         let phone = Daemon::start(files, Faults::default(), 0).unwrap();
         let adb = AdbServer::start(&folder.path().join("adb"));
@@ -249,8 +249,8 @@ impl Bench {
 
     /// A directory with everything that the lines of a page name.
     fn furnished(&self, page: &str) -> PathBuf {
-        // For each page the device starts without a recording.
-        let _ = fs::remove_dir_all(self.phone.folder().path(&format!("data/user/0/{PACKAGE}/no_backup")));
+        // Each page begins with a device that has no recording.
+        let _ = fs::remove_dir_all(self.phone.directory().path(&format!("data/user/0/{PACKAGE}/no_backup")));
         let folder = self.path(&format!("page-{}", page.replace('/', "-")));
         let place = |from: &Path, to: &str| {
             let to = folder.join(to);
@@ -309,7 +309,7 @@ impl Bench {
         let own = format!("data/user/0/{PACKAGE}/no_backup/anrscope");
         let hung = || fs::read(self.path("hung/demo.anrscope")).unwrap();
         if line.starts_with("anrscope device pull") {
-            self.phone.folder().write(&format!("{own}/{PACKAGE}-16360.anrscope"), hung()).unwrap();
+            self.phone.directory().write(&format!("{own}/{PACKAGE}-16360.anrscope"), hung()).unwrap();
         }
         if line.starts_with("anrscope open") {
             // The one port that the page may use; another test of this machine may have it for a moment.
@@ -328,7 +328,7 @@ impl Bench {
             // What is there at the first look is no news, and nobody sees when that was.
             let mut pid = 16_361;
             while running.child.try_wait().unwrap().is_none() {
-                self.phone.folder().write(&format!("{own}/{PACKAGE}-{pid}.anrscope"), hung()).unwrap();
+                self.phone.directory().write(&format!("{own}/{PACKAGE}-{pid}.anrscope"), hung()).unwrap();
                 pid += 1;
                 std::thread::sleep(Duration::from_secs(3));
             }

@@ -29,7 +29,7 @@ impl Bench {
 
     pub(crate) fn with(app: App<'_>, faults: Faults) -> Self {
         let folder = Folder::new();
-        let files = test_device::Folder::create(&folder.path().join("phone")).unwrap();
+        let files = test_device::DeviceDirectory::create(&folder.path().join("phone")).unwrap();
         files.install(app).unwrap();
         let phone = Daemon::start(files, faults, 0).unwrap();
         let adb = AdbServer::start(&folder.path().join("adb"));
@@ -46,7 +46,7 @@ impl Bench {
 
     /// Where the app's recordings lie.
     fn own(&self) -> PathBuf {
-        self.phone.folder().path(&format!("data/user/0/{PACKAGE}/no_backup/anrscope"))
+        self.phone.directory().path(&format!("data/user/0/{PACKAGE}/no_backup/anrscope"))
     }
 }
 
@@ -168,7 +168,7 @@ fn trigger_asks_a_real_jvm_and_pulls_its_answer() {
     wait_for("a recording", || recordings(&own).len() == 1);
     let name = recordings(&own)[0].file_stem().unwrap().to_str().unwrap().to_owned();
     let pid = name.rsplit_once('-').unwrap().1.to_owned();
-    bench.phone.folder().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
+    bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
     let out = bench.folder.name("now");
     let map = own.join("methodMapping.txt");
     let output = bench.command(&["trigger", PACKAGE, "-o", &out, "--method-map"]).arg(map).output().unwrap();

@@ -22,7 +22,7 @@ const PACKAGE: &str = "com.example.app";
 /// A phone whose app has its files where a case has them.
 fn phone(case: &Case, debuggable: bool, faults: Faults) -> Bench {
     let bench = Bench::with(App { package: PACKAGE, debuggable, library: true }, faults);
-    let home = bench.phone.folder().path(&format!("data/user/0/{PACKAGE}"));
+    let home = bench.phone.directory().path(&format!("data/user/0/{PACKAGE}"));
     fs::remove_dir_all(&home).unwrap();
     fs::create_dir_all(case.folder()).unwrap();
     symlink(case.folder(), home).unwrap();
@@ -32,7 +32,7 @@ fn phone(case: &Case, debuggable: bool, faults: Faults) -> Bench {
 /// The app runs on the phone and answers what its shell asks.
 fn answers(bench: &Bench, case: Case, words: &[&str]) -> (Running, PathBuf) {
     let folder = case.folder();
-    let served = bench.phone.folder().path(&format!("served/{PACKAGE}"));
+    let served = bench.phone.directory().path(&format!("served/{PACKAGE}"));
     let case = words.iter().fold(case.sdk(34).word(served.to_str().unwrap()), |case, word| case.word(word));
     let mut app = Running(case.command().stdout(Stdio::piped()).spawn().unwrap());
     let mut said = BufReader::new(app.0.stdout.take().unwrap());
@@ -41,7 +41,7 @@ fn answers(bench: &Bench, case: Case, words: &[&str]) -> (Running, PathBuf) {
     assert_eq!(line, "serves\n");
     // HotSpot prints dumps there; a full pipe would stop it. The thread ends with the app.
     std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-    bench.phone.folder().write(&format!("proc/{PACKAGE}"), format!("{}\n", app.0.id())).unwrap();
+    bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{}\n", app.0.id())).unwrap();
     (app, folder.join("no_backup/anrscope"))
 }
 

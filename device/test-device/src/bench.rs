@@ -1,4 +1,4 @@
-//! An adb server of a test's own, with the real program.
+//! An adb server for one test, run with the real program.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, TcpListener};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::daemon::Daemon;
 
-/// A server of the real adb on a port of its own, with keys of its own; ended when dropped.
+/// A server of the real adb with its own port and keys; stopped when dropped.
 #[derive(Debug)]
 pub struct AdbServer {
     port: u16,
@@ -16,7 +16,7 @@ pub struct AdbServer {
 }
 
 impl AdbServer {
-    /// Starts one that keeps its files in `home`.
+    /// Starts a server that keeps its files in `home`.
     ///
     /// # Panics
     /// If there is no adb on `PATH`: `scripts/install-test-needs` installs it.
@@ -28,15 +28,15 @@ impl AdbServer {
         server
     }
 
-    /// One that does not run yet, and is ended all the same.
+    /// Reserves a port for a server that the test may start; it is stopped when dropped.
     ///
     /// # Panics
-    /// If no port is free or `home` cannot be made.
+    /// If no port is free or `home` cannot be created.
     #[must_use]
     pub fn planned(home: &Path) -> Self {
-        std::fs::create_dir_all(home).expect("a folder for adb's keys");
+        std::fs::create_dir_all(home).expect("a directory for adb's keys");
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        // Below those that the system gives out by itself, so that none takes it before the server does.
+        // Below the ephemeral ports, so that no other process takes it before the server does.
         let mut candidates = std::iter::repeat_with(|| {
             let n = NEXT.fetch_add(1, Ordering::Relaxed);
             20_000 + (std::process::id().wrapping_mul(37).wrapping_add(n * 101) % 10_000) as u16
@@ -46,20 +46,20 @@ impl AdbServer {
         Self { port, home: home.to_owned() }
     }
 
-    /// Its port, on 127.0.0.1.
+    /// Returns its port, on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The variables by which programs find it, and nothing else of this machine's devices.
+    /// Returns the environment variables that point programs to this server and to no other device.
     #[must_use]
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         vec![
             ("ANDROID_ADB_SERVER_PORT", self.port.to_string().into()),
             ("HOME", self.home.clone().into()),
             ("TMPDIR", self.home.clone().into()),
-            // So that it does not look for emulators, which may be others' tests.
+            // Emulators may belong to other tests, so the server must not search for them.
             ("ADB_LOCAL_TRANSPORT_MAX_PORT", "5553".into()),
         ]
     }
@@ -77,22 +77,22 @@ impl AdbServer {
         command.output().expect("adb on PATH: scripts/install-test-needs installs it")
     }
 
-    /// Connects to a device and gives its serial.
+    /// Connects to a device and returns its serial.
     ///
     /// # Panics
-    /// If adb says that it could not.
+    /// If adb cannot connect.
     pub fn connect(&self, device: &Daemon) -> String {
         let serial = format!("127.0.0.1:{}", device.port());
-        // A busy machine may take longer than adb waits.
-        let mut said = String::new();
+        // On a busy machine this may take longer than adb waits.
+        let mut printed = String::new();
         for _ in 0..5 {
             let output = self.adb(&["connect", &serial]);
-            said = String::from_utf8_lossy(&output.stdout).into_owned();
-            if said.contains("connected to") || said.contains("authenticate") {
+            printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            if printed.contains("connected to") || printed.contains("authenticate") {
                 return serial;
             }
         }
-        panic!("adb connect {serial}: {said}");
+        panic!("adb connect {serial}: {printed}");
     }
 }
 

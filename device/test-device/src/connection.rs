@@ -1,4 +1,4 @@
-//! One connection of an adb server: greeting, consent, streams.
+//! One connection of an adb server: handshake, authorisation, streams.
 
 use std::collections::HashMap;
 use std::io;
@@ -6,8 +6,8 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, mpsc};
 
+use crate::directory::DeviceDirectory;
 use crate::faults::{Auth, Faults};
-use crate::folder::Folder;
 use crate::link::Link;
 use crate::packet::{AUTH, CLSE, CNXN, MAX_PAYLOAD, OKAY, OPEN, Packet, VERSION, WRTE};
 use crate::services;
@@ -22,12 +22,12 @@ struct Open {
     acks: Arc<Acks>,
 }
 
-/// Serves until the connection ends.
-pub(crate) fn serve(folder: &Arc<Folder>, faults: Faults, cuts: &Arc<AtomicU64>, socket: &TcpStream) {
-    // Without this each small packet waits for the answer to the one before.
+/// Serves until the connection closes.
+pub(crate) fn serve(files: &Arc<DeviceDirectory>, faults: Faults, cuts: &Arc<AtomicU64>, socket: &TcpStream) {
+    // With Nagle's algorithm each small packet would wait for the answer to the previous one.
     let _ = socket.set_nodelay(true);
     let mut open = HashMap::new();
-    let _ = serve_until_error(folder, faults, cuts, socket, &mut open);
+    let _ = serve_until_error(files, faults, cuts, socket, &mut open);
     for (_, stream) in open {
         let stream: Open = stream;
         stream.acks.close();
@@ -36,7 +36,7 @@ pub(crate) fn serve(folder: &Arc<Folder>, faults: Faults, cuts: &Arc<AtomicU64>,
 }
 
 fn serve_until_error(
-    folder: &Arc<Folder>,
+    files: &Arc<DeviceDirectory>,
     faults: Faults,
     cuts: &Arc<AtomicU64>,
     socket: &TcpStream,
@@ -48,14 +48,12 @@ fn serve_until_error(
     loop {
         let packet = Packet::read(&mut reader)?;
         match packet.command {
-            CNXN if faults.auth == Auth::Open => greet(&link, folder, faults)?,
-            // Any 20 bytes; real ones are random, so that a signature serves once.
+            CNXN if faults.auth == Auth::Open => greet(&link, files, faults)?,
+            // Any 20 bytes. A real device sends random ones, so that a signature is valid only once.
             CNXN => link.send(AUTH, TOKEN, 0, b"twenty bytes of luck")?,
-            // No signature is known here: the machine shows its key next.
+            // Every signature is rejected, so that the host sends its public key next.
             AUTH if packet.arg0 == SIGNATURE => link.send(AUTH, TOKEN, 0, b"twenty bytes of luck")?,
-            AUTH if packet.arg0 == PUBLIC_KEY && faults.auth == Auth::Consent => {
-                greet(&link, folder, faults)?
-            }
+            AUTH if packet.arg0 == PUBLIC_KEY && faults.auth == Auth::Consent => greet(&link, files, faults)?,
             AUTH => {}
             OPEN => {
                 let id = next_id;
@@ -71,8 +69,8 @@ fn serve_until_error(
                 open.insert(id, Open { incoming, acks: Arc::clone(&acks) });
                 link.send(OKAY, id, packet.arg0, &[])?;
                 let stream = Stream::new(link.clone(), id, packet.arg0, receiver, acks);
-                let folder = Arc::clone(folder);
-                std::thread::spawn(move || services::run(&folder, &name, stream));
+                let files = Arc::clone(files);
+                std::thread::spawn(move || services::run(&files, &name, stream));
             }
             OKAY => {
                 if let Some(stream) = open.get(&packet.arg1) {
@@ -80,7 +78,7 @@ fn serve_until_error(
                 }
             }
             WRTE => match open.get(&packet.arg1) {
-                // A service that reads no more: the stream closes soon.
+                // A service that has stopped reading closes its stream soon.
                 Some(stream) => drop(stream.incoming.send(packet.payload)),
                 None => link.send(CLSE, 0, packet.arg0, &[])?,
             },
@@ -94,9 +92,9 @@ fn serve_until_error(
     }
 }
 
-fn greet(link: &Link, folder: &Folder, faults: Faults) -> io::Result<()> {
+fn greet(link: &Link, files: &DeviceDirectory, faults: Faults) -> io::Result<()> {
     let shell = if faults.old_shell { "cmd" } else { "shell_v2,cmd" };
-    let name = folder.name();
+    let name = files.name();
     let banner = format!(
         "device::ro.product.name={name};ro.product.model={name};ro.product.device={name};features={shell}"
     );

@@ -1,4 +1,4 @@
-//! Listens, and keeps what its connections share.
+//! The daemon: it listens, and holds the state that its connections share.
 
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::connection;
+use crate::directory::DeviceDirectory;
 use crate::faults::Faults;
-use crate::folder::Folder;
 
-/// A device that listens until it is dropped.
+/// A fake device that listens until it is dropped.
 #[derive(Debug)]
 pub struct Daemon {
     port: u16,
@@ -19,11 +19,11 @@ pub struct Daemon {
 
 #[derive(Debug)]
 struct Shared {
-    folder: Arc<Folder>,
+    files: Arc<DeviceDirectory>,
     faults: Mutex<Faults>,
     stop: AtomicBool,
     connections: Mutex<Vec<TcpStream>>,
-    /// How many connections were cut on purpose.
+    /// The number of connections closed because of [`Faults::cut_after`].
     cuts: Arc<AtomicU64>,
 }
 
@@ -34,15 +34,15 @@ impl Shared {
 }
 
 impl Daemon {
-    /// Plays the device in `folder` on `port` of 127.0.0.1; 0 is any.
+    /// Starts a device with these files on `port` of 127.0.0.1; 0 means any port.
     ///
     /// # Errors
     /// If the port is taken.
-    pub fn start(folder: Folder, faults: Faults, port: u16) -> io::Result<Self> {
+    pub fn start(files: DeviceDirectory, faults: Faults, port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let port = listener.local_addr()?.port();
         let shared = Arc::new(Shared {
-            folder: Arc::new(folder),
+            files: Arc::new(files),
             faults: Mutex::new(faults),
             stop: AtomicBool::new(false),
             connections: Mutex::default(),
@@ -60,42 +60,42 @@ impl Daemon {
                     connections.push(copy);
                 }
                 let shared = Arc::clone(&of_thread);
-                // How a connection ends is the other side's to notice.
+                // The host notices when the connection closes.
                 std::thread::spawn(move || {
-                    connection::serve(&shared.folder, shared.faults(), &shared.cuts, &stream);
+                    connection::serve(&shared.files, shared.faults(), &shared.cuts, &stream);
                 });
             }
         })?;
         Ok(Self { port, shared, listener: Some(listener) })
     }
 
-    /// Where it listens, on 127.0.0.1.
+    /// Returns its port, on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Its files.
+    /// Returns the directory with its files.
     #[must_use]
-    pub fn folder(&self) -> &Folder {
-        &self.shared.folder
+    pub fn directory(&self) -> &DeviceDirectory {
+        &self.shared.files
     }
 
-    /// Behaves otherwise from the next connection on.
+    /// Sets the faults of all later connections.
     pub fn set_faults(&self, faults: Faults) {
         *self.shared.faults.lock().unwrap_or_else(PoisonError::into_inner) = faults;
     }
 
-    /// How many connections were cut because of [`Faults::cut_after`].
+    /// Returns the number of connections closed because of [`Faults::cut_after`].
     #[must_use]
     pub fn cuts(&self) -> u64 {
         self.shared.cuts.load(Ordering::SeqCst)
     }
 
-    /// Goes away: cuts every connection and listens no more. The files stay.
+    /// Stops listening and closes every connection. The files stay.
     pub fn stop(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
-        // So that the listener looks.
+        // Wakes the listener.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
         if let Some(listener) = self.listener.take() {
             let _ = listener.join();

@@ -1,28 +1,28 @@
-//! What is wrong with the device or its link, as a test asks for it.
+//! Faults of the device or its link that a test can inject.
 
 use std::time::Duration;
 
-/// Whether the device's owner lets this machine in.
+/// Whether the device's owner authorises the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Auth {
-    /// Nobody is asked.
+    /// The device needs no authorisation.
     #[default]
     Open,
-    /// The owner says yes to the key of this machine when it is shown.
+    /// The owner accepts the host's key when the device shows it.
     Consent,
     /// The owner never answers: the device stays `unauthorized`.
     NoAnswer,
 }
 
-/// What is wrong with the device or its link.
+/// The faults of the device or its link; none by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// Who is let in.
+    /// How the device authorises the host.
     pub auth: Auth,
-    /// Bytes that a connection carries to the machine before it is cut; 0 is no cut.
+    /// Bytes that a connection carries to the host before it is closed; 0 never closes it.
     pub cut_after: u64,
-    /// How long each packet to the machine takes.
+    /// The delay of each packet to the host.
     pub slow: Duration,
-    /// Without version 2 of the shell, as before Android 7: one stream and no exit code.
+    /// The device has no version 2 of the shell, as before Android 7: one stream and no exit code.
     pub old_shell: bool,
 }

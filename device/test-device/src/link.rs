@@ -1,4 +1,4 @@
-//! The way of packets to the machine, with the faults that were asked for.
+//! The link that packets to the host take, with the injected faults.
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::faults::Faults;
 use crate::packet::Packet;
 
-/// Where packets to the machine go, one at a time.
+/// Sends packets to the host, one at a time.
 #[derive(Clone)]
 pub(crate) struct Link {
     socket: Arc<Mutex<Socket>>,
@@ -16,10 +16,10 @@ pub(crate) struct Link {
 
 struct Socket {
     stream: TcpStream,
-    /// Bytes that may still go out; `None` without end.
+    /// Bytes that may still be sent; `None` for no limit.
     left: Option<u64>,
     faults: Faults,
-    /// How many connections of the device were cut on purpose.
+    /// The number of connections closed because of [`Faults::cut_after`].
     cuts: Arc<AtomicU64>,
 }
 

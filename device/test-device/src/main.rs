@@ -1,4 +1,4 @@
-//! Plays a device in a folder until it is killed.
+//! Runs a fake device over a directory until it is killed.
 
 use std::process::ExitCode;
 
@@ -6,19 +6,19 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     use std::path::Path;
 
-    use test_device::{App, Daemon, Faults, Folder};
+    use test_device::{App, Daemon, DeviceDirectory, Faults};
 
     let mut arguments = std::env::args().skip(1);
     let Some(root) = arguments.next() else {
-        eprintln!("usage: test-device FOLDER [PORT [PACKAGE]]");
+        eprintln!("usage: test-device DIRECTORY [PORT [PACKAGE]]");
         return ExitCode::from(2);
     };
     let port = arguments.next().and_then(|port| port.parse().ok()).unwrap_or(0);
-    let daemon = Folder::create(Path::new(&root)).and_then(|folder| {
+    let daemon = DeviceDirectory::create(Path::new(&root)).and_then(|files| {
         if let Some(package) = arguments.next() {
-            folder.install(App { package: &package, debuggable: true, library: true })?;
+            files.install(App { package: &package, debuggable: true, library: true })?;
         }
-        Daemon::start(folder, Faults::default(), port)
+        Daemon::start(files, Faults::default(), port)
     });
     match daemon {
         Ok(daemon) => {

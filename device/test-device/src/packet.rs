@@ -1,4 +1,4 @@
-//! The packets of the device's wire.
+//! The packets between a device and the adb server.
 //!
 //! ```text
 //! 0  4  command      12  4  length of the payload
@@ -15,9 +15,9 @@ pub(crate) const OKAY: u32 = u32::from_le_bytes(*b"OKAY");
 pub(crate) const WRTE: u32 = u32::from_le_bytes(*b"WRTE");
 pub(crate) const CLSE: u32 = u32::from_le_bytes(*b"CLSE");
 
-/// The wire's version; from this one on nobody looks at the sum.
+/// The protocol version. Since this version the checksum is ignored.
 pub(crate) const VERSION: u32 = 0x0100_0001;
-/// The longest payload that is taken.
+/// The longest payload that is accepted, bytes.
 pub(crate) const MAX_PAYLOAD: u32 = 256 << 10;
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Packet {
             |n: usize| u32::from_le_bytes([head[n * 4], head[n * 4 + 1], head[n * 4 + 2], head[n * 4 + 3]]);
         let (command, arg0, arg1, length) = (word(0), word(1), word(2), word(3));
         if command != !word(5) || length > MAX_PAYLOAD {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "no packet of adb's"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not an adb packet"));
         }
         let mut payload = vec![0; length as usize];
         from.read_exact(&mut payload)?;

@@ -1,10 +1,10 @@
-//! What a stream can be opened for: `shell,v2`, `shell`, `exec`, `sync`.
+//! The services of the device: `shell,v2`, `shell`, `exec`, `sync`.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::folder::Folder;
+use crate::directory::DeviceDirectory;
 use crate::stream::{Input, Output, Stream};
 use crate::sync;
 
@@ -33,32 +33,32 @@ fn service(name: &str, old_shell: bool) -> Option<Service<'_>> {
     }
 }
 
-/// Whether there is such a service here.
+/// Returns whether the device has the service `name`.
 pub(crate) fn known(name: &str, old_shell: bool) -> bool {
     service(name, old_shell).is_some()
 }
 
 /// Serves one stream to its end.
-pub(crate) fn run(folder: &Folder, name: &str, stream: Stream) {
+pub(crate) fn run(files: &DeviceDirectory, name: &str, stream: Stream) {
     let Some(service) = service(name, false) else { return };
     let Stream { input, output } = stream;
     let output = Arc::new(Mutex::new(output));
-    // An error is a cut connection, which the other side sees.
+    // An error means that the connection is closed, which the other side notices.
     let _ = match service {
-        Service::ShellV2(command) => shell_v2(folder, command, input, &output),
-        Service::Raw(command) => raw(folder, command, &output),
-        Service::Sync => sync::serve(folder, input, &output),
+        Service::ShellV2(command) => shell_v2(files, command, input, &output),
+        Service::Raw(command) => raw(files, command, &output),
+        Service::Sync => sync::serve(files, input, &output),
     };
     output.lock().unwrap_or_else(PoisonError::into_inner).close();
 }
 
-fn spawn(folder: &Folder, command: &str) -> io::Result<Child> {
-    let root = folder.root();
+fn spawn(files: &DeviceDirectory, command: &str) -> io::Result<Child> {
+    let root = files.root();
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).current_dir(root).env_clear();
     let programs = root.join("system/bin");
     shell.env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
-    // Of a real device's variables those that lead to files: here they lead into the folder.
+    // The variables by which a real device's programs find their files.
     shell
         .env("ROOT", root)
         .env("ANDROID_DATA", root.join("data"))
@@ -67,9 +67,14 @@ fn spawn(folder: &Folder, command: &str) -> io::Result<Child> {
     shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 
-/// Packets {kind, length, bytes} both ways; the last one to the machine is the exit code.
-fn shell_v2(folder: &Folder, command: &str, mut input: Input, output: &Arc<Mutex<Output>>) -> io::Result<()> {
-    let mut child = spawn(folder, command)?;
+/// Exchanges packets (kind, length, bytes); the last one to the host is the exit code.
+fn shell_v2(
+    files: &DeviceDirectory,
+    command: &str,
+    mut input: Input,
+    output: &Arc<Mutex<Output>>,
+) -> io::Result<()> {
+    let mut child = spawn(files, command)?;
     let mut stdin = child.stdin.take();
     std::thread::spawn(move || {
         let mut head = [0; 5];
@@ -80,7 +85,7 @@ fn shell_v2(folder: &Folder, command: &str, mut input: Input, output: &Arc<Mutex
                 return;
             }
             match (head[0], &mut stdin) {
-                // A program that reads nothing is no fault of the link.
+                // The program may have closed its standard input.
                 (STDIN, Some(stdin)) => drop(stdin.write_all(&bytes)),
                 (CLOSE_STDIN, _) => stdin = None,
                 _ => {}
@@ -94,7 +99,7 @@ fn shell_v2(folder: &Folder, command: &str, mut input: Input, output: &Arc<Mutex
     };
     let result = stdout.map_or(Ok(()), |from| forward(from, STDOUT, output));
     if result.is_err() {
-        // Nobody hears it any more.
+        // The host does not read its output any more.
         let _ = child.kill();
     }
     let _ = errors.join();
@@ -121,9 +126,9 @@ fn send(to: &Mutex<Output>, kind: u8, bytes: &[u8]) -> io::Result<()> {
     to.lock().unwrap_or_else(PoisonError::into_inner).write_all(&packet)
 }
 
-/// Bytes as they come, and no exit code.
-fn raw(folder: &Folder, command: &str, output: &Mutex<Output>) -> io::Result<()> {
-    let mut child = spawn(folder, &format!("{{ {command}\n}} 2>&1"))?;
+/// Sends the program's output as raw bytes, without an exit code.
+fn raw(files: &DeviceDirectory, command: &str, output: &Mutex<Output>) -> io::Result<()> {
+    let mut child = spawn(files, &format!("{{ {command}\n}} 2>&1"))?;
     drop(child.stdin.take());
     let mut buffer = vec![0; 8 << 10];
     let mut copy = |mut from: std::process::ChildStdout| -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! One stream of a connection, read and written as a file is.
+//! One stream of a connection, as a reader and a writer.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::Receiver;
@@ -7,10 +7,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use crate::link::Link;
 use crate::packet::{CLSE, OKAY, WRTE};
 
-/// How much goes into one packet.
-const PIECE: usize = 16 << 10;
+/// The most bytes of one packet.
+const MAX_PIECE: usize = 16 << 10;
 
-/// Whether the other side is ready for the next packet.
+/// The acknowledgements of the other side, which must precede the next packet.
 #[derive(Debug, Default)]
 pub(crate) struct Acks {
     state: Mutex<State>,
@@ -49,7 +49,7 @@ impl Acks {
     }
 }
 
-/// The half that reads.
+/// The reading half.
 pub(crate) struct Input {
     link: Link,
     id: u32,
@@ -59,7 +59,7 @@ pub(crate) struct Input {
     at: usize,
 }
 
-/// The half that writes.
+/// The writing half.
 pub(crate) struct Output {
     link: Link,
     id: u32,
@@ -102,7 +102,7 @@ impl Read for Input {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let piece = &bytes[..bytes.len().min(PIECE)];
+        let piece = &bytes[..bytes.len().min(MAX_PIECE)];
         self.link.send(WRTE, self.id, self.remote, piece)?;
         self.acks.wait()?;
         Ok(piece.len())
@@ -114,9 +114,9 @@ impl Write for Output {
 }
 
 impl Output {
-    /// Says that nothing follows.
+    /// Closes the stream.
     pub(crate) fn close(&self) {
-        // If the connection is gone the other side knows.
+        // If the connection is closed, the other side knows already.
         let _ = self.link.send(CLSE, self.id, self.remote, &[]);
     }
 }

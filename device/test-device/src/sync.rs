@@ -5,13 +5,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
 
-use crate::folder::Folder;
+use crate::directory::DeviceDirectory;
 use crate::stream::{Input, Output};
 
-const LONGEST_PATH: u32 = 1024;
-const LONGEST_DATA: u32 = 64 << 10;
+const MAX_PATH: u32 = 1024;
+const MAX_DATA: u32 = 64 << 10;
 
-pub(crate) fn serve(folder: &Folder, mut input: Input, output: &Mutex<Output>) -> io::Result<()> {
+pub(crate) fn serve(files: &DeviceDirectory, mut input: Input, output: &Mutex<Output>) -> io::Result<()> {
     let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         let mut head = [0; 8];
@@ -20,17 +20,17 @@ pub(crate) fn serve(folder: &Folder, mut input: Input, output: &Mutex<Output>) -
             other => other?,
         }
         let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
-        if length > LONGEST_PATH {
+        if length > MAX_PATH {
             return fail(&mut output, "path too long");
         }
         let mut path = vec![0; length as usize];
         input.read_exact(&mut path)?;
         let path = String::from_utf8_lossy(&path).into_owned();
         match &head[..4] {
-            b"STAT" => stat(folder, &path, &mut output)?,
-            b"LIST" => list(folder, &path, &mut output)?,
-            b"RECV" => receive(folder, &path, &mut output)?,
-            b"SEND" => send(folder, &path, &mut input, &mut output)?,
+            b"STAT" => stat(files, &path, &mut output)?,
+            b"LIST" => list(files, &path, &mut output)?,
+            b"RECV" => receive(files, &path, &mut output)?,
+            b"SEND" => send(files, &path, &mut input, &mut output)?,
             b"QUIT" => return Ok(()),
             _ => return fail(&mut output, "unknown command"),
         }
@@ -55,14 +55,14 @@ fn facts(meta: &fs::Metadata) -> [u32; 3] {
     [meta.mode(), meta.size() as u32, meta.mtime() as u32]
 }
 
-fn stat(folder: &Folder, path: &str, output: &mut Output) -> io::Result<()> {
-    // A file that is not there has no mode.
-    let facts = fs::symlink_metadata(folder.path(path)).map_or([0; 3], |meta| facts(&meta));
+fn stat(files: &DeviceDirectory, path: &str, output: &mut Output) -> io::Result<()> {
+    // A file that does not exist has mode 0.
+    let facts = fs::symlink_metadata(files.path(path)).map_or([0; 3], |meta| facts(&meta));
     output.write_all(&words(b"STAT", &facts))
 }
 
-fn list(folder: &Folder, path: &str, output: &mut Output) -> io::Result<()> {
-    for entry in fs::read_dir(folder.path(path)).into_iter().flatten().flatten() {
+fn list(files: &DeviceDirectory, path: &str, output: &mut Output) -> io::Result<()> {
+    for entry in fs::read_dir(files.path(path)).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
         let [mode, size, time] = entry.metadata().map_or([0; 3], |meta| facts(&meta));
@@ -73,8 +73,8 @@ fn list(folder: &Folder, path: &str, output: &mut Output) -> io::Result<()> {
     output.write_all(&words(b"DONE", &[0; 4]))
 }
 
-fn receive(folder: &Folder, path: &str, output: &mut Output) -> io::Result<()> {
-    let mut file = match fs::File::open(folder.path(path)) {
+fn receive(files: &DeviceDirectory, path: &str, output: &mut Output) -> io::Result<()> {
+    let mut file = match fs::File::open(files.path(path)) {
         Ok(file) => file,
         Err(error) => return fail(output, &format!("open failed: {error}")),
     };
@@ -90,10 +90,10 @@ fn receive(folder: &Folder, path: &str, output: &mut Output) -> io::Result<()> {
     }
 }
 
-fn send(folder: &Folder, spec: &str, input: &mut Input, output: &mut Output) -> io::Result<()> {
+fn send(files: &DeviceDirectory, spec: &str, input: &mut Input, output: &mut Output) -> io::Result<()> {
     let (path, _mode) = spec.rsplit_once(',').unwrap_or((spec, "420"));
-    let target = folder.path(path);
-    let mut file = if folder.is_full() {
+    let target = files.path(path);
+    let mut file = if files.is_full() {
         Err(io::Error::from(io::ErrorKind::StorageFull))
     } else {
         target.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::File::create(&target))
@@ -104,12 +104,12 @@ fn send(folder: &Folder, spec: &str, input: &mut Input, output: &mut Output) -> 
         let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
         match &head[..4] {
             b"DONE" => break,
-            b"DATA" if length <= LONGEST_DATA => {}
+            b"DATA" if length <= MAX_DATA => {}
             _ => return fail(output, "not DATA and not DONE"),
         }
         let mut bytes = vec![0; length as usize];
         input.read_exact(&mut bytes)?;
-        // What fails is told at the end, when the other side listens.
+        // The host reads the answer only after it has sent everything.
         if let Ok(open) = &mut file
             && let Err(error) = open.write_all(&bytes)
         {

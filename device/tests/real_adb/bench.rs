@@ -1,18 +1,18 @@
-//! A device, an app on it, a server and a folder of this machine.
+//! The test bench: a fake device with an app, an adb server, and a local directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use device::{App, Device, Patience, Server};
-use test_device::{AdbServer, Daemon, Faults, Folder};
+use device::{App, Device, Server, Timeouts};
+use test_device::{AdbServer, Daemon, DeviceDirectory, Faults};
 use trace_format::MapId;
 use trace_format::synth::RecordingBuilder;
 
 pub(crate) const PACKAGE: &str = "com.example.shop";
 
-/// A folder that is removed unless the test failed.
+/// A directory that is removed unless the test fails.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -37,7 +37,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Everything at once. Fields are dropped in this order.
+/// A fake device and an adb server connected to it. The order of the fields is the order in which they are dropped.
 pub(crate) struct Bench {
     pub(crate) adb: AdbServer,
     pub(crate) phone: Daemon,
@@ -46,18 +46,18 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// A phone with a debuggable app that has our library.
+    /// Creates a phone with a debuggable app that has the library.
     pub(crate) fn new(faults: Faults) -> Self {
         let bench = Self::without_app(faults);
         let app = test_device::App { package: PACKAGE, debuggable: true, library: true };
-        bench.phone.folder().install(app).unwrap();
+        bench.phone.directory().install(app).unwrap();
         bench
     }
 
     pub(crate) fn without_app(faults: Faults) -> Self {
         let scratch = Scratch::new();
-        let folder = Folder::create(&scratch.path().join("phone")).unwrap();
-        let phone = Daemon::start(folder, faults, 0).unwrap();
+        let files = DeviceDirectory::create(&scratch.path().join("phone")).unwrap();
+        let phone = Daemon::start(files, faults, 0).unwrap();
         let adb = AdbServer::start(&scratch.path().join("adb"));
         let serial = adb.connect(&phone);
         Self { adb, phone, serial, scratch }
@@ -73,7 +73,7 @@ impl Bench {
     }
 
     pub(crate) fn server(&self) -> Server {
-        Server::named_by(&self.environment(), patient()).unwrap()
+        Server::from_environment(&self.environment(), patient()).unwrap()
     }
 
     pub(crate) fn device(&self) -> Device {
@@ -84,22 +84,22 @@ impl Bench {
         App::new(self.device(), PACKAGE, 0).unwrap()
     }
 
-    /// Puts a recording into the app's own folder.
+    /// Puts a recording into the app's private directory.
     pub(crate) fn record(&self, name: &str, bytes: &[u8]) {
         let path = format!("data/user/0/{PACKAGE}/no_backup/anrscope/{name}");
-        self.phone.folder().write(&path, bytes).unwrap();
+        self.phone.directory().write(&path, bytes).unwrap();
     }
 
-    /// What is in a folder of the device, hidden ones too.
-    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
-        let path = self.phone.folder().path(folder);
+    /// Lists the files in a directory of the device, with hidden ones.
+    pub(crate) fn names(&self, directory: &str) -> Vec<String> {
+        let path = self.phone.directory().path(directory);
         let mut names: Vec<_> =
             fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
 
-    /// Waits until the server sees the device in this state.
+    /// Waits until the server lists the device in this state.
     pub(crate) fn wait_for_state(&self, state: &str) {
         let end = Instant::now() + Duration::from_secs(30);
         loop {
@@ -113,13 +113,13 @@ impl Bench {
     }
 }
 
-/// Machines that are busy are slow, not broken.
-pub(crate) fn patient() -> Patience {
+/// Timeouts that are long enough for a busy machine.
+pub(crate) fn patient() -> Timeouts {
     let long = Duration::from_secs(60);
-    Patience { silence: long, absence: long, ..Patience::default() }
+    Timeouts { read: long, reconnect: long, ..Timeouts::default() }
 }
 
-/// A recording of a map, of at least `length` bytes.
+/// Builds a recording of at least `length` bytes with this map id.
 pub(crate) fn recording(map: u64, length: usize) -> Vec<u8> {
     let mut builder = RecordingBuilder::new(4242, PACKAGE).map_id(MapId(map));
     builder = builder.main("main", |t| {

@@ -1,4 +1,4 @@
-//! The client through the real adb server, against a device that is played in a folder.
+//! The client through the real adb server, against a fake device.
 #![cfg(unix)]
 
 mod bench;

@@ -1,4 +1,4 @@
-//! Recordings off a device, over links that break.
+//! Pulling recordings over connections that break.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,20 +14,20 @@ use crate::bench::{Bench, PACKAGE, recording};
 
 const OWN: &str = "data/user/0/com.example.shop/no_backup/anrscope";
 
-fn newest(app: &App, folder: &Path) -> Pulled {
-    let shelf = app.recordings().unwrap();
-    let remote = shelf.recordings.unwrap().remove(0);
-    pull(app, &remote, folder, &mut |_| {}).unwrap()
+fn newest(app: &App, directory: &Path) -> Pulled {
+    let list = app.recordings().unwrap();
+    let remote = list.recordings.unwrap().remove(0);
+    pull(app, &remote, directory, &mut |_| {}).unwrap()
 }
 
-fn names(folder: &Path) -> Vec<String> {
+fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
 
-/// A process that lives as long as the test wants.
+/// A process that runs until it is dropped.
 struct Living(Child);
 
 impl Living {
@@ -44,7 +44,7 @@ impl Drop for Living {
 }
 
 #[test]
-fn a_recording_arrives_whole_and_nothing_else_changes() {
+fn a_pull_copies_the_recording_and_changes_nothing_else() {
     let bench = Bench::new(Faults::default());
     let bytes = recording(1, 300_000);
     bench.record("shop-999999999.anrscope", &bytes);
@@ -54,12 +54,12 @@ fn a_recording_arrives_whole_and_nothing_else_changes() {
     assert!(pulled.checked && !pulled.live && !pulled.already && pulled.lost == 0, "{pulled:?}");
     assert_eq!(names(&to), ["shop-999999999.anrscope"]);
     assert_eq!(bench.names(OWN), ["shop-999999999.anrscope"]);
-    // Again: it is here already.
+    // The second pull finds the file.
     assert!(newest(&bench.app(), &to).already);
 }
 
 #[test]
-fn a_connection_cut_at_every_64_kb_ends_with_the_right_sum() {
+fn a_pull_survives_a_connection_that_closes_every_64_kib() {
     let bench = Bench::new(Faults { cut_after: 64 << 10, ..Faults::default() });
     let bytes = recording(1, 600_000);
     bench.record("shop-999999999.anrscope", &bytes);
@@ -71,7 +71,7 @@ fn a_connection_cut_at_every_64_kb_ends_with_the_right_sum() {
         pull(&app, &remote, &to, &mut |step| lost += u32::from(matches!(step, Step::Lost(_)))).unwrap();
     assert_eq!(fs::read(&pulled.path).unwrap(), bytes);
     assert!(pulled.checked && pulled.lost == lost, "{pulled:?}");
-    // Less than 64 KiB a connection.
+    // Each connection carries less than 64 KiB.
     assert!(u64::from(lost) >= bytes.len() as u64 / (64 << 10), "{lost} for {}", bytes.len());
     assert!(bench.phone.cuts() >= u64::from(lost), "{} cuts", bench.phone.cuts());
     assert_eq!(names(&to), ["shop-999999999.anrscope"]);
@@ -79,7 +79,7 @@ fn a_connection_cut_at_every_64_kb_ends_with_the_right_sum() {
 }
 
 #[test]
-fn a_server_that_is_restarted_in_the_middle_is_found_again() {
+fn a_pull_resumes_after_the_adb_server_restarts() {
     let bench = Bench::new(Faults { slow: Duration::from_millis(5), ..Faults::default() });
     let bytes = recording(1, 300_000);
     bench.record("shop-999999999.anrscope", &bytes);
@@ -99,7 +99,7 @@ fn a_server_that_is_restarted_in_the_middle_is_found_again() {
 }
 
 #[test]
-fn a_slow_link_is_waited_for() {
+fn a_slow_link_does_not_time_out() {
     let bench = Bench::new(Faults { slow: Duration::from_millis(20), ..Faults::default() });
     let bytes = recording(1, 200_000);
     bench.record("shop-999999999.anrscope", &bytes);
@@ -109,7 +109,7 @@ fn a_slow_link_is_waited_for() {
 }
 
 #[test]
-fn the_next_pull_goes_on_where_this_one_stopped() {
+fn the_next_pull_resumes_where_the_last_one_stopped() {
     let bench = Bench::new(Faults::default());
     let bytes = recording(1, 300_000);
     bench.record("shop-999999999.anrscope", &bytes);
@@ -118,7 +118,7 @@ fn the_next_pull_goes_on_where_this_one_stopped() {
     let part = to.join(".shop-999999999.anrscope.part");
     let app = bench.app();
     let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
-    // Its beginning, and then another file's: neither may end in a wrong one.
+    // The start of this file resumes; the start of another file is discarded.
     for (kept, expected_first) in [(bytes[..100_000].to_vec(), 98_304), (vec![9; 100_000], 0)] {
         fs::write(&part, kept).unwrap();
         let mut first = None;
@@ -136,7 +136,7 @@ fn the_next_pull_goes_on_where_this_one_stopped() {
 }
 
 #[test]
-fn what_a_living_process_writes_is_copied_first_and_the_copy_goes() {
+fn the_recording_of_a_running_process_is_copied_first_and_the_copy_removed() {
     let bench = Bench::new(Faults { cut_after: 64 << 10, ..Faults::default() });
     let living = Living::start();
     let bytes = recording(1, 200_000);
@@ -149,13 +149,13 @@ fn what_a_living_process_writes_is_copied_first_and_the_copy_goes() {
 }
 
 #[test]
-fn a_full_disk_on_the_device_leaves_the_copy_out() {
+fn on_a_full_disk_the_recording_is_pulled_without_a_copy() {
     let bench = Bench::new(Faults::default());
     let living = Living::start();
     let bytes = recording(1, 100_000);
     let name = format!("shop-{}.anrscope", living.0.id());
     bench.record(&name, &bytes);
-    bench.phone.folder().write("full", "").unwrap();
+    bench.phone.directory().write("full", "").unwrap();
     let pulled = newest(&bench.app(), &bench.scratch.path().join("here"));
     assert!(pulled.live && !pulled.checked, "{pulled:?}");
     assert_eq!(fs::read(&pulled.path).unwrap(), bytes);
@@ -163,14 +163,14 @@ fn a_full_disk_on_the_device_leaves_the_copy_out() {
 }
 
 #[test]
-fn a_pull_that_is_interrupted_takes_its_copy_along() {
+fn an_interrupted_pull_removes_its_copy() {
     let bench = Bench::new(Faults { slow: Duration::from_millis(5), ..Faults::default() });
     let living = Living::start();
     let name = format!("shop-{}.anrscope", living.0.id());
     bench.record(&name, &recording(1, 400_000));
-    let patience = crate::bench::patient();
-    let stop = patience.stop.clone();
-    let app = App::new(bench.device().with_patience(patience), PACKAGE, 0).unwrap();
+    let timeouts = crate::bench::patient();
+    let stop = timeouts.stop.clone();
+    let app = App::new(bench.device().with_timeouts(timeouts), PACKAGE, 0).unwrap();
     let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
     let to = bench.scratch.path().join("here");
     let mut seen = Vec::new();
@@ -182,61 +182,61 @@ fn a_pull_that_is_interrupted_takes_its_copy_along() {
     })
     .unwrap_err();
     assert!(error.is_interrupt(), "{error}");
-    assert_eq!(seen.len(), 2, "the copy was there: {seen:?}");
+    assert_eq!(seen.len(), 2, "the copy existed: {seen:?}");
     assert_eq!(bench.names(OWN), [name.as_str()]);
     assert_eq!(names(&to), [format!(".{name}.part")]);
 }
 
 #[test]
-fn without_run_as_the_provider_and_then_the_shared_storage_are_asked() {
+fn without_run_as_the_provider_and_the_shared_storage_are_tried() {
     let bench = Bench::new(Faults { cut_after: 64 << 10, ..Faults::default() });
-    let folder = bench.phone.folder();
-    fs::remove_file(folder.path(&format!("data/app/{PACKAGE}/debuggable"))).unwrap();
+    let directory = bench.phone.directory();
+    fs::remove_file(directory.path(&format!("data/app/{PACKAGE}/debuggable"))).unwrap();
     let app = bench.app();
-    let error = app.recordings().map(|shelf| shelf.recordings);
-    assert_eq!(error.unwrap().unwrap(), [], "shared storage can be looked at, and is empty");
+    let error = app.recordings().map(|list| list.recordings);
+    assert_eq!(error.unwrap().unwrap(), [], "shared storage can be read, and is empty");
 
     let bytes = recording(1, 150_000);
     let external = format!("storage/emulated/0/Android/data/{PACKAGE}/files/anrscope/shop-1.anrscope");
-    folder.write(&external, &bytes).unwrap();
-    let shelf = app.recordings().unwrap();
-    assert_eq!(shelf.place, Place::External);
+    directory.write(&external, &bytes).unwrap();
+    let list = app.recordings().unwrap();
+    assert_eq!(list.place, Place::External);
     let to = bench.scratch.path().join("here");
     assert_eq!(fs::read(newest(&app, &to).path).unwrap(), bytes);
 
     let bytes = recording(2, 150_000);
-    folder.write(&format!("provider/{PACKAGE}/shop-2.anrscope"), &bytes).unwrap();
-    let shelf = app.recordings().unwrap();
-    assert_eq!(shelf.place, Place::Provider);
+    directory.write(&format!("provider/{PACKAGE}/shop-2.anrscope"), &bytes).unwrap();
+    let list = app.recordings().unwrap();
+    assert_eq!(list.place, Place::Provider);
     let pulled = newest(&app, &to);
     assert!(pulled.checked && pulled.lost > 0, "{pulled:?}");
     assert_eq!(fs::read(pulled.path).unwrap(), bytes);
 }
 
 #[test]
-fn another_user_has_recordings_of_their_own() {
+fn each_user_has_separate_recordings() {
     let bench = Bench::new(Faults::default());
     bench.record("shop-1.anrscope", &recording(1, 1_000));
     let theirs = recording(2, 2_000);
     let path = format!("data/user/10/{PACKAGE}/no_backup/anrscope/shop-2.anrscope");
-    bench.phone.folder().write(&path, &theirs).unwrap();
+    bench.phone.directory().write(&path, &theirs).unwrap();
     let app = App::new(bench.device(), PACKAGE, 10).unwrap();
     let pulled = newest(&app, &bench.scratch.path().join("here"));
     assert_eq!(fs::read(pulled.path).unwrap(), theirs);
 }
 
 #[test]
-fn names_that_lead_elsewhere_stay_on_the_device() {
+fn files_with_unsafe_names_are_not_pulled() {
     let bench = Bench::new(Faults::default());
     bench.record("shop 1.anrscope", b"x");
     bench.record("-rf.anrscope", b"x");
-    let shelf = bench.app().recordings();
-    let shelf = shelf.map(|shelf| (shelf.recordings.unwrap().len(), shelf.strange));
-    assert_eq!(shelf.unwrap(), (0, vec!["-rf.anrscope".to_owned(), "shop 1.anrscope".to_owned()]));
+    let list = bench.app().recordings();
+    let list = list.map(|list| (list.recordings.unwrap().len(), list.rejected));
+    assert_eq!(list.unwrap(), (0, vec!["-rf.anrscope".to_owned(), "shop 1.anrscope".to_owned()]));
 }
 
 #[test]
-fn a_folder_of_this_machine_that_cannot_be_written_to_is_named() {
+fn an_error_names_the_local_directory_that_cannot_be_written_to() {
     let bench = Bench::new(Faults::default());
     bench.record("shop-1.anrscope", &recording(1, 1_000));
     let app = bench.app();
@@ -248,33 +248,33 @@ fn a_folder_of_this_machine_that_cannot_be_written_to_is_named() {
     assert!(error.contains("below"), "{error}");
 }
 
-/// Has the device say `text` where it sums a file.
-fn say_sum(bench: &Bench, script: &str) {
-    let folder = bench.phone.folder();
-    folder.write("system/bin/cksum", format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(folder.path("system/bin/cksum"), fs::Permissions::from_mode(0o755)).unwrap();
+/// Replaces the device's program `cksum` by a script.
+fn replace_cksum(bench: &Bench, script: &str) {
+    let directory = bench.phone.directory();
+    directory.write("system/bin/cksum", format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(directory.path("system/bin/cksum"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
-fn a_device_that_says_any_length_costs_no_disk_and_leaves_no_part() {
+fn a_device_that_reports_a_wrong_length_fills_no_disk_and_leaves_no_part() {
     let bench = Bench::new(Faults::default());
     bench.record("shop-1.anrscope", &recording(1, 100_000));
     let app = bench.app();
     let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
     let to = bench.scratch.path().join("here");
     let pulled = || pull(&app, &remote, &to, &mut |_| {});
-    // Longer than any recording: not one byte is asked for.
-    say_sum(&bench, "echo 1 4611686018427387904 x");
+    // Longer than any recording: no byte is requested.
+    replace_cksum(&bench, "echo 1 4611686018427387904 x");
     let error = pulled().unwrap_err().to_string();
     assert!(error.contains("4611686018427387904 bytes") && error.contains("--max-size"), "{error}");
     assert_eq!(names(&to), Vec::<String>::new());
-    // Shorter than what it then sends.
-    say_sum(&bench, "echo 1 100 x");
+    // Shorter than what the device then sends.
+    replace_cksum(&bench, "echo 1 100 x");
     let error = pulled().unwrap_err().to_string();
-    assert!(error.contains("at most 100 are taken"), "{error}");
+    assert!(error.contains("more than the limit of 100"), "{error}");
     assert_eq!(names(&to), Vec::<String>::new());
-    // Not what it then sends.
-    say_sum(&bench, "echo 1 4096 x");
+    // Another checksum than that of the bytes sent.
+    replace_cksum(&bench, "echo 1 4096 x");
     bench.record("shop-1.anrscope", &[7; 4096]);
     assert!(matches!(pulled(), Err(device::Error::WrongSum { .. })));
     assert_eq!(names(&to), Vec::<String>::new());

@@ -1,22 +1,22 @@
-//! Commands and files over the whole wire.
+//! Commands and files through the adb server.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use device::{Device, Error, Fault, Patience, Server};
-use test_device::{Auth, Daemon, Faults, Folder};
+use device::{Device, Error, Fault, Server, Timeouts};
+use test_device::{Auth, Daemon, DeviceDirectory, Faults};
 
 use crate::bench::Bench;
 
 #[test]
-fn commands_tell_both_streams_and_the_exit_code() {
+fn commands_return_both_streams_and_the_exit_code() {
     let bench = Bench::new(Faults::default());
     let device = bench.device();
     assert!(device.has_shell_v2());
     let output = device.shell("echo out; echo err >&2; exit 7").unwrap();
     assert_eq!((output.stdout.as_str(), output.stderr.as_str(), output.code), ("out\n", "err\n", 7));
-    // Its standard input ends, so nothing waits for it.
+    // Standard input is closed, so no command waits for it.
     assert_eq!(device.shell("cat; echo end").unwrap().stdout, "end\n");
     assert_eq!(device.property("ro.build.version.sdk").unwrap(), "34");
     assert!(bench.server().version().unwrap() >= 41);
@@ -25,7 +25,7 @@ fn commands_tell_both_streams_and_the_exit_code() {
 }
 
 #[test]
-fn an_old_shell_tells_its_exit_code_too() {
+fn an_old_shell_returns_the_exit_code_too() {
     let bench = Bench::new(Faults { old_shell: true, ..Faults::default() });
     let device = bench.device();
     assert!(!device.has_shell_v2());
@@ -49,7 +49,7 @@ fn an_answer_without_end_is_refused() {
 }
 
 #[test]
-fn files_come_and_go() {
+fn files_are_sent_and_received() {
     let bench = Bench::new(Faults::default());
     let device = bench.device();
     let bytes: Vec<u8> = (0..200_000_u32).map(|n| (n * 7) as u8).collect();
@@ -70,13 +70,13 @@ fn files_come_and_go() {
     assert_eq!(files.stat("/no/such/file").unwrap().mode, 0);
     let refused = files.receive("/no/such/file", &mut |_| Ok(())).unwrap_err();
     assert!(matches!(&refused, Fault::Refused(said) if said.contains("No such file")), "{refused}");
-    bench.phone.folder().write("full", "").unwrap();
+    bench.phone.directory().write("full", "").unwrap();
     let full = device.files().unwrap().send("/data/local/tmp/more", 0o644, &mut &b"x"[..]).unwrap_err();
     assert!(matches!(full, Fault::Refused(_)), "{full}");
 }
 
 #[test]
-fn the_real_adb_understands_the_device_too() {
+fn the_real_adb_works_with_the_fake_device() {
     let bench = Bench::new(Faults::default());
     let file = bench.scratch.path().join("file");
     std::fs::write(&file, vec![7; 100_000]).unwrap();
@@ -94,7 +94,7 @@ fn the_real_adb_understands_the_device_too() {
 }
 
 #[test]
-fn consent_is_waited_for_and_its_want_told() {
+fn an_unauthorized_device_is_an_error_with_the_cure() {
     let bench = Bench::new(Faults { auth: Auth::Consent, ..Faults::default() });
     bench.wait_for_state("device");
     assert_eq!(bench.device().shell("echo hello").unwrap().stdout, "hello\n");
@@ -106,10 +106,10 @@ fn consent_is_waited_for_and_its_want_told() {
 }
 
 #[test]
-fn several_devices_are_to_be_named() {
+fn with_several_devices_one_must_be_chosen() {
     let bench = Bench::new(Faults::default());
-    let folder = Folder::create(&bench.scratch.path().join("tablet")).unwrap();
-    let tablet = Daemon::start(folder, Faults::default(), 0).unwrap();
+    let files = DeviceDirectory::create(&bench.scratch.path().join("tablet")).unwrap();
+    let tablet = Daemon::start(files, Faults::default(), 0).unwrap();
     let second = bench.adb.connect(&tablet);
     let error = Device::open(&bench.server(), None).unwrap_err().to_string();
     assert!(error.contains("-s") && error.contains(&second) && error.contains(&bench.serial), "{error}");
@@ -119,42 +119,42 @@ fn several_devices_are_to_be_named() {
     assert!(error.contains("nobody") && error.contains(&second), "{error}");
 }
 
-/// Something that is no adb server.
-fn played(answer: &'static [u8], stay: bool) -> (Server, std::thread::JoinHandle<()>) {
+/// Starts a program that is not an adb server: it answers `answer`, and keeps the connection open if `stay` is set.
+fn fake_server(answer: &'static [u8], stay: bool) -> (Server, std::thread::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let thread = std::thread::spawn(move || {
         let (mut socket, _) = listener.accept().unwrap();
         socket.write_all(answer).unwrap();
         if stay {
-            // Until the client has enough of it.
+            // Until the client closes the connection.
             let _ = socket.read_to_end(&mut Vec::new());
         }
     });
     let environment = move |name: &str| (name == "ANDROID_ADB_SERVER_PORT").then(|| port.to_string());
-    let patience = Patience { silence: Duration::from_millis(300), ..Patience::default() };
-    (Server::named_by(&environment, patience).unwrap(), thread)
+    let timeouts = Timeouts { read: Duration::from_millis(300), ..Timeouts::default() };
+    (Server::from_environment(&environment, timeouts).unwrap(), thread)
 }
 
 #[test]
-fn whoever_else_listens_there_is_told_from_a_server() {
+fn a_program_that_is_not_an_adb_server_is_reported() {
     for (answer, stay, wanted) in [
         (&b"HTTP/1.1 400 Bad Request\r\n"[..], false, "does not speak adb's protocol"),
-        (b"OKAY0004zzzz", true, "no number"),
-        (b"OKAYffff", true, "nothing came for 0.3 s"),
-        (b"", true, "nothing came for 0.3 s"),
-        (b"FAIL0003off", true, "the answer was: off"),
+        (b"OKAY0004zzzz", true, "expected a version number"),
+        (b"OKAYffff", true, "no data for 0.3 s"),
+        (b"", true, "no data for 0.3 s"),
+        (b"FAIL0003off", true, "refused with \"off\""),
     ] {
-        let (server, thread) = played(answer, stay);
+        let (server, thread) = fake_server(answer, stay);
         let error = server.version().unwrap_err().to_string();
         assert!(error.contains(wanted) && error.contains("adb server"), "{error}");
         thread.join().unwrap();
     }
 }
 
-/// Whatever a server says, it is an answer or an error, and soon.
+/// Any bytes of a server are an answer or an error, without a long wait.
 #[test]
-fn a_server_of_any_bytes_is_survived() {
+fn any_bytes_of_a_server_are_an_answer_or_an_error() {
     use proptest::prelude::*;
     use std::sync::{Arc, Mutex};
 
@@ -162,7 +162,7 @@ fn a_server_of_any_bytes_is_survived() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let of_thread = Arc::clone(&says);
-    // It ends with the test's process.
+    // The thread ends with the test's process.
     std::thread::spawn(move || {
         for (number, socket) in listener.incoming().flatten().enumerate() {
             let all = of_thread.lock().unwrap();
@@ -172,12 +172,12 @@ fn a_server_of_any_bytes_is_survived() {
         }
     });
     let environment = move |name: &str| (name == "ANDROID_ADB_SERVER_PORT").then(|| port.to_string());
-    let patience = Patience {
-        silence: Duration::from_millis(50),
-        absence: Duration::from_millis(50),
-        ..Patience::default()
+    let timeouts = Timeouts {
+        read: Duration::from_millis(50),
+        reconnect: Duration::from_millis(50),
+        ..Timeouts::default()
     };
-    let server = Server::named_by(&environment, patience).unwrap();
+    let server = Server::from_environment(&environment, timeouts).unwrap();
     let answer = prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..60),
         Just(b"OKAY0014phone-1 device usb:1".to_vec()),
@@ -197,18 +197,18 @@ fn a_server_of_any_bytes_is_survived() {
                 let _ = files.list("/");
             }
             if let Ok(app) = device::App::new(device, "com.example", 0) {
-                let _ = app.shelves();
+                let _ = app.recording_lists();
             }
         }
     });
 }
 
 #[test]
-fn a_wait_stops_when_it_is_told_to() {
+fn the_stop_flag_ends_a_wait() {
     let bench = Bench::new(Faults::default());
-    let patience = crate::bench::patient();
-    let stop = patience.stop.clone();
-    let device = bench.device().with_patience(patience);
+    let timeouts = crate::bench::patient();
+    let stop = timeouts.stop.clone();
+    let device = bench.device().with_timeouts(timeouts);
     let ended = std::thread::spawn(move || device.shell("sleep 100").unwrap_err());
     std::thread::sleep(Duration::from_millis(300));
     stop.flag().store(true, std::sync::atomic::Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Chunks made by many threads and written by whichever has the next one.
+//! Parallel creation of chunks that are written in order.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -7,21 +7,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
 
-/// Chunks that may wait for one that takes long, before their makers wait too.
+/// The most finished chunks that may wait for a slow one before their threads wait too.
 const WAITING: usize = 64;
 
 /// Why not all chunks were written.
 pub(crate) enum Failed<E> {
-    /// The first chunk that could not be made.
+    /// The first chunk that failed.
     Make(E),
     Write(io::Error),
 }
 
-/// What was written.
+/// The written chunks.
 pub(crate) struct Written<T> {
-    /// Where each chunk begins, and what its maker gave.
+    /// The position and the result of each chunk.
     pub(crate) chunks: Vec<(u64, T)>,
-    /// Where the last one ends.
+    /// The end of the last chunk.
     pub(crate) end: u64,
 }
 
@@ -31,7 +31,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 struct Sink<'a, W, T> {
     out: &'a mut W,
-    /// Where each chunk begins in the output, and what its maker gave.
+    /// The position and the result of each chunk.
     written: Vec<(u64, T)>,
     at: u64,
 }
@@ -41,14 +41,14 @@ type Made<T, E> = Result<(Vec<u8>, T), E>;
 struct Shared<'a, W, T, E> {
     ready: Mutex<BTreeMap<usize, Made<T, E>>>,
     sink: Mutex<Sink<'a, W, T>>,
-    /// Buffers of written chunks: fresh memory costs more than filling it.
+    /// Buffers of written chunks, reused because touching fresh memory is expensive.
     buffers: Mutex<Vec<Vec<u8>>>,
     next: AtomicUsize,
     failed: Mutex<Option<Failed<E>>>,
 }
 
 impl<W: Write, T, E> Shared<'_, W, T, E> {
-    /// Writes what is ready and in turn.
+    /// Writes the chunks that are ready, in order.
     fn drain(&self, sink: &mut Sink<'_, W, T>) {
         loop {
             let turn = sink.written.len();
@@ -66,18 +66,18 @@ impl<W: Write, T, E> Shared<'_, W, T, E> {
                 Err(error) => Failed::Make(error),
             };
             *lock(&self.failed) = Some(failure);
-            // Nobody begins another one.
+            // No further chunk is started.
             self.next.store(usize::MAX / 2, Ordering::Relaxed);
             return;
         }
     }
 }
 
-/// Lets `make` fill a buffer for each of `count` chunks, on all threads of `pool`, and writes them one
-/// behind the other from position `at` on.
+/// Calls `make` to fill a buffer for each of `count` chunks on all threads of `pool`, and writes them in order from
+/// position `at`.
 ///
-/// The result does not depend on the number of threads; nor does the error, which is that of the first
-/// chunk that fails.
+/// The result does not depend on the number of threads, nor does the error, which is that of the first chunk that
+/// fails.
 pub(crate) fn write_in_order<W: Write + Send, S, T: Send, E: Send>(
     pool: &ThreadPool,
     out: &mut W,
@@ -116,7 +116,7 @@ pub(crate) fn write_in_order<W: Write + Send, S, T: Send, E: Send>(
         }
     };
     pool.scope(|scope| (0..pool.current_num_threads()).for_each(|_| scope.spawn(|_| work())));
-    // What became ready while somebody else was writing.
+    // Chunks that became ready while another thread was writing.
     shared.drain(&mut lock(&shared.sink));
     match shared.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(failed) => Err(failed),

@@ -3,16 +3,16 @@
 /// Entry name of the manifest.
 pub(crate) const ENTRY: &str = "META-INF/MANIFEST.MF";
 
-/// A line may have 72 bytes, its end not counted; longer ones go on behind a space.
+/// The most bytes of a line, without its end; continuation lines start with a space.
 const LINE: usize = 72;
 
-/// `manifest` with its `Class-Path` set to `class_path`, or removed if that is empty.
+/// Returns `manifest` with its `Class-Path` set to `class_path`, or removed if that is empty.
 pub(crate) fn with_class_path(manifest: &[u8], class_path: &str) -> Vec<u8> {
     let end_of_line: &[u8] = if manifest.windows(2).any(|pair| pair == b"\r\n") { b"\r\n" } else { b"\n" };
     let mut out = Vec::with_capacity(manifest.len() + class_path.len() + 64);
     let mut rest = manifest;
     let mut dropping = false;
-    // The main section ends at an empty line; attributes behind it belong to single entries.
+    // An empty line ends the main section; the attributes after it belong to single entries.
     while !rest.is_empty() {
         let length = rest.iter().position(|&byte| byte == b'\n').map_or(rest.len(), |at| at + 1);
         let (line, tail) = rest.split_at_checked(length).unwrap_or((rest, &[]));
@@ -45,7 +45,7 @@ pub(crate) fn with_class_path(manifest: &[u8], class_path: &str) -> Vec<u8> {
     out
 }
 
-/// Appends an attribute in lines of at most [`LINE`] bytes, none of which ends inside a character.
+/// Appends an attribute in lines of at most [`LINE`] bytes, without splitting a character.
 fn wrap(attribute: &str, end_of_line: &[u8], out: &mut Vec<u8>) {
     let mut room = LINE;
     let mut rest = attribute;
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_attribute_is_replaced_with_all_its_lines() {
+    fn the_attribute_is_replaced_with_its_continuation_lines() {
         let manifest = "Manifest-Version: 1.0\r\nclass-path: a.jar b\r\n .jar\r\nMain-Class: A\r\n\r\n\
                         Name: x\r\nClass-Path: stays\r\n\r\n";
         assert_eq!(
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_without_last_line_end_or_at_all_works() {
+    fn a_manifest_without_a_final_newline_or_without_content_works() {
         assert_eq!(changed("Main-Class: A", "b"), "Main-Class: A\nClass-Path: b\n\n");
         assert_eq!(changed("", "b"), "Manifest-Version: 1.0\nClass-Path: b\n\n");
         assert_eq!(changed("Class-Path: a", ""), "Manifest-Version: 1.0\n\n");

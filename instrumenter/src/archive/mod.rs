@@ -1,8 +1,7 @@
-//! Jars and aars: read whole, their classes looked at in parallel, written entry by entry in the old
-//! order.
+//! Jars and aars: read completely, scanned in parallel, and written entry by entry in the original order.
 //!
-//! What is not a changed class is copied raw: same compressed bytes, same time, same attributes,
-//! comments and extra fields.
+//! Everything but a changed class is copied raw, with the same compressed bytes, time, attributes, comments and extra
+//! fields.
 
 mod in_order;
 mod manifest;
@@ -17,57 +16,57 @@ use crate::cache::Item;
 use crate::error::Error;
 use crate::zip::directory::Directory;
 
-/// What becomes of an entry.
-pub(crate) enum Fate {
+/// What is done with an entry.
+pub(crate) enum EntryAction {
     Copy,
     Drop,
-    /// The number of its class in the run, and its bytes if they were kept from the first look.
+    /// The number of its class in the run, and its bytes if they were kept from the scan.
     Class {
         number: usize,
         bytes: Option<Vec<u8>>,
     },
-    /// New contents for the manifest.
+    /// Replaces the manifest.
     Manifest(Vec<u8>),
     /// A jar inside an aar.
     Archive(Box<Archive>),
 }
 
 pub(crate) struct Archive {
-    /// The input it is, or lies in.
+    /// The input that it is, or that contains it.
     pub(crate) path: PathBuf,
-    /// Entry name of the jar in the aar and `!/`, or nothing.
+    /// The entry name of the jar in the aar and `!/`, or empty.
     pub(crate) prefix: String,
     pub(crate) bytes: Vec<u8>,
     pub(crate) directory: Directory,
     /// For each entry of the directory.
-    pub(crate) fates: Vec<Fate>,
+    pub(crate) actions: Vec<EntryAction>,
     /// A manifest for a jar that had none.
     pub(crate) new_manifest: Option<Vec<u8>>,
-    /// Its classes and those of the jars inside, for the cache.
+    /// Its classes and those of the jars inside it, for the cache.
     items: Vec<Item>,
 }
 
 impl Archive {
-    /// The name of an entry as text: for messages, and to tell what kind of file it is. It is copied as
-    /// the bytes that it is.
+    /// Returns the name of an entry as text, for messages and to recognise its type. The entry itself is copied with
+    /// the original bytes of its name.
     pub(crate) fn name(&self, index: usize) -> Cow<'_, str> {
         let entry = self.directory.entries.get(index);
         let name = entry.and_then(|entry| self.bytes.get(entry.name.clone()));
         String::from_utf8_lossy(name.unwrap_or_default())
     }
 
-    /// The name of an entry in the input, which may hold the archive.
+    /// Returns the name of an entry in the input, which may be an aar that contains this jar.
     pub(crate) fn full_name(&self, index: usize) -> Cow<'_, str> {
         let name = self.name(index);
         if self.prefix.is_empty() { name } else { format!("{}{name}", self.prefix).into() }
     }
 
-    /// The name of an entry for messages.
+    /// Returns the name of an entry for messages.
     pub(crate) fn entry_name(&self, index: usize) -> String {
         self.full_name(index).into_owned()
     }
 
-    /// What the cache is to know of its classes.
+    /// Returns what the cache has to know about its classes.
     pub(crate) fn take_items(&mut self) -> Vec<Item> {
         core::mem::take(&mut self.items)
     }

@@ -1,17 +1,17 @@
-//! Opening an archive and looking at its classes.
+//! Opening an archive and scanning its classes.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::{Archive, Fate, manifest};
+use super::{Archive, EntryAction, manifest};
 use crate::cache::Item;
 use crate::class::class_file::MAX_CLASS;
 use crate::class_facts::ClassFacts;
-use crate::collect;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
+use crate::scan::scan_class;
 use crate::session::Session;
 use crate::stamp::{Stamp, Sum};
 use crate::summary::{Skip, Warning};
@@ -19,7 +19,7 @@ use crate::zip::codec::{self, Inflater, MAX_NESTED};
 use crate::zip::directory::Directory;
 
 impl Archive {
-    /// Opens `bytes`, which are those of the input `path` or of a jar inside it.
+    /// Opens `bytes`, the content of the input `path` or of a jar inside it.
     pub(crate) fn open(
         path: &Path,
         prefix: String,
@@ -46,13 +46,21 @@ impl Archive {
             },
             reason: error.to_string(),
         })?;
-        let fates = directory.entries.iter().map(|_| Fate::Copy).collect();
-        Ok(Self { path: path.into(), prefix, bytes, directory, fates, new_manifest: None, items: Vec::new() })
+        let actions = directory.entries.iter().map(|_| EntryAction::Copy).collect();
+        Ok(Self {
+            path: path.into(),
+            prefix,
+            bytes,
+            directory,
+            actions,
+            new_manifest: None,
+            items: Vec::new(),
+        })
     }
 
-    /// Of several entries with one name only the last can be reached in a JVM, and only it is kept.
+    /// A JVM can reach only the last of several entries with the same name, so only that one is kept.
     fn drop_duplicates(&mut self, session: &mut Session<'_>) {
-        let mut last = HashMap::with_capacity(self.fates.len());
+        let mut last = HashMap::with_capacity(self.actions.len());
         let mut hidden = Vec::new();
         for (index, entry) in self.directory.entries.iter().enumerate() {
             if let Some(before) = last.insert(self.bytes.get(entry.name.clone()), index) {
@@ -64,7 +72,7 @@ impl Archive {
         }
         let archive = self.prefix.trim_end_matches("!/").to_owned();
         session.warn(&self.path, Warning::DuplicateEntries { archive });
-        hidden.into_iter().for_each(|index| self.set_fate(index, Fate::Drop));
+        hidden.into_iter().for_each(|index| self.set_action(index, EntryAction::Drop));
     }
 
     fn read_entry(&self, inflater: &mut Inflater, index: usize, limit: u64) -> Result<Vec<u8>, SkipReason> {
@@ -73,27 +81,23 @@ impl Archive {
         inflater.read(&self.bytes, entry, limit)
     }
 
-    /// Decides the fate of every entry and collects the classes.
-    pub(crate) fn collect(
-        &mut self,
-        class_path: Option<&str>,
-        session: &mut Session<'_>,
-    ) -> Result<(), Error> {
+    /// Decides what is done with each entry, and scans the classes.
+    pub(crate) fn scan(&mut self, class_path: Option<&str>, session: &mut Session<'_>) -> Result<(), Error> {
         let is_aar = self.prefix.is_empty()
             && self.path.extension().is_some_and(|end| end.eq_ignore_ascii_case("aar"));
         let mut classes = Vec::new();
         let mut has_manifest = false;
-        for index in 0..self.fates.len() {
-            if matches!(self.fates.get(index), Some(Fate::Drop)) {
+        for index in 0..self.actions.len() {
+            if matches!(self.actions.get(index), Some(EntryAction::Drop)) {
                 continue;
             }
             let name = self.name(index);
-            if leaves_its_folder(&name) {
+            if leaves_its_directory(&name) {
                 session.warn(&self.path, Warning::EscapingName { entry: self.entry_name(index) });
             }
-            let fate = if name.ends_with(map_id_class::ENTRY) {
+            let action = if name.ends_with(map_id_class::ENTRY) {
                 session.warn(&self.path, Warning::OldMapId { entry: self.entry_name(index) });
-                Fate::Drop
+                EntryAction::Drop
             } else if name.ends_with(".class") {
                 classes.push(index);
                 continue;
@@ -101,30 +105,30 @@ impl Archive {
                 has_manifest = true;
                 let old = self.read_entry(&mut Inflater::default(), index, MAX_CLASS);
                 let old = old.map_err(|reason| self.entry_error(index, &reason))?;
-                Fate::Manifest(manifest::with_class_path(&old, class_path.unwrap_or_default()))
+                EntryAction::Manifest(manifest::with_class_path(&old, class_path.unwrap_or_default()))
             } else if is_aar && is_jar_of_aar(&name) {
                 let bytes = self.read_entry(&mut Inflater::default(), index, MAX_NESTED);
                 let bytes = bytes.map_err(|reason| self.entry_error(index, &reason))?;
                 let mut inner = Self::open(&self.path, format!("{name}!/"), bytes, session)?;
-                inner.collect(None, session)?;
+                inner.scan(None, session)?;
                 self.items.append(&mut inner.items);
-                Fate::Archive(Box::new(inner))
+                EntryAction::Archive(Box::new(inner))
             } else if name.ends_with(".jar") {
                 session.warn(&self.path, Warning::NestedJar { entry: self.entry_name(index) });
                 continue;
             } else {
                 continue;
             };
-            self.set_fate(index, fate);
+            self.set_action(index, action);
         }
         if let Some(class_path) = class_path.filter(|class_path| !has_manifest && !class_path.is_empty()) {
             self.new_manifest = Some(manifest::with_class_path(b"", class_path));
         }
-        self.collect_classes(&classes, session);
+        self.scan_classes(&classes, session);
         Ok(())
     }
 
-    fn collect_classes(&mut self, classes: &[usize], session: &mut Session<'_>) {
+    fn scan_classes(&mut self, classes: &[usize], session: &mut Session<'_>) {
         let mut places = Vec::new();
         if session.is_cached() {
             let known = session.known_mut();
@@ -132,38 +136,38 @@ impl Archive {
         }
         let place = |at: usize| places.get(at).copied().flatten();
         let known = session.known();
-        let look = |inflater: &mut Inflater, at: usize, index: usize| -> Look {
+        let scan = |inflater: &mut Inflater, at: usize, index: usize| -> Scanned {
             let mut sum = Sum::default();
             if session.is_cached() {
                 sum = self.sum_of(index);
                 let before = known.get(place(at)).filter(|before| before.class.is_some() && !before.again);
                 if before.is_some_and(|before| before.sum == sum) {
-                    return Look::Known;
+                    return Scanned::Known;
                 }
             }
             let clocks = &session.clocks;
             let bytes = clocks.inflate.time(|| self.read_entry(inflater, index, MAX_CLASS));
             let found = bytes.and_then(|bytes| {
-                let facts = clocks.parse.time(|| collect::collect(&bytes, &session.selection))?;
+                let facts = clocks.parse.time(|| scan_class(&bytes, &session.selection))?;
                 Ok((Box::new(facts), session.keeps(bytes.len()).then_some(bytes)))
             });
-            Look::New(sum, found)
+            Scanned::New(sum, found)
         };
-        let looks: Vec<Look> = session.pool.install(|| {
+        let scanned: Vec<Scanned> = session.pool.install(|| {
             let each = classes.par_iter().enumerate().with_min_len(16);
-            each.map_init(Inflater::default, |inflater, (at, &index)| look(inflater, at, index)).collect()
+            each.map_init(Inflater::default, |inflater, (at, &index)| scan(inflater, at, index)).collect()
         });
-        for (at, (&index, look)) in classes.iter().zip(looks).enumerate() {
-            let (sum, class) = match look {
-                Look::Known => {
+        for (at, (&index, scanned)) in classes.iter().zip(scanned).enumerate() {
+            let (sum, class) = match scanned {
+                Scanned::Known => {
                     let (sum, facts) = session.known_mut().take(place(at));
                     (sum, facts.map(|facts| (session.add_packed(&self.path, facts), None)))
                 }
-                Look::New(sum, Ok((facts, bytes))) => {
+                Scanned::New(sum, Ok((facts, bytes))) => {
                     let (_, saved) = session.known_mut().take(place(at));
                     (sum, Some((session.add_class(&self.path, *facts, saved), bytes)))
                 }
-                Look::New(sum, Err(reason)) => {
+                Scanned::New(sum, Err(reason)) => {
                     let (input, class) = (self.path.clone(), self.entry_name(index));
                     session.skips.push(Skip { input, class, method: None, reason });
                     (sum, None)
@@ -171,7 +175,7 @@ impl Archive {
             };
             let number = class.as_ref().map(|&(number, _)| number);
             if let Some((number, bytes)) = class {
-                self.set_fate(index, Fate::Class { number, bytes });
+                self.set_action(index, EntryAction::Class { number, bytes });
             }
             if session.is_cached() {
                 let (name, stamp, output) = (self.entry_name(index), Stamp::NONE, Stamp::NONE);
@@ -180,8 +184,8 @@ impl Archive {
         }
     }
 
-    /// By what an entry is known. The sum of its contents is only what the directory says, but one
-    /// that was wrong when it was inflated is never looked up.
+    /// Returns what identifies an entry. The CRC is the one in the directory; an entry with a wrong CRC is never
+    /// reused, because it could not be inflated.
     fn sum_of(&self, index: usize) -> Sum {
         let Some(entry) = self.directory.entries.get(index) else { return Sum::default() };
         let data = self.bytes.get(entry.data.clone()).unwrap_or_default();
@@ -192,29 +196,28 @@ impl Archive {
         }
     }
 
-    fn set_fate(&mut self, index: usize, fate: Fate) {
-        if let Some(slot) = self.fates.get_mut(index) {
-            *slot = fate;
+    fn set_action(&mut self, index: usize, action: EntryAction) {
+        if let Some(slot) = self.actions.get_mut(index) {
+            *slot = action;
         }
     }
 }
 
-/// What was found out about a class.
-enum Look {
-    /// It is as it was in the last run.
+/// The result of scanning a class.
+enum Scanned {
+    /// Unchanged since the previous run.
     Known,
     New(Sum, Result<(Box<ClassFacts>, Option<Vec<u8>>), SkipReason>),
 }
 
-/// `classes.jar`, and the libraries that an aar may carry.
+/// Returns whether the entry is `classes.jar` or a library in an aar.
 fn is_jar_of_aar(entry: &str) -> bool {
     let library = entry.strip_prefix("libs/").and_then(|file| file.strip_suffix(".jar"));
     entry == "classes.jar" || library.is_some_and(|name| !name.contains('/'))
 }
 
-/// Whether a program that unpacks the archive carelessly would write the entry outside the folder it
-/// was given.
-fn leaves_its_folder(entry: &str) -> bool {
+/// Returns whether a careless program would unpack the entry outside the target directory.
+fn leaves_its_directory(entry: &str) -> bool {
     let drive = entry.as_bytes().get(1) == Some(&b':');
     entry.starts_with(['/', '\\']) || drive || entry.split(['/', '\\']).any(|part| part == "..")
 }

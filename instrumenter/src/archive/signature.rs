@@ -1,9 +1,9 @@
-//! The files that sign a jar. They would be false for a changed one, and a JVM refuses it.
+//! The signature files of a jar. They become invalid when the jar changes, and a JVM then rejects it.
 
-/// Whether the entry of this name is a signature file.
+/// Returns whether the entry with this name is a signature file.
 pub(crate) fn is_signature(entry: &str) -> bool {
-    let Some((folder, file)) = entry.split_at_checked(9) else { return false };
-    if !folder.eq_ignore_ascii_case("META-INF/") || file.contains('/') {
+    let Some((directory, file)) = entry.split_at_checked(9) else { return false };
+    if !directory.eq_ignore_ascii_case("META-INF/") || file.contains('/') {
         return false;
     }
     let file = file.to_ascii_uppercase();
@@ -15,7 +15,7 @@ mod tests {
     use super::is_signature;
 
     #[test]
-    fn signatures_lie_in_meta_inf_only() {
+    fn signature_files_are_only_in_meta_inf() {
         for entry in ["META-INF/A.SF", "META-INF/a.rsa", "meta-inf/X.DSA", "META-INF/X.EC", "META-INF/SIG-x"]
         {
             assert!(is_signature(entry), "{entry}");

@@ -1,4 +1,4 @@
-//! Writing an archive: chunks of entries made side by side, written one behind the other.
+//! Writing an archive: chunks of entries are built in parallel and written in order.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Write};
@@ -7,7 +7,7 @@ use std::ops::Range;
 use rayon::ThreadPool;
 
 use super::in_order::{Failed, Written, write_in_order};
-use super::{Archive, Fate, manifest, signature};
+use super::{Archive, EntryAction, manifest, signature};
 use crate::class::class_file::MAX_CLASS;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
@@ -19,13 +19,12 @@ use crate::zip::codec::{Deflater, Inflater, sum};
 use crate::zip::directory::{Entry, STORED};
 use crate::zip::headers::{self, Label, Stored};
 
-/// A chunk ends behind the entry with which its contents reach so many bytes, ...
+/// A chunk ends after the entry with which its content reaches this many bytes, ...
 const CHUNK: u64 = 128 << 10;
-/// ... or behind so many entries. Few enough to share the work fairly, many enough that taking the
-/// next chunk costs nothing.
+/// ... or after this many entries. Few enough to balance the load, many enough to make scheduling cheap.
 const CHUNK_ENTRIES: usize = 64;
 
-/// What a worker takes from one entry to the next.
+/// The buffers that a thread reuses for each entry.
 pub(crate) struct Worker {
     inflater: Inflater,
     deflater: Deflater,
@@ -37,17 +36,17 @@ impl Worker {
     }
 }
 
-/// Number of the class, index of the method in it, why it was left.
+/// The number of the class, the index of the method in it, and the reason.
 pub(crate) type Skipped = Vec<(usize, Option<usize>, SkipReason)>;
 
-/// An entry that is written: its place in the chunk, and how it lies there.
+/// A written entry: its position in the chunk, and how it is stored.
 struct Placed {
     index: usize,
     at: u64,
     stored: Stored,
 }
 
-/// What the maker of a chunk has to tell.
+/// The result of building a chunk.
 #[derive(Default)]
 struct Note {
     placed: Vec<Placed>,
@@ -59,7 +58,7 @@ struct Note {
 struct Output<W> {
     out: W,
     at: u64,
-    /// The central headers so far.
+    /// The central headers written so far.
     central: Vec<u8>,
     entries: u64,
 }
@@ -83,7 +82,7 @@ impl<W: Write> Output<W> {
         self.write(&bytes)
     }
 
-    /// Writes the directory.
+    /// Writes the central directory.
     fn finish(mut self, comment: &[u8]) -> std::io::Result<W> {
         let mut end = core::mem::take(&mut self.central);
         let length = end.len() as u64;
@@ -93,7 +92,7 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Local header and data of new contents.
+/// Returns local header and data of new content.
 fn fresh_entry(label: &Label<'_>, flags: u16, contents: &[u8], deflater: &mut Deflater) -> (Vec<u8>, Stored) {
     let mut out = Vec::with_capacity(contents.len() / 2 + 128);
     let stored = push_fresh(label, flags, contents, deflater, &mut out);
@@ -123,8 +122,8 @@ fn push_fresh(
 }
 
 impl Archive {
-    /// Writes the archive to `out`. `map_id` adds the generated class: to the first jar of an aar. `old`
-    /// is what the last run made of it, from which classes that are as they were are copied.
+    /// Writes the archive to `out`. With `map_id` it adds the generated class, in an aar to the first jar. Unchanged
+    /// classes are copied from `old`, the output of the previous run.
     pub(crate) fn write<W: Write + Send>(
         &self,
         out: W,
@@ -133,10 +132,10 @@ impl Archive {
         mut map_id: bool,
         session: &mut Session<'_>,
     ) -> Result<W, Error> {
-        // The jars inside come first: each is made by all threads, and then an entry like others.
+        // The jars inside come first: all threads build each, and then it is an entry like any other.
         let mut inner = Vec::new();
-        for (index, fate) in self.fates.iter().enumerate() {
-            if let Fate::Archive(archive) = fate {
+        for (index, action) in self.actions.iter().enumerate() {
+            if let EntryAction::Archive(archive) = action {
                 let map_id = core::mem::take(&mut map_id);
                 let bytes = archive.write(Cursor::new(Vec::new()), None, map, map_id, session)?.into_inner();
                 inner.push((index, bytes));
@@ -170,48 +169,24 @@ impl Archive {
         output.finish(comment).map_err(failed)
     }
 
-    /// Inflates, deflates and writes all classes as they are, and copies the rest: the least that
-    /// writing the archive can cost.
-    pub(crate) fn write_unchanged<W: Write + Send>(
-        &self,
-        out: W,
-        pool: &ThreadPool,
-        level: u8,
-    ) -> Result<W, Error> {
-        let failed = |error: std::io::Error| self.failed(&error);
-        let make = |worker: &mut Worker, index: usize, note: &mut Note, out: &mut Vec<u8>| {
-            let Some(entry) = self.directory.entries.get(index) else { return };
-            let contents = self.name(index).ends_with(".class");
-            let contents =
-                contents.then(|| worker.inflater.read(&self.bytes, entry, MAX_CLASS).ok()).flatten();
-            self.push_entry(index, entry, contents.as_deref(), &mut worker.deflater, note, out);
-        };
-        let kept: Vec<usize> = (0..self.directory.entries.len()).collect();
-        let mut output = Output::new(out);
-        let (prefix, comment) = headers::around(&self.bytes, &self.directory);
-        output.write(prefix).map_err(failed)?;
-        self.write_entries(&mut output, pool, level, &kept, &make)?;
-        output.finish(comment).map_err(failed)
-    }
-
     fn failed(&self, error: &std::io::Error) -> Error {
         let entry = format!("{}(the whole archive)", self.prefix);
         Error::Entry { path: self.path.clone(), entry, reason: error.to_string() }
     }
 
     fn changes(&self, map: &MethodMap) -> bool {
-        self.fates.iter().any(|fate| match fate {
-            Fate::Manifest(_) => true,
-            Fate::Class { number, .. } => map.changes(*number),
+        self.actions.iter().any(|action| match action {
+            EntryAction::Manifest(_) => true,
+            EntryAction::Class { number, .. } => map.changes(*number),
             _ => false,
         })
     }
 
-    /// All but what is dropped, which is said.
+    /// Returns all entries but those that are dropped, and warns about dropped signatures.
     fn entries_to_write(&self, drops_signatures: bool, session: &mut Session<'_>) -> Vec<usize> {
-        let mut kept = Vec::with_capacity(self.fates.len());
-        for (index, fate) in self.fates.iter().enumerate() {
-            if matches!(fate, Fate::Drop) {
+        let mut kept = Vec::with_capacity(self.actions.len());
+        for (index, action) in self.actions.iter().enumerate() {
+            if matches!(action, EntryAction::Drop) {
                 continue;
             }
             if drops_signatures && signature::is_signature(&self.name(index)) {
@@ -223,8 +198,8 @@ impl Archive {
         kept
     }
 
-    /// Writes the entries of these indices in the order in which they lie in the old archive, and
-    /// notes their central headers in the order of the old directory.
+    /// Writes the entries with these indices in their original order, and their central headers in the order of the
+    /// original directory.
     fn write_entries<W: Write + Send>(
         &self,
         output: &mut Output<W>,
@@ -266,7 +241,12 @@ impl Archive {
         for &index in kept {
             let place = places.get(index).copied().flatten();
             if let (Some(entry), Some((at, stored))) = (entry(index), place) {
-                headers::push_central(&Label::of(&self.bytes, entry), &stored, at, &mut output.central);
+                headers::push_central(
+                    &Label::from_entry(&self.bytes, entry),
+                    &stored,
+                    at,
+                    &mut output.central,
+                );
             }
         }
         Ok(noted)
@@ -303,18 +283,24 @@ impl Archive {
     ) {
         let Some(entry) = self.directory.entries.get(index) else { return };
         let rewritten;
-        let contents = match self.fates.get(index) {
-            Some(Fate::Manifest(bytes)) => Some(bytes.as_slice()),
-            Some(Fate::Archive(_)) => {
+        let contents = match self.actions.get(index) {
+            Some(EntryAction::Manifest(bytes)) => Some(bytes.as_slice()),
+            Some(EntryAction::Archive(_)) => {
                 inner.iter().find(|(of, _)| *of == index).map(|(_, bytes)| bytes.as_slice())
             }
-            Some(Fate::Class { number, bytes }) if map.changes(*number) => {
+            Some(EntryAction::Class { number, bytes }) if map.changes(*number) => {
                 if let Some((old, made)) = old.and_then(|old| {
                     let made = old.find(self.bytes.get(entry.name.clone())?)?;
-                    session.is_as_it_was(*number, map).then_some((old, made))
+                    session.is_unchanged(*number, map).then_some((old, made))
                 }) {
                     note.changed += 1;
-                    return old.archive.push_copy(index, made, Label::of(&self.bytes, entry), note, out);
+                    return old.archive.push_copy(
+                        index,
+                        made,
+                        Label::from_entry(&self.bytes, entry),
+                        note,
+                        out,
+                    );
                 }
                 let (new, reasons) = match bytes {
                     Some(bytes) => rewritten_class(bytes, *number, map, session),
@@ -334,7 +320,7 @@ impl Archive {
         clock.time(|| self.push_entry(index, entry, contents, &mut worker.deflater, note, out));
     }
 
-    /// Appends an entry with new contents, or as it is.
+    /// Appends an entry with new content, or unchanged.
     fn push_entry(
         &self,
         index: usize,
@@ -344,7 +330,7 @@ impl Archive {
         note: &mut Note,
         out: &mut Vec<u8>,
     ) {
-        let label = Label::of(&self.bytes, entry);
+        let label = Label::from_entry(&self.bytes, entry);
         let at = out.len() as u64;
         let stored = match contents {
             Some(contents) => push_fresh(&label, entry.flags, contents, deflater, out),
@@ -353,7 +339,7 @@ impl Archive {
         note.placed.push(Placed { index, at, stored });
     }
 
-    /// Appends an entry of this archive under the name of entry `index` of the one that is written.
+    /// Appends an entry of this archive under the name of entry `index` of the archive that is written.
     fn push_copy(&self, index: usize, entry: &Entry, label: Label<'_>, note: &mut Note, out: &mut Vec<u8>) {
         let (at, stored) = (out.len() as u64, Stored::copied(entry));
         headers::push_local(&label, &stored, out);
@@ -363,7 +349,7 @@ impl Archive {
     }
 }
 
-/// What the last run made, by names.
+/// The output of the previous run, by entry names.
 struct Old<'a> {
     archive: &'a Archive,
     by_name: HashMap<&'a [u8], &'a Entry>,
@@ -383,7 +369,7 @@ impl<'a> Old<'a> {
 
 type Reasons = Vec<(Option<usize>, SkipReason)>;
 
-/// The new bytes of class `number`, if it changes, and what was left in it.
+/// Returns the new bytes of class `number`, if it changes, and what was skipped in it.
 pub(crate) fn rewritten_class(
     bytes: &[u8],
     number: usize,

@@ -1,5 +1,4 @@
-//! Fields of the cache file, one behind the other: numbers are little-endian, a text is its length in
-//! four bytes and its UTF-8.
+//! The fields of the cache file. Numbers are little-endian; a text is its length (4 bytes) and its UTF-8 bytes.
 
 use crate::stamp::{Stamp, Sum};
 
@@ -23,7 +22,7 @@ impl Encoder {
     }
 
     pub(super) fn count(&mut self, count: usize) {
-        // Counts of methods, entries and bytes of a name: far below.
+        // Counts of methods, entries and bytes of a name are far below this.
         self.u32(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
@@ -53,7 +52,7 @@ impl Encoder {
         self.u64(sum.length);
     }
 
-    /// What `write` appends, behind its length: so that it can be passed over.
+    /// Appends what `write` appends, preceded by its length, so that a reader can skip it.
     pub(super) fn sized(&mut self, write: impl FnOnce(&mut Self)) {
         let start = self.bytes.len();
         self.u32(0);
@@ -65,7 +64,7 @@ impl Encoder {
     }
 }
 
-/// Takes fields off the front.
+/// Reads fields in order.
 pub(super) struct Decoder<'a> {
     pub(super) rest: &'a [u8],
 }
@@ -121,16 +120,16 @@ impl<'a> Decoder<'a> {
         Some(Sum { first: self.u32()?, second: self.u32()?, length: self.u64()? })
     }
 
-    /// What lies behind its length.
+    /// Reads a sized field.
     pub(super) fn sized(&mut self) -> Option<&'a [u8]> {
         let length = self.count()?;
         self.bytes(length)
     }
 
-    /// As many as the next count says.
+    /// Reads a count and that many elements.
     pub(super) fn list<T>(&mut self, mut each: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.count()?;
-        // Each has at least one byte: a count may not make us ask for all memory.
+        // Each element has at least one byte, so a hostile count cannot allocate all memory.
         let mut list = Vec::with_capacity(count.min(self.rest.len()));
         for _ in 0..count {
             list.push(each(self)?);

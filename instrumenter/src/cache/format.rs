@@ -1,17 +1,17 @@
-//! How the cache lies in its file.
+//! The format of the cache file.
 //!
 //! ```text
 //! magic 8 | version u32 | crc32 of the rest u32 | key | map id u64 | states | called | class path | map files | inputs
 //! key:         text                             map file:  path, stamp
 //! states:      count, u64 each
-//! called:      count, u64 each, flag            input:     stamp, stamp of the output, flag, folders, items
+//! called:      count, u64 each, flag            input:     stamp, stamp of the output, flag, directories, items
 //! class path:  count, stamps                    item:      name, stamp, sum, stamp of the output, flag, flag,
 //!                                                          length u32 and facts of a class, or a length of 0
 //! ```
 //!
-//! All numbers are little-endian. There is no older version to read: a cache of another version is
-//! made anew, and so is one that is cut off or has another sum. The facts are only looked at for
-//! those classes that matter ([`super::packed`]).
+//! All numbers are little-endian. Older versions are not read: a cache of another version leads to a full rebuild,
+//! and so does one that is truncated or has a wrong checksum. Only the facts of classes that matter are unpacked
+//! ([`super::packed`]).
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -23,23 +23,23 @@ use super::packed::{Facts, Packed};
 use super::saved::{DAMAGED, Listing, Saved, SavedInput, SavedItem, SavedMaps};
 use crate::zip::codec::sum;
 
-/// Bump [`VERSION`] if anything in the layout or in the meaning of the facts changes.
+/// Increment [`VERSION`] when the layout or the meaning of the facts changes.
 const MAGIC: [u8; 8] = *b"ANRSINCR";
 const VERSION: u32 = 4;
-const HEAD: u64 = 16;
+const HEADER_LENGTH: u64 = 16;
 
-/// What is written down of a class.
+/// What is saved about a class.
 pub(crate) enum ToSave<'a> {
-    /// All is as it was.
+    /// The facts are unchanged.
     Same(Packed<'a>),
     New(Facts<'a>),
 }
 
-/// Bytes that are gathered before they are written: the file is as large as all names of a program.
-const PIECE: usize = 256 << 10;
+/// Bytes that are buffered before a write: the file is as large as all names of a program.
+const CHUNK: usize = 256 << 10;
 
-/// Writes the file. `class` gives the facts of a class, and whether it is to be looked at again next
-/// time even if it has not changed.
+/// Writes the file. `class` returns the facts of a class, and whether the next run has to scan it even if it is
+/// unchanged.
 pub(super) fn write<'a>(
     file: &mut (impl Write + Seek),
     key: &str,
@@ -48,7 +48,7 @@ pub(super) fn write<'a>(
     class: impl Fn(usize) -> Option<(ToSave<'a>, bool)>,
 ) -> io::Result<()> {
     let mut sum = Crc::new();
-    let mut out = Encoder { bytes: Vec::with_capacity(PIECE + (64 << 10)) };
+    let mut out = Encoder { bytes: Vec::with_capacity(CHUNK + (64 << 10)) };
     file.write_all(&MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;
     file.write_all(&[0; 4])?;
@@ -79,8 +79,8 @@ pub(super) fn write<'a>(
         out.stamp(input.stamp);
         out.stamp(input.output);
         out.flag(input.is_quiet);
-        out.count(input.folders.len());
-        input.folders.iter().for_each(|folder| out.text(folder));
+        out.count(input.directories.len());
+        input.directories.iter().for_each(|directory| out.text(directory));
         out.count(input.items.len());
         for item in &input.items {
             let class = item.number.and_then(&class);
@@ -95,11 +95,11 @@ pub(super) fn write<'a>(
                 Some((ToSave::Same(Packed(bytes)), _)) => out.bytes.extend_from_slice(bytes),
                 Some((ToSave::New(facts), _)) => facts.encode(out),
             });
-            flush(&mut out, PIECE)?;
+            flush(&mut out, CHUNK)?;
         }
     }
     let sum = flush(&mut out, 0)?;
-    file.seek(SeekFrom::Start(HEAD - 4))?;
+    file.seek(SeekFrom::Start(HEADER_LENGTH - 4))?;
     file.write_all(&sum.to_le_bytes())
 }
 
@@ -132,7 +132,7 @@ impl<'a> Decoder<'a> {
             stamp: self.stamp()?,
             output: self.stamp()?,
             is_quiet: self.flag()?,
-            folders: self.list(Self::text)?,
+            directories: self.list(Self::text)?,
             items: self.list(Self::item)?,
         })
     }
@@ -142,20 +142,20 @@ impl<'a> Decoder<'a> {
 ///
 /// # Errors
 ///
-/// Why it is of no use.
+/// Why the cache cannot be used.
 pub(super) fn decode<'c>(bytes: &'c [u8], key: &str) -> Result<Saved<'c>, &'static str> {
     let mut head = Decoder { rest: bytes };
     if head.array() != Some(MAGIC) {
-        return Err("it is no cache of the instrumenter");
+        return Err("not a cache of the instrumenter");
     }
     if head.u32() != Some(VERSION) {
-        return Err("it is of another version");
+        return Err("written by another version");
     }
     if head.u32() != Some(sum(head.rest)) {
-        return Err("it is cut off or damaged");
+        return Err("truncated or damaged");
     }
     if head.text().ok_or(DAMAGED)? != key {
-        return Err("the options, the files that they name, the inputs or the outputs are others now");
+        return Err("the options, the files that they name, the inputs or the outputs have changed");
     }
     let mut saved = || Some(Saved { maps: head.maps()?, inputs: head.list(Decoder::input)? });
     let saved = saved().ok_or(DAMAGED)?;

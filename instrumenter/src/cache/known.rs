@@ -1,4 +1,4 @@
-//! What is known of the input that is looked at.
+//! What the cache knows about the input that is being scanned.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use super::packed::Packed;
 use super::saved::{SavedInput, SavedItem};
 use crate::stamp::Sum;
 
-/// The items of an input of the last run.
+/// The items of an input of the previous run.
 #[derive(Default)]
 pub(crate) struct Known<'c> {
     saved: SavedInput<'c>,
     /// Which of them were found again.
     found: Vec<bool>,
-    /// Where the next one is expected.
+    /// The index at which the next item is expected.
     next: usize,
     by_name: Option<HashMap<&'c str, usize>>,
 }
@@ -22,8 +22,8 @@ impl<'c> Known<'c> {
         Self { found: vec![false; saved.items.len()], saved, next: 0, by_name: None }
     }
 
-    /// The place of the item of this name. Items mostly come in the order of the last run, so that only
-    /// the others have to be searched for.
+    /// Returns the index of the item with this name. Items mostly come in the order of the previous run; only others
+    /// are searched for.
     pub(crate) fn place(&mut self, name: &str) -> Option<usize> {
         let items = &self.saved.items;
         if items.is_empty() {
@@ -47,23 +47,23 @@ impl<'c> Known<'c> {
         self.saved.items.get(place?)
     }
 
-    /// Sum and facts of an item. The facts are given out once.
+    /// Returns checksum and facts of an item. The facts are returned only once.
     pub(crate) fn take(&mut self, place: Option<usize>) -> (Sum, Option<Packed<'c>>) {
         let item = place.and_then(|place| self.saved.items.get_mut(place));
         item.map_or_else(Default::default, |item| (item.sum, item.class.take()))
     }
 
-    pub(crate) fn folders(&self) -> &[&'c str] {
-        &self.saved.folders
+    pub(crate) fn directories(&self) -> &[&'c str] {
+        &self.saved.directories
     }
 
-    /// Names of the items that were not found again.
+    /// Returns the names of the items that were not found again.
     pub(crate) fn lost(&self) -> impl Iterator<Item = &'c str> {
         let items = self.saved.items.iter().zip(&self.found);
         items.filter(|(_, found)| !**found).map(|(item, _)| item.name)
     }
 
-    /// The classes that nobody took: they are gone, or cannot be read any more.
+    /// Returns the classes that were not taken: they no longer exist or cannot be read any more.
     pub(crate) fn into_rest(self) -> impl Iterator<Item = Packed<'c>> {
         self.saved.items.into_iter().filter_map(|item| item.class)
     }

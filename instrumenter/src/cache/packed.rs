@@ -1,30 +1,31 @@
-//! The facts of a class as they lie in the cache. Most classes of a run are as they were, and theirs
-//! are only carried over: what has to be known of each of them stands in front.
+//! The facts of a class as stored in the cache. Most classes of a run are unchanged, and their facts are copied
+//! without unpacking; what is needed about each of them comes first.
 
 use super::bytes::{Decoder, Encoder};
+use crate::class_facts::body::{Body, Call, CallKind};
+use crate::class_facts::focus::FocusFacts;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
-use crate::cost::{Body, Call, How};
 use crate::focus::plan::Problem;
-use crate::focus::{Change, FocusFacts, Part};
+use crate::focus::{Change, Part};
 use crate::stamp::Sum;
 use crate::tally::Tally;
 
-/// What is known of a class at the end of a run.
+/// What is known about a class at the end of a run.
 pub(crate) struct Facts<'a> {
     pub(crate) class: &'a ClassFacts,
-    /// Of its methods.
+    /// The ids of its methods.
     pub(crate) ids: &'a [u32],
-    /// What was decided because of other classes.
+    /// A checksum of the decisions that depended on other classes.
     pub(crate) decided: Sum,
     pub(crate) change: Option<&'a Change>,
     pub(crate) problem: Option<&'a Problem>,
 }
 
 impl Facts<'_> {
-    /// What only Matrix's way asks for is left out: it has no cache.
+    /// Encodes the facts, without those for Matrix's rules, which have no cache.
     pub(super) fn encode(&self, out: &mut Encoder) {
         let class = self.class;
-        let tally = Tally::of(class, self.ids);
+        let tally = Tally::count(class, self.ids);
         out.text(&class.name);
         out.text(class.obfuscated.as_deref().unwrap_or_default());
         for count in [
@@ -59,13 +60,13 @@ impl Facts<'_> {
             out.text(&method.descriptor);
             out.u32(self.ids.get(index).copied().unwrap_or(0));
             out.u16(method.access);
-            // A line 0 is none: the format counts from 1.
+            // A line 0 means none: the format counts from 1.
             out.u16(method.first_line.unwrap_or(0));
             out.bytes.push(match method.verdict {
                 Verdict::Trace => 0,
                 Verdict::Ignore => 1,
                 Verdict::Block => 2,
-                // A class in which one was skipped is looked at again every time.
+                // A class with a skipped method is scanned in every run.
                 Verdict::NoCode | Verdict::Skip(_) => 3,
                 Verdict::Exclude => 4,
                 Verdict::Short => 5,
@@ -84,7 +85,7 @@ impl Facts<'_> {
     }
 }
 
-/// Stands for a cost that is not limited; no limit is that high.
+/// Stands for an unlimited cost; no limit is this high.
 const NO_COST: u16 = u16::MAX;
 
 fn encode_body(body: Option<&Body>, out: &mut Encoder) {
@@ -93,10 +94,10 @@ fn encode_body(body: Option<&Body>, out: &mut Encoder) {
     out.u16(body.calls.len() as u16);
     for call in &body.calls {
         out.bytes.push(match call.how {
-            How::Static => 0,
-            How::Special => 1,
-            How::Virtual => 2,
-            How::Initialize => 3,
+            CallKind::Static => 0,
+            CallKind::Special => 1,
+            CallKind::Virtual => 2,
+            CallKind::Initialize => 3,
         });
         out.text(&call.class);
         out.text(&call.name);
@@ -147,7 +148,7 @@ fn encode_focus(focus: &FocusFacts, out: &mut Encoder) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packed<'c>(pub(super) &'c [u8]);
 
-/// What stands in front.
+/// The fields before the facts.
 pub(crate) struct Head<'c> {
     pub(crate) name: &'c str,
     /// Empty if it is the same.
@@ -162,12 +163,12 @@ pub(crate) struct Head<'c> {
 }
 
 impl<'c> Packed<'c> {
-    /// None if the cache is damaged.
+    /// Reads the head; `None` if the cache is damaged.
     pub(crate) fn head(self) -> Option<Head<'c>> {
         Decoder { rest: self.0 }.head()
     }
 
-    /// All facts. None if the cache is damaged.
+    /// Reads all facts; `None` if the cache is damaged.
     pub(crate) fn unpack(self) -> Option<ClassFacts> {
         let mut all = Decoder { rest: self.0 };
         let head = all.head()?;
@@ -180,7 +181,7 @@ impl<'c> Packed<'c> {
             asked: all.texts()?,
             decided: all.sum()?,
             focus: all.focus()?,
-            // Room is made as they come: a count may not make us ask for all memory.
+            // Methods are added one by one, so a hostile count cannot allocate all memory.
             methods: (0..head.tally.methods).map(|_| all.method()).collect::<Option<_>>()?,
             ..ClassFacts::default()
         };
@@ -264,10 +265,10 @@ impl<'c> Decoder<'c> {
         }
         let calls = (0..self.u16()?).map(|_| {
             let how = match self.array()? {
-                [0] => How::Static,
-                [1] => How::Special,
-                [2] => How::Virtual,
-                [3] => How::Initialize,
+                [0] => CallKind::Static,
+                [1] => CallKind::Special,
+                [2] => CallKind::Virtual,
+                [3] => CallKind::Initialize,
                 _ => return None,
             };
             let (class, name) = (self.text()?.into(), self.text()?.into());
@@ -292,7 +293,7 @@ mod tests {
     use crate::class_facts::tests::any_class;
 
     #[test]
-    fn facts_come_back_and_no_cut_is_taken_for_them() {
+    fn facts_round_trip_and_truncated_ones_are_rejected() {
         let mut class = any_class("a/B", &["run", "stop"]);
         class.obfuscated = Some("x".to_owned());
         class.asked = Box::from(["q/R".into()]);
@@ -330,7 +331,7 @@ mod tests {
         );
         assert_eq!(back.decided, Sum { first: 1, second: 2, length: 3 });
         for ((old, new), id) in class.methods.iter().zip(&back.methods).zip([5, 0]) {
-            assert!(old.says_the_same(new));
+            assert!(old.is_same_in_maps(new));
             assert_eq!(
                 (&old.name, &old.descriptor, old.rule, id),
                 (&new.name, &new.descriptor, new.rule, new.kept_id)

@@ -1,31 +1,31 @@
-//! What the cache keeps: what was known after the last run, and what this one writes down.
+//! The content of the cache: what was known after the previous run, and what this run saves.
 
 use trace_format::MapId;
 
 use super::packed::Packed;
 use crate::stamp::{Stamp, Sum};
 
-/// Why a cache is of no use whose fields make no sense.
-pub(crate) const DAMAGED: &str = "it is damaged";
+/// Why a cache with invalid fields is rejected.
+pub(crate) const DAMAGED: &str = "damaged";
 
-/// What was known after the last run.
+/// What was known after the previous run.
 #[derive(Debug)]
 pub(crate) struct Saved<'c> {
     pub(crate) maps: SavedMaps,
     pub(crate) inputs: Vec<SavedInput<'c>>,
 }
 
-/// What the maps were made of, and where they lie.
+/// What the maps depend on, and their paths.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SavedMaps {
     pub(crate) id: MapId,
     /// See [`crate::method_map::MethodMap::states`].
     pub(crate) states: Vec<u64>,
-    /// What [`crate::cost::limits::called`] says of all classes.
+    /// The result of [`crate::cost::limits::called`] for all classes.
     pub(crate) called: Vec<u64>,
     /// Whether every class could be read.
     pub(crate) is_whole: bool,
-    /// Of the archives on the class path; none for a folder.
+    /// Stamps of the archives on the class path; [`Stamp::NONE`] for a directory.
     pub(crate) class_path: Vec<Stamp>,
     /// The map files and their stamps.
     pub(crate) files: Vec<(String, Stamp)>,
@@ -33,51 +33,51 @@ pub(crate) struct SavedMaps {
 
 #[derive(Debug, Default)]
 pub(crate) struct SavedInput<'c> {
-    /// Of the archive.
+    /// The stamp of the archive.
     pub(crate) stamp: Stamp,
-    /// Of the archive that was written.
+    /// The stamp of the archive that was written.
     pub(crate) output: Stamp,
-    /// Whether there was nothing to tell of it: no warning, and no class that was left.
+    /// Whether the input had no warnings and no skips.
     pub(crate) is_quiet: bool,
-    /// The folders in a folder.
-    pub(crate) folders: Vec<&'c str>,
+    /// The subdirectories of a directory.
+    pub(crate) directories: Vec<&'c str>,
     pub(crate) items: Vec<SavedItem<'c>>,
 }
 
-/// A file of a folder, or a class of an archive.
+/// A file of a directory, or a class of an archive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SavedItem<'c> {
-    /// Path in the folder, or name of the entry.
+    /// The path in the directory, or the name of the entry.
     pub(crate) name: &'c str,
-    /// Of the file, and of the file that was written. Of no use in an archive.
+    /// The stamps of the file and of its output; unused in an archive.
     pub(crate) stamp: Stamp,
     pub(crate) output: Stamp,
-    /// Of the file, or of the compressed bytes of an entry.
+    /// The checksum of the file, or of the compressed bytes of an entry.
     pub(crate) sum: Sum,
     pub(crate) is_class: bool,
-    /// Whether something is to be told of the class every time.
+    /// Whether the class has something to report in every run.
     pub(crate) again: bool,
-    /// None for other files, and for a class that could not be read.
+    /// `None` for other files, and for a class that could not be read.
     pub(crate) class: Option<Packed<'c>>,
 }
 
-/// A file of a folder, or a class of an archive, as this run found it.
+/// A file of a directory, or a class of an archive, as this run found it.
 pub(crate) struct Item {
     pub(crate) name: String,
     pub(crate) stamp: Stamp,
     pub(crate) output: Stamp,
     pub(crate) sum: Sum,
     pub(crate) is_class: bool,
-    /// Number of its class in the run.
+    /// The number of its class in the run.
     pub(crate) number: Option<usize>,
 }
 
-/// What a run writes down of an input.
+/// What a run saves about an input.
 #[derive(Default)]
 pub(crate) struct Listing {
     pub(crate) stamp: Stamp,
     pub(crate) output: Stamp,
     pub(crate) is_quiet: bool,
-    pub(crate) folders: Vec<String>,
+    pub(crate) directories: Vec<String>,
     pub(crate) items: Vec<Item>,
 }

@@ -1,4 +1,4 @@
-//! The outline of a class file: what is needed to find its methods and copy the rest.
+//! The outline of a class file: enough to find its methods and copy the rest.
 //!
 //! ```text
 //! magic minor major | constant pool | access this super interfaces | fields | methods | attributes
@@ -12,15 +12,15 @@ use super::cursor::Cursor;
 use super::text;
 use crate::error::{Malformed, SkipReason};
 
-/// The class file versions that are rewritten: 1.0.2 to Java 26, preview or not.
+/// The class file versions that are rewritten: 1.0.2 to Java 26, with or without preview features.
 pub(crate) const VERSIONS: core::ops::RangeInclusive<u16> = 45..=70;
-/// Larger class files are not written by compilers.
+/// The largest class file that is read; compilers produce no larger ones.
 pub(crate) const MAX_CLASS: u64 = 64 << 20;
 
 /// Access flags of the class file format.
 pub(crate) mod access {
     pub(crate) const STATIC: u16 = 0x0008;
-    /// Of a method; of a class it is `ACC_SUPER`.
+    /// For a method; for a class the bit is `ACC_SUPER`.
     pub(crate) const SYNCHRONIZED: u16 = 0x0020;
     pub(crate) const NATIVE: u16 = 0x0100;
     pub(crate) const PRIVATE: u16 = 0x0002;
@@ -29,19 +29,19 @@ pub(crate) mod access {
     pub(crate) const MODULE: u16 = 0x8000;
 }
 
-/// A class file, its methods located but not looked into.
+/// A class file with its methods located, but not parsed.
 pub(crate) struct ClassFile<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) major: u16,
     pub(crate) pool: ConstantPool<'a>,
-    /// Where the constant pool's entries end.
+    /// The end of the constant pool's entries.
     pub(crate) pool_end: usize,
     pub(crate) access: u16,
     /// Internal name, modified UTF-8.
     pub(crate) name: &'a [u8],
     /// Index of the class's own name.
     pub(crate) this_class: u16,
-    /// The superclass, if there is one, then the interfaces: internal names.
+    /// The superclass, if any, then the interfaces: internal names.
     pub(crate) supertypes: Vec<&'a [u8]>,
     /// Whether it declares a field named `serialVersionUID`.
     pub(crate) has_serial_version: bool,
@@ -49,14 +49,14 @@ pub(crate) struct ClassFile<'a> {
     pub(crate) methods: Vec<Method<'a>>,
 }
 
-/// A method, its `Code` attribute located but not looked into.
+/// A method with its `Code` attribute located, but not parsed.
 pub(crate) struct Method<'a> {
-    /// Where the method begins, with its access flags.
+    /// The position of the method, which starts with its access flags.
     pub(crate) at: usize,
     pub(crate) access: u16,
     pub(crate) name: &'a [u8],
     pub(crate) descriptor: &'a [u8],
-    /// The whole `Code` attribute, its name and length included.
+    /// The whole `Code` attribute, with its name and length.
     pub(crate) code: Option<Range<usize>>,
 }
 
@@ -66,7 +66,7 @@ impl Method<'_> {
     }
 }
 
-/// Name index and contents of the attribute that `cursor` stands before.
+/// Returns name index and content of the attribute at `cursor`.
 pub(crate) fn attribute<'a>(cursor: &mut Cursor<'a>) -> Result<(u16, Cursor<'a>), Malformed> {
     let name = cursor.u2()?;
     let length = cursor.u4()?;
@@ -82,19 +82,19 @@ fn skip_attributes(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
 }
 
 impl<'a> ClassFile<'a> {
-    /// Internal name in modified UTF-8; none for `java/lang/Object` and for modules.
+    /// Returns the internal name of the super class in modified UTF-8; `None` for `java/lang/Object` and for modules.
     pub(crate) fn super_class(&self) -> Option<&'a [u8]> {
         self.supertypes.first().copied()
     }
 
-    /// [`Self::supertypes`] as texts.
+    /// Returns [`Self::supertypes`] as texts.
     pub(crate) fn names_of_supertypes(&self) -> Box<[Box<str>]> {
         self.supertypes.iter().map(|&name| text::decode(name).into()).collect()
     }
 
     /// Reads the outline of `bytes`.
     ///
-    /// The version is looked at first: nothing is said about the layout of a version to come.
+    /// Checks the version first, because the layout of later versions is unknown.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, SkipReason> {
         let mut cursor = Cursor::new(bytes);
         if cursor.u4()? != 0xCAFE_BABE {
@@ -118,7 +118,7 @@ impl<'a> ClassFile<'a> {
         let this_class = cursor.u2()?;
         let name = pool.class_name(this_class)?;
         let mut supertypes = Vec::new();
-        // None for java/lang/Object and for a module.
+        // `None` for java/lang/Object and for a module.
         match cursor.u2()? {
             0 => {}
             index => supertypes.push(pool.class_name(index)?),
@@ -149,7 +149,7 @@ impl<'a> ClassFile<'a> {
             }
         }
         if !cursor.is_empty() {
-            return Err(cursor.malformed("bytes behind the end of the class"));
+            return Err(cursor.malformed("bytes after the end of the class"));
         }
         Ok(Self {
             bytes,

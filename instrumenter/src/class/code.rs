@@ -1,10 +1,10 @@
-//! The `Code` attribute, taken apart.
+//! Parses the `Code` attribute.
 
 use super::class_file::{ClassFile, Method, attribute};
 use super::cursor::Cursor;
 use crate::error::Malformed;
 
-/// One row of the exception table.
+/// A row of the exception table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handler {
     pub(crate) start: u16,
@@ -20,16 +20,16 @@ pub(crate) struct Code<'a> {
     pub(crate) max_locals: u16,
     /// 1 to 65,535 bytes.
     pub(crate) bytes: &'a [u8],
-    /// Where `bytes` start in the class file.
+    /// The position of `bytes` in the class file.
     pub(crate) at: usize,
     pub(crate) handlers: Vec<Handler>,
-    /// Name index and contents of each attribute of the attribute.
+    /// Name index and content of each of its attributes.
     pub(crate) attributes: Vec<(u16, Cursor<'a>)>,
 }
 
 impl<'a> Code<'a> {
-    /// The code of `method`, which must be one of `class`'s, or `None` if it has none.
-    pub(crate) fn of(class: &ClassFile<'a>, method: &Method<'a>) -> Result<Option<Self>, Malformed> {
+    /// Returns the code of `method`, which must belong to `class`; `None` if it has none.
+    pub(crate) fn for_method(class: &ClassFile<'a>, method: &Method<'a>) -> Result<Option<Self>, Malformed> {
         let Some(range) = &method.code else { return Ok(None) };
         let mut cursor = Cursor::new(class.bytes);
         cursor.skip(range.start)?;
@@ -62,12 +62,12 @@ impl<'a> Code<'a> {
             attributes.push(attribute(cursor)?);
         }
         if !cursor.is_empty() {
-            return Err(cursor.malformed("bytes behind the end of a Code attribute"));
+            return Err(cursor.malformed("bytes after the end of a Code attribute"));
         }
         Ok(Self { name_index, max_stack, max_locals, bytes, at, handlers, attributes })
     }
 
-    /// Position and source line of each row of its line tables.
+    /// Returns position and source line of each row of its line tables.
     fn line_rows(&self, class: &ClassFile<'_>) -> impl Iterator<Item = (u16, u16)> {
         let lines = self.attributes.iter().filter(|(name, _)| class.pool.is_text(*name, b"LineNumberTable"));
         lines.flat_map(|(_, contents)| {
@@ -77,12 +77,12 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The source line of the first instruction that has one.
+    /// Returns the source line of the first instruction that has one.
     pub(crate) fn first_line(&self, class: &ClassFile<'_>) -> Option<u16> {
         self.line_rows(class).min_by_key(|&(pc, _)| pc).map(|(_, line)| line)
     }
 
-    /// Where each source line begins, in the order of positions.
+    /// Returns where each source line starts, sorted by position.
     pub(crate) fn lines(&self, class: &ClassFile<'_>) -> Vec<(u16, u16)> {
         let mut rows: Vec<(u16, u16)> = self.line_rows(class).collect();
         rows.sort_by_key(|&(pc, _)| pc);

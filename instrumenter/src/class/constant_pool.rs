@@ -1,7 +1,7 @@
-//! The constant pool: looked up by index, and only ever appended to.
+//! The constant pool, which is read by index and only appended to.
 //!
-//! Because new entries go behind the old ones, no index in the rest of the class file changes and
-//! all of it but the rewritten `Code` attributes is copied as bytes.
+//! Because new entries follow the old ones, no index in the rest of the class file changes, and everything but the
+//! rewritten `Code` attributes is copied as bytes.
 
 use std::collections::HashMap;
 
@@ -28,15 +28,15 @@ mod tag {
     pub(super) const PACKAGE: u8 = 20;
 }
 
-/// Where each entry of a class file's pool lies.
+/// The positions of the entries of a class file's pool.
 pub(crate) struct ConstantPool<'a> {
     bytes: &'a [u8],
-    /// Offset of each entry's tag; 0 where no entry is (index 0, and behind a long or double).
+    /// The offset of each entry's tag; 0 for unused indices (index 0, and after a long or double).
     entries: Vec<u32>,
 }
 
 impl<'a> ConstantPool<'a> {
-    /// Reads `constant_pool_count` and the entries; `cursor` ends behind them.
+    /// Reads `constant_pool_count` and the entries; `cursor` then points after them.
     pub(crate) fn read(bytes: &'a [u8], cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
         let count = usize::from(cursor.u2()?);
         let mut entries = Vec::with_capacity(count);
@@ -72,7 +72,7 @@ impl<'a> ConstantPool<'a> {
         Ok(Self { bytes, entries })
     }
 
-    /// `constant_pool_count`: one more than the last index.
+    /// Returns `constant_pool_count`, which is the last index plus one.
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
@@ -97,19 +97,19 @@ impl<'a> ConstantPool<'a> {
         (tag == tag::UTF8).then(|| rest.get(..usize::from(u16::from_be_bytes(*length))))?
     }
 
-    /// The modified UTF-8 bytes at `index`.
+    /// Returns the modified UTF-8 bytes at `index`.
     pub(crate) fn utf8(&self, index: u16) -> Result<&'a [u8], Malformed> {
         self.utf8_at(index).ok_or_else(|| self.malformed(index, "a Utf8 constant was expected"))
     }
 
-    /// The two indices of a member reference, name and type, or dynamic call site.
+    /// Returns the two indices of a member reference, name and type, or dynamic call site.
     fn pair(&self, index: u16, wanted: &[u8]) -> Option<(u16, u16)> {
         let (tag, body) = self.entry(index)?;
         let (&[a, b, c, d], _) = body.split_first_chunk::<4>()?;
         wanted.contains(&tag).then_some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
     }
 
-    /// The internal name of the class at `index`.
+    /// Returns the internal name of the class at `index`.
     pub(crate) fn class_name(&self, index: u16) -> Result<&'a [u8], Malformed> {
         let name = self.entry(index).filter(|&(tag, _)| tag == tag::CLASS);
         let name = name.and_then(|(_, body)| body.first_chunk::<2>());
@@ -117,7 +117,7 @@ impl<'a> ConstantPool<'a> {
         name.ok_or_else(|| self.malformed(index, "a Class constant was expected"))
     }
 
-    /// Name and descriptor of the field, method or dynamic call site at `index`.
+    /// Returns name and descriptor of the field, method or dynamic call site at `index`.
     pub(crate) fn member(&self, index: u16) -> Result<(&'a [u8], &'a [u8]), Malformed> {
         const MEMBERS: [u8; 5] =
             [tag::FIELDREF, tag::METHODREF, tag::INTERFACE_METHODREF, tag::DYNAMIC, tag::INVOKE_DYNAMIC];
@@ -128,7 +128,7 @@ impl<'a> ConstantPool<'a> {
         found.ok_or_else(|| self.malformed(index, "a field or method reference was expected"))
     }
 
-    /// Class, name and descriptor of the method reference at `index`.
+    /// Returns class, name and descriptor of the method reference at `index`.
     pub(crate) fn method(&self, index: u16) -> Result<[&'a [u8]; 3], Malformed> {
         let class = self.pair(index, &[tag::METHODREF, tag::INTERFACE_METHODREF]);
         let (class, _) = class.ok_or_else(|| self.malformed(index, "a method reference was expected"))?;
@@ -136,25 +136,25 @@ impl<'a> ConstantPool<'a> {
         Ok([self.class_name(class)?, name, descriptor])
     }
 
-    /// The internal name of the class that the field reference at `index` names.
+    /// Returns the internal name of the class in the field reference at `index`.
     pub(crate) fn field_class(&self, index: u16) -> Result<&'a [u8], Malformed> {
         let class = self.pair(index, &[tag::FIELDREF]);
         let (class, _) = class.ok_or_else(|| self.malformed(index, "a field reference was expected"))?;
         self.class_name(class)
     }
 
-    /// Whether loading the constant at `index` runs no code: it is none that a bootstrap method computes,
-    /// and no method handle or type.
+    /// Returns whether loading the constant at `index` runs no code: it is not dynamic, and not a method handle or
+    /// type.
     pub(crate) fn is_plain(&self, index: u16) -> bool {
         !matches!(self.entry(index), None | Some((tag::DYNAMIC | tag::METHOD_HANDLE | tag::METHOD_TYPE, _)))
     }
 
-    /// Whether the constant at `index` is this very text.
+    /// Returns whether the constant at `index` is this text.
     pub(crate) fn is_text(&self, index: u16, text: &[u8]) -> bool {
         self.utf8_at(index) == Some(text)
     }
 
-    /// The lowest index of each of the wanted texts, found in one walk over the pool.
+    /// Returns the lowest index of each of these texts, found in one walk over the pool.
     pub(crate) fn find_texts<const N: usize>(&self, wanted: [&[u8]; N]) -> [Option<u16>; N] {
         let mut found = [None; N];
         for index in 0..self.entries.len() as u32 {
@@ -170,20 +170,20 @@ impl<'a> ConstantPool<'a> {
     }
 }
 
-/// Entries to be written behind those of an existing pool.
+/// New entries that follow those of an existing pool.
 pub(crate) struct Appended {
     next: u32,
     bytes: Vec<u8>,
-    /// What [`class_named`](Self::class_named) has made.
+    /// The classes that [`class_named`](Self::class_named) has added.
     classes: HashMap<Box<[u8]>, u16>,
 }
 
 impl Appended {
-    pub(crate) fn behind(pool: &ConstantPool<'_>) -> Self {
+    pub(crate) fn after(pool: &ConstantPool<'_>) -> Self {
         Self { next: pool.count().max(1) as u32, bytes: Vec::with_capacity(256), classes: HashMap::new() }
     }
 
-    /// `constant_pool_count` with the new entries.
+    /// Returns `constant_pool_count` with the new entries.
     pub(crate) fn count(&self) -> u16 {
         // `take` never lets `next` pass 65,535.
         self.next as u16
@@ -194,7 +194,7 @@ impl Appended {
     }
 
     fn take(&mut self, tag: u8, body: &[&[u8]]) -> Result<u16, SkipReason> {
-        // The count is a u2 and one more than the last index.
+        // The count is a u2, and the last index plus one.
         let index = u16::try_from(self.next).ok().filter(|&index| index < u16::MAX);
         let index = index.ok_or(SkipReason::ConstantPoolFull)?;
         self.next += 1;
@@ -212,7 +212,7 @@ impl Appended {
         self.take(tag::INTEGER, &[&value.to_be_bytes()])
     }
 
-    /// A class by its internal name, for verification types; the same name gives the same index.
+    /// Adds a class by its internal name, for verification types; the same name has the same index.
     pub(crate) fn class_named(&mut self, name: &[u8]) -> Result<u16, SkipReason> {
         if let Some(&index) = self.classes.get(name) {
             return Ok(index);

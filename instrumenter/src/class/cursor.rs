@@ -1,11 +1,10 @@
-//! Reading big-endian fields out of bytes that nobody has checked yet.
+//! Reads big-endian fields from untrusted bytes.
 
 use crate::error::Malformed;
 
-/// A position in a class file and a limit it will not read past.
+/// A position in a class file with a limit that it does not read past.
 ///
-/// Positions are absolute, so that every [`Malformed`] names the byte of the file, also when the
-/// cursor walks an attribute inside an attribute.
+/// Positions are absolute, so that every [`Malformed`] names a byte of the file, even inside nested attributes.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -30,7 +29,7 @@ impl<'a> Cursor<'a> {
         Malformed { offset: self.at, what }
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let past = self.at.checked_add(count).filter(|&past| past <= self.end);
         let taken = past.and_then(|past| self.bytes.get(self.at..past));
@@ -43,7 +42,7 @@ impl<'a> Cursor<'a> {
         self.bytes(count).map(drop)
     }
 
-    /// A cursor over the next `count` bytes, which this one steps over.
+    /// Returns a cursor over the next `count` bytes, and skips them.
     pub(crate) fn sub(&mut self, count: usize) -> Result<Self, Malformed> {
         let at = self.at;
         self.skip(count)?;

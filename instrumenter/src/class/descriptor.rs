@@ -1,10 +1,10 @@
-//! Method descriptors: what lies on the stack at a call, and in the locals where a method begins.
+//! Method descriptors: the stack at a call, and the locals at the start of a method.
 
 use crate::error::Malformed;
 
 const BROKEN: Malformed = Malformed { offset: 0, what: "a broken method descriptor" };
 
-/// Words that a value takes whose type begins with this character.
+/// Returns the words of a value whose type starts with this character.
 pub(crate) fn words_of(first: Option<&u8>) -> usize {
     match first {
         Some(b'J' | b'D') => 2,
@@ -13,19 +13,23 @@ pub(crate) fn words_of(first: Option<&u8>) -> usize {
     }
 }
 
-/// The types of a method's arguments, each as it is written, and that of its result.
+/// The argument types of a method and its result type, as written.
 pub(crate) struct Types<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Types<'a> {
-    /// The arguments of `descriptor`; what follows them is left to [`result`](Self::result).
-    pub(crate) fn of(descriptor: &'a [u8]) -> Result<Self, Malformed> {
+impl<'a> TryFrom<&'a [u8]> for Types<'a> {
+    type Error = Malformed;
+
+    /// Starts at the first argument of a method descriptor.
+    fn try_from(descriptor: &'a [u8]) -> Result<Self, Malformed> {
         let rest = descriptor.strip_prefix(b"(").ok_or(BROKEN)?;
         Ok(Self { rest })
     }
+}
 
-    /// The next argument's type, or `None` behind the last.
+impl<'a> Types<'a> {
+    /// Returns the next argument's type, or `None` after the last.
     pub(crate) fn next(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         let first = self.rest.iter().position(|&byte| byte != b'[').ok_or(BROKEN)?;
         let length = match self.rest.get(first) {
@@ -42,15 +46,15 @@ impl<'a> Types<'a> {
         Ok(Some(taken))
     }
 
-    /// The result's type, once all arguments are taken.
+    /// Returns the result's type, after all arguments.
     pub(crate) fn result(&self) -> &'a [u8] {
         self.rest.strip_prefix(b")").unwrap_or_default()
     }
 }
 
-/// Words of the arguments and of the result of a method descriptor.
+/// Returns the words of the arguments and of the result.
 pub(crate) fn call_words(descriptor: &[u8]) -> Result<(usize, usize), Malformed> {
-    let mut types = Types::of(descriptor)?;
+    let mut types = Types::try_from(descriptor)?;
     let mut words = 0;
     while let Some(argument) = types.next()? {
         words += words_of(argument.first());
@@ -73,7 +77,7 @@ mod tests {
 
     #[test]
     fn arguments_are_taken_one_by_one() {
-        let mut types = Types::of(b"(I[[JLa/B;[LC;)[I").unwrap();
+        let mut types = Types::try_from(&b"(I[[JLa/B;[LC;)[I"[..]).unwrap();
         for expected in [&b"I"[..], b"[[J", b"La/B;", b"[LC;"] {
             assert_eq!(types.next(), Ok(Some(expected)));
         }

@@ -1,4 +1,4 @@
-//! Reading class files, and the parts of writing one that know nothing of tracing.
+//! Reading class files, and the parts of writing them that are independent of tracing.
 
 pub(crate) mod class_file;
 pub(crate) mod code;

@@ -1,21 +1,50 @@
-//! The instruction set: lengths, names of the opcodes this crate acts on, and a checked walk.
+//! The instruction set: opcodes, lengths, and a checked walk over code.
 
 use crate::error::Malformed;
 
+pub(crate) const ACONST_NULL: u8 = 1;
+pub(crate) const ICONST_M1: u8 = 2;
+pub(crate) const ICONST_0: u8 = 3;
+pub(crate) const ICONST_5: u8 = 8;
+pub(crate) const LCONST_0: u8 = 9;
+pub(crate) const LCONST_1: u8 = 10;
+pub(crate) const FCONST_0: u8 = 11;
+pub(crate) const FCONST_2: u8 = 13;
+pub(crate) const DCONST_0: u8 = 14;
+pub(crate) const DCONST_1: u8 = 15;
 pub(crate) const BIPUSH: u8 = 16;
 pub(crate) const SIPUSH: u8 = 17;
 pub(crate) const LDC: u8 = 18;
 pub(crate) const LDC_W: u8 = 19;
-pub(crate) const ACONST_NULL: u8 = 1;
-pub(crate) const ICONST_0: u8 = 3;
+pub(crate) const LDC2_W: u8 = 20;
+pub(crate) const ILOAD: u8 = 21;
+pub(crate) const LLOAD: u8 = 22;
+pub(crate) const FLOAD: u8 = 23;
+pub(crate) const DLOAD: u8 = 24;
 pub(crate) const ALOAD: u8 = 25;
+pub(crate) const ILOAD_0: u8 = 26;
+pub(crate) const ILOAD_1: u8 = 27;
+pub(crate) const ILOAD_3: u8 = 29;
+pub(crate) const LLOAD_0: u8 = 30;
+pub(crate) const LLOAD_3: u8 = 33;
+pub(crate) const FLOAD_0: u8 = 34;
+pub(crate) const FLOAD_3: u8 = 37;
+pub(crate) const DLOAD_0: u8 = 38;
+pub(crate) const DLOAD_3: u8 = 41;
 pub(crate) const ALOAD_0: u8 = 42;
 pub(crate) const ALOAD_3: u8 = 45;
+pub(crate) const IALOAD: u8 = 46;
+pub(crate) const LALOAD: u8 = 47;
+pub(crate) const DALOAD: u8 = 49;
 pub(crate) const SALOAD: u8 = 53;
 pub(crate) const ISTORE: u8 = 54;
 pub(crate) const ASTORE: u8 = 58;
 pub(crate) const ISTORE_0: u8 = 59;
 pub(crate) const ASTORE_3: u8 = 78;
+pub(crate) const IASTORE: u8 = 79;
+pub(crate) const LASTORE: u8 = 80;
+pub(crate) const DASTORE: u8 = 82;
+pub(crate) const SASTORE: u8 = 86;
 pub(crate) const POP: u8 = 87;
 pub(crate) const POP2: u8 = 88;
 pub(crate) const DUP: u8 = 89;
@@ -23,7 +52,41 @@ pub(crate) const DUP_X2: u8 = 91;
 pub(crate) const DUP2_X1: u8 = 93;
 pub(crate) const DUP2_X2: u8 = 94;
 pub(crate) const SWAP: u8 = 95;
+pub(crate) const IADD: u8 = 96;
+pub(crate) const DREM: u8 = 115;
+pub(crate) const INEG: u8 = 116;
+pub(crate) const LNEG: u8 = 117;
+pub(crate) const FNEG: u8 = 118;
+pub(crate) const DNEG: u8 = 119;
+pub(crate) const ISHL: u8 = 120;
+pub(crate) const LSHL: u8 = 121;
+pub(crate) const LSHR: u8 = 123;
+pub(crate) const LUSHR: u8 = 125;
+pub(crate) const LXOR: u8 = 131;
+pub(crate) const IINC: u8 = 132;
+pub(crate) const I2L: u8 = 133;
+pub(crate) const I2F: u8 = 134;
+pub(crate) const I2D: u8 = 135;
+pub(crate) const L2I: u8 = 136;
+pub(crate) const L2F: u8 = 137;
+pub(crate) const L2D: u8 = 138;
+pub(crate) const F2I: u8 = 139;
+pub(crate) const F2L: u8 = 140;
+pub(crate) const F2D: u8 = 141;
+pub(crate) const D2I: u8 = 142;
+pub(crate) const D2L: u8 = 143;
+pub(crate) const D2F: u8 = 144;
+pub(crate) const I2B: u8 = 145;
+pub(crate) const I2S: u8 = 147;
+pub(crate) const LCMP: u8 = 148;
+pub(crate) const FCMPL: u8 = 149;
+pub(crate) const FCMPG: u8 = 150;
+pub(crate) const DCMPL: u8 = 151;
+pub(crate) const DCMPG: u8 = 152;
 pub(crate) const IFEQ: u8 = 153;
+pub(crate) const IFLE: u8 = 158;
+pub(crate) const IF_ICMPEQ: u8 = 159;
+pub(crate) const IF_ACMPNE: u8 = 166;
 pub(crate) const GOTO: u8 = 167;
 pub(crate) const JSR: u8 = 168;
 pub(crate) const RET: u8 = 169;
@@ -38,8 +101,15 @@ pub(crate) const PUTFIELD: u8 = 181;
 pub(crate) const INVOKEVIRTUAL: u8 = 182;
 pub(crate) const INVOKESPECIAL: u8 = 183;
 pub(crate) const INVOKESTATIC: u8 = 184;
+pub(crate) const INVOKEINTERFACE: u8 = 185;
 pub(crate) const INVOKEDYNAMIC: u8 = 186;
+pub(crate) const NEW: u8 = 187;
+pub(crate) const NEWARRAY: u8 = 188;
+pub(crate) const ANEWARRAY: u8 = 189;
+pub(crate) const ARRAYLENGTH: u8 = 190;
 pub(crate) const ATHROW: u8 = 191;
+pub(crate) const CHECKCAST: u8 = 192;
+pub(crate) const INSTANCEOF: u8 = 193;
 pub(crate) const MONITORENTER: u8 = 194;
 pub(crate) const MONITOREXIT: u8 = 195;
 pub(crate) const WIDE: u8 = 196;
@@ -48,20 +118,19 @@ pub(crate) const IFNULL: u8 = 198;
 pub(crate) const IFNONNULL: u8 = 199;
 pub(crate) const GOTO_W: u8 = 200;
 pub(crate) const JSR_W: u8 = 201;
-pub(crate) const IINC: u8 = 132;
 
-/// Length in bytes by opcode; 0 where the operands tell (switches, `wide`) or no such opcode is.
+/// Length in bytes by opcode; 0 if it depends on the operands (switches, `wide`), or for an invalid opcode.
 const LENGTHS: [u8; 256] = {
     let mut lengths = [0_u8; 256];
     let mut opcode = 0;
     while opcode <= JSR_W as usize {
         lengths[opcode] = match opcode as u8 {
             TABLESWITCH | LOOKUPSWITCH | WIDE => 0,
-            BIPUSH | LDC | 21..=ALOAD | ISTORE..=ASTORE | RET | 188 => 2,
-            SIPUSH | LDC_W | 20 | IINC | IFEQ..=JSR | GETSTATIC..=INVOKESTATIC => 3,
-            187 | 189 | 192 | 193 | IFNULL | IFNONNULL => 3,
+            BIPUSH | LDC | ILOAD..=ALOAD | ISTORE..=ASTORE | RET | NEWARRAY => 2,
+            SIPUSH | LDC_W | LDC2_W | IINC | IFEQ..=JSR | GETSTATIC..=INVOKESTATIC => 3,
+            NEW | ANEWARRAY | CHECKCAST | INSTANCEOF | IFNULL | IFNONNULL => 3,
             MULTIANEWARRAY => 4,
-            185 | INVOKEDYNAMIC | GOTO_W | JSR_W => 5,
+            INVOKEINTERFACE | INVOKEDYNAMIC | GOTO_W | JSR_W => 5,
             _ => 1,
         };
         opcode += 1;
@@ -69,22 +138,22 @@ const LENGTHS: [u8; 256] = {
     lengths
 };
 
-/// Whether `opcode` is one of the six returns.
+/// Returns whether `opcode` is one of the six returns.
 pub(crate) const fn is_return(opcode: u8) -> bool {
     opcode >= IRETURN && opcode <= RETURN
 }
 
-/// Whether `opcode` jumps by a signed 16-bit offset.
+/// Returns whether `opcode` jumps by a signed 16-bit offset.
 pub(crate) const fn is_short_branch(opcode: u8) -> bool {
     (opcode >= IFEQ && opcode <= JSR) || opcode == IFNULL || opcode == IFNONNULL
 }
 
-/// Whether `opcode` belongs to the subroutines of old compilers, whose return address is a value.
+/// Returns whether `opcode` belongs to the subroutines of old compilers, whose return address is a value.
 pub(crate) const fn is_subroutine(opcode: u8) -> bool {
     opcode == JSR || opcode == RET || opcode == JSR_W
 }
 
-/// One instruction of a method.
+/// An instruction of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub(crate) pc: u32,
@@ -98,20 +167,20 @@ impl Instruction {
     }
 }
 
-/// The operands of a switch, still as the bytes of the class file.
+/// The operands of a switch, as the bytes of the class file.
 pub(crate) struct Switch<'a> {
     /// `default`: the first jump offset.
     pub(crate) default: i32,
-    /// `low high`, or `npairs`: copied as they are.
+    /// `low high`, or `npairs`, copied unchanged.
     pub(crate) head: &'a [u8],
-    /// Per case the bytes of its key (none in a table switch), then the four of its offset.
+    /// For each case the bytes of its key (none in a table switch), then the four bytes of its offset.
     pub(crate) cases: &'a [u8],
-    /// Size of one case: 4 or 8.
+    /// Size of a case: 4 or 8.
     pub(crate) stride: usize,
 }
 
 impl Switch<'_> {
-    /// All jump offsets but the default.
+    /// Returns all jump offsets but the default.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = i32> + '_ {
         self.cases
             .chunks_exact(self.stride)
@@ -121,33 +190,33 @@ impl Switch<'_> {
 }
 
 fn malformed(what: &'static str) -> Malformed {
-    // Whoever walks the code knows where in the file this is and adds it.
+    // The caller adds the position of the code in the file.
     Malformed { offset: 0, what }
 }
 
-/// The big-endian number in `N` bytes at `at`.
+/// Returns the `N` bytes at `at`.
 fn bytes_at<const N: usize>(code: &[u8], at: usize) -> Option<[u8; N]> {
     code.get(at..)?.first_chunk::<N>().copied()
 }
 
-/// The 16-bit operand at `at`.
+/// Returns the 16-bit operand at `at`.
 pub(crate) fn u2_at(code: &[u8], at: u32) -> Result<u16, Malformed> {
-    bytes_at(code, at as usize).map(u16::from_be_bytes).ok_or_else(|| malformed("an operand is cut off"))
+    bytes_at(code, at as usize).map(u16::from_be_bytes).ok_or_else(|| malformed("an operand is truncated"))
 }
 
-/// The 32-bit signed operand at `at`.
+/// Returns the 32-bit signed operand at `at`.
 pub(crate) fn i4_at(code: &[u8], at: u32) -> Result<i32, Malformed> {
-    bytes_at(code, at as usize).map(i32::from_be_bytes).ok_or_else(|| malformed("an operand is cut off"))
+    bytes_at(code, at as usize).map(i32::from_be_bytes).ok_or_else(|| malformed("an operand is truncated"))
 }
 
-/// How many zero bytes a switch at `pc` has between its opcode and its operands.
+/// Returns the number of zero bytes between the opcode of a switch at `pc` and its operands.
 pub(crate) const fn switch_padding(pc: u32) -> u32 {
     3 - pc % 4
 }
 
-/// The switch at `pc`, and its length.
+/// Returns the switch at `pc`, and its length.
 pub(crate) fn switch_at(code: &[u8], pc: u32) -> Result<(Switch<'_>, u32), Malformed> {
-    let cut = || malformed("a switch is cut off");
+    let cut = || malformed("a switch is truncated");
     let operands = pc + 1 + switch_padding(pc);
     let default = i4_at(code, operands)?;
     let (head_length, stride, count) = if code.get(pc as usize) == Some(&TABLESWITCH) {
@@ -163,12 +232,12 @@ pub(crate) fn switch_at(code: &[u8], pc: u32) -> Result<(Switch<'_>, u32), Malfo
     let cases_at = head_at + head_length;
     let head = code.get(head_at..cases_at).ok_or_else(cut)?;
     let cases = code.get(cases_at..cases_at + cases_length).ok_or_else(cut)?;
-    // No overflow: a slice of the code was just taken up to here, and code is at most 4 GiB.
+    // No overflow: the code has this slice, and is at most 4 GiB.
     let length = (cases_at + cases_length) as u32 - pc;
     Ok((Switch { default, head, cases, stride }, length))
 }
 
-/// The instruction at `pc`.
+/// Returns the instruction at `pc`.
 pub(crate) fn instruction_at(code: &[u8], pc: u32) -> Result<Instruction, Malformed> {
     let cut = || malformed("the code ends inside an instruction");
     let opcode = *code.get(pc as usize).ok_or_else(cut)?;
@@ -177,8 +246,8 @@ pub(crate) fn instruction_at(code: &[u8], pc: u32) -> Result<Instruction, Malfor
             TABLESWITCH | LOOKUPSWITCH => switch_at(code, pc)?.1,
             WIDE => match code.get(pc as usize + 1).copied() {
                 Some(IINC) => 6,
-                Some(21..=ALOAD | ISTORE..=ASTORE | RET) => 4,
-                _ => return Err(malformed("wide stands before an instruction that has no wide form")),
+                Some(ILOAD..=ALOAD | ISTORE..=ASTORE | RET) => 4,
+                _ => return Err(malformed("wide precedes an instruction without a wide form")),
             },
             _ => return Err(malformed("no such opcode")),
         },
@@ -190,20 +259,20 @@ pub(crate) fn instruction_at(code: &[u8], pc: u32) -> Result<Instruction, Malfor
     Ok(Instruction { pc, opcode, length })
 }
 
-/// The instructions of `code`, in order, up to the first broken one.
+/// Returns the instructions of `code` in order, up to the first broken one.
 pub(crate) fn instructions(code: &[u8]) -> impl Iterator<Item = Result<Instruction, Malformed>> + '_ {
     let mut pc = 0;
     core::iter::from_fn(move || {
         if pc as usize >= code.len() {
             return None;
         }
-        let instruction = instruction_at(code, pc).map_err(|broken| broken.behind(pc as usize));
+        let instruction = instruction_at(code, pc).map_err(|broken| broken.offset_by(pc as usize));
         pc = instruction.as_ref().map_or(u32::MAX, Instruction::next);
         Some(instruction)
     })
 }
 
-/// Where a jump at `pc` by `offset` goes, if that is inside code of `length` bytes.
+/// Returns the target of a jump at `pc` by `offset`, if it is inside code of `length` bytes.
 pub(crate) fn target(pc: u32, offset: i32, length: usize) -> Result<u32, Malformed> {
     let target = i64::from(pc) + i64::from(offset);
     let target = u32::try_from(target).ok().filter(|&target| (target as usize) < length);
@@ -216,8 +285,7 @@ mod tests {
 
     #[test]
     fn lengths_add_up_to_the_specification() {
-        // Sums of the lengths in chapter 6.5 of the JVM specification, group by group: a slip in
-        // any group shows.
+        // Sums of the lengths in chapter 6.5 of the JVM specification, group by group.
         let sum = |range: core::ops::RangeInclusive<usize>| -> u32 {
             LENGTHS[range].iter().map(|&length| u32::from(length)).sum()
         };
@@ -258,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_stops_at_the_first_broken_instruction() {
+    fn a_walk_ends_at_the_first_broken_instruction() {
         assert_eq!(instructions(&[0, 0, 203]).filter_map(Result::ok).count(), 2);
         assert!(instructions(&[SIPUSH, 1]).last().unwrap().is_err());
         assert!(instructions(&[WIDE, 0, 0, 0]).last().unwrap().is_err());

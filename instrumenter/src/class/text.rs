@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-/// Whether a name stays one name in a line of a map. The JVM allows any character in it but a few (JVMS 4.2.2), line breaks too.
+/// Returns whether a name fits into a line of a map. The JVM allows line breaks in names (JVMS 4.2.2).
 pub(crate) fn fits_a_line(name: &str) -> bool {
     !name.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
 }
 
 /// Decodes the modified UTF-8 of class files.
 ///
-/// Class files may hold half a surrogate pair, which no Rust string can. Such a unit, and any byte
-/// that is no modified UTF-8 at all, becomes `\uXXXX`, so that different names stay different.
+/// Class files may contain half a surrogate pair, which a Rust string cannot. Such a unit, and any byte that is not
+/// modified UTF-8, becomes `\uXXXX`, so that different names stay different.
 pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = core::str::from_utf8(bytes) {
         return Cow::Borrowed(text);
@@ -55,7 +55,7 @@ mod tests {
     use super::decode;
 
     #[test]
-    fn modified_utf8_decodes_and_never_collides() {
+    fn modified_utf8_is_decoded_without_collisions() {
         assert_eq!(decode(b"java/lang/Object"), "java/lang/Object");
         assert_eq!(decode("größe".as_bytes()), "größe");
         // U+1F600 as the surrogate pair that javac writes, and NUL as two bytes.

@@ -1,45 +1,38 @@
-//! The code of one method, reduced to what it can cost.
+//! Measures the code of one method.
 
-use super::{Body, Call, How, MOST, known};
+use super::{MAX_COST, known};
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::constant_pool::ConstantPool;
 use crate::class::opcodes::{
-    self, GETSTATIC, GOTO_W, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, LDC, LDC_W, LOOKUPSWITCH,
-    MONITORENTER, MONITOREXIT, MULTIANEWARRAY, PUTSTATIC, RET, TABLESWITCH, WIDE,
+    self, ANEWARRAY, GETSTATIC, GOTO_W, ICONST_0, ICONST_5, ICONST_M1, INVOKEDYNAMIC, INVOKEINTERFACE,
+    INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, LDC, LDC_W, LDC2_W, LOOKUPSWITCH, MONITORENTER, MONITOREXIT,
+    MULTIANEWARRAY, NEW, NEWARRAY, PUTSTATIC, RET, TABLESWITCH, WIDE,
 };
 use crate::class::text;
+use crate::class_facts::body::{Body, Call, CallKind};
 use crate::error::Malformed;
 use crate::waits::Catalogue;
 
-const ICONST_M1: u8 = 2;
-const ICONST_5: u8 = 8;
-const INVOKEINTERFACE: u8 = 185;
-const INVOKEDYNAMIC: u8 = opcodes::INVOKEDYNAMIC;
-const NEW: u8 = 187;
-const NEWARRAY: u8 = 188;
-const ANEWARRAY: u8 = 189;
-const LDC2_W: u8 = 20;
+/// Array elements that are cleared in the time of one instruction.
+const ELEMENTS_PER_INSTRUCTION: i32 = 16;
+/// The cost of a call in [`known`], in instructions.
+const KNOWN_CALL_COST: u16 = 4;
 
-/// Elements of an array that are cleared in the time of an instruction.
-const ELEMENTS: i32 = 16;
-/// What a call in [`known`] counts, in instructions.
-const KNOWN_CALL: u16 = 4;
-
-/// What `code`, the code of `method`, can cost; none if that has no limit, or one above [`MOST`].
+/// Returns the cost of `code`, the code of `method`; `None` if it is unlimited or above [`MAX_COST`].
 ///
-/// Calls of methods that `waits` lists, by name and descriptor, may wait.
-pub(crate) fn of(
+/// Calls of methods that `waits` lists, by name and descriptor, count as unlimited, because they may wait.
+pub(crate) fn measure(
     class: &ClassFile<'_>,
     method: &Method<'_>,
     code: &Code<'_>,
     waits: Option<&Catalogue>,
 ) -> Option<Body> {
-    // The JVM does not look at the flag of a static initializer, and no compiler writes it there.
+    // The JVM ignores the flag of a static initializer, and no compiler sets it.
     if method.access & access::SYNCHRONIZED != 0 {
         return None;
     }
-    // A handler in front of the end of what it protects can be come back to.
+    // A handler before the end of its range can form a loop.
     if code.handlers.iter().any(|row| row.handler < row.end) {
         return None;
     }
@@ -48,7 +41,7 @@ pub(crate) fn of(
     for instruction in opcodes::instructions(code.bytes) {
         let opcodes::Instruction { pc, opcode, .. } = instruction.ok()?;
         count += 1;
-        if count + walk.more > MOST {
+        if count + walk.more > MAX_COST {
             return None;
         }
         let size = constant.take().filter(|_| !walk.targets.contains(&pc));
@@ -61,19 +54,19 @@ struct Walk<'a> {
     class: &'a ClassFile<'a>,
     code: &'a [u8],
     waits: Option<&'a Catalogue>,
-    /// What instructions cost that are more than one: of arrays, and of known methods that are called.
+    /// The additional cost of array creations and calls of known methods.
     more: u16,
     calls: Vec<Call>,
-    /// Where jumps lead: other ways come in there.
+    /// Targets of jumps, where a constant on the stack is unknown.
     targets: Vec<u32>,
 }
 
 impl<'a> Walk<'a> {
-    /// Takes in one instruction. `size` is the constant on top of the stack, if there is one; so is what
-    /// comes out. None if the cost has no limit.
+    /// Measures one instruction. `size` is the constant on top of the stack, if known, and so is the result. Returns
+    /// `None` if the cost is unlimited.
     fn step(&mut self, pc: u32, opcode: u8, size: Option<i32>) -> Option<Option<i32>> {
         match opcode {
-            ICONST_M1..=ICONST_5 => return Some(Some(i32::from(opcode) - 3)),
+            ICONST_M1..=ICONST_5 => return Some(Some(i32::from(opcode) - i32::from(ICONST_0))),
             opcodes::BIPUSH => {
                 return Some(self.code.get(pc as usize + 1).map(|&byte| i32::from(byte.cast_signed())));
             }
@@ -94,8 +87,9 @@ impl<'a> Walk<'a> {
             }
             MONITORENTER | MONITOREXIT | INVOKEINTERFACE | INVOKEDYNAMIC | MULTIANEWARRAY => return None,
             NEWARRAY | ANEWARRAY => {
-                // At most 4,096, before which the walk ends.
-                self.more += u16::try_from(size? / ELEMENTS).ok().filter(|&more| more <= MOST)?;
+                // At most 4,096, where the walk ends.
+                self.more +=
+                    u16::try_from(size? / ELEMENTS_PER_INSTRUCTION).ok().filter(|&more| more <= MAX_COST)?;
             }
             LDC => {
                 let index = u16::from(*self.code.get(pc as usize + 1)?);
@@ -106,9 +100,9 @@ impl<'a> Walk<'a> {
             }
             GETSTATIC | PUTSTATIC => self.initializes(pc, |pool, index| pool.field_class(index))?,
             NEW => self.initializes(pc, |pool, index| pool.class_name(index))?,
-            INVOKEVIRTUAL => self.call(pc, How::Virtual)?,
-            INVOKESPECIAL => self.call(pc, How::Special)?,
-            INVOKESTATIC => self.call(pc, How::Static)?,
+            INVOKEVIRTUAL => self.call(pc, CallKind::Virtual)?,
+            INVOKESPECIAL => self.call(pc, CallKind::Special)?,
+            INVOKESTATIC => self.call(pc, CallKind::Static)?,
             _ => {}
         }
         Some(None)
@@ -120,7 +114,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Takes in an instruction that initializes the class that `class_of` finds for its operand.
+    /// Measures an instruction that initializes the class that `class_of` finds for its operand.
     fn initializes(
         &mut self,
         pc: u32,
@@ -132,40 +126,40 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Notes that `class` is initialized, if it is not certain that it already was.
+    /// Adds the initialization of `class`, unless it is certainly initialized already.
     fn uses(&mut self, class: &[u8]) {
         if class == self.class.name || known::is_platform(class) {
             return;
         }
         let class: Box<str> = text::decode(class).into();
-        if !self.calls.iter().any(|call| call.how == How::Initialize && call.class == class) {
+        if !self.calls.iter().any(|call| call.how == CallKind::Initialize && call.class == class) {
             let (name, descriptor) = ("<clinit>".into(), "()V".into());
-            self.calls.push(Call { how: How::Initialize, class, name, descriptor });
+            self.calls.push(Call { how: CallKind::Initialize, class, name, descriptor });
         }
     }
 
-    /// Whether this is a constructor's call of its super class's that may call what the class overrides:
-    /// that of a throwable calls `fillInStackTrace`.
+    /// Returns whether this is a super constructor call that may call an overridden method: that of a throwable calls
+    /// `fillInStackTrace`.
     fn calls_back(&self, class: &[u8], name: &[u8]) -> bool {
         const QUIET: [&[u8]; 3] = [b"java/lang/Object", b"java/lang/Enum", b"java/lang/Record"];
         name == b"<init>" && self.class.super_class() == Some(class) && !QUIET.contains(&class)
     }
 
-    fn call(&mut self, pc: u32, how: How) -> Option<()> {
+    fn call(&mut self, pc: u32, how: CallKind) -> Option<()> {
         let index = opcodes::u2_at(self.code, pc + 1).ok()?;
         let [class, name, descriptor] = self.class.pool.method(index).ok()?;
         if self.waits.is_some_and(|waits| waits.names(name, descriptor)) {
             return None;
         }
         if known::lists(class, name, descriptor) && !self.calls_back(class, name) {
-            self.more += KNOWN_CALL;
+            self.more += KNOWN_CALL_COST;
             return Some(());
         }
-        // Nothing of these is ever looked at, and most calls that end here are theirs.
+        // These are never inputs, and most calls that end here go to them.
         if known::is_platform(class) {
             return None;
         }
-        if how == How::Static {
+        if how == CallKind::Static {
             self.uses(class);
         }
         self.calls.push(Call {

@@ -1,31 +1,30 @@
-//! What each method of a program can cost with all that it calls.
+//! The cost of each method of a program, called methods included.
 
 use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
+use super::MAX_COST;
 use super::program::{Program, Target};
-use super::{Call, How, MOST};
+use crate::class_facts::body::{Call, CallKind};
 use crate::class_facts::{ClassFacts, Verdict};
 
-/// A method whose cost may be limited: its own instructions, and what each of its calls can reach.
+/// A method whose cost may be limited: its own instructions, and the possible targets of its calls.
 struct Candidate {
     at: Target,
     instructions: u16,
-    calls: Vec<(How, Vec<Target>)>,
-    /// The first call that is not known to reach only what has a cost.
+    calls: Vec<(CallKind, Vec<Target>)>,
+    /// The first call that may reach a method without a cost.
     next: usize,
 }
 
-/// Notes for all methods of `classes` what they can cost, and changes the verdict of the default rule where it
-/// follows from that: what costs no more than `limit` is not traced. Gives the places of the classes in which a
-/// verdict is another one now.
+/// Sets the costs of all methods in `classes`, and the verdicts that follow from them: the default rule does not
+/// trace methods that cost at most `limit`. Returns the indices of the classes in which a verdict changes.
 ///
-/// `is_whole` says whether `classes` are all classes of the program: none was left out because it could not be
-/// read.
+/// `is_whole` says whether `classes` are all classes of the program, that is, every class could be read.
 ///
-/// The costs do not depend on the order of classes: a method has one as soon as all that it calls has one, and
-/// those that go round in a circle never get there.
+/// The costs do not depend on the order of classes: a method has a cost as soon as all methods that it calls have
+/// one, which never happens in a cycle.
 pub(crate) fn decide(classes: &mut [ClassFacts], limit: u16, is_whole: bool) -> HashSet<usize> {
     if limit == 0 {
         return HashSet::new();
@@ -48,13 +47,13 @@ pub(crate) fn decide(classes: &mut [ClassFacts], limit: u16, is_whole: bool) -> 
     changed
 }
 
-/// Whether the default rule leaves a method out that costs this.
+/// Returns whether the default rule skips a method with this cost.
 pub(crate) fn is_short(cost: Option<u16>, limit: u16) -> bool {
     cost.is_some_and(|cost| cost <= limit)
 }
 
-/// The [keys](super::key) of all methods that a method with a known body calls, sorted: what another method
-/// does concerns no class but its own.
+/// Returns the sorted [keys](crate::class_facts::body::key) of all methods that a measured method calls. A change in
+/// any other method affects only its own class.
 pub(crate) fn called<'a>(classes: impl IntoIterator<Item = &'a ClassFacts>) -> Vec<u64> {
     let methods = classes.into_iter().flat_map(|class| &class.methods);
     let calls = methods.filter_map(|method| method.body.as_deref()).flat_map(|body| &body.calls);
@@ -64,7 +63,7 @@ pub(crate) fn called<'a>(classes: impl IntoIterator<Item = &'a ClassFacts>) -> V
     keys
 }
 
-/// For each method of each class what it can cost, if that has a limit.
+/// Returns the cost of each method of each class, if it is limited.
 fn costs(classes: &[ClassFacts], is_whole: bool) -> Vec<Vec<Option<u16>>> {
     let mut costs: Vec<Vec<Option<u16>>> =
         classes.iter().map(|class| vec![None; class.methods.len()]).collect();
@@ -72,7 +71,7 @@ fn costs(classes: &[ClassFacts], is_whole: bool) -> Vec<Vec<Option<u16>>> {
     let candidates = classes.par_iter().enumerate().with_min_len(64);
     let mut candidates: Vec<Candidate> =
         candidates.flat_map_iter(|(number, class)| candidates_of(&program, number, class)).collect();
-    // Each waits for the first thing that it calls and that has no cost yet: in a circle all wait for ever.
+    // Each candidate waits for the first callee without a cost. In a cycle all wait forever.
     let mut waiting: HashMap<Target, Vec<usize>> = HashMap::new();
     let mut ready: Vec<usize> = (0..candidates.len()).collect();
     while let Some(number) = ready.pop() {
@@ -81,7 +80,7 @@ fn costs(classes: &[ClassFacts], is_whole: bool) -> Vec<Vec<Option<u16>>> {
             Some(unknown) => waiting.entry(unknown).or_default().push(number),
             None => {
                 let cost = candidate.cost(&costs);
-                if let Some(slot) = slot(&mut costs, candidate.at).filter(|_| cost <= MOST) {
+                if let Some(slot) = slot(&mut costs, candidate.at).filter(|_| cost <= MAX_COST) {
                     *slot = Some(cost);
                     ready.extend(waiting.remove(&candidate.at).unwrap_or_default());
                 }
@@ -91,13 +90,13 @@ fn costs(classes: &[ClassFacts], is_whole: bool) -> Vec<Vec<Option<u16>>> {
     costs
 }
 
-/// The methods of a class whose cost may be limited.
+/// Returns the methods of a class whose cost may be limited.
 fn candidates_of<'a>(
     program: &'a Program<'a>,
     number: usize,
     class: &'a ClassFacts,
 ) -> impl Iterator<Item = Candidate> + 'a {
-    // Which of several classes of one name is loaded is not known.
+    // With several classes of the same name, it is unknown which one is loaded.
     let methods = if program.find(class.name_in_file()) == Some(number) { &class.methods[..] } else { &[] };
     methods.iter().enumerate().filter_map(move |(index, method)| {
         let body = method.body.as_deref()?;
@@ -116,7 +115,7 @@ fn slot(costs: &mut [Vec<Option<u16>>], (class, method): Target) -> Option<&mut 
 }
 
 impl Candidate {
-    /// A method that it calls and that has no cost.
+    /// Returns a callee without a cost.
     fn first_without(&mut self, costs: &[Vec<Option<u16>>]) -> Option<Target> {
         while let Some((_, targets)) = self.calls.get(self.next) {
             if let Some(unknown) = targets.iter().find(|&&target| known(costs, target).is_none()) {
@@ -127,11 +126,11 @@ impl Candidate {
         None
     }
 
-    /// What it costs, now that all that it calls has a cost.
+    /// Returns the cost, once all callees have one.
     fn cost(&self, costs: &[Vec<Option<u16>>]) -> u16 {
         let called = self.calls.iter().map(|(how, targets)| match how {
-            // It has to be limited, but runs only once.
-            How::Initialize => 0,
+            // An initializer must be limited, but runs only once.
+            CallKind::Initialize => 0,
             _ => targets.iter().filter_map(|&target| known(costs, target)).max().unwrap_or(0),
         });
         called.fold(self.instructions, u16::saturating_add)
@@ -144,14 +143,14 @@ mod tests {
 
     use super::*;
     use crate::class_facts::MethodFacts;
+    use crate::class_facts::body::Body;
     use crate::class_facts::tests::any_class;
-    use crate::cost::Body;
 
     const FINAL_CLASS: u16 = 0x0010;
     const PACKAGE: u16 = 0;
     const PUBLIC_CLASS: u16 = 0x0001;
 
-    fn call(how: How, class: &str, name: &str) -> Call {
+    fn call(how: CallKind, class: &str, name: &str) -> Call {
         Call { how, class: class.into(), name: name.into(), descriptor: "()V".into() }
     }
 
@@ -178,8 +177,8 @@ mod tests {
     const OBJECT: &str = "java/lang/Object";
 
     #[test]
-    fn costs_add_up_along_calls_and_circles_have_none() {
-        let go = |to: &str| call(How::Static, "a/A", to);
+    fn costs_add_up_along_calls_and_cycles_have_none() {
+        let go = |to: &str| call(CallKind::Static, "a/A", to);
         let methods = vec![
             method("leaf", Some((3, &[]))),
             method("twice", Some((5, &[go("leaf"), go("leaf")]))),
@@ -189,31 +188,35 @@ mod tests {
             method("ping", Some((2, &[go("pong")]))),
             method("pong", Some((2, &[go("ping"), go("leaf")]))),
             method("unknown", Some((2, &[go("gone")]))),
-            method("elsewhere", Some((2, &[call(How::Static, "b/B", "leaf")]))),
+            method("elsewhere", Some((2, &[call(CallKind::Static, "b/B", "leaf")]))),
         ];
         let expected = [Some(3), Some(11), None, None, None, None, None, None, None];
         assert_eq!(costs_of(&[class("a/A", OBJECT, PUBLIC_CLASS, methods)]), expected);
     }
 
     #[test]
-    fn a_virtual_call_costs_what_the_worst_of_its_targets_does() {
+    fn a_virtual_call_costs_as_much_as_its_most_expensive_target() {
         let caller = |how| vec![method("go", Some((2, &[call(how, "a/Base", "m")])))];
         let hierarchy = |access: u16, below: Option<(u16, &[Call])>, access_below: u16| {
             [
-                class("a/Caller", OBJECT, FINAL_CLASS, caller(How::Virtual)),
+                class("a/Caller", OBJECT, FINAL_CLASS, caller(CallKind::Virtual)),
                 class("a/Base", OBJECT, access, vec![method("m", Some((3, &[])))]),
                 class("a/Leaf", "a/Base", access_below, vec![method("m", below)]),
             ]
         };
         let cost = |classes: &[ClassFacts]| costs_of(classes)[0];
         assert_eq!(cost(&hierarchy(PACKAGE, Some((7, &[])), PACKAGE)), Some(9));
-        assert_eq!(cost(&hierarchy(PACKAGE, None, PACKAGE)), None, "one below has a loop");
-        assert_eq!(cost(&hierarchy(PUBLIC_CLASS, Some((7, &[])), FINAL_CLASS)), None, "others may extend it");
-        assert_eq!(cost(&hierarchy(PACKAGE, Some((7, &[])), PUBLIC_CLASS)), None, "or one below it");
+        assert_eq!(cost(&hierarchy(PACKAGE, None, PACKAGE)), None, "a subclass has a loop");
+        assert_eq!(
+            cost(&hierarchy(PUBLIC_CLASS, Some((7, &[])), FINAL_CLASS)),
+            None,
+            "other code may extend it"
+        );
+        assert_eq!(cost(&hierarchy(PACKAGE, Some((7, &[])), PUBLIC_CLASS)), None, "or a subclass of it");
         assert_eq!(
             cost(&hierarchy(PACKAGE, Some((7, &[])), PUBLIC_CLASS | FINAL_CLASS)),
             Some(9),
-            "nobody can extend this one"
+            "no class can extend this one"
         );
         // A method that only the package sees is not overridden elsewhere, unless one below is seen.
         let mut classes = hierarchy(PUBLIC_CLASS, Some((7, &[])), PUBLIC_CLASS);
@@ -226,7 +229,7 @@ mod tests {
         assert_eq!(costs(&classes, false)[0][0], None);
         // super.m() is that of the direct super class alone.
         let mut classes = hierarchy(PUBLIC_CLASS, None, PUBLIC_CLASS);
-        classes[0] = class("a/Caller", "a/Base", PUBLIC_CLASS, caller(How::Special));
+        classes[0] = class("a/Caller", "a/Base", PUBLIC_CLASS, caller(CallKind::Special));
         assert_eq!(cost(&classes), Some(5));
         // An interface's methods are those of lambdas and proxies, too.
         let mut classes = hierarchy(PACKAGE, Some((7, &[])), PACKAGE);
@@ -235,8 +238,8 @@ mod tests {
     }
 
     #[test]
-    fn an_initializer_has_to_be_limited_and_costs_nothing() {
-        let uses = vec![method("go", Some((2, &[call(How::Initialize, "a/Base", "<clinit>")])))];
+    fn an_initializer_must_be_limited_and_adds_no_cost() {
+        let uses = vec![method("go", Some((2, &[call(CallKind::Initialize, "a/Base", "<clinit>")])))];
         let classes = |own: Option<(u16, &[Call])>, above: &str| {
             [
                 class("a/Caller", OBJECT, PUBLIC_CLASS, uses.clone()),
@@ -251,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn only_the_default_rule_is_changed_and_both_ways() {
+    fn only_verdicts_of_the_default_rule_change_in_both_directions() {
         let mut always = method("always", Some((2, &[])));
         always.by_default = false;
-        let short = Call { class: "a/A".into(), ..call(How::Static, "", "short") };
+        let short = Call { class: "a/A".into(), ..call(CallKind::Static, "", "short") };
         let mut classes = [class(
             "a/A",
             OBJECT,
@@ -306,7 +309,7 @@ mod tests {
             ),
             turn in 0_usize..4,
         ) {
-            // Three methods in each of four classes; numbers behind them are nowhere.
+            // Three methods in each of four classes; higher numbers are unknown methods.
             let name = |number: usize| (format!("p/C{}", number / 3), format!("m{}", number % 3));
             let key = |number: usize| { let (class, method) = name(number); format!("{class}.{method}") };
             let mut classes: Vec<ClassFacts> =
@@ -314,7 +317,7 @@ mod tests {
             let mut graph = HashMap::new();
             for (number, body) in bodies.iter().enumerate() {
                 let calls = |calls: &Vec<usize>| -> Vec<Call> {
-                    let each = calls.iter().map(|&to| call(How::Static, &name(to).0, &name(to).1));
+                    let each = calls.iter().map(|&to| call(CallKind::Static, &name(to).0, &name(to).1));
                     each.collect()
                 };
                 let made = body.as_ref().map(|(own, to)| (*own, calls(to)));
@@ -326,7 +329,7 @@ mod tests {
             for (class, costs) in classes.iter().zip(found) {
                 for (method, cost) in class.methods.iter().zip(costs) {
                     let walked = by_walking(&graph, &format!("{}.{}", class.name, method.name), &mut Vec::new());
-                    let walked = walked.filter(|&cost| cost <= u32::from(MOST));
+                    let walked = walked.filter(|&cost| cost <= u32::from(MAX_COST));
                     prop_assert_eq!(cost.map(u32::from), walked, "{} {}", class.name, method.name);
                 }
             }

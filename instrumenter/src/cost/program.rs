@@ -1,17 +1,17 @@
-//! Which methods of the program a call can reach.
+//! The methods of the program that a call can reach.
 //!
-//! A static, private or final method, a constructor, and what `super` leads to is one method, found as the JVM
-//! finds it. A virtual call can reach the method that its class declares or inherits and whatever a class below
-//! overrides it with. These are known if no class outside the program can extend the ones in question: a class
-//! that is final, or that only its own package sees and whose subclasses are such as well; or if only the package
-//! sees the method. A public class that is open can be extended by what is never an input: classes made at run
-//! time (proxies of persistence layers and test libraries override every method), plug-ins, and the app, if it is
-//! a library that is instrumented. A call of such a method reaches something unknown.
+//! A call of a static, private or final method, of a constructor, or by `super` reaches one method, found as the JVM
+//! finds it. A virtual call can reach the declared or inherited method of its class and every override in subclasses.
+//! These are known only if no class outside the program can extend the classes in question: if a class is final, or
+//! package-private with only such subclasses, or if the method is package-private. A public non-final class can be
+//! extended by classes that are never inputs: proxies that persistence layers and test libraries generate at run
+//! time, plug-ins, and the app, if a library is instrumented. A call of such a method may reach unknown code.
 
 use std::collections::HashMap;
 
-use super::{Call, How, known};
+use super::known;
 use crate::class::class_file::access;
+use crate::class_facts::body::{Call, CallKind};
 use crate::class_facts::{ClassFacts, MethodFacts};
 
 const PUBLIC: u16 = 0x0001;
@@ -19,21 +19,21 @@ const PROTECTED: u16 = 0x0004;
 const FINAL: u16 = 0x0010;
 const INTERFACE: u16 = 0x0200;
 
-/// A chain of super classes that is longer goes round.
+/// The longest chain of super classes; a longer one is a cycle.
 const MAX_DEPTH: usize = 1000;
-/// Methods that a virtual call can reach; more are not worth following.
+/// The most targets of a virtual call that are followed.
 const MAX_TARGETS: usize = 64;
 
-/// A method: the place of its class, and its place there.
+/// The indices of a class and of a method in it.
 pub(super) type Target = (usize, usize);
 
 pub(super) struct Program<'a> {
     classes: &'a [ClassFacts],
-    /// None for a name that several classes have: which of them is loaded is not known.
+    /// `None` for a name of several classes, because it is unknown which one is loaded.
     by_name: HashMap<&'a str, Option<usize>>,
-    /// For each class, those that extend it.
+    /// For each class, its direct subclasses.
     below: Vec<Vec<usize>>,
-    /// Whether all classes of the program are here.
+    /// Whether these are all classes of the program.
     is_whole: bool,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Program<'a> {
         this
     }
 
-    /// The class of this name, if there is exactly one.
+    /// Returns the class with this name, if there is exactly one.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied().flatten()
     }
@@ -62,25 +62,25 @@ impl<'a> Program<'a> {
         self.classes.get(class)?.methods.get(method)
     }
 
-    /// All methods that `call`, in a method of class `from`, can reach. None if one is not known.
+    /// Returns all methods that `call`, in a method of class `from`, can reach; `None` if one is unknown.
     pub(super) fn targets(&self, from: usize, call: &Call) -> Option<Vec<Target>> {
         let named = self.find(&call.class)?;
         match call.how {
-            How::Static => Some(vec![self.resolve(named, call)?]),
-            How::Special if &*call.name == "<init>" => Some(vec![self.declared(named, call)?]),
-            How::Special if named == from => Some(vec![self.declared(named, call)?]),
-            How::Special => {
-                // The JVM begins with the direct super class, whatever the call names; a default method of an
-                // interface is another matter.
+            CallKind::Static => Some(vec![self.resolve(named, call)?]),
+            CallKind::Special if &*call.name == "<init>" => Some(vec![self.declared(named, call)?]),
+            CallKind::Special if named == from => Some(vec![self.declared(named, call)?]),
+            CallKind::Special => {
+                // The JVM starts at the direct super class, whatever class the call names. Default methods of
+                // interfaces are not followed.
                 let above = self.find(self.classes.get(from)?.super_class()?)?;
                 (above == named).then_some(vec![self.resolve(above, call)?])
             }
-            How::Initialize => self.initializers(named),
-            How::Virtual => self.virtual_targets(named, call),
+            CallKind::Initialize => self.initializers(named),
+            CallKind::Virtual => self.virtual_targets(named, call),
         }
     }
 
-    /// The static initializers that run when `class` is used for the first time: its own and those above it.
+    /// Returns the static initializers that the first use of `class` runs: its own and those of its super types.
     fn initializers(&self, class: usize) -> Option<Vec<Target>> {
         let mut targets = Vec::new();
         let (mut pending, mut seen) = (vec![class], vec![class]);
@@ -109,7 +109,7 @@ impl<'a> Program<'a> {
         Some((class, place?))
     }
 
-    /// The method in `class` or the nearest class above it.
+    /// Returns the method in `class` or the nearest super class.
     fn resolve(&self, class: usize, call: &Call) -> Option<Target> {
         let mut here = class;
         for _ in 0..MAX_DEPTH {
@@ -154,7 +154,7 @@ impl<'a> Program<'a> {
                 return None;
             }
         }
-        // Nobody implements it here: somebody else does.
+        // No class of the program implements it, so the implementation is elsewhere.
         (!targets.is_empty()).then_some(targets)
     }
 }

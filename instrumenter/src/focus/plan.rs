@@ -1,17 +1,18 @@
-//! What focus asks to be done to which class: see [`super`] for the idea.
+//! Decides how each class is changed for focus calls; see [`super`] for the method.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Change, FocusFacts, Part, part_name};
+use super::{Change, Part, part_name};
+use crate::class_facts::focus::FocusFacts;
 use crate::class_facts::{ClassFacts, Node};
 use crate::hierarchy::Hierarchy;
 
 pub(crate) const ACTIVITY: &str = "android/app/Activity";
 
-/// Activities that an app's may extend although nothing says so: neither the inputs nor the class path
-/// have them. They are those of the platform, of the support library and of AndroidX.
-const KNOWN: [&str; 17] = [
+/// Well-known activities of the platform, the support library and AndroidX, which may be missing from the inputs and
+/// the class path.
+const PLATFORM_ACTIVITIES: [&str; 17] = [
     "android/accounts/AccountAuthenticatorActivity",
     "android/app/ActivityGroup",
     "android/app/AliasActivity",
@@ -31,39 +32,39 @@ const KNOWN: [&str; 17] = [
     "androidx/fragment/app/FragmentActivity",
 ];
 
-/// How Android's call runs in a class, as one below it sees it.
+/// The state of `onWindowFocusChanged` in a class, as its subclasses see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     NoActivity,
-    /// Nothing is known of this super class.
+    /// Nothing is known about this super class.
     Unknown(String),
-    /// No class of ours is above.
+    /// No class of the app is above.
     Top,
     /// The lowest override is split, and this is its second part.
     Covered(String),
-    /// The lowest override is not ours.
+    /// The lowest override is in a class that is not changed.
     Open {
         is_final: bool,
         calls_super: bool,
-        /// Whether one above it is.
+        /// Whether an override above it is split.
         covered: bool,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// The override of a class that is left alone may not be overridden.
+    /// The override in a class that is not changed is final.
     Final,
-    /// The super class of this name looks like an activity and was not found.
+    /// This super class, which looks like an activity, was not found.
     UnknownSuper(String),
 }
 
-/// What to do, and what could not be done.
+/// The changes, and the problems.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// For each class.
     pub(crate) changes: Vec<Option<Change>>,
-    /// Number of the class, and what the matter is.
+    /// The number of the class, and its problem.
     pub(crate) problems: Vec<(usize, Problem)>,
 }
 
@@ -72,7 +73,7 @@ struct States<'a> {
     known: HashMap<String, State>,
 }
 
-/// Decides what is done to each of `classes`.
+/// Decides the change of each class.
 pub(crate) fn plan(classes: &[ClassFacts], hierarchy: &Hierarchy) -> Plan {
     let mut states = States { hierarchy, known: HashMap::new() };
     let mut plan = Plan { changes: vec![None; classes.len()], problems: Vec::new() };
@@ -90,7 +91,7 @@ pub(crate) fn plan(classes: &[ClassFacts], hierarchy: &Hierarchy) -> Plan {
 }
 
 impl States<'_> {
-    /// The state of the class `name`. Goes up without recursion, as the chain may be long.
+    /// Returns the state of the class `name`. Walks up without recursion, because the chain may be long.
     fn state(&mut self, name: &str) -> State {
         let mut below: Vec<(String, Arc<Node>)> = Vec::new();
         let mut here = name.to_owned();
@@ -101,12 +102,16 @@ impl States<'_> {
             if here == ACTIVITY {
                 break State::Top;
             }
-            // All of these end at Object, and none is an activity.
+            // These classes all end at Object, and none is an activity.
             if here.starts_with("java/") || below.iter().any(|(name, _)| *name == here) {
                 break State::NoActivity;
             }
             let Some(node) = self.hierarchy.find(&here) else {
-                break if KNOWN.contains(&here.as_str()) { State::Top } else { State::Unknown(here) };
+                break if PLATFORM_ACTIVITIES.contains(&here.as_str()) {
+                    State::Top
+                } else {
+                    State::Unknown(here)
+                };
             };
             let above = node.supertypes.first().map(|name| name.to_string());
             below.push((here, node));
@@ -121,13 +126,13 @@ impl States<'_> {
     }
 }
 
-/// What is done to a class below `above`, and how it then looks from below.
+/// Returns the change of a class below `above`, its problem, and its state as seen from below.
 fn decide(name: &str, facts: &FocusFacts, above: State) -> (Option<Change>, Option<Problem>, State) {
     if matches!(above, State::NoActivity) {
         return (None, None, above);
     }
     if let State::Unknown(unknown) = &above {
-        // Most of these have nothing to do with activities: other platforms, optional libraries.
+        // Most of these are not activities: other platforms, optional libraries.
         let problem =
             (facts.eligible && unknown.ends_with("Activity")).then(|| Problem::UnknownSuper(unknown.clone()));
         return (None, problem, above);
@@ -145,10 +150,10 @@ fn decide(name: &str, facts: &FocusFacts, above: State) -> (Option<Change>, Opti
     }
     let part = part_name(name);
     let state = State::Covered(part.clone());
-    // One that is not ours stands between, and carries the call on to one that is.
+    // A class that is not changed is in between and calls `super` of a class that is split.
     let passes = matches!(above, State::Open { calls_super: true, covered: true, .. });
     match (facts.overrides(), above) {
-        // Abstract: some class below has the override, and cannot call this one.
+        // Abstract: a subclass has the override, and cannot call this one.
         (None, above) if facts.own.is_some() => (None, None, above),
         (Some(_), _) if passes && facts.calls_super => {
             (None, None, State::Open { is_final: facts.is_final(), calls_super: true, covered: true })

@@ -1,20 +1,19 @@
-//! A class file with its `onWindowFocusChanged` split, or added.
+//! Splits or adds `onWindowFocusChanged` in a class file.
 //!
-//! No code grows: the override is renamed where it is, the operands of its calls of `super` are
-//! replaced by others of the same length, and new methods come behind the old ones. So nothing in the
-//! class has to be moved, and no index of a method changes.
+//! No code grows: the override is renamed in place, the operands of its calls of `super` are replaced by others of
+//! the same length, and new methods are appended. So nothing in the class moves, and no index of a method changes.
 
-use super::{Change, DESCRIPTOR, NAME, calls_super};
+use super::Change;
 use crate::class::class_file::ClassFile;
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{ALOAD_0, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, RETURN};
+use crate::class::opcodes::{ALOAD_0, ILOAD_1, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, RETURN};
+use crate::class_facts::focus::{DESCRIPTOR, NAME, calls_super};
 use crate::error::{Malformed, SkipReason};
 use crate::outline::Outline;
 
 const PUBLIC: u16 = 0x0001;
 const FINAL: u16 = 0x0010;
 const SYNTHETIC: u16 = 0x1000;
-const ILOAD_1: u8 = 27;
 
 struct Writer<'a> {
     pool: Appended,
@@ -29,7 +28,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(class: &'a ClassFile<'a>) -> Result<Self, SkipReason> {
-        let mut pool = Appended::behind(&class.pool);
+        let mut pool = Appended::after(&class.pool);
         let texts: [&[u8]; 4] = [b"Code", DESCRIPTOR.as_bytes(), NAME.as_bytes(), class.name];
         let mut indices = [0; 4];
         for ((slot, text), found) in indices.iter_mut().zip(texts).zip(class.pool.find_texts(texts)) {
@@ -52,7 +51,7 @@ impl<'a> Writer<'a> {
         self.pool.method(class, name, self.descriptor)
     }
 
-    /// Appends a method `name(Z)V` of these instructions, which take two stack slots and two locals.
+    /// Appends a method `name(Z)V` with these instructions, which need two stack slots and two locals.
     fn add(&mut self, flags: u16, name: u16, code: &[&[u8]]) {
         let code = code.concat();
         let out = &mut self.methods;
@@ -81,11 +80,11 @@ fn patch(bytes: &mut [u8], at: usize, value: u16) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Gives the class with `change` done, `at` being called in `call_class`. Behind the old methods come
-/// the new ones: the first part, and for [`Change::Add`] the second.
+/// Returns the class with `change` applied, calling `at` of `call_class`. The new methods follow the old ones: the
+/// first part, and for [`Change::Add`] the second.
 pub(crate) fn split(bytes: &[u8], change: &Change, call_class: &str) -> Result<Vec<u8>, SkipReason> {
     let class = ClassFile::read(bytes)?;
-    let outline = Outline::of(&class)?;
+    let outline = Outline::try_from(&class)?;
     let mut writer = Writer::new(&class)?;
     let mut old = bytes.to_vec();
 
@@ -98,7 +97,7 @@ pub(crate) fn split(bytes: &[u8], change: &Change, call_class: &str) -> Result<V
             let found = outline.methods.get(*method).zip(class.methods.get(*method));
             let (place, old_method) = found.ok_or(Malformed {
                 offset: outline.methods_at,
-                what: "the class has fewer methods than when it was looked at",
+                what: "the class has fewer methods than in the scan",
             })?;
             let part = writer.pool.utf8(part.as_bytes())?;
             let body = writer.pool.method(writer.this, part, writer.descriptor)?;

@@ -75,7 +75,7 @@ fn a_file_that_maps_nothing_is_an_error() {
     std::fs::write(&path, "# nothing\nhere\n").unwrap();
     let error = Mapping::read(&path).unwrap_err().to_string();
     std::fs::remove_file(&path).unwrap();
-    assert!(error.contains(":2: no class is mapped"), "{error}");
+    assert!(error.contains(":2: this file maps no class"), "{error}");
 }
 
 proptest! {

@@ -1,8 +1,8 @@
-//! Which classes Matrix passes over.
+//! The classes that Matrix does not trace.
 
 use super::names::Names;
 
-/// The block list, as the set of prefixes that Matrix makes of it.
+/// Returns the set of prefixes that Matrix builds from the block list.
 pub(super) fn block_set(file: &str, names: Option<&Names>) -> Vec<String> {
     let text = ["[package]\n-keeppackage android/\n-keeppackage com/tencent/matrix/\n", file].concat();
     let text = text.trim().replace('/', ".").replace('\r', "");
@@ -22,14 +22,14 @@ pub(super) fn block_set(file: &str, names: Option<&Names>) -> Vec<String> {
     set
 }
 
-/// Whether a class of this name is not blocked: the name as it is must not be in the set, and the
-/// original one, if the mapping has the name as it is, must not begin with an entry.
+/// Returns whether a class of this name is not blocked: the set must not contain its name, and its original name, if
+/// the mapping has the name, must not start with an entry.
 pub(super) fn needs_trace(class: &str, blocked: &[String], names: Option<&Names>) -> bool {
     let original = names.map_or(class, |names| names.original_class(class)).replace('/', ".");
     !blocked.iter().any(|entry| entry == class || original.starts_with(entry.as_str()))
 }
 
-/// Whether Matrix looks into a file of this name at all.
+/// Returns whether Matrix reads a file of this name at all.
 pub(super) fn looks_into(file: &str) -> bool {
     !["R.class", "R$", "Manifest", "BuildConfig"].iter().any(|part| file.contains(part))
 }

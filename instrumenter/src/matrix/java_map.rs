@@ -1,26 +1,26 @@
-//! The order in which Java's `ConcurrentHashMap` gives out what one thread has put into it.
+//! A map with the iteration order of Java's `ConcurrentHashMap` after insertions by one thread.
 //!
-//! Matrix's list of ignored methods is sorted by class only; within a class it has the order of such
-//! a map. It follows from the hashes and from when the table grew, as the JDK's source says it
-//! (`java.util.concurrent.ConcurrentHashMap`, unchanged in this from Java 8 to 21):
+//! Matrix's list of ignored methods is sorted by class only; within a class it has the order of such a map. The order
+//! follows from the hashes and the times at which the table grows, as in the JDK's source
+//! (`java.util.concurrent.ConcurrentHashMap`, equivalent from Java 8 to 21):
 //! * a table of 16 bins, doubled as soon as it holds three quarters of its size;
-//! * a new entry goes behind the others of its bin, in a bin that has become a tree before them;
-//! * growing moves the last stretch of a bin that goes to one side as it is, and the entries before it
-//!   one by one to the front of their new bin, so that these turn round;
-//! * a ninth entry in a bin makes the table grow, or, from 64 bins on, the bin a tree.
+//! * a new entry is added at the end of its bin, or at the front of a bin that has become a tree;
+//! * growing moves the last run of entries that go to the same half unchanged, and prepends the entries before it one
+//!   by one, which reverses them;
+//! * a ninth entry in a bin makes the table grow, or, with 64 or more bins, turns the bin into a tree.
 
 use std::collections::HashMap;
 
-/// From this many entries in a bin before a new one on, the bin is changed.
+/// The number of entries above which a bin is changed.
 const TREEIFY: usize = 8;
-/// At most so many are left over as a list when a tree is divided.
+/// The most entries with which a divided tree becomes a list again.
 const UNTREEIFY: usize = 6;
-/// With fewer bins the table grows instead.
+/// With fewer bins, the table grows instead.
 const MIN_TREEIFY: usize = 64;
 
 #[derive(Clone, Default)]
 struct Bin {
-    /// Spread hash and place in `values`, in order.
+    /// Spread hashes and indices in `values`, in order.
     nodes: Vec<(u32, usize)>,
     tree: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) struct JavaMap<V> {
     values: Vec<V>,
 }
 
-/// `String.hashCode`, spread as the map does it.
+/// `String.hashCode`, spread as in the map.
 fn hash(key: &str) -> u32 {
     let hash =
         key.encode_utf16().fold(0_u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)));
@@ -49,7 +49,7 @@ impl<V> JavaMap<V> {
         self.places.contains_key(key)
     }
 
-    /// Puts a value in, or in the place of another of this key.
+    /// Inserts a value, or replaces the one with the same key.
     pub(crate) fn put(&mut self, key: String, value: V) {
         let hash = hash(&key);
         let at = hash as usize & (self.table.len() - 1);
@@ -84,11 +84,11 @@ impl<V> JavaMap<V> {
         self.table.len() - (self.table.len() >> 2)
     }
 
-    /// Bin `at` has become long.
+    /// Handles bin `at`, which has become long.
     fn crowded(&mut self, at: usize) {
         let bins = self.table.len();
         if bins < MIN_TREEIFY {
-            // `tryPresize(2 * bins)`: to the power of two above three times the bins.
+            // `tryPresize(2 * bins)`: to the next power of two above three times the bins.
             let wanted = (3 * bins + 1).next_power_of_two();
             while wanted > self.limit() {
                 self.grow();
@@ -112,14 +112,14 @@ impl<V> JavaMap<V> {
         self.table = table;
     }
 
-    /// The values, in the map's order.
+    /// Returns the values in the map's order.
     pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         let nodes = self.table.iter().flat_map(|bin| &bin.nodes);
         nodes.filter_map(|&(_, place)| self.values.get(place))
     }
 }
 
-/// The two halves of a bin, by the bit of the hash that the larger table looks at.
+/// Divides a bin in two by the bit of the hash that the larger table adds.
 fn divide(bin: Bin, bit: u32) -> (Bin, Bin) {
     let is_high = |&(hash, _): &(u32, usize)| hash & bit != 0;
     if bin.tree {

@@ -10,13 +10,13 @@ use super::traced::{Collected, Traced};
 use crate::class_facts::ClassFacts;
 use crate::method_map::DISPATCH;
 
-/// What [`DISPATCH`] is in a set.
+/// The key of [`DISPATCH`] in a set.
 pub(super) const DISPATCH_KEY: &str = "android.os.Handler.dispatchMessage.(Landroid.os.Message;)V";
 
-/// `methodMapping.txt`, by number.
+/// Returns `methodMapping.txt`, sorted by id.
 pub(super) fn method_lines(collected: &Collected, names: Option<&Names>) -> String {
     let mut sorted: Vec<&Traced> = collected.methods.iter().collect();
-    // One that a base map has is not written twice.
+    // If the base map contains it, it is not written twice.
     sorted.retain(|method| method.key() != DISPATCH_KEY);
     let dispatch = i64::from(ids::DISPATCH);
     sorted.sort_by_key(|method| method.id);
@@ -34,10 +34,10 @@ pub(super) fn method_lines(collected: &Collected, names: Option<&Names>) -> Stri
     text
 }
 
-/// `ignoreMethodMapping.txt`.
+/// Returns `ignoreMethodMapping.txt`.
 pub(super) fn ignored_lines(ignored: &JavaMap<Traced>, names: Option<&Names>) -> String {
     let mut sorted: Vec<&Traced> = ignored.values().collect();
-    // As Java compares texts: by UTF-16 units.
+    // Java compares strings by UTF-16 units.
     sorted.sort_by(|a, b| a.class.encode_utf16().cmp(b.class.encode_utf16()));
     let mut text = String::from("ignore methods:\n");
     for method in sorted {
@@ -47,7 +47,7 @@ pub(super) fn ignored_lines(ignored: &JavaMap<Traced>, names: Option<&Names>) ->
     text
 }
 
-/// Our file of source lines, which Matrix has not.
+/// Returns the file of source lines, which Matrix does not write.
 pub(super) fn source_lines(classes: &[ClassFacts], numbered: &[Vec<u32>]) -> String {
     let methods = classes.iter().zip(numbered).flat_map(|(class, ids)| {
         let methods = class.methods.iter().zip(ids).filter(|&(_, &id)| id != 0);

@@ -7,7 +7,7 @@ use proguard::{ProguardMapping, ProguardRecord};
 
 use crate::error::Error;
 
-/// A method's name on the other side, and what it is recognised by there.
+/// The translated name of a method, with the types that identify it.
 struct Method {
     arguments: String,
     result: String,
@@ -19,7 +19,7 @@ struct Method {
 pub(crate) struct Names {
     original: HashMap<String, String>,
     obfuscated: HashMap<String, String>,
-    /// From original to obfuscated. Of several classes of one package the last counts.
+    /// From original to obfuscated. Of several classes of a package, the last one counts.
     packages: HashMap<String, String>,
     /// By class and name in the class file.
     original_methods: HashMap<(String, String), Vec<Method>>,
@@ -27,7 +27,7 @@ pub(crate) struct Names {
     obfuscated_methods: HashMap<(String, String), Vec<Method>>,
 }
 
-/// The types of a dotted descriptor, written as in a mapping: parameters with commas, and the result.
+/// Returns the types of a dotted descriptor as written in a mapping: parameters with commas, and the result.
 fn types(descriptor: &str, class: impl Fn(&str) -> String) -> Option<(String, String)> {
     let mut rest = descriptor.strip_prefix('(')?;
     let mut arguments: Vec<String> = Vec::new();
@@ -105,12 +105,12 @@ impl Names {
         names
     }
 
-    /// The original name of a class, or the name itself.
+    /// Returns the original name of a class, or the name itself.
     pub(crate) fn original_class<'a>(&'a self, class: &'a str) -> &'a str {
         self.original.get(class).map_or(class, String::as_str)
     }
 
-    /// The name of an original class in the class files, or the name itself.
+    /// Returns the name of an original class in the class files, or the name itself.
     pub(crate) fn obfuscated_class<'a>(&'a self, class: &'a str) -> &'a str {
         self.obfuscated.get(class).map_or(class, String::as_str)
     }
@@ -131,14 +131,14 @@ impl Names {
         out
     }
 
-    /// Original name and descriptor of a method of the class files.
+    /// Returns original name and descriptor of a method in the class files.
     pub(crate) fn original_method(&self, class: &str, name: &str, descriptor: &str) -> (String, String) {
         let original = |class: &str| self.original_class(class).to_owned();
         let methods = self.original_methods.get(&(class.to_owned(), name.to_owned()));
         (found(methods, types(descriptor, original), name), Self::translated(&self.original, descriptor))
     }
 
-    /// Name and descriptor in the class files of an original method.
+    /// Returns name and descriptor in the class files of an original method.
     pub(crate) fn obfuscated_method(&self, class: &str, name: &str, descriptor: &str) -> (String, String) {
         let methods = self.obfuscated_methods.get(&(class.to_owned(), name.to_owned()));
         let types = types(descriptor, str::to_owned);
@@ -146,7 +146,7 @@ impl Names {
     }
 }
 
-/// The first method of these types.
+/// Returns the first method with these types.
 fn found(methods: Option<&Vec<Method>>, types: Option<(String, String)>, name: &str) -> String {
     let method = methods.zip(types).and_then(|(methods, (arguments, result))| {
         methods.iter().find(|method| method.arguments == arguments && method.result == result)

@@ -18,7 +18,7 @@ fn a_block_list_is_a_set_of_prefixes() {
 }
 
 #[test]
-fn the_base_map_ends_at_the_first_bad_line() {
+fn the_base_map_ends_at_the_first_invalid_line() {
     let methods = base_methods(
         "# x\n-1,1,a.B onWindowFocusChanged (Z)V\n\n7,256,a/B nat\nx,1,a.B c ()V\n8,1,a.B d ()V",
     );
@@ -27,7 +27,7 @@ fn the_base_map_ends_at_the_first_bad_line() {
 }
 
 #[test]
-fn names_that_matrix_does_not_look_into() {
+fn files_that_matrix_does_not_read_are_recognised_by_name() {
     for (file, looked) in [
         ("t/HANDLER.class", false),
         ("t/BAR$Inner.class", false),

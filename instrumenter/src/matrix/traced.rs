@@ -1,4 +1,4 @@
-//! The methods that Matrix numbers.
+//! The methods with ids, as Matrix keeps them.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) struct Traced {
 }
 
 impl Traced {
-    pub(super) fn of(class: &str, method: &MethodFacts) -> Self {
+    pub(super) fn new(class: &str, method: &MethodFacts) -> Self {
         Self {
             id: 0,
             access: u32::from(method.access),
@@ -42,7 +42,7 @@ impl Traced {
         key
     }
 
-    /// `class method desc`, in original names.
+    /// Returns `class method desc` with original names.
     pub(super) fn line(&self, names: Option<&Names>) -> String {
         let mut shown = self.clone();
         if let Some(names) = names {
@@ -60,7 +60,7 @@ impl Traced {
     }
 }
 
-/// The base map, up to the first line that Matrix cannot read.
+/// Parses the base map, up to the first line that Matrix cannot read.
 pub(super) fn base_methods(text: &str) -> Vec<Traced> {
     let mut methods = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -85,12 +85,12 @@ pub(super) fn base_methods(text: &str) -> Vec<Traced> {
     methods
 }
 
-/// Methods with a number, by key, and in the order in which they came.
+/// The methods with ids, by key, in the order of insertion.
 #[derive(Default)]
 pub(super) struct Collected {
     pub(super) by_key: HashMap<String, usize>,
     pub(super) methods: Vec<Traced>,
-    /// How many of them the base map had.
+    /// The number of them that are from the base map.
     pub(super) base: usize,
     pub(super) last: i64,
 }
@@ -115,7 +115,7 @@ impl Collected {
         collected
     }
 
-    /// Puts `method` in, or in the place of another of its key.
+    /// Inserts `method`, or replaces the one with the same key.
     pub(super) fn put(&mut self, method: Traced) {
         let place = *self.by_key.entry(method.key()).or_insert(self.methods.len());
         match self.methods.get_mut(place) {

@@ -1,35 +1,34 @@
-//! A file of rules that say which methods are traced.
+//! The format of the rules file, which selects the methods that are traced.
 //!
 //! ```text
-//! # One rule a line: a verb, then conditions that must all hold.
+//! # One rule per line: a verb, then conditions that must all hold.
 //! exclude package com.acme.generated
 //! exclude method toString()Ljava.lang.String;
 //! include annotation com.acme.Trace
 //! always  class com.acme.Startup size >= 40
 //! ```
 //!
-//! | verb | what it says |
+//! | verb | meaning |
 //! | --- | --- |
 //! | `exclude` | not traced |
-//! | `include` | traced if the default rule finds it worth it, also if the block list has its class |
-//! | `always` | traced, also if the default rule does not find it worth it |
+//! | `include` | traced if the default rule selects it, even if the block list covers its class |
+//! | `always` | traced, even if the default rule does not select it |
 //!
 //! | condition | holds for |
 //! | --- | --- |
-//! | `package NAME` | classes in the package and those below it; `package -` is the unnamed package alone |
-//! | `class PATTERN` | the class and those nested in it; `*` within a segment of the name, `**` across |
-//! | `class-only PATTERN` | the class alone |
-//! | `annotation NAME` | methods with that annotation, and all methods of a class that has it itself |
-//! | `method PATTERN` | methods by name, or by name and descriptor if there is a `(` in it |
-//! | `size < N`, `<=`, `>`, `>=` | methods whose code has so many bytes before anything is put in |
+//! | `package NAME` | classes in the package and below it; `package -` is the unnamed package only |
+//! | `class PATTERN` | the class and its nested classes; `*` matches within a segment of the name, `**` across |
+//! | `class-only PATTERN` | only the class itself |
+//! | `annotation NAME` | methods with that annotation, and all methods of a class that has it |
+//! | `method PATTERN` | methods by name, or by name and descriptor if the pattern contains a `(` |
+//! | `size < N`, `<=`, `>`, `>=` | methods whose code has this many bytes before instrumentation |
 //!
-//! **The last line that fits a method decides**, so general rules come first and exceptions behind
-//! them. A method that no line fits goes on to the block list and then to the default rule. Two
-//! things stand above all rules: classes that are never touched, and methods of the base map, which
-//! are traced.
+//! **The last matching line decides**, so put general rules first and exceptions after them. If no line matches, the
+//! block list decides, and then the default rule. Two things override all rules: classes that are never changed, and
+//! methods of the base map, which are traced.
 //!
-//! Names are written with dots or slashes, as in the source: if the input is obfuscated and a
-//! mapping is given, they are the names from before.
+//! Names are written with dots or slashes, as in the source. If the input is obfuscated and a mapping is given, use
+//! the original names.
 
 mod parse;
 pub(crate) mod pattern;
@@ -40,7 +39,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use pattern::Pattern;
 
-/// What a rule says of the methods that it fits.
+/// What a rule does with matching methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Exclude,
@@ -50,14 +49,14 @@ pub(crate) enum Verb {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Condition {
-    /// An internal name without a slash at its end.
+    /// An internal name without a trailing slash.
     Package(String),
     UnnamedPackage,
     Class(Pattern),
-    /// The class itself, without those nested in it.
+    /// The class itself, without its nested classes.
     ClassOnly(Pattern),
     Annotation(Pattern),
-    /// Whether the descriptor counts as well.
+    /// Whether the descriptor is part of the pattern.
     Method(Pattern, bool),
     /// Sizes in bytes, both ends included.
     Size(u32, u32),
@@ -70,7 +69,7 @@ struct Rule {
     conditions: Vec<Condition>,
 }
 
-/// What the rules ask about a method. Names are internal ones.
+/// The properties of a method that rules can match. Names are internal ones.
 pub(crate) struct Subject<'a> {
     pub(crate) class: &'a str,
     pub(crate) class_annotations: &'a [String],
@@ -118,21 +117,21 @@ impl Rules {
         self.rules.is_empty()
     }
 
-    /// Whether annotations have to be read for these rules.
+    /// Returns whether these rules need the annotations of methods.
     pub(crate) fn ask_for_annotations(&self) -> bool {
         let mut conditions = self.rules.iter().flat_map(|rule| &rule.conditions);
         conditions.any(|condition| matches!(condition, Condition::Annotation(_)))
     }
 
-    /// What the last rule that fits says, and its line.
+    /// Returns the verb and the line of the last matching rule.
     pub(crate) fn decide(&self, subject: &Subject<'_>) -> Option<(Verb, u32)> {
         let fits = |rule: &&Rule| rule.conditions.iter().all(|condition| condition.holds(subject));
         let rule = self.rules.iter().rev().find(fits)?;
         Some((rule.verb, u32::try_from(rule.line).unwrap_or(u32::MAX)))
     }
 
-    /// Whether some method of `class` may be traced, as far as rules about whole classes tell. For
-    /// what is not a method of the source: a method that is added.
+    /// Returns the verb for `class` by the rules about whole classes, for a method that is added and not in the
+    /// source.
     pub(crate) fn class_verb(&self, class: &str, class_annotations: &[String]) -> Option<Verb> {
         let whole = |condition: &Condition| !matches!(condition, Condition::Method(..) | Condition::Size(..));
         let subject =
@@ -143,12 +142,12 @@ impl Rules {
         self.rules.iter().rev().find(fits).map(|rule| rule.verb)
     }
 
-    /// The file that they are from.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The lines that decided about no method, if these are the lines that did.
+    /// Returns the lines that matched no method, if `used` are the lines that did.
     pub(crate) fn unused(&self, used: &HashSet<u32>) -> impl Iterator<Item = (&Path, usize)> {
         let is_used = |rule: &Rule| u32::try_from(rule.line).is_ok_and(|line| used.contains(&line));
         let unused = self.rules.iter().filter(move |rule| !is_used(rule));

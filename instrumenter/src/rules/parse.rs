@@ -1,4 +1,4 @@
-//! Reading a rules file.
+//! Parser of the rules file.
 
 use std::path::Path;
 
@@ -6,27 +6,27 @@ use super::pattern::Pattern;
 use super::{Condition, Rule, Rules, Verb};
 use crate::error::Error;
 
-/// More than anybody writes by hand, and few enough that each may be asked for each method.
-const MOST_RULES: usize = 10_000;
-/// A longer one is no name: those of class files end at 65,535 bytes.
-const LONGEST_WORD: usize = 0xFFFF;
+/// Far more than a handwritten file has, and few enough to check each one for each method.
+const MAX_RULES: usize = 10_000;
+/// The longest name in a class file, bytes.
+const MAX_WORD: usize = 0xFFFF;
 
 type Bad = (String, &'static str);
 
 impl Rules {
-    /// Reads the rules in `text`. `path` is for messages.
+    /// Parses the rules in `text`. `path` is for messages.
     pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         let mut rules = Vec::new();
         for (index, line) in text.trim_start_matches('\u{FEFF}').lines().enumerate() {
             let failed = |(what, cure)| Error::Line { path: path.into(), line: index + 1, what, cure };
-            // `a.B#c` is a slip that is told below, no comment.
+            // `a.B#c` is not a comment, but an error that is reported below.
             let line = line.split_once(" #").map_or(line, |(rule, _)| rule).trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            if rules.len() == MOST_RULES {
-                let what = format!("this would be rule {}", MOST_RULES + 1);
-                return Err(failed((what, "join rules by wildcards, such as `class com.acme.*`")));
+            if rules.len() == MAX_RULES {
+                let what = format!("this would be rule {}", MAX_RULES + 1);
+                return Err(failed((what, "combine rules with wildcards, such as `class com.acme.*`")));
             }
             let (verb, conditions) = rule(line).map_err(failed)?;
             rules.push(Rule { line: index + 1, verb, conditions });
@@ -45,11 +45,14 @@ fn rule(line: &str) -> Result<(Verb, Vec<Condition>), Bad> {
             let what = "a line of a block list".to_owned();
             return Err((
                 what,
-                "give the file by --block-list, or write `exclude class` or `exclude package`",
+                "use the file with --block-list, or write `exclude class` or `exclude package`",
             ));
         }
         other => {
-            return Err((format!("{other:?} is no verb"), "begin the line with exclude, include or always"));
+            return Err((
+                format!("unknown verb {other:?}"),
+                "start the line with exclude, include or always",
+            ));
         }
     };
     let mut conditions = Vec::new();
@@ -57,7 +60,7 @@ fn rule(line: &str) -> Result<(Verb, Vec<Condition>), Bad> {
         conditions.push(condition(keyword, &mut words)?);
     }
     if conditions.is_empty() {
-        let cure = "add class, package, annotation, method or size; `class **` is every class";
+        let cure = "add class, package, annotation, method or size; `class **` matches every class";
         return Err(("a rule without a condition".to_owned(), cure));
     }
     Ok((verb, conditions))
@@ -66,7 +69,7 @@ fn rule(line: &str) -> Result<(Verb, Vec<Condition>), Bad> {
 fn condition<'a>(keyword: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<Condition, Bad> {
     let mut next = |cure: &'static str| {
         let word = words.next().ok_or_else(|| (format!("{keyword} without a value"), cure))?;
-        if word.len() > LONGEST_WORD {
+        if word.len() > MAX_WORD {
             return Err((format!("a value of {} bytes", word.len()), "names have at most 65,535 bytes"));
         }
         Ok(word)
@@ -86,7 +89,10 @@ fn condition<'a>(keyword: &str, words: &mut impl Iterator<Item = &'a str>) -> Re
             let name = name.replace('.', "/");
             let name = name.trim_end_matches('/');
             if name.is_empty() {
-                return Err(("no package's name".to_owned(), "write `package -` for the unnamed one"));
+                return Err((
+                    "an empty package name".to_owned(),
+                    "write `package -` for the unnamed package",
+                ));
             }
             Ok(Condition::Package(name.to_owned()))
         }
@@ -107,7 +113,7 @@ fn condition<'a>(keyword: &str, words: &mut impl Iterator<Item = &'a str>) -> Re
         }
         "size" => size(next),
         other => Err((
-            format!("{other:?} is no condition"),
+            format!("unknown condition {other:?}"),
             "the conditions are package, class, class-only, annotation, method and size",
         )),
     }
@@ -119,14 +125,14 @@ fn size<'a>(mut next: impl FnMut(&'static str) -> Result<&'a str, Bad>) -> Resul
     let digits = word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len());
     let (sign, number) = word.split_at(digits);
     let number = if number.is_empty() { next(CURE)? } else { number };
-    let number: u32 = number.parse().map_err(|_| (format!("{number:?} is no number of bytes"), CURE))?;
+    let number: u32 = number.parse().map_err(|_| (format!("{number:?} is not a number of bytes"), CURE))?;
     let range = match sign {
         "<" => number.checked_sub(1).map(|most| (0, most)),
         "<=" => Some((0, number)),
         ">" => number.checked_add(1).map(|least| (least, u32::MAX)),
         ">=" => Some((number, u32::MAX)),
-        _ => return Err((format!("{word:?} is no comparison"), CURE)),
+        _ => return Err((format!("{word:?} is not a comparison"), CURE)),
     };
-    let (least, most) = range.ok_or_else(|| ("a size that nothing has".to_owned(), CURE))?;
+    let (least, most) = range.ok_or_else(|| ("a size that no method has".to_owned(), CURE))?;
     Ok(Condition::Size(least, most))
 }

@@ -1,22 +1,21 @@
-//! Names with wildcards.
+//! Patterns of names with wildcards.
 
-/// A name in which `*` stands for any run of characters within a package segment, and `**` for any
-/// run at all.
+/// A pattern in which `*` matches any characters within a package segment, and `**` any characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     text: Box<[u8]>,
     plain: bool,
-    /// The character that `*` does not pass; 0 for none.
+    /// The character that `*` does not match; 0 for none.
     separator: u8,
 }
 
 impl Pattern {
-    /// A pattern for internal class names. Dots count as slashes.
+    /// Creates a pattern for internal class names. Dots count as slashes.
     pub(crate) fn class(text: &str) -> Self {
         Self::new(text, b'/')
     }
 
-    /// A pattern for method names and descriptors, in which `*` passes everything.
+    /// Creates a pattern for method names and descriptors, in which `*` matches everything.
     pub(crate) fn method(text: &str) -> Self {
         Self::new(text, 0)
     }
@@ -26,7 +25,7 @@ impl Pattern {
         Self { plain: !text.contains(&b'*'), text, separator }
     }
 
-    /// Whether `name` as a whole fits.
+    /// Returns whether the whole `name` matches.
     pub(crate) fn matches(&self, name: &str) -> bool {
         if self.plain {
             return *self.text == *name.as_bytes();
@@ -34,7 +33,7 @@ impl Pattern {
         self.fits(name.as_bytes())
     }
 
-    /// Whether `name` fits, or a class that it is nested in does.
+    /// Returns whether `name`, or a class that it is nested in, matches.
     pub(crate) fn matches_class(&self, name: &str) -> bool {
         if self.plain {
             let rest = name.as_bytes().strip_prefix(&*self.text);
@@ -44,8 +43,8 @@ impl Pattern {
             || name.match_indices('$').any(|(at, _)| self.fits(name.as_bytes().get(..at).unwrap_or_default()))
     }
 
-    /// Walks the pattern once with the set of all positions that are possible, so that no pattern
-    /// takes longer than its length times that of the name.
+    /// Walks the pattern once with the set of all possible positions, so that the time is at most the product of both
+    /// lengths.
     fn fits(&self, name: &[u8]) -> bool {
         let mut here = vec![false; name.len() + 1];
         if let Some(first) = here.first_mut() {
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stay_in_a_segment_and_double_stars_do_not() {
+    fn a_single_star_stays_in_a_segment_and_a_double_star_does_not() {
         for (pattern, name, fits) in [
             ("com.acme.*", "com/acme/A", true),
             ("com.acme.*", "com/acme/x/A", false),
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_pattern_takes_nested_classes_along() {
+    fn a_class_pattern_matches_nested_classes() {
         for pattern in ["a.B", "a.*", "**.B"] {
             assert!(Pattern::class(pattern).matches_class("a/B$C$1"), "{pattern}");
         }
@@ -110,7 +109,7 @@ mod tests {
         assert!(!Pattern::class("**.B").matches_class("a/Bx$C"));
     }
 
-    /// The same question answered by trying every way, which takes long for long texts.
+    /// Answers the same question by trying every way, which is slow for long texts.
     fn slow(pattern: &[u8], name: &[u8]) -> bool {
         match pattern {
             [] => name.is_empty(),

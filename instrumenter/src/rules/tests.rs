@@ -41,7 +41,7 @@ fn the_last_rule_that_fits_decides() {
 }
 
 #[test]
-fn a_class_alone_is_named_without_those_nested_in_it() {
+fn class_only_does_not_match_nested_classes() {
     let rules =
         rules("exclude class-only com.acme.Node method get()V # 1,000 calls\nalways class-only com.*.X\n");
     let decided = |class, name| rules.decide(&subject(class, name)).map(|(verb, _)| verb);
@@ -53,7 +53,7 @@ fn a_class_alone_is_named_without_those_nested_in_it() {
 }
 
 #[test]
-fn annotations_methods_and_sizes() {
+fn annotations_methods_and_sizes_are_matched() {
     let rules = rules(
         "exclude annotation @dagger.internal.*\nexclude method get*\nexclude method run(I)V\n\
          include size >=40\nexclude annotation a.Big size <100\nexclude size < 3\n",
@@ -82,25 +82,25 @@ fn annotations_methods_and_sizes() {
 }
 
 #[test]
-fn rules_that_decide_nothing_are_known() {
+fn rules_that_match_nothing_are_reported() {
     let rules = rules("exclude class gone.A\nexclude method a\nexclude method a\n");
     let (_, line) = rules.decide(&subject("x/Y", "a")).unwrap();
-    // The second is never asked: the third fits all that it fits.
+    // The second is never asked, because the third matches the same methods.
     assert_eq!(rules.unused(&HashSet::from([line])).map(|(_, line)| line).collect::<Vec<_>>(), [1, 2]);
 }
 
 #[test]
-fn a_bad_rule_is_named_with_its_line_and_a_cure() {
+fn an_invalid_rule_is_reported_with_its_line_and_a_cure() {
     for (text, line, part) in [
-        ("# fine\n\nskip class a.B", 3, "begin the line with exclude"),
-        ("exclude", 1, "`class **` is every class"),
+        ("# fine\n\nskip class a.B", 3, "start the line with exclude"),
+        ("exclude", 1, "`class **` matches every class"),
         ("exclude class", 1, "name the class"),
         ("exclude klass a", 1, "the conditions are"),
-        ("exclude size 40", 1, "no comparison"),
-        ("exclude size < many", 1, "no number of bytes"),
-        ("exclude size < 0", 1, "a size that nothing has"),
+        ("exclude size 40", 1, "not a comparison"),
+        ("exclude size < many", 1, "not a number of bytes"),
+        ("exclude size < 0", 1, "a size that no method has"),
         ("exclude size >", 1, "size without a value"),
-        ("exclude size > 4294967295", 1, "nothing has"),
+        ("exclude size > 4294967295", 1, "no method has"),
         ("exclude package a.*", 1, "class com.acme.**"),
         ("exclude package ..", 1, "package -"),
         ("exclude method a.B#c", 1, "class NAME method NAME"),

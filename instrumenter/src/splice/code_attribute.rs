@@ -1,4 +1,4 @@
-//! Writes a `Code` attribute (JVMS 4.7.3) around new code, with the attributes of the old one moved.
+//! Writes a `Code` attribute (JVMS 4.7.3) with new code and the moved attributes of the old one.
 
 use super::context::Context;
 use super::exception_table::Table;
@@ -13,21 +13,21 @@ use crate::class::code::Code;
 use crate::class::cursor::Cursor;
 use crate::error::SkipReason;
 
-/// Class file version from which a method needs a frame at each handler. Version 50 falls back to
-/// the older verifier where a frame is missing; with one it need not.
+/// The first class file version that requires a frame at each handler. Version 50 falls back to the old verifier if a
+/// frame is missing; with one it need not.
 const FRAMES_SINCE: u16 = 50;
 
-/// The new code, and where things lie in it.
+/// The new code, and the positions in it.
 pub(crate) struct NewCode<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) layout: &'a Layout,
-    /// There are calls around waits in it.
+    /// Whether it contains calls around waits.
     pub(crate) waits: bool,
-    /// The stubs behind the old code.
+    /// The stubs after the old code.
     pub(crate) placed: &'a [Placed],
-    /// Where the exit handler begins, if there is one.
+    /// The position of the exit handler, if any.
     pub(crate) handler: Option<u32>,
-    /// That of a synchronized method.
+    /// The lock of a synchronized method.
     pub(crate) lock: Option<Lock>,
     pub(crate) table: &'a Table,
 }
@@ -48,7 +48,7 @@ pub(crate) fn append(
         return Err(SkipReason::CodeTooLarge);
     }
     let start = open_attribute(code.name_index, out);
-    // The id is pushed on top of whatever is there; in the handler, on top of the throwable.
+    // The id is pushed on top of the stack; in the handler, on top of the throwable.
     let (more_stack, least) = if new.waits { (waits::EXTRA_STACK, 3) } else { (1, 2) };
     let max_stack = code.max_stack.checked_add(more_stack).ok_or(SkipReason::StackTooDeep)?;
     out.extend_from_slice(&max_stack.max(least).to_be_bytes());
@@ -97,7 +97,7 @@ fn attributes(
             b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
                 type_annotations::relocate(contents, layout, &new.table.moved, out)?;
             }
-            // Unknown ones may hold positions that would now lie: see the crate documentation.
+            // Unknown ones may contain positions, which would be wrong: see the crate documentation.
             _ => {
                 out.truncate(start);
                 continue;
@@ -120,7 +120,7 @@ fn attributes(
     Ok(())
 }
 
-/// Appends a `StackMapTable`: the old frames, those of the stubs, that of the exit handler.
+/// Appends a `StackMapTable`: the old frames, those of the stubs, and that of the exit handler.
 fn stack_map_table(
     context: &mut Context<'_, '_>,
     method: &Method<'_>,
@@ -133,8 +133,8 @@ fn stack_map_table(
         let handler = new.handler.map(|at| NewFrame { at, types: &context.target.handler_types });
         return stack_map::relocate(old, layout, handler.as_slice(), out);
     }
-    // Frames have to be written out: all if there is a local of ours, else those of the handlers that
-    // have stubs.
+    // Full frames are needed for all positions if there is an additional local, else only for handlers that have
+    // stubs.
     let first = frames::first_locals(context.class, method, context.pool)?;
     let mut handlers: Vec<u32> = new.placed.iter().filter_map(handler_of).collect();
     handlers.dedup();
@@ -181,7 +181,7 @@ fn stack_map_table(
     }
 }
 
-/// The old position of the handler that a stub leads to, if it is one of the method's own.
+/// Returns the old position of the handler that a stub leads to, if it is one of the method's own.
 fn handler_of(placed: &Placed) -> Option<u32> {
     match placed.stub.target {
         StubTarget::Handler(pc) => Some(u32::from(pc)),
@@ -189,7 +189,7 @@ fn handler_of(placed: &Placed) -> Option<u32> {
     }
 }
 
-/// Begins an attribute of this name; its length is written by [`close_attribute`]. Gives where it starts.
+/// Starts an attribute of this name, whose length [`close_attribute`] writes. Returns its start.
 fn open_attribute(name: u16, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&name.to_be_bytes());
@@ -197,7 +197,7 @@ fn open_attribute(name: u16, out: &mut Vec<u8>) -> usize {
     start
 }
 
-/// Writes the length of the attribute that starts at `start` and goes to the end.
+/// Writes the length of the attribute that starts at `start`.
 fn close_attribute(out: &mut [u8], start: usize) {
     let length = (out.len() - start - 6) as u32;
     if let Some(slot) = out.get_mut(start + 2..start + 6) {

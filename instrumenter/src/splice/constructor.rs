@@ -1,10 +1,10 @@
-//! Where a constructor may be traced from: behind its call of another constructor.
+//! Finds where a constructor can be traced from: after its call of another constructor.
 //!
-//! Before that call the object is *uninitialized this*, and the JVM verifies that no exception
-//! handler of ours covers the code there. Which `invokespecial <init>` is the call cannot be told
-//! from its operand (`super(new Base())` has two alike), so the code before it is followed: for each
-//! stack slot and local variable, is it the uninitialized object or not? One visit of each
-//! instruction is enough, since verified code has the same answer on every path to it.
+//! Before that call the object is *uninitialized this*, and the verifier does not allow an exception handler of the
+//! instrumenter to cover the code. The operand does not show which `invokespecial <init>` is that call (`super(new
+//! Base())` has two with the same operand). So the code before it is followed: for each stack slot and local
+//! variable, is it the uninitialized object or not? One visit per instruction is enough, because verified code has
+//! the same answer on every path to it.
 
 use super::layout::Prelude;
 use super::stack_map;
@@ -12,18 +12,18 @@ use crate::class::class_file::ClassFile;
 use crate::class::code::Code;
 use crate::class::descriptor::{call_words, words_of};
 use crate::class::opcodes::{
-    self, ALOAD, ALOAD_0, ALOAD_3, ASTORE, ASTORE_3, ATHROW, GETFIELD, GETSTATIC, GOTO, GOTO_W, IINC,
+    self as op, ALOAD, ALOAD_0, ALOAD_3, ASTORE, ASTORE_3, ATHROW, GETFIELD, GETSTATIC, GOTO, GOTO_W, IINC,
     INVOKEDYNAMIC, INVOKESPECIAL, INVOKESTATIC, ISTORE, ISTORE_0, Instruction, LOOKUPSWITCH, MULTIANEWARRAY,
     POP, PUTFIELD, PUTSTATIC, RET, SWAP, TABLESWITCH, WIDE,
 };
 use crate::error::{Malformed, SkipReason};
 
-/// Bound on the words of all states that wait to be followed.
+/// Bound on the words of all pending states.
 const MAX_PENDING: usize = 1 << 18;
-/// Bound on how many exception table rows are looked at, all instructions together.
+/// Bound on the visited rows of the exception table, for all instructions together.
 const MAX_ROWS: usize = 1 << 22;
 
-/// Which stack slots (words) and locals hold the uninitialized object.
+/// The stack slots (words) and locals that hold the uninitialized object.
 struct State {
     stack: Vec<bool>,
     locals: Vec<u16>,
@@ -50,7 +50,7 @@ impl State {
     }
 }
 
-/// Follows `code`, which is a constructor's.
+/// Follows `code`, which must be a constructor's.
 pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude, SkipReason> {
     let mut found = Prelude { before_super: vec![false; code.bytes.len()], bodies: Vec::new() };
     let mut queued = vec![false; code.bytes.len()];
@@ -60,7 +60,7 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
     let mut rows_looked_at = 0;
     while let Some((mut pc, mut state)) = pending.pop() {
         pending_words -= state.stack.len() + state.locals.len();
-        // The state is only copied for a target that nobody has asked for yet.
+        // The state is copied only for targets that are not queued yet.
         let mut queue = |target: u32, stack: &[bool], locals: &[u16]| {
             let Some(seen) = queued.get_mut(target as usize) else { return Ok(()) };
             if !core::mem::replace(seen, true) {
@@ -80,9 +80,8 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
                 Some(true) => break,
                 Some(visited) => *visited = true,
             }
-            let instruction = opcodes::instruction_at(code.bytes, pc)?;
-            // An exception leaves the locals as they are; only a store could change them, and that
-            // cannot throw.
+            let instruction = op::instruction_at(code.bytes, pc)?;
+            // An exception does not change the locals; only a store could, and that cannot throw.
             rows_looked_at += code.handlers.len();
             if rows_looked_at > MAX_ROWS {
                 return Err(SkipReason::ConstructorTooComplex);
@@ -133,9 +132,9 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
 
 enum Step {
     Next,
-    /// This was the super or this call.
+    /// The super or this call.
     Super,
-    /// A throw. (A return here is refused: no verified constructor has one.)
+    /// A throw. (A return is refused here: no verified constructor has one.)
     End,
     Jump {
         targets: Vec<u32>,
@@ -153,10 +152,10 @@ fn step(
     let operand = |at: u32| code.get((pc + at) as usize).copied().unwrap_or(0);
     let jump = |falls_through: bool| -> Result<Step, SkipReason> {
         let offset = match opcode {
-            GOTO_W => opcodes::i4_at(code, pc + 1)?,
-            _ => i32::from(opcodes::u2_at(code, pc + 1)? as i16),
+            GOTO_W => op::i4_at(code, pc + 1)?,
+            _ => i32::from(op::u2_at(code, pc + 1)? as i16),
         };
-        Ok(Step::Jump { targets: vec![opcodes::target(pc, offset, code.len())?], falls_through })
+        Ok(Step::Jump { targets: vec![op::target(pc, offset, code.len())?], falls_through })
     };
     match opcode {
         ALOAD => load(state, u16::from(operand(1))),
@@ -166,7 +165,7 @@ fn step(
             store(state, (opcode - ISTORE_0) / 4, u16::from((opcode - ISTORE_0) % 4))?;
         }
         WIDE => {
-            let local = opcodes::u2_at(code, pc + 2)?;
+            let local = op::u2_at(code, pc + 2)?;
             match operand(1) {
                 ALOAD => load(state, local),
                 wide @ ISTORE..=ASTORE => store(state, wide - ISTORE, local)?,
@@ -178,7 +177,7 @@ fn step(
         }
         POP..=SWAP => shuffle(state, opcode)?,
         GETSTATIC..=PUTFIELD => {
-            let (_, descriptor) = class.pool.member(opcodes::u2_at(code, pc + 1)?)?;
+            let (_, descriptor) = class.pool.member(op::u2_at(code, pc + 1)?)?;
             let size = words_of(descriptor.first());
             match opcode {
                 GETSTATIC => state.push_words(size),
@@ -190,8 +189,8 @@ fn step(
                 _ => state.pop_words(size + 1)?,
             }
         }
-        opcodes::INVOKEVIRTUAL..=INVOKEDYNAMIC => {
-            let (name, descriptor) = class.pool.member(opcodes::u2_at(code, pc + 1)?)?;
+        op::INVOKEVIRTUAL..=INVOKEDYNAMIC => {
+            let (name, descriptor) = class.pool.member(op::u2_at(code, pc + 1)?)?;
             let (arguments, result) = call_words(descriptor)?;
             state.pop_words(arguments)?;
             let on_object = !matches!(opcode, INVOKESTATIC | INVOKEDYNAMIC);
@@ -209,14 +208,14 @@ fn step(
         GOTO | GOTO_W => return jump(false),
         TABLESWITCH | LOOKUPSWITCH => {
             state.pop()?;
-            let (switch, _) = opcodes::switch_at(code, pc)?;
+            let (switch, _) = op::switch_at(code, pc)?;
             let offsets = core::iter::once(switch.default).chain(switch.offsets());
             let targets =
-                offsets.map(|offset| opcodes::target(pc, offset, code.len())).collect::<Result<_, _>>()?;
+                offsets.map(|offset| op::target(pc, offset, code.len())).collect::<Result<_, _>>()?;
             return Ok(Step::Jump { targets, falls_through: false });
         }
-        _ if opcodes::is_subroutine(opcode) => return Err(SkipReason::Subroutines),
-        _ if opcodes::is_return(opcode) => {
+        _ if op::is_subroutine(opcode) => return Err(SkipReason::Subroutines),
+        _ if op::is_return(opcode) => {
             return Err(Malformed {
                 offset: pc as usize,
                 what: "a constructor returns before its super call",
@@ -227,7 +226,7 @@ fn step(
             let (popped, pushed) = effect(opcode);
             state.pop_words(popped)?;
             state.push_words(pushed);
-            if opcodes::is_short_branch(opcode) {
+            if op::is_short_branch(opcode) {
                 return jump(true);
             }
         }
@@ -240,7 +239,7 @@ fn load(state: &mut State, local: u16) {
     state.stack.push(this);
 }
 
-/// Stores by the order of types in the instruction set: int, long, float, double, object.
+/// Stores a value; `kind` is the order of types in the instruction set: int, long, float, double, object.
 fn store(state: &mut State, kind: u8, local: u16) -> Result<(), Malformed> {
     let this = state.pop()?;
     state.store(local, this && kind == 4);
@@ -251,7 +250,7 @@ fn store(state: &mut State, kind: u8, local: u16) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// pop, pop2, the six dups and swap.
+/// Applies pop, pop2, the six dups or swap.
 fn shuffle(state: &mut State, opcode: u8) -> Result<(), Malformed> {
     let (copied, below) = match opcode - POP {
         0 => return state.pop_words(1),
@@ -271,28 +270,32 @@ fn shuffle(state: &mut State, opcode: u8) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Words popped and pushed by the opcodes that always do the same and cannot hand the uninitialized
-/// object on.
+/// Returns the stack words that `opcode` pops and pushes. Covers the opcodes with a fixed effect that cannot pass the
+/// uninitialized object on.
 fn effect(opcode: u8) -> (usize, usize) {
     match opcode {
-        1..=8 | 11..=13 | 16..=19 | 21 | 23 | 26..=29 | 34..=37 | 187 => (0, 1),
-        9 | 10 | 14 | 15 | 20 | 22 | 24 | 30..=33 | 38..=41 => (0, 2),
-        47 | 49 => (2, 2),
-        46..=53 => (2, 1),
-        80 | 82 => (4, 0),
-        79..=86 => (3, 0),
-        121 | 123 | 125 => (3, 2),
+        op::ACONST_NULL..=op::ICONST_5 | op::FCONST_0..=op::FCONST_2 | op::BIPUSH..=op::LDC_W => (0, 1),
+        op::ILOAD | op::FLOAD | op::ILOAD_0..=op::ILOAD_3 | op::FLOAD_0..=op::FLOAD_3 | op::NEW => (0, 1),
+        op::LCONST_0 | op::LCONST_1 | op::DCONST_0 | op::DCONST_1 | op::LDC2_W => (0, 2),
+        op::LLOAD | op::DLOAD | op::LLOAD_0..=op::LLOAD_3 | op::DLOAD_0..=op::DLOAD_3 => (0, 2),
+        op::LALOAD | op::DALOAD => (2, 2),
+        op::IALOAD..=op::SALOAD => (2, 1),
+        op::LASTORE | op::DASTORE => (4, 0),
+        op::IASTORE..=op::SASTORE => (3, 0),
+        op::LSHL | op::LSHR | op::LUSHR => (3, 2),
         // Arithmetic: int and float have even numbers, long and double odd ones.
-        96..=115 | 120..=131 if opcode.is_multiple_of(2) => (2, 1),
-        96..=115 | 120..=131 => (4, 2),
-        117 | 119 | 138 | 143 => (2, 2),
-        133 | 135 | 140 | 141 => (1, 2),
-        136 | 137 | 142 | 144 => (2, 1),
-        116 | 118 | 134 | 139 | 145..=147 | 188..=190 | 192 | 193 => (1, 1),
-        148 | 151 | 152 => (4, 1),
-        149 | 150 => (2, 1),
-        153..=158 | 194 | 195 | 198 | 199 => (1, 0),
-        159..=166 => (2, 0),
+        op::IADD..=op::DREM | op::ISHL..=op::LXOR if opcode.is_multiple_of(2) => (2, 1),
+        op::IADD..=op::DREM | op::ISHL..=op::LXOR => (4, 2),
+        op::LNEG | op::DNEG | op::L2D | op::D2L => (2, 2),
+        op::I2L | op::I2D | op::F2L | op::F2D => (1, 2),
+        op::L2I | op::L2F | op::D2I | op::D2F => (2, 1),
+        op::INEG | op::FNEG | op::I2F | op::F2I | op::I2B..=op::I2S => (1, 1),
+        op::NEWARRAY..=op::ARRAYLENGTH | op::CHECKCAST | op::INSTANCEOF => (1, 1),
+        op::LCMP | op::DCMPL | op::DCMPG => (4, 1),
+        op::FCMPL | op::FCMPG => (2, 1),
+        op::IFEQ..=op::IFLE | op::IFNULL | op::IFNONNULL => (1, 0),
+        op::MONITORENTER | op::MONITOREXIT => (1, 0),
+        op::IF_ICMPEQ..=op::IF_ACMPNE => (2, 0),
         _ => (0, 0),
     }
 }
@@ -302,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_object_is_followed_through_shuffles() {
+    fn the_object_is_followed_through_stack_instructions() {
         let shuffled = |opcode: u8, stack: &[bool]| {
             let mut state = State { stack: stack.to_vec(), locals: Vec::new() };
             shuffle(&mut state, opcode).map(|()| state.stack)
@@ -322,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_over_the_object_forgets_it() {
+    fn a_store_over_the_object_replaces_it() {
         let mut state = State { stack: vec![false, false], locals: vec![1] };
         store(&mut state, 1, 0).unwrap();
         assert!(state.locals.is_empty());

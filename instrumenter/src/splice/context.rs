@@ -1,11 +1,11 @@
-//! What is around a method.
+//! The class and constants that the methods of a class share.
 
 use super::waits::ClassWaits;
 use crate::class::class_file::ClassFile;
 use crate::class::constant_pool::Appended;
 use crate::options::Exits;
 
-/// What is the same for all methods of a class.
+/// The constants and options that are the same for all methods of a class.
 pub(crate) struct Target {
     /// Index of `i`.
     pub(crate) enter: u16,
@@ -20,11 +20,11 @@ pub(crate) struct Target {
     pub(crate) exits: Exits,
 }
 
-/// The class around a method.
+/// The class that contains a method.
 pub(crate) struct Context<'c, 'w> {
     pub(crate) class: &'c ClassFile<'c>,
     pub(crate) target: &'c Target,
     pub(crate) pool: &'c mut Appended,
-    /// `None` leaves waits alone.
+    /// `None` records no waits.
     pub(crate) waits: Option<&'c mut ClassWaits<'w>>,
 }

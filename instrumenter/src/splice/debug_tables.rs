@@ -1,4 +1,4 @@
-//! Line and variable tables: rows of positions that are moved in place.
+//! Line and variable tables, whose positions are moved in place.
 
 use super::layout::Layout;
 use crate::class::cursor::Cursor;
@@ -13,7 +13,7 @@ pub(super) fn patch(out: &mut [u8], at: usize, value: u32) -> Result<(), SkipRea
     Ok(())
 }
 
-/// Reads a start and a length, and gives them for the new code.
+/// Reads a start and a length, and returns them for the new code.
 pub(super) fn moved_range(cursor: &mut Cursor<'_>, layout: &Layout) -> Result<(u32, u32), SkipReason> {
     let start = u32::from(cursor.u2()?);
     let length = u32::from(cursor.u2()?);
@@ -21,7 +21,7 @@ pub(super) fn moved_range(cursor: &mut Cursor<'_>, layout: &Layout) -> Result<(u
     Ok((moved, layout.debug(start + length).saturating_sub(moved)))
 }
 
-/// Appends a `LineNumberTable`'s contents.
+/// Appends the content of a `LineNumberTable`.
 pub(crate) fn lines(mut cursor: Cursor<'_>, layout: &Layout, out: &mut Vec<u8>) -> Result<(), SkipReason> {
     let count = cursor.u2()?;
     out.extend_from_slice(&count.to_be_bytes());
@@ -32,10 +32,10 @@ pub(crate) fn lines(mut cursor: Cursor<'_>, layout: &Layout, out: &mut Vec<u8>) 
         patch(out, row, layout.debug(u32::from(pc)))?;
         out.extend_from_slice(cursor.bytes(2)?);
     }
-    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes behind a LineNumberTable").into()) }
+    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after a LineNumberTable").into()) }
 }
 
-/// Appends the contents of a `LocalVariableTable` or `LocalVariableTypeTable`.
+/// Appends the content of a `LocalVariableTable` or `LocalVariableTypeTable`.
 pub(crate) fn variables(
     mut cursor: Cursor<'_>,
     layout: &Layout,
@@ -51,7 +51,7 @@ pub(crate) fn variables(
         patch(out, row + 2, length)?;
         out.extend_from_slice(cursor.bytes(6)?);
     }
-    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes behind a variable table").into()) }
+    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after a variable table").into()) }
 }
 
 #[cfg(test)]
@@ -68,14 +68,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_covers_the_enter_call() {
+    fn the_first_line_includes_the_enter_call() {
         let mut out = Vec::new();
         lines(Cursor::new(&[0, 3, 0, 0, 0, 10, 0, 1, 0, 11, 0, 2, 0, 12]), &layout(), &mut out).unwrap();
         assert_eq!(out, [0, 3, 0, 0, 0, 10, 0, 6, 0, 11, 0, 12, 0, 12]);
     }
 
     #[test]
-    fn a_variable_that_lives_to_the_end_still_does() {
+    fn a_variable_that_is_live_to_the_end_still_is() {
         let mut out = Vec::new();
         let rows = [0, 2, 0, 0, 0, 4, 1, 2, 3, 4, 5, 6, 0, 1, 0, 1, 1, 2, 3, 4, 5, 6];
         variables(Cursor::new(&rows), &layout(), &mut out).unwrap();

@@ -1,4 +1,4 @@
-//! Writing the new code along a [`Layout`].
+//! Writes the new code according to a [`Layout`].
 
 use super::layout::{Insertions, Layout};
 use crate::class::opcodes::{
@@ -7,7 +7,7 @@ use crate::class::opcodes::{
 };
 use crate::error::{Malformed, SkipReason};
 
-/// The bytes that push a method's id.
+/// The instruction that pushes a method's id.
 #[derive(Clone, Copy)]
 pub(crate) struct PushId {
     bytes: [u8; 3],
@@ -15,7 +15,7 @@ pub(crate) struct PushId {
 }
 
 impl PushId {
-    /// The shortest push of `id`; only above 32,767 is a constant pool entry asked for.
+    /// Returns the shortest push of `id`; only ids above 32,767 need a constant pool entry.
     pub(crate) fn new(
         id: u32,
         constant: impl FnOnce(u32) -> Result<u16, SkipReason>,
@@ -40,8 +40,8 @@ impl PushId {
     }
 }
 
-/// Appends the new code to `out`, and to `too_far` every `goto` that needs its wide form. If there
-/// are any, what was written is of no use and another layout is needed.
+/// Appends the new code to `out`, and to `too_far` every `goto` that needs its wide form. If there are any, discard
+/// the code and compute another layout.
 pub(crate) fn emit(
     code: &[u8],
     layout: &Layout,
@@ -59,7 +59,7 @@ pub(crate) fn emit(
         }
         out.extend_from_slice(insertions.leaving(&instruction));
         if let Some(mark) = marks.next_if(|mark| mark.pc == pc) {
-            // What is waited at is a call or a monitor: neither moves nor grows.
+            // Calls and monitor instructions have no positions and a fixed size.
             out.extend_from_slice(insertions.code_of(&mark.before));
             let bytes = code.get(pc as usize..instruction.next() as usize);
             out.extend_from_slice(bytes.unwrap_or_default());
@@ -68,7 +68,7 @@ pub(crate) fn emit(
         }
         let moved = |offset: i32| -> Result<i32, Malformed> {
             let target = layout.before(opcodes::target(pc, offset, code.len())?)?;
-            // Both are below 2^31: an inserted call and a padding for each byte of code at most.
+            // Both are below 2^31: each byte of code adds at most an inserted call and padding.
             Ok(target as i32 - layout.instruction(pc)? as i32)
         };
         match opcode {
@@ -121,7 +121,7 @@ mod tests {
     use crate::class::opcodes::{IFEQ, RETURN};
 
     #[test]
-    fn ids_take_the_shortest_push() {
+    fn ids_use_the_shortest_push() {
         let push = |id| {
             let push = PushId::new(id, |_| Ok(300)).unwrap();
             let mut out = Vec::new();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_back_to_the_start_does_not_enter_again() {
+    fn a_jump_back_to_the_start_does_not_call_enter_again() {
         // ifeq to itself, return
         let (out, _) = splice(&[IFEQ, 0, 0, RETURN], &[]).unwrap();
         let call = |method| [BIPUSH, 7, INVOKESTATIC, 0, method];
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goto_that_no_longer_reaches_is_widened_and_an_if_is_refused() {
+    fn a_goto_out_of_reach_is_widened_and_an_if_is_refused() {
         let far = |opcode: u8| {
             let mut code = vec![opcode, 0x7F, 0xFF];
             code.resize(0x7FFF - 1, 0);
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(too_far, [0]);
         let (out, too_far) = splice(&far(GOTO), &too_far).unwrap();
         assert!(too_far.is_empty());
-        // Enter call, then goto_w: over itself (2 bytes longer), the nops and the exit of the first return.
+        // Enter call, then goto_w over itself (2 bytes longer), the nops and the exit of the first return.
         assert_eq!(out[5..10], [&[GOTO_W][..], &(0x7FFF_i32 + 2 + 5).to_be_bytes()].concat());
         assert_eq!(splice(&far(IFEQ), &[]), Err(SkipReason::JumpTooFar));
     }

@@ -1,4 +1,4 @@
-//! The exception table: the old rows moved, rows for waits between them, ours behind them.
+//! The exception table: the old rows moved, with rows for waits between them and the exit handler's at the end.
 
 use super::layout::{Layout, Prelude};
 use super::stubs::{self, Placed, Stub, Target};
@@ -7,17 +7,17 @@ use crate::class::code::{Code, Handler};
 use crate::class::opcodes;
 use crate::error::{Malformed, SkipReason};
 
-/// The catch-any handler behind the code and the stubs.
+/// The catch-any handler after the code and the stubs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExitHandler {
     pub(crate) at: u32,
-    /// How many bytes at the end of the enter code are run with the method's lock.
+    /// Bytes at the end of the enter code that run with the method's lock.
     pub(crate) after_enter: u32,
-    /// How many bytes at the start of the exit code, and of the handler, release the lock.
+    /// Bytes at the start of the exit code, and of the handler, that release the lock.
     pub(crate) release: u32,
 }
 
-/// What was put around the waits of a method.
+/// The code around the waits of a method.
 pub(crate) struct Waited<'a> {
     pub(crate) found: &'a Found,
     pub(crate) stubs: &'a [Placed],
@@ -50,8 +50,8 @@ impl Table {
         Ok(())
     }
 
-    /// The table of `code` in its new place.
-    pub(crate) fn of(
+    /// Builds the table of `code` at its new positions.
+    pub(crate) fn new(
         code: &Code<'_>,
         layout: &Layout,
         prelude: Option<&Prelude>,
@@ -83,8 +83,8 @@ impl Table {
         Ok(table)
     }
 
-    /// From the throw at the end of each stub to the handler that it stands in front of. First of all: the
-    /// stub may lie in other rows, which are not to take what the handler would have taken.
+    /// Adds rows from the throw at the end of each stub to its handler. They come first, because other rows that
+    /// cover the stub must not take the exception.
     fn add_throws(
         &mut self,
         code: &Code<'_>,
@@ -101,7 +101,8 @@ impl Table {
         Ok(())
     }
 
-    /// What must be looked at before `row`: the waiting calls in it, which go to a stub, and the stubs in
+    /// Adds the rows that must precede `row`: for the waiting calls in it, which go to a stub, and for the stubs of
+    /// handlers in it.
     /// front of handlers that lie in it.
     fn add_waits(&mut self, row: &Handler, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
         for (mark, kind) in waited.found.marks.iter().zip(&waited.found.kinds) {
@@ -122,7 +123,7 @@ impl Table {
         Ok(())
     }
 
-    /// The waiting calls again, for exceptions that no row of the method's own takes.
+    /// Adds rows for the waiting calls again, for exceptions that no row of the method takes.
     fn add_uncaught(&mut self, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
         for (mark, kind) in waited.found.marks.iter().zip(&waited.found.kinds) {
             let Some(kind) = *kind else { continue };
@@ -135,8 +136,8 @@ impl Table {
         Ok(())
     }
 
-    /// The rows of the exit handler: all but what is before a super call, and the returns with their
-    /// exit calls.
+    /// Adds the rows of the exit handler: everything except code before a super call, and returns with their exit
+    /// calls.
     fn add_exits(
         &mut self,
         code: &Code<'_>,
@@ -162,7 +163,7 @@ impl Table {
         }
         self.close(&mut start, exit.at, exit.at)?;
         if exit.release > 0 {
-            // As compilers have it: until the monitor is released, the handler is its own.
+            // Like compilers do: until the monitor is released, the handler covers itself.
             self.push(exit.at, exit.at + exit.release, exit.at, 0)?;
         }
         Ok(())

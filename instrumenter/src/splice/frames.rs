@@ -1,8 +1,8 @@
-//! Frames written out: which types the locals and the stack have at each one.
+//! Full frames: the types of the locals and the stack at each position.
 //!
-//! Calls around the body need no frame of their own, and the body's frames are moved as they are. Two
-//! things need to know a frame's types: code that stands in front of a handler of the method's own
-//! (its frame is that handler's), and a local variable of ours, which every frame has to name.
+//! Calls around the body need no frames, and the body's frames are moved unchanged. Frame types are needed in two
+//! cases: for code before one of the method's handlers, whose frame is that handler's, and for an additional local
+//! variable, which every frame has to contain.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::class::descriptor::Types;
 use crate::error::{Malformed, SkipReason};
 use crate::splice::layout::Layout;
 
-/// Bound on the bytes that written out frames of one method may take. A table of 65,535 short frames
-/// below 65,535 locals would take gigabytes.
+/// Bound on the bytes of the full frames of one method. A table of 65,535 short frames with 65,535 locals would take
+/// gigabytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 const TOP: u8 = 0;
@@ -24,15 +24,15 @@ const FLOAT: u8 = 2;
 const DOUBLE: u8 = 3;
 const LONG: u8 = 4;
 
-/// A verification type: its tag, and the two bytes that follow some.
+/// A verification type: its tag, and the two bytes that follow some tags.
 pub(crate) type Type = (u8, u16);
 
-/// The type of an object of the class with this constant pool index.
+/// Returns the type of an object of the class with this constant pool index.
 pub(crate) fn object(class: u16) -> Type {
     (stack_map::OBJECT, class)
 }
 
-/// Whether `tag` has two bytes behind it: a class, or the place of a `new`.
+/// Returns whether two bytes follow `tag`: a class, or the position of a `new`.
 const fn has_operand(tag: u8) -> bool {
     tag == stack_map::OBJECT || tag == stack_map::UNINITIALIZED
 }
@@ -44,7 +44,7 @@ pub(crate) struct Frame {
     pub(crate) stack: Vec<Type>,
 }
 
-/// The types of the locals where `method` begins. Classes of arguments get a constant pool entry.
+/// Returns the types of the locals at the start of `method`. Classes of arguments get a constant pool entry.
 pub(crate) fn first_locals(
     class: &ClassFile<'_>,
     method: &Method<'_>,
@@ -57,7 +57,7 @@ pub(crate) fn first_locals(
             false => (stack_map::OBJECT, class.this_class),
         });
     }
-    let mut types = Types::of(method.descriptor)?;
+    let mut types = Types::try_from(method.descriptor)?;
     while let Some(argument) = types.next()? {
         locals.push(match argument.first() {
             Some(b'J') => (LONG, 0),
@@ -74,7 +74,7 @@ pub(crate) fn first_locals(
     Ok(locals)
 }
 
-/// The frames of a `StackMapTable` by old position: those of `wanted`, or all. `wanted` is sorted.
+/// Returns the frames of a `StackMapTable` by old position: those of `wanted`, or all. `wanted` is sorted.
 pub(crate) fn read(
     first: Vec<Type>,
     table: Cursor<'_>,
@@ -89,11 +89,11 @@ pub(crate) fn read(
 #[derive(Default)]
 struct Reader {
     frame: Frame,
-    /// Position of `frame`, once there was one.
+    /// The position of the frame, after the first one.
     pc: Option<u32>,
-    /// Whether the types that come are locals.
+    /// Whether the next types are locals.
     in_locals: bool,
-    /// How many counts of the full frame were met.
+    /// The number of counts of the full frame so far.
     counts: u32,
     frames: BTreeMap<u32, Frame>,
     bytes: usize,
@@ -109,11 +109,12 @@ impl Reader {
                 self.counts = 0;
                 self.in_locals = kind > stack_map::SAME_EXTENDED;
                 match kind {
-                    // chop_frame: 250, 249, 248 take one, two, three locals away.
+                    // chop_frame: 250, 249, 248 remove one, two, three locals.
                     248..stack_map::SAME_EXTENDED => {
                         let chopped = usize::from(stack_map::SAME_EXTENDED - kind);
                         let left = self.frame.locals.len().checked_sub(chopped);
-                        let broken = Malformed { offset: 0, what: "a frame chops locals that are not there" };
+                        let broken =
+                            Malformed { offset: 0, what: "a frame removes locals that do not exist" };
                         self.frame.locals.truncate(left.ok_or(broken)?);
                     }
                     stack_map::FULL => self.frame.locals.clear(),
@@ -146,8 +147,8 @@ impl Reader {
     }
 }
 
-/// Appends the types of `frame` as a full frame has them: locals and stack, each behind their count.
-/// `extra` is one local more, at an index behind all others.
+/// Appends the types of `frame` in the form of a full frame: locals and stack, each after their count. `extra` is an
+/// additional local at an index after all others.
 pub(crate) fn types(
     frame: &Frame,
     layout: &Layout,
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_written_out() {
+    fn every_frame_form_becomes_a_full_frame() {
         let table = [
             &[0, 6][..],
             &[252, 0, 1, 1],                         // at 1: append int
@@ -228,17 +229,17 @@ mod tests {
     }
 
     #[test]
-    fn a_local_of_ours_comes_behind_unset_ones() {
+    fn an_additional_local_follows_unset_ones() {
         let frame = Frame { locals: vec![(4, 0), (7, 5)], stack: vec![(1, 0)] };
         let mut out = Vec::new();
         types(&frame, &Layout::default(), Some((5, 6)), &mut out).unwrap();
-        // long (two words), object, two unset, ours; the stack.
+        // long (two words), object, two unset, the additional local; the stack.
         assert_eq!(out, [0, 5, 4, 7, 0, 5, 0, 0, 7, 0, 6, 0, 1, 1]);
         assert!(types(&frame, &Layout::default(), Some((2, 6)), &mut out).is_err());
     }
 
     #[test]
-    fn written_out_frames_are_bounded() {
+    fn full_frames_are_bounded() {
         let first = vec![(1, 0); 30_000];
         let table = [&[0xFF, 0xFF][..], &[0; 0xFFFF]].concat();
         assert_eq!(read(first, Cursor::new(&table), None), Err(SkipReason::TableFull));

@@ -1,4 +1,4 @@
-//! Where each old instruction comes to lie.
+//! Maps the positions of the old code to the new code.
 //!
 //! ```text
 //! old pc            new code
@@ -9,13 +9,12 @@
 //! end               o(id); athrow    <- before[end]: the catch-any handler
 //! ```
 //!
-//! A jump to the first traced instruction lands *behind* the enter call, or a loop back to it would
-//! enter once a round.
+//! A jump to the first traced instruction lands *after* the enter call; otherwise a loop back to it would call enter
+//! in each iteration.
 //!
-//! What follows a wait belongs to the stretch behind it, for the sake of monitors: compilers let a
-//! handler that releases one begin right behind `monitorenter` and end right behind `monitorexit`. So
-//! what is called in between is covered, and what is called after the release is not, or a stack
-//! overflow there would release a second time.
+//! Code after a wait belongs to the exception range after it, because of monitors: compilers let a handler that
+//! releases one start right after `monitorenter` and end right after `monitorexit`. So calls in between are covered,
+//! and calls after the release are not; otherwise a stack overflow there would release the monitor twice.
 
 use core::ops::Range;
 
@@ -24,9 +23,9 @@ use crate::error::Malformed;
 
 /// The parts of a constructor before its super or this call.
 pub(crate) struct Prelude {
-    /// By pc: the instruction is run before the call, or is the call.
+    /// By pc: whether the instruction runs before the call, or is the call.
     pub(super) before_super: Vec<bool>,
-    /// Sorted: the instructions that come right after a super or this call.
+    /// Sorted: the instructions right after a super or this call.
     pub(crate) bodies: Vec<u32>,
 }
 
@@ -36,34 +35,34 @@ impl Prelude {
     }
 }
 
-/// Code around one instruction: a wait.
+/// Code around one instruction that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// Old position of the instruction.
     pub(crate) pc: u32,
-    /// Old position of the one behind it.
+    /// Old position of the next instruction.
     pub(crate) next: u32,
-    /// What comes before it, in [`Insertions::mark_code`].
+    /// The code before it, in [`Insertions::mark_code`].
     pub(crate) before: Range<usize>,
-    /// What comes right behind it.
+    /// The code right after it.
     pub(crate) after: Range<usize>,
 }
 
-/// What is inserted where; all positions are old ones. None of the code in it depends on its place.
+/// The inserted code; all positions are old ones. The code does not depend on its position.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Insertions<'a> {
-    /// Sorted: the instructions with the enter code before them.
+    /// Sorted: the instructions that the enter code precedes.
     pub(crate) enters: &'a [u32],
     pub(crate) enter: &'a [u8],
-    /// Before each return.
+    /// Code before each return.
     pub(crate) exit: &'a [u8],
-    /// Before each `athrow`, but for those before a constructor's super call.
+    /// Code before each `athrow`, except for those before a constructor's super call.
     pub(crate) throw: &'a [u8],
     pub(crate) prelude: Option<&'a Prelude>,
     /// Sorted by position.
     pub(crate) marks: &'a [Mark],
     pub(crate) mark_code: &'a [u8],
-    /// Sorted: the `goto`s that have become `goto_w`.
+    /// Sorted: the `goto`s that become `goto_w`.
     pub(crate) widened: &'a [u32],
 }
 
@@ -72,7 +71,7 @@ impl<'a> Insertions<'a> {
         !self.widened.is_empty() && self.widened.binary_search(&pc).is_ok()
     }
 
-    /// The code by which `instruction` tells that it leaves the method.
+    /// Returns the code before `instruction` if it leaves the method.
     pub(crate) fn leaving(&self, instruction: &Instruction) -> &'a [u8] {
         if opcodes::is_return(instruction.opcode) {
             self.exit
@@ -91,20 +90,20 @@ impl<'a> Insertions<'a> {
     }
 }
 
-/// Marks a position inside an instruction. New code is far below 2^31 bytes long.
+/// Marks a position inside an instruction. New code is far shorter than 2^31 bytes.
 const INSIDE: u32 = 1 << 31;
 
-/// The maps from old to new positions: for each byte of the old code, and for its end.
+/// The maps from old to new positions, for each byte of the old code and for its end.
 #[derive(Default)]
 pub(crate) struct Layout {
     before: Vec<u32>,
     insn: Vec<u32>,
-    /// Sorted: old positions that have code behind a wait in front of them, and its length.
+    /// Sorted: old positions that the code after a wait precedes, and the length of that code.
     follows: Vec<(u32, u32)>,
 }
 
 impl Layout {
-    /// Lays `code` out; the maps of an earlier method are overwritten.
+    /// Computes the layout of `code`, replacing that of the previous method.
     pub(crate) fn compute(&mut self, code: &[u8], insertions: &Insertions<'_>) -> Result<(), Malformed> {
         self.before.clear();
         self.before.reserve(code.len() + 1);
@@ -120,8 +119,8 @@ impl Layout {
                 enters.next();
                 at += insertions.enter.len() as u32;
             }
-            // A position inside is remembered with that of its instruction: debug information may hold
-            // one, and searching backwards for each would take long in a hostile file.
+            // A position inside an instruction maps to that of the instruction, because debug information may contain
+            // one, and searching backwards for each would be slow in a hostile file.
             let next = instruction.next() as usize;
             self.before.push(at);
             self.before.resize(next, at | INSIDE);
@@ -153,27 +152,27 @@ impl Layout {
         found.ok_or(Malformed { offset: pc as usize, what: "this position is inside an instruction" })
     }
 
-    /// Where control that reaches old `pc` must go: before an exit call, behind an enter call.
+    /// Returns where control that reaches old `pc` must go: before an exit call, after an enter call.
     pub(crate) fn before(&self, pc: u32) -> Result<u32, Malformed> {
         Self::look_up(&self.before, pc)
     }
 
-    /// Where the instruction at old `pc` itself has gone.
+    /// Returns the new position of the instruction at old `pc`.
     pub(crate) fn instruction(&self, pc: u32) -> Result<u32, Malformed> {
         Self::look_up(&self.insn, pc)
     }
 
-    /// Where a stretch of the exception table that begins or ends at old `pc` does now: before what was
-    /// put behind the previous instruction.
+    /// Returns the new position of an exception range that starts or ends at old `pc`: before the code after the
+    /// previous instruction.
     pub(crate) fn range(&self, pc: u32) -> Result<u32, Malformed> {
         let at = self.before(pc)?;
         let follows = self.follows.binary_search_by_key(&pc, |&(pc, _)| pc).ok();
         Ok(at - follows.and_then(|found| self.follows.get(found)).map_or(0, |&(_, length)| length))
     }
 
-    /// As [`before`](Self::before) for debug information, which no verifier checks: a position
-    /// inside an instruction counts as the instruction's, one past the end as the end. The very
-    /// start stays the start, so that the enter call has the method's first line and arguments.
+    /// Like [`before`](Self::before), for debug information, which no verifier checks: a position inside an
+    /// instruction maps to the instruction, one past the end to the end. The start stays the start, so that the enter
+    /// call has the method's first line and arguments.
     pub(crate) fn debug(&self, pc: u32) -> u32 {
         if pc == 0 {
             return 0;
@@ -181,7 +180,7 @@ impl Layout {
         self.before.get(pc as usize).map_or(self.end(), |at| at & !INSIDE)
     }
 
-    /// Length of the new code, without a handler behind it.
+    /// Returns the length of the new code, without the handler after it.
     pub(crate) fn end(&self) -> u32 {
         self.before.last().copied().unwrap_or(0)
     }
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_move_what_is_behind_them() {
+    fn calls_move_the_code_after_them() {
         // iconst_1, ireturn, return
         let layout = layout(&[4, IRETURN, RETURN], &[0], &[]);
         assert_eq!((layout.before(0), layout.instruction(0)), (Ok(5), Ok(5)));
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn switch_padding_follows_the_new_position() {
+    fn switch_padding_depends_on_the_new_position() {
         // nop*shift, tableswitch 0..=0, return
         for shift in 0..4_u32 {
             let mut code = vec![0; shift as usize];
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_around_their_instruction_and_stretches_begin_before_what_follows() {
+    fn code_around_waits_is_placed_inside_and_outside_of_ranges() {
         let marks = [Mark { pc: 1, next: 2, before: 0..4, after: 4..7 }];
         let insertions = Insertions { marks: &marks, mark_code: &[0; 7], ..Default::default() };
         let mut layout = Layout::default();

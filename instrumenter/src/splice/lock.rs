@@ -1,20 +1,19 @@
-//! Synchronized methods, whose monitor is taken before their first instruction.
+//! Synchronized methods, which acquire a monitor before their first instruction.
 //!
-//! To tell how long that takes, the flag is taken away and the body put between `monitorenter` and
-//! `monitorexit`, in the shape that compilers give to a synchronized block; the lock is kept in a local
-//! variable of ours.
+//! To measure the wait for that monitor, the flag is removed and the body is put between `monitorenter` and
+//! `monitorexit`, in the form that compilers use for a synchronized block. An additional local variable holds the
+//! lock.
 //!
 //! ```text
 //!     i(id); lock = this or the class; wb(1, lock); monitorenter(lock); we(1, lock)
 //!     body
 //!     monitorexit(lock); wr(lock); o(id); xRETURN
-//! e:  monitorexit(lock); wr(lock); o(id); athrow           <- catches all from behind monitorenter
+//! e:  monitorexit(lock); wr(lock); o(id); athrow           <- catches everything from after monitorenter on
 //! ```
 //!
-//! The flag counts in one place: in the serial version that the JDK and Android compute for a class that
-//! declares none. So it stays where the class may be `java.io.Serializable` and a method that is not
-//! private would lose it. Then the time of the wait cannot be seen; who holds the lock is told all the
-//! same, by a wait that takes no time.
+//! The flag matters only for the serial version that the JDK and Android compute for a class that declares none. So
+//! it stays if the class may be `java.io.Serializable` and the method is not private. Then the duration of the wait
+//! cannot be measured, but a wait of zero length still records the owner.
 
 use trace_format::event::WaitKind;
 
@@ -26,21 +25,21 @@ use crate::error::SkipReason;
 use crate::hierarchy::Hierarchy;
 use crate::waits::serializable::may_be_serializable;
 
-/// How a synchronized method tells of its lock.
+/// How the lock of a synchronized method is recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock {
-    /// The local variable of ours.
+    /// The additional local variable.
     pub(crate) local: u16,
-    /// Constant pool index of `java/lang/Object`, as which frames know it.
+    /// Constant pool index of `java/lang/Object`, its type in frames.
     pub(crate) object: u16,
-    /// Whether the method's flag becomes a `monitorenter`.
+    /// Whether a `monitorenter` replaces the method's flag.
     pub(crate) rewritten: bool,
     calls: WaitCalls,
     /// For a static method, the index of its class.
     class: Option<u16>,
 }
 
-/// Whether the flag of `method` is seen by nobody.
+/// Returns whether removing the flag of `method` has no visible effect.
 fn flag_is_free(class: &ClassFile<'_>, method: &Method<'_>, hierarchy: &Hierarchy) -> bool {
     if method.access & access::PRIVATE != 0 || class.has_serial_version || class.access & access::ENUM != 0 {
         return true;
@@ -75,7 +74,7 @@ impl Lock {
         }
     }
 
-    /// Appends what comes behind the enter call; gives how many bytes at its end are run with the lock.
+    /// Appends the code after the enter call. Returns how many bytes at its end run with the lock.
     pub(crate) fn take(&self, out: &mut Vec<u8>) -> u32 {
         match self.class {
             Some(class) => {
@@ -99,8 +98,8 @@ impl Lock {
         0
     }
 
-    /// Appends what comes before the exit call; gives how many bytes at its start may release the lock
-    /// and are to be covered by the handler.
+    /// Appends the code before the exit call. Returns how many bytes at its start may release the lock and must be
+    /// covered by the handler.
     pub(crate) fn leave(&self, out: &mut Vec<u8>) -> u32 {
         let start = out.len();
         if self.rewritten {

@@ -1,4 +1,4 @@
-//! One method's `Code` attribute, with its calls.
+//! Rewrites the `Code` attribute of one method.
 //!
 //! ```text
 //!     enter call            i(id)
@@ -8,9 +8,9 @@
 //! e:  exit call; athrow     o(id)      handler of [a, r) and of every such stretch up to e
 //! ```
 //!
-//! The returns and their exit calls are outside the handler's ranges, so that one way out of the
-//! method never counts twice. The handler is the last of the exception table: the method's own
-//! handlers come first, and only what leaves the method reaches ours.
+//! The returns and their exit calls are outside the handler's ranges, so that no exit counts twice. The handler is
+//! the last row of the exception table: the method's own handlers come first, and only exceptions that leave the
+//! method reach it.
 
 use super::code_attribute::{self, NewCode};
 use super::context::{Context, Target};
@@ -25,12 +25,12 @@ use crate::class::code::Code;
 use crate::class::opcodes::{self, ATHROW, GOTO};
 use crate::error::SkipReason;
 use crate::options::Exits;
-use crate::waits::first_look::is_locked;
+use crate::waits::scan::is_locked;
 
-/// After so many layouts every `goto` becomes wide.
+/// After this many layouts every `goto` becomes wide.
 const MAX_ROUNDS: u32 = 8;
 
-/// Buffers that one method leaves to the next.
+/// Buffers that are reused for each method.
 #[derive(Default)]
 pub(crate) struct Scratch {
     layout: Layout,
@@ -38,19 +38,18 @@ pub(crate) struct Scratch {
     code: Vec<u8>,
     enter: Vec<u8>,
     exit: Vec<u8>,
-    /// If it is there, what was inserted where is written down in it.
+    /// If present, receives the list of inserted code.
     pub(crate) report: Option<Vec<report::Inserted>>,
 }
 
-/// What became of a method beside its code.
+/// Changes of a method besides its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Done {
-    /// Its flag `ACC_SYNCHRONIZED` must go: the code takes the lock now.
+    /// Whether its flag `ACC_SYNCHRONIZED` must be removed, because the code acquires the lock.
     pub(crate) unsynchronized: bool,
 }
 
-/// Appends the `Code` attribute of `method` with its calls to `out`. After an error, what was
-/// appended is of no use.
+/// Appends the rewritten `Code` attribute of `method` to `out`. After an error, discard what was appended.
 pub(crate) fn rewrite(
     context: Context<'_, '_>,
     method: &Method<'_>,
@@ -61,14 +60,14 @@ pub(crate) fn rewrite(
 ) -> Result<Done, SkipReason> {
     let in_file = |reason: SkipReason| match reason {
         SkipReason::Malformed(broken) if broken.offset < code.at => {
-            SkipReason::Malformed(broken.behind(code.at))
+            SkipReason::Malformed(broken.offset_by(code.at))
         }
         other => other,
     };
     rewrite_code(context, method, code, push, scratch, out).map_err(in_file)
 }
 
-/// The waits of a method and what they need.
+/// The waits of a method, and the stubs and lock for them.
 struct MethodWaits {
     found: Found,
     stubs: Vec<stubs::Stub>,
@@ -98,15 +97,15 @@ fn waits_of(
     Ok(Some(MethodWaits { found, stubs, lock }))
 }
 
-/// The enter and exit code of a method, of which [`Scratch`] keeps the bytes.
+/// The enter and exit code of a method; [`Scratch`] holds the bytes.
 struct Ends {
     /// Length of the call of `i`.
     enter_call: u32,
-    /// How many bytes at the end of the enter code are run with the lock.
+    /// Bytes at the end of the enter code that run with the lock.
     after_enter: u32,
-    /// How many bytes at the start of the exit code may release the lock.
+    /// Bytes at the start of the exit code that may release the lock.
     release: u32,
-    /// How many of them there are before the call of `o`.
+    /// The number of them before the call of `o`.
     before_exit_call: usize,
 }
 
@@ -172,29 +171,29 @@ fn rewrite_code(
         }
         _ => Vec::new(),
     };
-    // What the exit handler does before it throws on; without one, the lock still has to be released.
-    let told = match (target.exits, lock) {
+    // The code of the exit handler before it throws; without a handler, the lock still has to be released.
+    let before_throw = match (target.exits, lock) {
         (Exits::All, _) => Some(&exit[..]),
         (_, Some(_)) => exit.get(..ends.before_exit_call),
         _ => None,
     };
-    let exit_at = told.map(|told| {
+    let exit_at = before_throw.map(|before_throw| {
         let at = new_code.len() as u32;
-        new_code.extend_from_slice(told);
+        new_code.extend_from_slice(before_throw);
         new_code.push(ATHROW);
         at
     });
     let handler = exit_at.map(|at| ExitHandler { at, after_enter: ends.after_enter, release: ends.release });
     let waited = found.map(|found| Waited { found, stubs: &placed });
-    let table = Table::of(code, layout, prelude.as_ref(), waited.as_ref(), handler)?;
-    // A body without a stretch that could throw, such as a lone return, needs no handler.
+    let table = Table::new(code, layout, prelude.as_ref(), waited.as_ref(), handler)?;
+    // A body that cannot throw, such as a single return, needs no handler.
     let handler = exit_at.filter(|&at| table.rows.iter().any(|row| u32::from(row.handler) == at));
     if exit_at.is_some() && handler.is_none() && placed.is_empty() {
         let end = layout.end() as usize;
         new_code.truncate(end);
     }
     if let Some(report) = report {
-        report::behind(&placed, handler, report);
+        report::after_code(&placed, handler, report);
     }
 
     let waits = waits.is_some();
@@ -203,7 +202,7 @@ fn rewrite_code(
     Ok(Done { unsynchronized: lock.is_some_and(|lock| lock.rewritten) })
 }
 
-/// Writes the old code with what is inserted, its jumps set right, to `new_code`.
+/// Writes the old code with the inserted code and adjusted jumps to `new_code`.
 fn lay_out(
     code: &[u8],
     insertions: Insertions<'_>,
@@ -221,8 +220,8 @@ fn lay_out(
         if too_far.is_empty() {
             break;
         }
-        // Each round widens at least one jump more, so there is an end; but code made for it could
-        // take a round for each of its jumps. So then all are.
+        // Each round widens at least one more jump, so this ends; but hostile code could need a round for each jump.
+        // So at the limit all are widened.
         if round == MAX_ROUNDS {
             let all = opcodes::instructions(code).filter_map(Result::ok);
             too_far = all.filter(|instruction| instruction.opcode == GOTO).map(|goto| goto.pc).collect();

@@ -1,4 +1,4 @@
-//! Putting calls into a method's code, and moving all that points into it.
+//! Inserts calls into a method's code, and moves everything that refers to positions in it.
 
 pub(crate) mod code_attribute;
 pub(crate) mod constructor;

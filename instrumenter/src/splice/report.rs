@@ -1,4 +1,4 @@
-//! What was inserted where, for whoever asks.
+//! The list of inserted code, for explanations.
 
 use trace_format::event::WaitKind;
 
@@ -7,41 +7,42 @@ use super::stubs::{Placed, Target};
 use super::waits::Found;
 use crate::class::opcodes::{self, ATHROW, MONITOREXIT};
 
-/// What a piece of inserted code is for.
+/// The purpose of a piece of inserted code.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The call of `i`.
     Enter,
-    /// The wait for a synchronized method's lock, which its exits release. False: its flag stays, so the
-    /// lock is held by then, and only the holder is told.
+    /// The wait for a synchronized method's lock, which its exits release. If false, its flag stays: the lock is held
+    /// already, and only the owner is recorded.
     Lock(bool),
     /// The call of `o` before a return.
     Return,
     /// The call of `o` before an `athrow`.
     Throw,
-    /// A wait of this kind begins before the instruction and ends behind it.
+    /// A wait of this kind, from before the instruction to after it.
     Wait(WaitKind),
-    /// A monitor is released.
+    /// The release of a monitor.
     Release,
-    /// Ends a wait of this kind when the call throws.
+    /// The end of a wait of this kind when the call throws.
     WaitThrown(WaitKind),
     /// The handler that calls `o` for exceptions that leave the method.
     Handler,
 }
 
 /// A piece of inserted code.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inserted {
-    /// What for.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// Offset of the instruction it belongs to in the old code; `None` for what lies behind it.
+    /// Offset in the old code of the instruction it belongs to; `None` after the old code.
     pub old: Option<u32>,
     /// Its offset in the new code.
     pub new: u32,
 }
 
-/// Writes down what lies within the old code, which has been laid out.
+/// Lists the code that was inserted into the old code.
 pub(crate) fn insertions(
     code: &[u8],
     layout: &Layout,
@@ -76,7 +77,7 @@ pub(crate) fn insertions(
     }
 }
 
-/// Writes down a synchronized method's lock, which is taken behind the enter call of this length.
+/// Adds a synchronized method's lock, which follows the enter call of this length.
 pub(crate) fn lock(rewritten: bool, enter_call: u32, out: &mut Vec<Inserted>) {
     if let Some(at) = out.iter().position(|inserted| inserted.purpose == Purpose::Enter) {
         let new = out.get(at).map_or(0, |enter| enter.new) + enter_call;
@@ -84,8 +85,8 @@ pub(crate) fn lock(rewritten: bool, enter_call: u32, out: &mut Vec<Inserted>) {
     }
 }
 
-/// Writes down what lies behind the old code.
-pub(crate) fn behind(stubs: &[Placed], handler: Option<u32>, out: &mut Vec<Inserted>) {
+/// Adds the code after the old code.
+pub(crate) fn after_code(stubs: &[Placed], handler: Option<u32>, out: &mut Vec<Inserted>) {
     for placed in stubs {
         let kind = WaitKind::of_number(u32::from(placed.stub.kind)).unwrap_or(WaitKind::Blocking);
         let old = match placed.stub.target {

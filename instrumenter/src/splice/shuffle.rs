@@ -1,12 +1,12 @@
-//! Getting at an object that lies below other arguments on the stack, and putting all back.
+//! Accesses an object below other arguments on the stack, and restores the stack.
 //!
-//! There are instructions that turn the top of the stack over down to four words. What lies deeper would
-//! take a local variable for each argument; such a wait is told without its object.
+//! Instructions can rearrange the top four words of the stack. For deeper objects each argument would need a local
+//! variable; such a wait is recorded without its object.
 
 use crate::class::opcodes::{DUP_X2, DUP2_X1, DUP2_X2, POP, POP2, SWAP};
 
-/// Instructions that bring the object below these arguments (their sizes in words) to the top, and
-/// those that put it back under them. Both need at most two words more than there are.
+/// Returns the instructions that move the object below these arguments (their sizes in words) to the top, and those
+/// that move it back. Both need at most two additional words.
 pub(crate) fn below(sizes: &[usize]) -> Option<(&'static [u8], &'static [u8])> {
     Some(match sizes {
         [] => (&[], &[]),
@@ -26,8 +26,8 @@ pub(crate) fn below(sizes: &[usize]) -> Option<(&'static [u8], &'static [u8])> {
 mod tests {
     use super::*;
 
-    /// The instructions as chapter 6.5 of the JVM specification has them, on words; halves of a long are
-    /// told apart so that an instruction that splits one shows.
+    /// The instructions as in chapter 6.5 of the JVM specification, on words. The halves of a long are distinct, so
+    /// that an instruction that splits one fails.
     fn run(stack: &mut Vec<&'static str>, code: &[u8]) {
         for &opcode in code {
             let insert = |stack: &mut Vec<&'static str>, count: usize, below: usize| {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_object_comes_up_and_goes_back() {
+    fn the_object_is_moved_to_the_top_and_back() {
         for sizes in [&[][..], &[1], &[2], &[1, 1], &[2, 1], &[1, 2], &[1, 1, 1]] {
             let names = [["a1", "a2"], ["b1", "b2"], ["c1", "c2"]];
             let mut stack = vec!["below", "object"];

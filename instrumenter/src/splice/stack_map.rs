@@ -1,7 +1,7 @@
 //! `StackMapTable`: frames are moved, never computed.
 //!
-//! The calls leave locals and stack as they were, so every old frame stays true at its new place.
-//! Only the distances between frames grow, and past 63 the short forms have no room for one:
+//! The calls leave locals and stack unchanged, so every old frame stays valid at its new position. Only the distances
+//! between frames grow, and short forms have no room for distances above 63:
 //!
 //! ```text
 //! same 0..=63                    -> same_frame_extended 251
@@ -22,8 +22,8 @@ pub(super) const OBJECT: u8 = 7;
 pub(super) const UNINITIALIZED_THIS: u8 = 6;
 pub(super) const UNINITIALIZED: u8 = 8;
 
-/// The offset of the frame after `previous`, which lies `delta` further in the format's counting:
-/// the first frame's delta is its offset, any other's is one less than its distance.
+/// Returns the offset of the frame after `previous` with this delta. The first frame's delta is its offset; any
+/// other's is its distance minus one.
 fn advance(previous: Option<u32>, delta: u32) -> u32 {
     previous.map_or(delta, |previous| previous + 1 + delta)
 }
@@ -33,7 +33,7 @@ fn delta(previous: Option<u32>, at: u32) -> Result<u16, SkipReason> {
     delta.and_then(|delta| u16::try_from(delta).ok()).ok_or(SkipReason::CodeTooLarge)
 }
 
-/// Kind and offset delta of the frame at `cursor`; what follows it is left to read.
+/// Reads type and offset delta of the frame at `cursor`, but not the rest of it.
 fn frame_head(cursor: &mut Cursor<'_>) -> Result<(u8, u32), Malformed> {
     let kind = cursor.u1()?;
     Ok(match kind {
@@ -44,13 +44,13 @@ fn frame_head(cursor: &mut Cursor<'_>) -> Result<(u8, u32), Malformed> {
     })
 }
 
-/// What a walk over a table meets, in the order of its bytes.
+/// The elements of a table, in the order of its bytes.
 pub(super) enum Event {
-    /// A frame begins: the old position it describes, and its type with the delta taken out.
+    /// The start of a frame: the old position that it describes, and its type without the delta.
     Frame { pc: u32, kind: u8 },
-    /// A full frame counts its locals, then its stack.
+    /// A count in a full frame: of its locals, then of its stack.
     Count(u16),
-    /// A verification type, and the two bytes that follow some of them.
+    /// A verification type, and the two bytes that follow some types.
     Type { tag: u8, operand: Option<u16> },
 }
 
@@ -79,7 +79,7 @@ pub(super) fn walk(mut cursor: Cursor<'_>, visit: Visit<'_>) -> Result<u16, Skip
         }
     }
     if !cursor.is_empty() {
-        return Err(cursor.malformed("bytes behind the end of a StackMapTable").into());
+        return Err(cursor.malformed("bytes after the end of a StackMapTable").into());
     }
     Ok(count)
 }
@@ -97,16 +97,16 @@ fn walk_types(cursor: &mut Cursor<'_>, count: u16, visit: Visit<'_>) -> Result<(
     Ok(())
 }
 
-/// A frame for code that was put behind the method's own.
+/// A frame for code that is added after the method's own.
 pub(crate) struct NewFrame<'a> {
     /// Its new position.
     pub(crate) at: u32,
-    /// What a full frame has behind its offset: count and types of the locals, then of the stack.
+    /// The rest of a full frame: count and types of the locals, then of the stack.
     pub(crate) types: &'a [u8],
 }
 
-/// The types of the catch-any handler's frame: no locals, which fits every state it can be reached
-/// from, and the throwable, whose class has this constant pool index, on the stack.
+/// Returns the types of the catch-any handler's frame: no locals, which is compatible with every state, and on the
+/// stack the throwable, whose class has this constant pool index.
 pub(crate) fn handler_types(throwable: u16) -> [u8; 7] {
     let [high, low] = throwable.to_be_bytes();
     [0, 0, 0, 1, OBJECT, high, low]
@@ -118,7 +118,7 @@ fn push_full(out: &mut Vec<u8>, delta: u16, types: &[u8]) {
     out.extend_from_slice(types);
 }
 
-/// Appends the contents of a `StackMapTable` of full frames alone, in the order of their positions.
+/// Appends the content of a `StackMapTable` of full frames only, sorted by position.
 pub(crate) fn full(frames: &[NewFrame<'_>], out: &mut Vec<u8>) -> Result<(), SkipReason> {
     let count = u16::try_from(frames.len()).map_err(|_| SkipReason::TableFull)?;
     out.extend_from_slice(&count.to_be_bytes());
@@ -130,8 +130,8 @@ pub(crate) fn full(frames: &[NewFrame<'_>], out: &mut Vec<u8>) -> Result<(), Ski
     Ok(())
 }
 
-/// Appends the contents of a `StackMapTable`: the frames of `old`, moved, then the `new` ones, which
-/// lie behind them in the order of their positions.
+/// Appends the content of a `StackMapTable`: the moved frames of `old`, then the `new` ones, which follow them sorted
+/// by position.
 pub(crate) fn relocate(
     old: Option<Cursor<'_>>,
     layout: &Layout,
@@ -167,7 +167,7 @@ pub(crate) fn relocate(
                     out.push(tag);
                     if let Some(operand) = operand {
                         let operand = match tag {
-                            // The `new` instruction itself, whose place a call may come before.
+                            // The position of the `new` instruction itself, which a call may precede.
                             UNINITIALIZED => u16::try_from(layout.instruction(u32::from(operand))?)
                                 .map_err(|_| SkipReason::CodeTooLarge)?,
                             _ => operand,
@@ -190,8 +190,7 @@ pub(crate) fn relocate(
     Ok(())
 }
 
-/// Hands `found` the old position of every frame that holds the constructor's object before its
-/// super call.
+/// Calls `found` with the old position of every frame that contains the constructor's object before its super call.
 pub(crate) fn frames_before_super(old: Cursor<'_>, mut found: impl FnMut(u32)) -> Result<(), SkipReason> {
     let mut here = 0;
     walk(old, &mut |event| {
@@ -211,7 +210,7 @@ mod tests {
     use crate::class::opcodes::{RETURN, SIPUSH};
     use crate::splice::layout::Insertions;
 
-    /// `length` nops and a return, with one call of `call_length` bytes before the first.
+    /// Returns `length` nops and a return, with one call of `call_length` bytes before the first.
     fn layout(length: usize, call_length: usize) -> Layout {
         let mut code = vec![0; length];
         code.push(RETURN);
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn short_frames_are_promoted_only_when_they_must() {
+    fn short_frames_are_extended_only_when_necessary() {
         // same at 58: delta 58 + 5 = 63 is the last that fits. Then one at 59: delta 0.
         assert_eq!(relocated(&[0, 2, 58, 0], &layout(99, 5)), Ok(vec![0, 2, 63, 0]));
         assert_eq!(relocated(&[0, 2, 59, 0], &layout(99, 5)), Ok(vec![0, 2, 251, 0, 64, 0]));

@@ -1,19 +1,19 @@
-//! Code that ends a wait when the call throws.
+//! Stubs: code that ends a wait when the call throws.
 //!
-//! For each handler of the method that a waiting call is covered by, there is a stub in front of it, and
-//! rows of the exception table that lead the waiting calls to the stub, and the stub to the handler:
+//! Each handler that covers a waiting call gets a stub. Rows of the exception table lead from the waiting calls to
+//! the stub, and from the stub to the handler:
 //!
 //! ```text
 //!   stub:  we(kind, null)        the frame here is the one of the handler
 //!          athrow                caught by the handler
 //! ```
 //!
-//! A last stub is for what none of the method's own handlers takes. So a wait is over before any code of
-//! the program runs again. The stub is covered by what covers the handler's first instruction too: a
-//! monitor that is held there is released if the call in the stub throws.
+//! A last stub is for exceptions that none of the method's handlers takes. So a wait ends before any code of the
+//! program runs again. The rows that cover the handler's first instruction cover the stub too, so that a monitor held
+//! there is released if the call in the stub throws.
 //!
-//! The stub throws and does not jump, because HotSpot's first compiler refuses methods in which a
-//! handler is reached in both ways.
+//! The stub throws instead of jumping, because HotSpot's C1 compiler rejects methods in which a handler is reached in
+//! both ways.
 
 use trace_format::event::WaitKind;
 
@@ -25,7 +25,7 @@ use crate::error::SkipReason;
 /// Bound on waits, and on stubs, times rows of the exception table in one method.
 const MAX_PAIRS: usize = 1 << 20;
 
-/// Code in front of a handler.
+/// A stub for one kind of wait and one handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stub {
     /// Old position of the handler; `None`, the greatest, is the exit handler.
@@ -39,7 +39,7 @@ pub(crate) enum Target {
     Exit,
 }
 
-/// A stub with its new places.
+/// A stub with its new positions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed {
     pub(crate) stub: Stub,
@@ -48,7 +48,7 @@ pub(crate) struct Placed {
     pub(crate) end: u32,
 }
 
-/// The stubs that the waits of a method need, sorted; those to the exit handler are the last.
+/// Returns the stubs that the waits of a method need, sorted; those for the exit handler are last.
 pub(crate) fn needed(code: &Code<'_>, found: &Found) -> Result<Vec<Stub>, SkipReason> {
     let waits = found.kinds.iter().flatten().count();
     if waits.saturating_mul(code.handlers.len()) > MAX_PAIRS {
@@ -70,12 +70,12 @@ pub(crate) fn needed(code: &Code<'_>, found: &Found) -> Result<Vec<Stub>, SkipRe
     Ok(stubs)
 }
 
-/// Whether an exception at old `pc` is looked for in `row`.
+/// Returns whether `row` covers old `pc`.
 pub(crate) fn covers(row: &Handler, pc: u32) -> bool {
     (u32::from(row.start)..u32::from(row.end)).contains(&pc)
 }
 
-/// Appends the stubs to the code, behind which the exit handler comes if there is one.
+/// Appends the stubs to the code. The exit handler, if any, follows them.
 pub(crate) fn emit(stubs: &[Stub], calls: WaitCalls, out: &mut Vec<u8>) -> Vec<Placed> {
     let mut placed = Vec::with_capacity(stubs.len());
     for &stub in stubs {

@@ -1,16 +1,16 @@
-//! `Runtime(In)VisibleTypeAnnotations` of a `Code` attribute: those targets that hold a position
-//! are moved in place, and the index of an exception table row becomes that of its new place.
+//! `Runtime(In)VisibleTypeAnnotations` of a `Code` attribute: positions in targets are moved in place, and indices of
+//! exception table rows become the new ones.
 
 use super::debug_tables::{moved_range, patch};
 use super::layout::Layout;
 use crate::class::cursor::Cursor;
 use crate::error::{Malformed, SkipReason};
 
-/// How deep annotations and arrays may nest. Compilers write two or three levels; a hostile file
-/// could otherwise use up the stack.
+/// The deepest nesting of annotations and arrays. Compilers produce two or three levels; a hostile file could
+/// otherwise exhaust the stack.
 const MAX_DEPTH: u32 = 64;
 
-/// Appends the attribute's contents.
+/// Appends the attribute's content.
 pub(crate) fn relocate(
     cursor: Cursor<'_>,
     layout: &Layout,
@@ -40,12 +40,12 @@ pub(crate) fn relocate(
             // Exception parameter.
             0x42 => {
                 let at = place(&cursor);
-                // One that is not there is left as it is: nothing looks it up.
+                // An index that does not exist is kept: nothing uses it.
                 let row = cursor.u2()?;
                 let moved = moved_rows.get(usize::from(row)).copied().unwrap_or(row);
                 patch(out, at, u32::from(moved))?;
             }
-            // instanceof, new, method references; casts and type arguments have one byte more.
+            // instanceof, new, method references; casts and type arguments have one more byte.
             0x43..=0x4B => {
                 let at = place(&cursor);
                 let pc = u32::from(cursor.u2()?);
@@ -60,7 +60,7 @@ pub(crate) fn relocate(
         cursor.skip(2 * usize::from(path))?;
         skip_annotation(&mut cursor, MAX_DEPTH)?;
     }
-    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes behind type annotations").into()) }
+    if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after type annotations").into()) }
 }
 
 fn skip_annotation(cursor: &mut Cursor<'_>, depth: u32) -> Result<(), Malformed> {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_move_and_the_rest_stays() {
+    fn positions_are_moved_and_the_rest_is_unchanged() {
         let annotations = [
             &[0, 4][..],
             &[0x40, 0, 1, 0, 1, 0, 2, 0, 7, 0, 0, 9, 0, 0],
@@ -117,12 +117,12 @@ mod tests {
         expected[18] = 5; // row 1
         expected[28] = 6; // new at 1
         let last = annotations.len() - 9;
-        expected[last + 2] = 12; // the return itself, behind its exit call
+        expected[last + 2] = 12; // the return itself, after its exit call
         assert_eq!(relocated(&annotations), Ok(expected));
     }
 
     #[test]
-    fn broken_or_bottomless_annotations_are_refused() {
+    fn broken_or_too_deep_annotations_are_refused() {
         assert!(relocated(&[0, 1, 0x13]).is_err());
         assert!(relocated(&[0, 1, 0x44, 0]).is_err());
         let mut deep = vec![0, 1, 0x44, 0, 0, 0, 0, 9, 0, 1, 0, 8];

@@ -1,4 +1,4 @@
-//! Where a method waits, and the code around each such place.
+//! The waits of a method, and the code around them.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::class::opcodes::{
     MONITOREXIT, SWAP,
 };
 use crate::error::SkipReason;
-use crate::waits::{On, Waits};
+use crate::waits::{WaitObject, Waits};
 
 /// Constant pool indices of `wb`, `we` and `wr`.
 #[derive(Clone, Copy, Debug)]
@@ -25,24 +25,24 @@ pub(crate) struct WaitCalls {
 }
 
 impl WaitCalls {
-    /// Appends a push of `kind`, which goes below the object on the stack.
+    /// Appends a push of `kind` below the object on the stack.
     fn call_on_top(kind: WaitKind, method: u16, out: &mut Vec<u8>) {
         push_kind(kind, out);
         out.push(SWAP);
         call(method, out);
     }
 
-    /// `.. object` to `..`: a wait on it begins.
+    /// `.. object` to `..`: a wait for it begins.
     pub(crate) fn begin(self, kind: WaitKind, out: &mut Vec<u8>) {
         Self::call_on_top(kind, self.begin, out);
     }
 
-    /// `.. object` to `..`: the wait on it has ended.
+    /// `.. object` to `..`: the wait for it has ended.
     pub(crate) fn end(self, kind: WaitKind, out: &mut Vec<u8>) {
         Self::call_on_top(kind, self.end, out);
     }
 
-    /// A wait has ended, whatever it was on: only a monitor's end has to name it.
+    /// A wait has ended; only the end of a monitor wait needs the object.
     pub(crate) fn end_any(self, kind: WaitKind, out: &mut Vec<u8>) {
         push_kind(kind, out);
         out.push(ACONST_NULL);
@@ -67,20 +67,20 @@ fn call(method: u16, out: &mut Vec<u8>) {
     out.extend_from_slice(&method.to_be_bytes());
 }
 
-/// A call that waits: what it is, and how to get at the object.
+/// A call that waits: its kind, and how to access the object.
 #[derive(Clone, Copy, Debug)]
 struct Blocking {
     kind: WaitKind,
-    /// Instructions that bring the object up and put it back; `None` if it is told without one.
+    /// Instructions that move the object to the top and back; `None` records the wait without an object.
     object: Option<(&'static [u8], &'static [u8])>,
 }
 
-/// What the methods of one class share.
+/// The state that the methods of a class share.
 pub(crate) struct ClassWaits<'a> {
     waits: Waits<'a>,
     call_class: u16,
     calls: Option<WaitCalls>,
-    /// By index of the method reference and whether the call is static.
+    /// By index of the method reference, and whether the call is static.
     known: HashMap<(u16, bool), Option<Blocking>>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> ClassWaits<'a> {
         self.waits
     }
 
-    /// The calls, put into the constant pool when they are first needed.
+    /// Returns the calls, which are added to the constant pool when they are first needed.
     pub(crate) fn calls(&mut self, pool: &mut Appended) -> Result<WaitCalls, SkipReason> {
         if let Some(calls) = self.calls {
             return Ok(calls);
@@ -115,7 +115,7 @@ impl<'a> ClassWaits<'a> {
         *self.known.entry((index, is_static)).or_insert_with(|| {
             let [owner, name, descriptor] = class.pool.method(index).ok()?;
             let found = waits.catalogue.find(owner, name, descriptor, waits.hierarchy);
-            // A class calls what it inherits by its own name.
+            // A class may call inherited methods by its own name.
             let inherited = || {
                 let parents = class.supertypes.iter().filter(|_| owner == class.name);
                 parents
@@ -131,15 +131,18 @@ impl<'a> ClassWaits<'a> {
 
 type Shuffle = (&'static [u8], &'static [u8]);
 
-/// How to get at the object of a call, if it has one.
-fn object_of(descriptor: &[u8], on: On, is_static: bool, is_constructor: bool) -> Option<Shuffle> {
-    // What a constructor is called on is no object yet.
-    if is_constructor && on != On::First || is_static && on == On::Receiver || on == On::Nothing {
+/// Returns how to access the object of a call, if it has one.
+fn object_of(descriptor: &[u8], on: WaitObject, is_static: bool, is_constructor: bool) -> Option<Shuffle> {
+    // The receiver of a constructor is not an object yet.
+    if is_constructor && on != WaitObject::FirstArgument
+        || is_static && on == WaitObject::Receiver
+        || on == WaitObject::None
+    {
         return None;
     }
-    let mut types = Types::of(descriptor).ok()?;
+    let mut types = Types::try_from(descriptor).ok()?;
     let mut sizes = Vec::new();
-    if on == On::First {
+    if on == WaitObject::FirstArgument {
         let first = types.next().ok()??;
         if !first.starts_with(b"L") && !first.starts_with(b"[") {
             return None;
@@ -163,12 +166,11 @@ pub(crate) struct Found {
     pub(crate) kinds: Vec<Option<WaitKind>>,
 }
 
-/// Stack slots that the code around a wait needs above what the method has: the object twice and the
-/// kind.
+/// Stack slots that the code around a wait needs: the object twice, and the kind.
 pub(crate) const EXTRA_STACK: u16 = 3;
 
-/// Looks for the waits in `code`, but for those before a constructor's super call: no handler may be
-/// there, so they could stay open.
+/// Finds the waits in `code`, except for those before a constructor's super call: no handler can cover them, so they
+/// could stay open.
 pub(crate) fn find(
     class: &ClassFile<'_>,
     code: &[u8],
@@ -239,18 +241,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_object_is_what_the_catalogue_says_where_it_can_be_had() {
+    fn the_object_is_the_one_in_the_catalogue_where_it_can_be_accessed() {
         let has = |descriptor: &str, on, is_static, is_constructor| {
             object_of(descriptor.as_bytes(), on, is_static, is_constructor).is_some()
         };
-        assert!(has("(J)V", On::Receiver, false, false));
-        assert!(has("([BII)I", On::Receiver, false, false));
-        assert!(!has("([BIII)I", On::Receiver, false, false), "too deep");
-        assert!(!has("(J)V", On::Receiver, true, false), "static");
-        assert!(!has("(J)V", On::Nothing, false, false));
-        assert!(!has("(I)V", On::Receiver, false, true), "not yet an object");
-        assert!(has("(Ljava/lang/Object;J)V", On::First, true, false));
-        assert!(!has("(IJ)V", On::First, true, false), "no object");
-        assert!(!has("()V", On::First, true, false));
+        assert!(has("(J)V", WaitObject::Receiver, false, false));
+        assert!(has("([BII)I", WaitObject::Receiver, false, false));
+        assert!(!has("([BIII)I", WaitObject::Receiver, false, false), "too deep");
+        assert!(!has("(J)V", WaitObject::Receiver, true, false), "static");
+        assert!(!has("(J)V", WaitObject::None, false, false));
+        assert!(!has("(I)V", WaitObject::Receiver, false, true), "not yet an object");
+        assert!(has("(Ljava/lang/Object;J)V", WaitObject::FirstArgument, true, false));
+        assert!(!has("(IJ)V", WaitObject::FirstArgument, true, false), "no object");
+        assert!(!has("()V", WaitObject::FirstArgument, true, false));
     }
 }

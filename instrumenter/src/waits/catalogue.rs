@@ -1,4 +1,4 @@
-//! The calls that may block: a list as data, to which a user can add.
+//! The catalogue of blocking calls: a built-in list that users can extend.
 
 use std::collections::BTreeMap;
 
@@ -6,37 +6,38 @@ use trace_format::event::WaitKind;
 
 use crate::hierarchy::Hierarchy;
 
-/// The list that is built in; its head says how a line is written.
+/// The built-in list; the comment at its top describes the format.
 const BUILT_IN: &str = include_str!("catalogue.txt");
 
-/// Calls that may block, and what a wait for each is.
+/// Calls that may block, and the kind of wait of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalogue {
-    /// By the method's name. Sorted, so that its text for [`crate::cache`] is always the same.
+    /// By method name, in sorted order, so that the cache key of equal catalogues is equal.
     entries: BTreeMap<Box<[u8]>, Vec<Entry>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
-    /// Internal name; `None` is any class.
+    /// Internal name; `None` matches any class.
     class: Option<Box<str>>,
-    /// `None` is any.
+    /// `None` matches any descriptor.
     descriptor: Option<Box<[u8]>>,
     kind: WaitKind,
-    on: On,
+    on: WaitObject,
 }
 
-/// Which object a wait is told with.
+/// The object that a wait is recorded with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum On {
-    /// The one the method is called on; none if it is static.
+pub(crate) enum WaitObject {
+    /// The receiver of the call; none for a static method.
     Receiver,
     /// The first argument.
-    First,
-    Nothing,
+    FirstArgument,
+    /// No object.
+    None,
 }
 
-/// A line of a catalogue that cannot be read.
+/// An invalid line of a catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "line {line}: {what}: write it like \"blocking com/acme/Bus call\" or \"park com/acme/Gate pass (J)V on=none\""
@@ -49,10 +50,10 @@ pub struct CatalogueError {
 }
 
 impl Default for Catalogue {
-    /// What is built in.
+    /// Returns the built-in list.
     fn default() -> Self {
         let mut catalogue = Self::empty();
-        // A test reads it; a broken line could only be one of ours.
+        // A test checks the built-in list, so this cannot fail.
         let _ = catalogue.add(BUILT_IN);
         catalogue
     }
@@ -70,25 +71,25 @@ fn kind_named(name: &str) -> Option<WaitKind> {
 }
 
 impl Catalogue {
-    /// One without any call: only monitors are told then.
+    /// Returns a catalogue without any calls, with which only monitors are recorded.
     #[must_use]
     pub fn empty() -> Self {
         Self { entries: BTreeMap::new() }
     }
 
-    /// Adds the lines of `text` to what is there. A line replaces one of the same class, method and
-    /// descriptor; `off` as the kind takes it away, and without a descriptor all of that name.
+    /// Adds the lines of `text`. A line replaces an entry with the same class, method and descriptor. The kind `off`
+    /// removes the entry; without a descriptor it removes all entries of that method.
     ///
     /// ```
     /// let mut catalogue = instrumenter::Catalogue::default();
-    /// catalogue.add("# ours\nblocking com/acme/Bus call\noff java/io/InputStream read\n")?;
+    /// catalogue.add("# in-house\nblocking com/acme/Bus call\noff java/io/InputStream read\n")?;
     /// # Ok::<(), instrumenter::CatalogueError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// The first line that is not `KIND CLASS METHOD [DESCRIPTOR] [on=receiver|first|none]`; the lines
-    /// before it are taken.
+    /// The first line that is not `KIND CLASS METHOD [DESCRIPTOR] [on=receiver|first|none]`. The lines before it are
+    /// added.
     pub fn add(&mut self, text: &str) -> Result<(), CatalogueError> {
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
@@ -102,30 +103,30 @@ impl Catalogue {
     fn add_line(&mut self, line: &str) -> Result<(), &'static str> {
         let mut words = line.split_whitespace();
         let (Some(kind), Some(class), Some(method)) = (words.next(), words.next(), words.next()) else {
-            return Err("a kind, a class and a method are needed");
+            return Err("a line needs a kind, a class and a method");
         };
         let class = class.replace('.', "/");
         if class.contains([';', '[', '(']) {
-            return Err("the second word is no class");
+            return Err("the second word is not a class");
         }
         let class = (class != "*").then(|| class.into_boxed_str());
-        let (mut descriptor, mut on) = (None, On::Receiver);
+        let (mut descriptor, mut on) = (None, WaitObject::Receiver);
         for word in words {
             match word {
-                "on=receiver" => on = On::Receiver,
-                "on=first" => on = On::First,
-                "on=none" => on = On::Nothing,
+                "on=receiver" => on = WaitObject::Receiver,
+                "on=first" => on = WaitObject::FirstArgument,
+                "on=none" => on = WaitObject::None,
                 _ if word.starts_with('(') && word.contains(')') => {
                     descriptor = Some(word.as_bytes().into());
                 }
-                _ => return Err("neither a descriptor nor on=receiver, on=first or on=none"),
+                _ => return Err("not a descriptor, on=receiver, on=first or on=none"),
             }
         }
         if class.is_none() && descriptor.is_none() {
-            return Err("a method of any class needs its descriptor");
+            return Err("a method of any class needs a descriptor");
         }
         let of_name = self.entries.entry(method.as_bytes().into()).or_default();
-        // `off` without a descriptor is for all of that name.
+        // `off` without a descriptor removes all entries of the method.
         let all = kind == "off" && descriptor.is_none();
         of_name.retain(|entry: &Entry| entry.class != class || !all && entry.descriptor != descriptor);
         if kind == "off" {
@@ -136,8 +137,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Whether a call of a method of this name and descriptor may be in the list, depending on what its
-    /// class inherits.
+    /// Returns whether a call of this method may be in the list, depending on the super types of its class.
     pub(crate) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
         let of_name = self.entries.get(name).map(Vec::as_slice).unwrap_or_default();
         of_name.iter().any(|entry| {
@@ -145,21 +145,21 @@ impl Catalogue {
         })
     }
 
-    /// Whether a call of a method of this name and descriptor may be in the list, whatever its class is.
+    /// Returns whether a call of this method may be in the list for some class.
     pub(crate) fn names(&self, name: &[u8], descriptor: &[u8]) -> bool {
         let of_name = self.entries.get(name).map(Vec::as_slice).unwrap_or_default();
         of_name.iter().any(|entry| entry.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor))
     }
 
-    /// What a call of this method waits for, if it is in the list. One with a descriptor counts more than
-    /// one without.
+    /// Returns the kind and object of the wait in a call of this method, if it is in the list. Entries with a
+    /// descriptor take precedence.
     pub(crate) fn find(
         &self,
         class: &[u8],
         name: &[u8],
         descriptor: &[u8],
         hierarchy: &Hierarchy,
-    ) -> Option<(WaitKind, On)> {
+    ) -> Option<(WaitKind, WaitObject)> {
         let of_name = self.entries.get(name)?;
         let class = core::str::from_utf8(class).ok()?;
         let fits = |entry: &&Entry| {
@@ -187,24 +187,27 @@ mod tests {
 
     #[test]
     fn calls_are_found_by_class_name_and_descriptor() {
-        let hierarchy = Hierarchy::of(&[("app/Worker", &["java/lang/Thread"])]);
+        let hierarchy = Hierarchy::from_pairs(&[("app/Worker", &["java/lang/Thread"])]);
         let catalogue = Catalogue::default();
         let find = |class: &str, name: &str, descriptor: &str| {
             catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &hierarchy)
         };
-        assert_eq!(find("java/lang/Object", "wait", "(J)V"), Some((WaitKind::ObjectWait, On::Receiver)));
-        assert_eq!(find("any/Where", "wait", "()V"), Some((WaitKind::ObjectWait, On::Receiver)));
+        assert_eq!(
+            find("java/lang/Object", "wait", "(J)V"),
+            Some((WaitKind::ObjectWait, WaitObject::Receiver))
+        );
+        assert_eq!(find("any/Where", "wait", "()V"), Some((WaitKind::ObjectWait, WaitObject::Receiver)));
         assert_eq!(find("any/Where", "wait", "(I)V"), None);
-        assert_eq!(find("app/Worker", "join", "()V"), Some((WaitKind::Join, On::Receiver)));
+        assert_eq!(find("app/Worker", "join", "()V"), Some((WaitKind::Join, WaitObject::Receiver)));
         assert_eq!(find("app/Other", "join", "()V"), None);
         let park = "(Ljava/lang/Object;J)V";
         let support = "java/util/concurrent/locks/LockSupport";
-        assert_eq!(find(support, "parkNanos", park), Some((WaitKind::Park, On::First)));
-        assert_eq!(find(support, "parkNanos", "(J)V"), Some((WaitKind::Park, On::Nothing)));
+        assert_eq!(find(support, "parkNanos", park), Some((WaitKind::Park, WaitObject::FirstArgument)));
+        assert_eq!(find(support, "parkNanos", "(J)V"), Some((WaitKind::Park, WaitObject::None)));
     }
 
     #[test]
-    fn users_add_replace_and_take_away() {
+    fn entries_can_be_added_replaced_and_removed() {
         let mut catalogue = Catalogue::default();
         catalogue
             .add("blocking com.acme.Bus call\r\n  off java/lang/Thread sleep # all\npark java/lang/Thread join ()V on=none")
@@ -213,14 +216,14 @@ mod tests {
             let none = Hierarchy::default();
             catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &none)
         };
-        assert_eq!(find("com/acme/Bus", "call", "(I)V"), Some((WaitKind::Blocking, On::Receiver)));
+        assert_eq!(find("com/acme/Bus", "call", "(I)V"), Some((WaitKind::Blocking, WaitObject::Receiver)));
         assert_eq!(find("java/lang/Thread", "sleep", "(J)V"), None);
-        assert_eq!(find("java/lang/Thread", "join", "()V"), Some((WaitKind::Park, On::Nothing)));
-        assert_eq!(find("java/lang/Thread", "join", "(J)V"), Some((WaitKind::Join, On::Receiver)));
+        assert_eq!(find("java/lang/Thread", "join", "()V"), Some((WaitKind::Park, WaitObject::None)));
+        assert_eq!(find("java/lang/Thread", "join", "(J)V"), Some((WaitKind::Join, WaitObject::Receiver)));
     }
 
     #[test]
-    fn broken_lines_are_told_with_their_number() {
+    fn invalid_lines_are_reported_with_their_number() {
         for (text, line) in [
             ("x", 1),
             ("\nsleep a/B", 2),

@@ -1,4 +1,4 @@
-//! Waits: which calls may block, and how the code around them tells so.
+//! Waits: which calls may block, and the code that records them.
 //!
 //! ```text
 //!   monitorenter     wb(1, lock); monitorenter; we(1, lock)
@@ -7,18 +7,18 @@
 //!   synchronized     see splice::lock
 //! ```
 //!
-//! What is called with which kind stands in a [`Catalogue`]; [`splice::waits`](crate::splice::waits) puts the code in.
+//! A [`Catalogue`] lists the calls and their kinds; [`splice::waits`](crate::splice::waits) inserts the code.
 
 mod catalogue;
-pub(crate) mod first_look;
+pub(crate) mod scan;
 pub(crate) mod serializable;
 
-pub(crate) use catalogue::On;
+pub(crate) use catalogue::WaitObject;
 pub use catalogue::{Catalogue, CatalogueError};
 
 use crate::hierarchy::Hierarchy;
 
-/// What is known about waits while classes are rewritten.
+/// What the rewriter knows about waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Waits<'a> {
     pub(crate) catalogue: &'a Catalogue,

@@ -4,8 +4,8 @@ use crate::hierarchy::Hierarchy;
 
 const SERIALIZABLE: &str = "java/io/Serializable";
 
-/// Types that, if nothing has them, are surely no `java.io.Serializable`, as whole names. The list is only
-/// there to tell more locks: a type that is missing is taken for serializable.
+/// Types that are certainly not `java.io.Serializable`, by full name. A longer list only allows more waits for locks
+/// to be recorded: an unlisted type counts as serializable.
 const NOT_SERIALIZABLE: [&str; 44] = [
     "java/lang/Object",
     "java/lang/Record",
@@ -53,8 +53,8 @@ const NOT_SERIALIZABLE: [&str; 44] = [
     "java/util/concurrent/ExecutorService",
 ];
 
-/// Packages whose types, exceptions aside, are no `java.io.Serializable`: what Android hands from one
-/// process to another is `Parcelable`.
+/// Packages whose types, except for exceptions, are not `java.io.Serializable`: Android passes `Parcelable` objects
+/// between processes.
 const NOT_SERIALIZABLE_BELOW: [&str; 5] =
     ["android/", "androidx/", "java/util/function/", "java/lang/invoke/", "kotlin/coroutines/"];
 
@@ -64,7 +64,7 @@ fn known_not_serializable(name: &str) -> bool {
         || !throwable && NOT_SERIALIZABLE_BELOW.iter().any(|package| name.starts_with(package))
 }
 
-/// Whether a class with these direct supertypes may be `java.io.Serializable`, for all that is known.
+/// Returns whether a class with these direct super types may be `java.io.Serializable`.
 pub(crate) fn may_be_serializable(hierarchy: &Hierarchy, direct: &[&str]) -> bool {
     hierarchy.any(direct, |name, known| name == SERIALIZABLE || !known && !known_not_serializable(name))
 }
@@ -74,13 +74,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_may_be_serializable() {
-        let hierarchy = Hierarchy::of(&[
+    fn unknown_types_may_be_serializable() {
+        let hierarchy = Hierarchy::from_pairs(&[
             ("a/Base", &["java/lang/Object", "java/lang/Runnable"]),
             ("a/Saved", &["a/Base", "java/io/Serializable"]),
             ("a/Screen", &["android/app/Activity"]),
             ("a/Loop", &["a/Loop"]),
-            // As on a class path with the platform's classes, where it is itself known.
+            // On a class path with the platform's classes it is itself known.
             ("java/io/Serializable", &["java/lang/Object"]),
         ]);
         for (direct, expected) in [

@@ -1,20 +1,19 @@
-//! The directory of a zip file, read and checked.
+//! The central directory of a zip file, parsed and checked.
 //!
 //! ```text
 //! [prefix] { local header, data, [descriptor] }... | central header... | [zip64 end, locator] end comment
 //!            ^ found through the central headers     ^ what counts, as for the JVM
 //! ```
 //!
-//! Sizes, sums and names are those of the central headers; the local ones are only asked where the
-//! data begins and which extra fields they have. A directory that contradicts the bytes it describes
-//! is refused with the offset of the contradiction; so are entries that overlap, by which a small
-//! file could unfold into a huge one.
+//! Sizes, checksums and names are those of the central headers; the local headers give only the position of the data
+//! and the extra fields. A directory that contradicts the bytes it describes is refused with the offset of the
+//! contradiction; so are overlapping entries, with which a small file could inflate to a huge one.
 
 use core::ops::Range;
 
 use super::fields::{Extra, u16_at, u32_at, u64_at};
 
-/// An offset in the archive, and what was expected there.
+/// An offset in the archive, and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {offset}")]
 pub(crate) struct Broken {
@@ -36,23 +35,23 @@ const ZIP64_LOCATOR_LENGTH: usize = 20;
 
 /// Flag: the data is encrypted.
 pub(crate) const ENCRYPTED: u16 = 1;
-/// Flag: sums and sizes follow the data.
+/// Flag: checksum and sizes follow the data.
 pub(crate) const DESCRIPTOR: u16 = 1 << 3;
 /// Flag: name and comment are UTF-8.
 pub(crate) const UTF8: u16 = 1 << 11;
-/// Method: the data as it is.
+/// Method: stored.
 pub(crate) const STORED: u16 = 0;
 /// Method: deflate.
 pub(crate) const DEFLATED: u16 = 8;
 
-/// One entry. Ranges lie in the archive's bytes.
+/// An entry. Ranges are positions in the archive.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) made_by: u16,
     pub(crate) needed: u16,
     pub(crate) flags: u16,
     pub(crate) method: u16,
-    /// Time and date of MS-DOS, as they lie there.
+    /// MS-DOS time and date, unchanged.
     pub(crate) time: [u8; 4],
     pub(crate) crc: u32,
     pub(crate) size: u64,
@@ -73,24 +72,24 @@ impl Entry {
     }
 }
 
-/// The directory of an archive.
+/// The central directory of an archive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Directory {
     pub(crate) entries: Vec<Entry>,
-    /// How many bytes lie before the first entry: the script of a self-starting jar.
+    /// Bytes before the first entry, such as the script of a self-executing jar.
     pub(crate) prefix: usize,
-    /// The archive's comment. Bytes behind it are no part of the archive, and another reader might take
-    /// them for its end: they are not copied.
+    /// The archive's comment. Bytes after it are not part of the archive and are not copied, because another reader
+    /// might take them for its end.
     pub(crate) comment: Range<usize>,
-    /// Whether an APK signing block lies before the central headers.
+    /// Whether an APK signing block precedes the central headers.
     pub(crate) signing_block: bool,
 }
 
-/// Where the central headers lie.
+/// The position of the central headers.
 struct Central {
     start: usize,
     end: usize,
-    /// What offsets in the archive lack: the length of what was put before it afterwards.
+    /// The difference between real and recorded offsets, if something was prepended to the archive.
     shift: usize,
     /// The number of entries, or its low 16 bits.
     count: u64,
@@ -113,14 +112,14 @@ impl Directory {
         let count = entries.len() as u64;
         let counted = if central.counts_16_bits { count & 0xFFFF } else { count };
         if counted != central.count {
-            return Err(broken(central.end, "another number of entries than the directory has"));
+            return Err(broken(central.end, "the number of entries differs from the directory's"));
         }
         let mut order: Vec<&Entry> = entries.iter().collect();
         order.sort_by_key(|entry| entry.local_at);
         let mut free = 0;
         for entry in &order {
             if entry.local_at < free {
-                return Err(broken(entry.local_at, "two entries that overlap"));
+                return Err(broken(entry.local_at, "two entries overlap"));
             }
             free = entry.data.end;
         }
@@ -138,8 +137,8 @@ impl Directory {
 fn find_central(bytes: &[u8]) -> Result<Central, Broken> {
     let no_end = || broken(bytes.len(), "no end of a zip directory");
     let last = bytes.len().checked_sub(END_LENGTH).ok_or_else(no_end)?;
-    // A comment may have 65,535 bytes, and may hold anything: the end whose comment ends the file is
-    // the right one. Else there may be something behind it that a copier left.
+    // A comment may contain 65,535 arbitrary bytes, so the right end record is the one whose comment ends the file.
+    // Otherwise a copier may have appended something.
     let first = last.saturating_sub(0xFFFF);
     let comment_end = |at: usize| {
         let length = u16_at(bytes, at + 20)?;
@@ -150,7 +149,7 @@ fn find_central(bytes: &[u8]) -> Result<Central, Broken> {
     let likeliest = ends().find(fits).or_else(|| ends().next());
     let all = ends().filter(fits).chain(ends().filter(|&(_, end)| end < bytes.len()));
     let mut found = Err(no_end());
-    // Each costs a look at most, but a hostile file could be all ends.
+    // Each candidate costs one check, but a hostile file could consist of them.
     for (at, _) in all.take(16) {
         match central_before(bytes, at) {
             Ok(central) => return Ok(central),
@@ -162,7 +161,7 @@ fn find_central(bytes: &[u8]) -> Result<Central, Broken> {
 }
 
 fn central_before(bytes: &[u8], end_at: usize) -> Result<Central, Broken> {
-    let cut = || broken(end_at, "a cut off end record");
+    let cut = || broken(end_at, "the end record is truncated");
     let short = |offset| u16_at(bytes, end_at + offset).ok_or_else(cut);
     let word = |offset| u32_at(bytes, end_at + offset).map(u64::from).ok_or_else(cut);
     let (mut disk, mut count, mut length, mut offset) =
@@ -173,12 +172,11 @@ fn central_before(bytes: &[u8], end_at: usize) -> Result<Central, Broken> {
     let saturated = count == 0xFFFF || length == 0xFFFF_FFFF || offset == 0xFFFF_FFFF;
     let locator = end_at.checked_sub(ZIP64_LOCATOR_LENGTH);
     if let Some(locator) = locator.filter(|&at| saturated && u32_at(bytes, at) == Some(ZIP64_LOCATOR)) {
-        let wrong = || broken(locator, "a locator that leads to no zip64 end record");
-        let told = u64_at(bytes, locator + 8).and_then(|at| usize::try_from(at).ok());
+        let wrong = || broken(locator, "the locator does not lead to a zip64 end record");
+        let recorded = u64_at(bytes, locator + 8).and_then(|at| usize::try_from(at).ok());
         let is_end = |at: &usize| u32_at(bytes, *at) == Some(ZIP64_END) && *at < locator;
-        // Right before the locator is where it is written, and where it stays if something is put
-        // before the archive.
-        let at = locator.checked_sub(56).filter(is_end).or(told.filter(is_end)).ok_or_else(wrong)?;
+        // It is written right before the locator, and stays there if something is prepended to the archive.
+        let at = locator.checked_sub(56).filter(is_end).or(recorded.filter(is_end)).ok_or_else(wrong)?;
         let word = |offset| u64_at(bytes, at + offset).ok_or_else(wrong);
         disk = u32_at(bytes, at + 16).ok_or_else(wrong)?;
         (count, length, offset) = (word(32)?, word(40)?, word(48)?);
@@ -186,21 +184,21 @@ fn central_before(bytes: &[u8], end_at: usize) -> Result<Central, Broken> {
         counts_16_bits = false;
     }
     if disk != 0 {
-        return Err(broken(end_at, "a part of an archive on several disks"));
+        return Err(broken(end_at, "a part of a multi-disk archive"));
     }
     let start = usize::try_from(length).ok().and_then(|length| end.checked_sub(length));
-    let start = start.ok_or_else(|| broken(end_at, "a directory longer than the file"))?;
+    let start = start.ok_or_else(|| broken(end_at, "the directory is longer than the file"))?;
     let shift = usize::try_from(offset).ok().and_then(|offset| start.checked_sub(offset));
-    let shift = shift.ok_or_else(|| broken(end_at, "a directory that begins behind its own end"))?;
+    let shift = shift.ok_or_else(|| broken(end_at, "the directory starts after its own end"))?;
     if start < end && u32_at(bytes, start) != Some(CENTRAL) {
-        return Err(broken(start, "no central header where the directory should begin"));
+        return Err(broken(start, "no central header at the start of the directory"));
     }
     let comment = end_at + END_LENGTH..end_at + END_LENGTH + usize::from(comment_length);
     Ok(Central { start, end, shift, count, counts_16_bits, comment })
 }
 
 fn central_header(bytes: &[u8], at: usize, central: &Central) -> Result<(Entry, usize), Broken> {
-    let cut = || broken(at, "a cut off central header");
+    let cut = || broken(at, "a central header is truncated");
     let header = bytes.get(at..central.end).ok_or_else(cut)?;
     if u32_at(header, 0) != Some(CENTRAL) {
         return Err(broken(at, "no central header"));
@@ -219,10 +217,10 @@ fn central_header(bytes: &[u8], at: usize, central: &Central) -> Result<(Entry, 
     let saturated = compressed == 0xFFFF_FFFF || size == 0xFFFF_FFFF || local == 0xFFFF_FFFF;
     let extra_fields = Extra::new(bytes.get(extra.clone()).unwrap_or_default());
     if let Some(mut large) = extra_fields.zip64().filter(|_| saturated) {
-        // Only what does not fit above is here, in this order.
+        // Contains only the values that do not fit above, in this order.
         for value in [&mut size, &mut compressed, &mut local] {
             if *value == 0xFFFF_FFFF {
-                *value = u64_at(large, 0).ok_or_else(|| broken(at, "a cut off zip64 field"))?;
+                *value = u64_at(large, 0).ok_or_else(|| broken(at, "a zip64 field is truncated"))?;
                 large = large.get(8..).unwrap_or_default();
             }
         }
@@ -232,7 +230,7 @@ fn central_header(bytes: &[u8], at: usize, central: &Central) -> Result<(Entry, 
     }
     let local_at = usize::try_from(local).ok().and_then(|local| local.checked_add(central.shift));
     let local_at = local_at.filter(|&local| local < central.start);
-    let local_at = local_at.ok_or_else(|| broken(at, "an entry that lies outside the file"))?;
+    let local_at = local_at.ok_or_else(|| broken(at, "an entry is outside the file"))?;
     let wrong = || broken(local_at, "no local header of an entry");
     if u32_at(bytes, local_at) != Some(LOCAL) {
         return Err(wrong());
@@ -242,7 +240,7 @@ fn central_header(bytes: &[u8], at: usize, central: &Central) -> Result<(Entry, 
     let local_extra = local_at + 30 + local_name..local_at + 30 + local_name + local_extra;
     let data_end = usize::try_from(compressed).ok().and_then(|length| local_extra.end.checked_add(length));
     let data_end = data_end.filter(|&end| end <= central.start);
-    let data_end = data_end.ok_or_else(|| broken(local_at, "an entry that reaches into the directory"))?;
+    let data_end = data_end.ok_or_else(|| broken(local_at, "an entry extends into the directory"))?;
     let entry = Entry {
         made_by: short(4)?,
         needed: short(6)?,

@@ -1,4 +1,4 @@
-//! Little-endian fields of a zip file, and its extra fields.
+//! The little-endian fields of a zip file, and its extra fields.
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk::<N>().copied()
@@ -19,7 +19,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 /// Header id of the extra field with 64-bit sizes.
 const ZIP64: u16 = 1;
 
-/// The extra fields of a header: each an id, a length and as many bytes.
+/// The extra fields of a header: each an id, a length and the bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Extra<'a> {
     bytes: &'a [u8],
@@ -30,14 +30,14 @@ impl<'a> Extra<'a> {
         Self { bytes }
     }
 
-    /// The first field: id, contents, and its length with the four bytes before them.
+    /// Returns the first field: id, content, and its length including the four bytes before them.
     fn first(self) -> Option<(u16, &'a [u8], usize)> {
         let id = u16_at(self.bytes, 0)?;
         let length = 4 + usize::from(u16_at(self.bytes, 2)?);
         Some((id, self.bytes.get(4..length)?, length))
     }
 
-    /// Contents of the zip64 field.
+    /// Returns the content of the zip64 field.
     pub(crate) fn zip64(mut self) -> Option<&'a [u8]> {
         while let Some((id, contents, length)) = self.first() {
             if id == ZIP64 {
@@ -48,7 +48,7 @@ impl<'a> Extra<'a> {
         None
     }
 
-    /// Appends all fields but the zip64 one, and what is no field as it is: some tools pad with zeros.
+    /// Appends all fields but the zip64 one, and trailing bytes unchanged: some tools pad with zeros.
     pub(crate) fn push_others(mut self, out: &mut Vec<u8>) {
         while let Some((id, _, length)) = self.first() {
             let (field, rest) = self.bytes.split_at_checked(length).unwrap_or((self.bytes, &[]));
@@ -61,7 +61,7 @@ impl<'a> Extra<'a> {
     }
 }
 
-/// Appends a zip64 field of these values.
+/// Appends a zip64 field with these values.
 pub(crate) fn push_zip64(values: &[u64], out: &mut Vec<u8>) {
     out.extend_from_slice(&ZIP64.to_le_bytes());
     out.extend_from_slice(&(8 * values.len() as u16).to_le_bytes());

@@ -1,9 +1,9 @@
-//! The headers of a zip file, written.
+//! Writing the headers of a zip file.
 
 use super::directory::{DEFLATED, DESCRIPTOR, Directory, ENCRYPTED, Entry, UTF8};
 use super::fields::{Extra, push_zip64};
 
-/// The largest value that a 32-bit field may hold; this one means "see the zip64 field".
+/// The largest value of a 32-bit field, which means "see the zip64 field".
 const LARGE: u64 = 0xFFFF_FFFF;
 /// "Version needed" of a file with 64-bit sizes: 4.5.
 const NEEDED_ZIP64: u16 = 45;
@@ -11,10 +11,10 @@ const NEEDED_ZIP64: u16 = 45;
 const NEEDED_DEFLATED: u16 = 20;
 /// "Version needed" of a stored file: 1.0.
 const NEEDED_STORED: u16 = 10;
-/// 1980-01-01 00:00: the first day that there is, for entries that had none.
+/// 1980-01-01 00:00, the first valid time, for entries without one.
 const FIRST_DAY: [u8; 4] = [0, 0, 0x21, 0];
 
-/// How the data of a written entry lies there.
+/// How the data of a written entry is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) flags: u16,
@@ -26,10 +26,10 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// Data that is copied from an archive, still compressed.
+    /// Describes data that is copied from an archive, still compressed.
     pub(crate) fn copied(entry: &Entry) -> Self {
-        // Sums and sizes are known now. An encrypted entry keeps its descriptor all the same: with
-        // the flag, its first bytes are checked against the time and not against the sum.
+        // Checksum and sizes are known now. An encrypted entry keeps its descriptor, because with the flag its first
+        // bytes are checked against the time and not against the checksum.
         let flags = if entry.is_encrypted() { entry.flags } else { entry.flags & !DESCRIPTOR };
         Self {
             flags,
@@ -41,7 +41,7 @@ impl Stored {
         }
     }
 
-    /// Data that is made anew for an entry with these flags.
+    /// Describes new data for an entry with these flags.
     pub(crate) fn fresh(flags: u16, method: u16, crc: u32, compressed: u64, size: u64) -> Self {
         let needed = if method == DEFLATED { NEEDED_DEFLATED } else { NEEDED_STORED };
         Self { flags: flags & UTF8, method, needed, crc, compressed, size }
@@ -55,7 +55,7 @@ impl Stored {
         self.flags & DESCRIPTOR != 0 && self.flags & ENCRYPTED != 0
     }
 
-    /// The fields that local and central header have in common, up to the sizes.
+    /// Appends the fields that local and central headers share, up to the sizes.
     fn push(&self, needed: u16, time: [u8; 4], large: bool, out: &mut Vec<u8>) {
         for field in [needed, self.flags, self.method] {
             out.extend_from_slice(&field.to_le_bytes());
@@ -67,7 +67,7 @@ impl Stored {
         out.extend_from_slice(&shown(self.size).to_le_bytes());
     }
 
-    /// Appends what follows the data of some encrypted entries.
+    /// Appends the data descriptor of some encrypted entries.
     pub(crate) fn push_descriptor(&self, out: &mut Vec<u8>) {
         if self.has_descriptor() {
             out.extend_from_slice(&0x0807_4b50_u32.to_le_bytes());
@@ -82,7 +82,7 @@ impl Stored {
     }
 }
 
-/// What an entry is called and what else is known of it. The texts are bytes, as in the archive.
+/// The name and metadata of an entry. The texts are bytes, as in the archive.
 #[derive(Clone, Copy)]
 pub(crate) struct Label<'a> {
     pub(crate) made_by: u16,
@@ -96,7 +96,7 @@ pub(crate) struct Label<'a> {
 }
 
 impl<'a> Label<'a> {
-    pub(crate) fn of(archive: &'a [u8], entry: &Entry) -> Self {
+    pub(crate) fn from_entry(archive: &'a [u8], entry: &Entry) -> Self {
         let text = |range: &core::ops::Range<usize>| archive.get(range.clone()).unwrap_or_default();
         Self {
             made_by: entry.made_by,
@@ -110,7 +110,7 @@ impl<'a> Label<'a> {
         }
     }
 
-    /// That of an entry which the input does not have.
+    /// Creates the label of an entry that is not in the input.
     pub(crate) fn new(name: &'a str) -> Self {
         Self {
             made_by: NEEDED_DEFLATED,
@@ -126,12 +126,12 @@ impl<'a> Label<'a> {
 }
 
 fn push_u16(value: usize, out: &mut Vec<u8>) {
-    // Names, comments and extra fields come from fields of this size. Only the zip64 field is added,
-    // to extra fields that some tool has filled to the last byte: then those are left out.
+    // Names, comments and extra fields come from fields of this size. Only the zip64 field is added; if some tool has
+    // filled the extra fields completely, they are dropped.
     out.extend_from_slice(&(value as u16).to_le_bytes());
 }
 
-/// The extra fields with a zip64 one of `large` before them, if there are any values.
+/// Returns the extra fields preceded by a zip64 field with `large`, if there are any values.
 fn extra_fields(old: &[u8], large: &[u64]) -> Vec<u8> {
     let mut extra = Vec::new();
     if !large.is_empty() {
@@ -145,8 +145,8 @@ fn extra_fields(old: &[u8], large: &[u64]) -> Vec<u8> {
     extra
 }
 
-/// Appends a local header. It is as long whatever sum and sizes `stored` has, so that it can be
-/// written over when they are known, as long as neither is beyond 4 GiB.
+/// Appends a local header. Its length does not depend on checksum and sizes below 4 GiB, so that it can be
+/// overwritten when they are known.
 pub(crate) fn push_local(label: &Label<'_>, stored: &Stored, out: &mut Vec<u8>) {
     let large = stored.is_large();
     let values = [stored.size, stored.compressed];
@@ -160,7 +160,7 @@ pub(crate) fn push_local(label: &Label<'_>, stored: &Stored, out: &mut Vec<u8>) 
     out.extend_from_slice(&extra);
 }
 
-/// Appends a central header of an entry whose local one is at `at`.
+/// Appends a central header of an entry whose local header is at `at`.
 pub(crate) fn push_central(label: &Label<'_>, stored: &Stored, at: u64, out: &mut Vec<u8>) {
     let large = stored.is_large();
     let mut values = if large { vec![stored.size, stored.compressed] } else { Vec::new() };
@@ -212,7 +212,7 @@ pub(crate) fn push_end(count: u64, length: u64, at: u64, comment: &[u8], out: &m
     out.extend_from_slice(comment);
 }
 
-/// The bytes before the first entry, and the comment.
+/// Returns the bytes before the first entry, and the comment.
 pub(crate) fn around<'a>(archive: &'a [u8], directory: &Directory) -> (&'a [u8], &'a [u8]) {
     (
         archive.get(..directory.prefix).unwrap_or_default(),

@@ -1,5 +1,5 @@
-//! The zip format, of which jars and aars are: its directory read and checked, its headers written,
-//! its entries inflated and deflated. What the entries are is not known here.
+//! The zip format of jars and aars: parsing and checking the directory, writing headers, inflating and deflating
+//! entries. It knows nothing about the content of entries.
 
 pub(crate) mod codec;
 pub(crate) mod directory;

@@ -1,5 +1,5 @@
-//! Zip files of every kind, broken ones among them. They are built here byte by byte, or by the zip
-//! crate, never by the code under test; what was written is read by the zip crate.
+//! Zip files of every kind, broken ones included. They are built here byte by byte, or by the zip crate, never by the
+//! code under test; the zip crate reads the outputs.
 
 use std::fs;
 use std::io::{Cursor, Write};
@@ -12,7 +12,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::support::*;
 
-/// An entry as it is to lie in the file.
+/// An entry as it is stored in the file.
 #[derive(Clone)]
 struct Raw<'a> {
     name: &'a [u8],
@@ -23,7 +23,7 @@ struct Raw<'a> {
     crc: u32,
     extra: &'a [u8],
     comment: &'a [u8],
-    /// Sizes are in zip64 fields.
+    /// Whether its sizes are in zip64 fields.
     large: bool,
 }
 
@@ -43,7 +43,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A zip file of these entries behind `prefix`; `zip64` gives it the large end records.
+/// Builds a zip file of these entries after `prefix`; `zip64` adds the zip64 end records.
 fn zip(prefix: &[u8], entries: &[Raw<'_>], comment: &[u8], zip64: bool) -> Vec<u8> {
     let mut out = prefix.to_vec();
     let mut central = Vec::new();
@@ -117,7 +117,7 @@ struct Place(PathBuf);
 
 impl Place {
     fn new(name: &str) -> Self {
-        Self(folder(name))
+        Self(directory(name))
     }
 
     fn run(&self, bytes: &[u8]) -> Result<(Summary, Vec<u8>), Error> {
@@ -133,7 +133,7 @@ impl Place {
         Ok((summary, fs::read(to).unwrap()))
     }
 
-    /// The reason for which `bytes` are refused. Nothing is left behind.
+    /// Returns the reason for which `bytes` are refused, and checks that no output is left.
     #[track_caller]
     fn refused(&self, bytes: &[u8]) -> String {
         let _ = fs::remove_dir_all(self.0.join("out"));
@@ -178,7 +178,7 @@ fn descriptors_zip64_and_a_script_before_it_are_read() {
 fn times_attributes_comments_and_extra_fields_are_kept() {
     let place = Place::new("archive_attributes");
     let class = old_class();
-    // A time stamp of Unix, one of the field that marks a jar, and the padding of zipalign.
+    // A Unix time stamp, the field that marks a jar, and the padding of zipalign.
     let stamp = [0x55, 0x54, 5, 0, 1, 1, 2, 3, 4];
     let jar_mark = [0xFE, 0xCA, 0, 0, 0, 0, 0];
     let entries = [
@@ -187,7 +187,7 @@ fn times_attributes_comments_and_extra_fields_are_kept() {
         Raw { extra: &stamp, comment: b"a text", large: true, ..Raw::stored("text.txt", b"text") },
     ];
     let (_, output) = place.run(&zip(b"", &entries, b"all of it", false)).unwrap();
-    // In the local and in the central header; the zip crate does not show all of them.
+    // In the local and in the central header; the zip crate does not expose all of them.
     let times = |field: &[u8]| output.windows(field.len()).filter(|window| *window == field).count();
     assert_eq!((times(&jar_mark), times(&stamp)), (2, 4));
     let mut output = ZipArchive::new(Cursor::new(output)).unwrap();
@@ -203,7 +203,7 @@ fn times_attributes_comments_and_extra_fields_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_read_is_copied_and_named() {
+fn unreadable_entries_are_copied_and_reported() {
     let place = Place::new("archive_unreadable");
     let class = old_class();
     let good = Raw::stored("fixture/Old.class", class);
@@ -214,8 +214,8 @@ fn what_cannot_be_read_is_copied_and_named() {
         (Raw { crc: 7, ..Raw::stored("A.class", class) }, "CRC-32"),
         (Raw { method: 8, ..Raw::stored("A.class", class) }, "deflate"),
         (Raw { method: 8, size: 5, ..Raw::stored("A.class", &[3, 0]) }, "size"),
-        (Raw { method: 8, size: 60 << 20, ..Raw::stored("A.class", &[3, 0]) }, "more than its data"),
-        (Raw { size: 3 << 40, large: true, ..Raw::stored("A.class", b"x") }, "more than 64 MiB"),
+        (Raw { method: 8, size: 60 << 20, ..Raw::stored("A.class", &[3, 0]) }, "larger than its data"),
+        (Raw { size: 3 << 40, large: true, ..Raw::stored("A.class", b"x") }, "larger than 64 MiB"),
     ] {
         let (summary, output) = place.run(&zip(b"", &[bad.clone(), good.clone()], b"", false)).unwrap();
         assert_eq!(summary.classes_changed, 1);
@@ -223,7 +223,7 @@ fn what_cannot_be_read_is_copied_and_named() {
             summary.skipped.iter().map(|skip| (skip.class.as_str(), skip.reason.to_string())).collect();
         assert!(matches!(&skips[..], [("A.class", told)] if told.contains(reason)), "{reason}: {skips:?}");
         assert!(matches!(summary.skipped[0].reason, SkipReason::Unreadable(_)));
-        // The bytes, and all that is said about them, are the old ones.
+        // The bytes and all metadata are unchanged.
         let mut output = ZipArchive::new(Cursor::new(output)).unwrap();
         let mut entry = output.by_index_raw(0).unwrap();
         assert_eq!((entry.size(), entry.crc32()), (bad.size, bad.crc), "{reason}");
@@ -234,7 +234,7 @@ fn what_cannot_be_read_is_copied_and_named() {
 }
 
 #[test]
-fn names_that_lead_out_and_odd_names_are_kept_and_told() {
+fn escaping_and_odd_names_are_kept_and_reported() {
     let place = Place::new("archive_names");
     let names: [&[u8]; 6] =
         [b"../up.txt", b"/root.txt", b"c:\\x.txt", b"a/../../b", b"\xFF\xFE.txt", b"a..b/c"];
@@ -249,9 +249,9 @@ fn names_that_lead_out_and_odd_names_are_kept_and_told() {
     }
 }
 
-/// Names that differ only by case are different in a jar, and are left alone.
+/// Names that differ only by case are different entries in a jar.
 #[test]
-fn case_counts() {
+fn entry_names_are_case_sensitive() {
     let place = Place::new("archive_case");
     let class = old_class();
     let (summary, output) =
@@ -278,7 +278,7 @@ fn a_multi_release_jar_has_one_id_for_all_versions_of_a_method() {
 }
 
 #[test]
-fn many_entries_need_no_zip64_in_and_get_it_out() {
+fn many_entries_are_read_without_zip64_and_written_with_it() {
     let place = Place::new("archive_many");
     let names: Vec<String> = (0..66_000).map(|number| format!("{number}")).collect();
     let entries: Vec<_> = names.iter().map(|name| Raw::stored(name, b"")).collect();
@@ -289,11 +289,11 @@ fn many_entries_need_no_zip64_in_and_get_it_out() {
     assert_eq!(ZipArchive::new(Cursor::new(&output)).unwrap().len(), 66_001);
     let at = input.len() - 12;
     input[at] ^= 1;
-    assert!(place.refused(&input).contains("another number of entries"));
+    assert!(place.refused(&input).contains("the number of entries differs"));
 }
 
 #[test]
-fn broken_archives_are_refused_with_the_place() {
+fn broken_archives_are_refused_with_the_offset() {
     let place = Place::new("archive_broken");
     let [a, b] = [Raw::stored("a.txt", b"aaaa"), Raw::stored("b.txt", b"bbbb")];
     let good = zip(b"", &[a, b], b"note", false);
@@ -308,16 +308,16 @@ fn broken_archives_are_refused_with_the_place() {
     };
     for (bytes, reason) in [
         (changed(0, b'Q'), "no local header of an entry at byte 0"),
-        (changed(central, b'Q'), "no central header where the directory should begin"),
-        (changed(central + 20, 99), "reaches into the directory"),
+        (changed(central, b'Q'), "no central header at the start of the directory"),
+        (changed(central + 20, 99), "extends into the directory"),
         (changed(central + 42, 200), "outside the file"),
         (changed(central + 28, 255), "central header"),
         (changed(end, b'Q'), "no end of a zip directory"),
-        (changed(end + 4, 1), "several disks"),
+        (changed(end + 4, 1), "multi-disk"),
         (changed(end + 12, 255), ""),
-        (changed(end + 16, 255), "begins behind its own end"),
+        (changed(end + 16, 255), "starts after its own end"),
         // Both entries are the second one.
-        (changed(central + 42, second as u8), "two entries that overlap"),
+        (changed(central + 42, second as u8), "two entries overlap"),
     ] {
         let told = place.refused(&bytes);
         assert!(told.contains(reason) && told.contains("at byte "), "{reason}: {told}");
@@ -337,7 +337,7 @@ fn a_bomb_in_an_aar_is_refused() {
     let bomb = inner.finish().unwrap().into_inner();
     assert!(bomb.len() < 1 << 20);
     let error = place.run_as("in.aar", &bomb).unwrap_err().to_string();
-    assert!(error.contains("classes.jar") && error.contains("more than 512 MiB"), "{error}");
+    assert!(error.contains("classes.jar") && error.contains("larger than 512 MiB"), "{error}");
     assert_eq!(files(&place.0).len(), 1);
 }
 
@@ -359,7 +359,7 @@ fn sample() -> Vec<u8> {
     zip(b"#!/bin/sh\n", &entries, b"comment", true)
 }
 
-/// Runs over broken bytes: an error, or an archive that others can read if they could before; never a
+/// Runs over broken bytes: the result is an error, or an archive that others can read if they could before; never a
 /// panic.
 fn try_broken(place: &Place, bytes: &[u8]) -> bool {
     match place.run(bytes) {
@@ -377,7 +377,7 @@ fn try_broken(place: &Place, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn an_archive_may_be_cut_anywhere() {
+fn an_archive_truncated_anywhere_causes_no_panic() {
     let place = Place::new("archive_cut");
     let sample = sample();
     assert!(try_broken(&place, &sample));
@@ -387,7 +387,7 @@ fn an_archive_may_be_cut_anywhere() {
 }
 
 #[test]
-fn any_byte_of_an_archive_may_be_anything() {
+fn any_changed_byte_of_an_archive_causes_no_panic() {
     let place = Place::new("archive_bytes");
     let sample = sample();
     let edits = proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6);
@@ -396,7 +396,7 @@ fn any_byte_of_an_archive_may_be_anything() {
     runner
         .run(&(edits, any::<bool>()), |(edits, at_end)| {
             let mut broken = sample.clone();
-            // Most of the sample is the data of one class: the directory gets as much attention.
+            // Most of the sample is the data of one class, so the directory gets extra attention.
             let directory = broken.len() - 320;
             for (index, value) in edits {
                 let at = if at_end { directory + index.index(320) } else { index.index(broken.len()) };
@@ -414,9 +414,9 @@ fn any_byte_of_an_archive_may_be_anything() {
         .unwrap();
 }
 
-/// What was written can be instrumented again, and stays the same byte for byte but for the map id.
+/// The output can be instrumented again, and stays the same byte for byte except for the map id.
 #[test]
-fn an_archive_without_classes_comes_out_as_it_went_in() {
+fn an_archive_without_classes_is_copied_byte_for_byte() {
     let place = Place::new("archive_same");
     let entries = [
         Raw { comment: b"c", extra: &[9, 9, 0, 0, 0], ..Raw::stored("a.txt", b"aaaa") },

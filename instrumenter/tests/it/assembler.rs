@@ -1,8 +1,8 @@
-//! Class files that no Java compiler writes, put together by hand.
+//! An assembler for class files that no Java compiler produces.
 //!
-//! Shares no code with the instrumenter: the two must agree on the format only.
+//! It shares no code with the instrumenter: the two agree on the format only.
 
-/// A class `name` that extends `java/lang/Object`, of version 61.
+/// Builds a class `name` that extends `java/lang/Object`, of version 61.
 pub(crate) struct Assembler {
     count: u16,
     pool: Vec<u8>,
@@ -33,7 +33,7 @@ impl Assembler {
         Self::below(name, "java/lang/Object")
     }
 
-    /// A class that extends `super_class`.
+    /// Builds a class that extends `super_class`.
     pub(crate) fn below(name: &str, super_class: &str) -> Self {
         let mut new = Self { count: 1, pool: Vec::new(), this: 0, object: 0, methods: Vec::new() };
         new.this = new.class(name);
@@ -56,7 +56,7 @@ impl Assembler {
         self.entry(&[&[7], &u2(name)])
     }
 
-    /// `constant_pool_count` so far.
+    /// Returns `constant_pool_count` so far.
     pub(crate) fn pool_count(&self) -> u16 {
         self.count
     }
@@ -95,7 +95,7 @@ impl Assembler {
         self.methods.push(method);
     }
 
-    /// The last method again, until there are so many.
+    /// Repeats the last method until there are this many.
     pub(crate) fn fill_methods(&mut self, count: usize) {
         let last = self.methods.last().cloned().unwrap_or_default();
         self.methods.resize(count, last);

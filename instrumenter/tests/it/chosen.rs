@@ -1,4 +1,4 @@
-//! What is traced and under which number: rules, block list, base map, and what is told about them.
+//! What is traced and with which id: rules, block list, base map, and the reports about them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ fn fixture_jar() -> PathBuf {
 
 struct Run {
     summary: Summary,
-    /// `class method (descriptor)` of what is traced.
+    /// Returns `class method (descriptor)` of the traced methods.
     traced: Vec<String>,
     map: String,
 }
 
-fn run(folder: &Path, input: &Path, options: &Options) -> Run {
-    let output = folder.join("out.jar");
-    let maps = MapPaths::beside(folder.join("methodMapping.txt"));
+fn run(directory: &Path, input: &Path, options: &Options) -> Run {
+    let output = directory.join("out.jar");
+    let maps = MapPaths::beside(directory.join("methodMapping.txt"));
     let _ = fs::remove_file(&output);
     let summary = instrument(&[Input::new(input, output)], &maps, options, &|_| {}).unwrap();
     let map = fs::read_to_string(maps.methods).unwrap();
@@ -30,28 +30,28 @@ fn run(folder: &Path, input: &Path, options: &Options) -> Run {
     Run { summary, traced, map }
 }
 
-fn file(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
-    let path = folder.join(name);
+fn file(directory: &Path, name: &str, text: &str) -> Option<PathBuf> {
+    let path = directory.join(name);
     fs::write(&path, text).unwrap();
     Some(path)
 }
 
 #[test]
-fn item_35_a_method_of_the_base_map_is_traced_whatever_the_rest_says() {
-    let folder = folder("base-forces");
+fn a_method_of_the_base_map_is_always_traced() {
+    let directory = directory("base-forces");
     let base = "7,1,blk.Blocked a ()V\n9,0,t.Simple getX ()I\n8,1,t.Abs concrete ()V\n12,1,gone.A b ()V\n\
                 13,1,t.Abs a ()V\n14,1,java.lang.Object x ()V\n";
     let options = Options {
-        base_map: file(&folder, "base.txt", base),
-        block_list: file(&folder, "block.txt", "blk\n-keepclass nothing/Like\n"),
-        rules: file(&folder, "trace.rules", "exclude class t.**\nexclude class nothing.Here"),
+        base_map: file(&directory, "base.txt", base),
+        block_list: file(&directory, "block.txt", "blk\n-keepclass nothing/Like\n"),
+        rules: file(&directory, "trace.rules", "exclude class t.**\nexclude class nothing.Here"),
         ..Options::default()
     };
-    let run = run(&folder, &fixture_jar(), &options);
+    let run = run(&directory, &fixture_jar(), &options);
     for line in ["7,0,blk.Blocked a ()V", "9,0,t.Simple getX ()I", "8,0,t.Abs concrete ()V"] {
         assert!(run.map.contains(&format!("{line}\n")), "{line} in {}", run.map);
     }
-    // Nothing else of these packages; and the next number is behind the highest.
+    // Nothing else of these packages; and the next id follows the highest.
     let others = ["androidx.appcompat.app.AppCompatActivity xcall ()V"];
     assert!(run.map.contains(&format!("15,1,{}", others[0])), "{}", run.map);
     assert_eq!(run.summary.traced, 4, "{:?}", run.traced);
@@ -73,31 +73,31 @@ fn item_35_a_method_of_the_base_map_is_traced_whatever_the_rest_says() {
 }
 
 #[test]
-fn item_35_too_many_methods_are_an_error_before_anything_is_written() {
+fn too_many_methods_are_an_error_before_anything_is_written() {
     for compat in [false, true] {
-        let folder = folder(&format!("overflow-{compat}"));
-        let base_map = file(&folder, "base.txt", "1044479,1,gone.A b ()V\n");
+        let directory = directory(&format!("overflow-{compat}"));
+        let base_map = file(&directory, "base.txt", "1044479,1,gone.A b ()V\n");
         let options = if compat { Options::matrix() } else { Options::default() };
-        let out = folder.join("out/out.jar");
+        let out = directory.join("out/out.jar");
         let result = instrument(
             &[Input::new(fixture_jar(), &out)],
-            &MapPaths::beside(folder.join("out/map.txt")),
+            &MapPaths::beside(directory.join("out/map.txt")),
             &Options { base_map, ..options },
             &|_| {},
         );
         assert!(matches!(result, Err(Error::TooManyMethods { .. })), "{result:?}");
-        assert!(!folder.join("out").exists());
+        assert!(!directory.join("out").exists());
     }
 }
 
 #[test]
-fn rules_choose_by_class_annotation_method_and_size() {
-    let folder = folder("rules");
-    let classes = folder.join("classes");
+fn rules_select_by_class_annotation_method_and_size() {
+    let directory = directory("rules");
+    let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     javac(&classes, &["--release", "8"], &["marked/Marked.java"]);
     let traced = |name: &str, rules: &str| {
-        let here = folder.join(name);
+        let here = directory.join(name);
         fs::create_dir(&here).unwrap();
         let options = Options { rules: file(&here, "trace.rules", rules), ..Options::default() };
         let maps = MapPaths::beside(here.join("map.txt"));
@@ -119,24 +119,24 @@ fn rules_choose_by_class_annotation_method_and_size() {
 }
 
 #[test]
-fn item_38_a_block_list_of_matrix_without_its_traps() {
-    let folder = folder("block-list");
+fn a_matrix_block_list_works_without_its_quirks() {
+    let directory = directory("block-list");
     let text = "[package]\r\n# a comment\r\n  -keepclass blk/Blocked  \r\n-keeppackage t\r\n";
-    let options = Options { block_list: file(&folder, "block.txt", text), ..Options::default() };
-    let run = run(&folder, &fixture_jar(), &options);
+    let options = Options { block_list: file(&directory, "block.txt", text), ..Options::default() };
+    let run = run(&directory, &fixture_jar(), &options);
     let traced =
         ["androidx.appcompat.app.AppCompatActivity xcall ()V", "blk.BlockedToo a ()V", "blk.Free a ()V"];
     assert_eq!(run.traced, traced);
 }
 
-/// Whatever order a `ConcurrentHashMap` has: many entries, and many with one hash.
+/// The order of a `ConcurrentHashMap` with many entries, and with many equal hashes.
 #[test]
-fn item_33_ignored_methods_come_in_the_order_of_javas_map() {
-    let folder = folder("java-map");
-    let tools = folder.join("tools");
+fn ignored_methods_are_in_the_order_of_javas_map() {
+    let directory = directory("java-map");
+    let tools = directory.join("tools");
     fs::create_dir(&tools).unwrap();
     javac(&tools, &[], &["tools/HashOrder.java"]);
-    // "Aa" and "BB" have one hash, so all texts made of the same number of them do.
+    // "Aa" and "BB" have the same hash, so all texts of the same number of them do.
     let alike = |bits: u32, length: u32| -> String {
         (0..length).map(|bit| if bits >> bit & 1 == 0 { "Aa" } else { "BB" }).collect()
     };
@@ -155,9 +155,9 @@ fn item_33_ignored_methods_come_in_the_order_of_javas_map() {
             let body = Body { code: vec![177], max_locals: 1, ..Body::default() };
             class.method(0, name, "()V", &body);
         }
-        let input = folder.join(format!("{index}.jar"));
+        let input = directory.join(format!("{index}.jar"));
         jar(&input, &[("a/B.class", &class.finish())]);
-        let here = folder.join(index.to_string());
+        let here = directory.join(index.to_string());
         fs::create_dir(&here).unwrap();
         run(&here, &input, &Options::matrix());
         let ignored = fs::read_to_string(here.join("ignoreMethodMapping.txt")).unwrap();
@@ -175,15 +175,15 @@ fn item_33_ignored_methods_come_in_the_order_of_javas_map() {
 }
 
 #[test]
-fn item_40_what_cannot_be_read_is_told_and_the_rest_is_traced() {
-    let folder = folder("item-40");
+fn unreadable_classes_are_reported_and_the_rest_is_traced() {
+    let directory = directory("item-40");
     let old = fs::read(fixture().join("fixture/Main.class")).unwrap();
     let mut newer = old.clone();
     newer[7] = 99;
     let extra = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/instr_fixture/extra");
     let module = entries(&fs::read(extra.join("module_info.jar")).unwrap());
     let module = &module.iter().find(|(name, _)| name == "module-info.class").unwrap().1;
-    let input = folder.join("in.jar");
+    let input = directory.join("in.jar");
     jar(
         &input,
         &[
@@ -194,11 +194,11 @@ fn item_40_what_cannot_be_read_is_told_and_the_rest_is_traced() {
             ("fixture/Main.class", &old),
         ],
     );
-    let run = run(&folder, &input, &Options::default());
+    let run = run(&directory, &input, &Options::default());
     let skipped: Vec<&str> = run.summary.skipped.iter().map(|skip| skip.class.as_str()).collect();
     assert_eq!(skipped, ["a/Cut.class", "a/Empty.class", "a/Newer.class"]);
     assert!(run.summary.traced > 0 && run.summary.classes_changed == 1, "{:?}", run.summary);
-    let written = entries(&fs::read(folder.join("out.jar")).unwrap());
+    let written = entries(&fs::read(directory.join("out.jar")).unwrap());
     assert_eq!(written.iter().filter(|(name, _)| name.starts_with("a/")).count(), 3);
     for (name, bytes) in
         [("a/Newer.class", &newer[..]), ("a/Empty.class", b""), ("module-info.class", module)]
@@ -207,19 +207,19 @@ fn item_40_what_cannot_be_read_is_told_and_the_rest_is_traced() {
     }
 }
 
-/// Bytes of class file for each traced method: two calls, a handler with its frame, and a share of the
-/// constants. Without handlers it is Matrix's form.
+/// Bytes of class file for each traced method: two calls, a handler with its frame, and a share of the constants.
+/// Without handlers it is Matrix's form.
 #[test]
-fn item_42_bytes_added_to_a_method() {
-    let folder = folder("item-42");
-    let size = |folder: &Path| -> usize {
-        let files = files(folder);
+fn the_bytes_added_to_a_method_are_bounded() {
+    let directory = directory("item-42");
+    let size = |directory: &Path| -> usize {
+        let files = files(directory);
         files.iter().filter(|(path, _)| !path.ends_with("MapId.class")).map(|(_, bytes)| bytes.len()).sum()
     };
     let before = size(fixture());
     for (exits, least, most) in [(Exits::All, 30, 90), (Exits::Normal, 10, 40)] {
-        let output = folder.join(format!("{exits:?}"));
-        let maps = MapPaths { methods: folder.join("map.txt"), ignored: None, lines: None };
+        let output = directory.join(format!("{exits:?}"));
+        let maps = MapPaths { methods: directory.join("map.txt"), ignored: None, lines: None };
         let options = Options { exits, short: 0, ..Options::default() };
         let summary = instrument(&[Input::new(fixture(), &output)], &maps, &options, &|_| {}).unwrap();
         let added = (size(&output) - before) / summary.traced;

@@ -1,4 +1,4 @@
-//! Everything in the class file format: versions, flags, limits, and what is refused with a name.
+//! Everything in the class file format: versions, flags, limits, and what is refused with a reason.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn body(code: &[u8]) -> Body {
     Body { code: code.to_vec(), max_stack: 2, max_locals: 2, ..Body::default() }
 }
 
-/// A class whose only method is `main` with this body, and what became of that.
+/// Builds a class whose only method is `main` with this body, and rewrites it.
 fn main_with(body: &Body) -> (Vec<u8>, Result<Vec<u8>, SkipReason>) {
     let mut class = Assembler::new("Odd");
     class.method(9, "main", "([Ljava/lang/String;)V", body);
@@ -29,17 +29,17 @@ fn main_with(body: &Body) -> (Vec<u8>, Result<Vec<u8>, SkipReason>) {
 
 /// Loads and runs the class in a JVM.
 fn runs(name: &str, bytes: &[u8], java: &[&str]) -> Beat {
-    let folder = folder(name);
-    fs::write(folder.join("Odd.class"), bytes).unwrap();
-    let counts = folder.join("beat.txt");
+    let directory = directory(name);
+    fs::write(directory.join("Odd.class"), bytes).unwrap();
+    let counts = directory.join("beat.txt");
     let property = format!("-Dbeat.out={}", text(&counts));
-    let path = class_path(&[&folder, method_beat()]);
+    let path = class_path(&[&directory, method_beat()]);
     run("java", &[java, &["-Xverify:all", &property, "-cp", &path, "Odd"]].concat());
     Beat::read(&counts)
 }
 
 #[test]
-fn every_version_is_rewritten_and_stays_what_it_is() {
+fn every_class_file_version_is_rewritten_and_kept() {
     let (bytes, _) = main_with(&body(&[177]));
     for major in 45..=70_u16 {
         for minor in [0_u16, 3, 0xFFFF] {
@@ -58,7 +58,7 @@ fn every_version_is_rewritten_and_stays_what_it_is() {
     }
 }
 
-/// A handler before version 50 has no frame, from then on it has one; every JVM takes its own.
+/// Before version 50 handlers have no frame, later they have one; every JVM accepts its own versions.
 #[test]
 fn versions_with_and_without_frames_run() {
     for major in [45_u8, 46, 48, 49, 50, 51, 52, 61] {
@@ -76,16 +76,16 @@ fn versions_with_and_without_frames_run() {
 
 #[test]
 fn preview_classes_run() {
-    let folder = folder("preview");
-    let classes = folder.join("classes");
+    let directory = directory("preview");
+    let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     javac(&classes, &["-g", "--release", "17"], &["fixture/Modern.java"]);
-    // javac only marks what uses a feature of the preview, and those change from version to version.
+    // javac only marks classes that use a preview feature, and those change from version to version.
     for (path, mut bytes) in files(&classes) {
         bytes[4..6].copy_from_slice(&[0xFF, 0xFF]);
         fs::write(classes.join(path), bytes).unwrap();
     }
-    compare(&folder, &classes, "fixture.Modern", &Options::default(), &["--enable-preview"])
+    compare(&directory, &classes, "fixture.Modern", &Options::default(), &["--enable-preview"])
         .assert_balanced(10);
 }
 
@@ -105,7 +105,7 @@ fn a_method_that_just_fits_is_traced_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn a_full_constant_pool_is_said_and_a_nearly_full_one_is_used() {
+fn a_full_constant_pool_is_reported_and_a_nearly_full_one_is_used() {
     let with_entries = |entries: u32| {
         let mut class = Assembler::new("Odd");
         class.method(9, "main", "([Ljava/lang/String;)V", &body(&[177]));
@@ -115,19 +115,19 @@ fn a_full_constant_pool_is_said_and_a_nearly_full_one_is_used() {
         let bytes = class.finish();
         rewrite_class(&bytes, &[7], CALL_CLASS, Exits::All)
     };
-    // Names and classes of the calls, the throwable and the table: 13 entries at most, and the count is
-    // one more than the last index.
+    // Names and classes of the calls, the throwable and the table: at most 13 entries, and the count is the last
+    // index plus one.
     let nearly = with_entries(65_535 - 14).unwrap();
     assert_eq!(runs("nearly_full", &nearly.bytes.unwrap(), &[]).enters, 1);
     assert_eq!(with_entries(65_534), Err(SkipReason::ConstantPoolFull));
 }
 
 #[test]
-fn the_deepest_stack_and_the_last_local() {
+fn the_largest_stack_and_the_last_local_are_handled() {
     let deep = |max_stack| main_with(&Body { max_stack, ..body(&[177]) }).1;
     assert!(deep(0xFFFE).is_ok());
     assert_eq!(deep(0xFFFF), Err(SkipReason::StackTooDeep));
-    // A lock needs a local of its own: without room for it the method is traced without its waits.
+    // A lock needs an additional local: without room for it the method is traced without its waits.
     let mut class = Assembler::new("Odd");
     class.method(0x29, "sync", "()V", &Body { max_locals: 0xFFFF, ..body(&[177]) });
     let bytes = class.finish();
@@ -137,9 +137,9 @@ fn the_deepest_stack_and_the_last_local() {
     assert_eq!(rewritten.skipped, [(0, SkipReason::Waits(Box::new(SkipReason::TooManyLocals)))]);
 }
 
-/// A local above 255 holds the lock, by the wide forms.
+/// A local above 255 holds the lock, with the wide forms.
 #[test]
-fn a_lock_in_a_wide_local() {
+fn a_lock_can_be_in_a_wide_local() {
     let mut class = Assembler::new("Odd");
     let sync = class.method_ref("Odd", "sync", "()V");
     class.method(0x29, "sync", "()V", &Body { max_locals: 300, ..body(&[177]) });
@@ -154,8 +154,8 @@ fn a_lock_in_a_wide_local() {
 }
 
 #[test]
-fn subroutines_are_left_by_name_in_every_form() {
-    // jsr, jsr_w, ret, wide ret: also where nothing reaches them.
+fn subroutines_in_every_form_are_skipped_with_a_reason() {
+    // jsr, jsr_w, ret, wide ret, even in unreachable code.
     for code in [&[168, 0, 4, 177, 75, 169, 0][..], &[201, 0, 0, 0, 6, 177, 75, 169, 0], &[177, 169, 0]] {
         assert_eq!(main_with(&body(code)).1, Err(SkipReason::Subroutines), "{code:?}");
     }
@@ -164,7 +164,7 @@ fn subroutines_are_left_by_name_in_every_form() {
 
 /// Switches at each alignment, whose padding the calls change.
 #[test]
-fn switches_are_padded_anew_at_each_alignment() {
+fn switches_are_padded_for_each_alignment() {
     for shift in 0..4_usize {
         let mut code = vec![0; shift];
         code.extend([3, 170]);
@@ -186,11 +186,11 @@ fn switches_are_padded_anew_at_each_alignment() {
     }
 }
 
-/// Native and abstract methods have no code; a module description has no methods; both stay as they are.
+/// Native and abstract methods have no code, and a module description has no methods; both are copied.
 #[test]
-fn what_has_no_code_is_copied() {
-    let folder = folder("no_code");
-    let sources = folder.join("src");
+fn methods_without_code_are_copied() {
+    let directory = directory("no_code");
+    let sources = directory.join("src");
     fs::create_dir(&sources).unwrap();
     fs::write(sources.join("module-info.java"), "module odd.one { requires java.logging; }").unwrap();
     fs::write(
@@ -198,20 +198,20 @@ fn what_has_no_code_is_copied() {
         "package p; abstract class Odd { native void n(); abstract void a(); void c() { n(); } }",
     )
     .unwrap();
-    let classes = folder.join("classes");
+    let classes = directory.join("classes");
     run(
         "javac",
         &["-d", text(&classes), text(&sources.join("module-info.java")), text(&sources.join("Odd.java"))],
     );
-    let summary = instrument_one(&classes, &folder.join("out"), &Options::default());
+    let summary = instrument_one(&classes, &directory.join("out"), &Options::default());
     assert_eq!((summary.traced, summary.skipped.len()), (1, 0));
-    let module = |folder: &std::path::Path| fs::read(folder.join("module-info.class")).unwrap();
-    assert_eq!(module(&classes), module(&folder.join("out")));
+    let module = |directory: &std::path::Path| fs::read(directory.join("module-info.class")).unwrap();
+    assert_eq!(module(&classes), module(&directory.join("out")));
 }
 
-/// Obfuscators give names that no source could have, and drop tables; such names are bytes to us.
+/// Obfuscators use names that are invalid in source code, and drop tables; the instrumenter treats names as bytes.
 #[test]
-fn names_that_no_source_could_have() {
+fn names_that_are_invalid_in_source_code_are_handled() {
     let mut class = Assembler::new("a/\u{3b1}\u{2028}");
     let yields = class.method_ref("java/lang/Thread", "yield", "()V");
     for name in ["if", "\u{1f600}", "a b", "1"] {
@@ -221,9 +221,9 @@ fn names_that_no_source_could_have() {
     assert_eq!((rewritten.skipped.len(), rewritten.bytes.is_some()), (0, true));
 }
 
-/// A hostile table cannot make the work grow with its square: the method keeps its tracing.
+/// A hostile table cannot make the work grow quadratically: the method is still traced.
 #[test]
-fn waits_times_handlers_are_bounded() {
+fn the_product_of_waits_and_handlers_is_bounded() {
     let mut class = Assembler::new("Odd");
     let sleep = class.method_ref("java/lang/Thread", "sleep", "(J)V");
     let mut code = Vec::new();

@@ -1,4 +1,4 @@
-//! Constructors that no Java compiler writes, and other code at the edges of the format.
+//! Constructors that no Java compiler produces, and other code at the limits of the format.
 
 use std::fs;
 
@@ -13,15 +13,15 @@ fn rewrite(bytes: &[u8]) -> Rewritten {
     rewrite_class(bytes, &[7, 8, 9], CALL_CLASS, Exits::All).unwrap()
 }
 
-/// Runs `main` of class `Odd` with the calls in it.
+/// Runs `main` of class `Odd` after instrumentation.
 fn runs(name: &str, bytes: &[u8]) -> (String, Beat) {
-    let folder = folder(name);
+    let directory = directory(name);
     let beat = method_beat();
-    let counts = folder.join("beat.txt");
+    let counts = directory.join("beat.txt");
     let program = |bytes: &[u8]| {
-        fs::write(folder.join("Odd.class"), bytes).unwrap();
+        fs::write(directory.join("Odd.class"), bytes).unwrap();
         let property = format!("-Dbeat.out={}", text(&counts));
-        run("java", &["-Xverify:all", &property, "-cp", &class_path(&[&folder, beat]), "Odd"])
+        run("java", &["-Xverify:all", &property, "-cp", &class_path(&[&directory, beat]), "Odd"])
     };
     let plain = program(bytes);
     let rewritten = rewrite(bytes);
@@ -31,7 +31,7 @@ fn runs(name: &str, bytes: &[u8]) -> (String, Beat) {
     (traced, Beat::read(&counts))
 }
 
-/// `main` makes one object with `true` and one with `false`.
+/// `main` creates one object with `true` and one with `false`.
 fn main_that_makes_two(class: &mut Assembler) {
     let constructor = class.method_ref("Odd", "<init>", "(Z)V");
     let this = class.this_class().to_be_bytes();
@@ -45,7 +45,7 @@ fn main_that_makes_two(class: &mut Assembler) {
     );
 }
 
-/// Two branches with a super call each, and common code behind them.
+/// Two branches with a super call each, and common code after them.
 fn two_super_calls() -> Vec<u8> {
     let mut class = Assembler::new("Odd");
     let object = class.method_ref("java/lang/Object", "<init>", "()V");
@@ -78,7 +78,7 @@ fn two_super_calls() -> Vec<u8> {
 }
 
 #[test]
-fn a_super_call_on_each_branch() {
+fn a_super_call_on_each_branch_is_traced() {
     let (_, beat) = runs("two_super_calls", &two_super_calls());
     // main, and each object once.
     beat.assert_balanced(3);
@@ -87,7 +87,7 @@ fn a_super_call_on_each_branch() {
 
 /// The object waits in another local and goes through swaps before its super call.
 #[test]
-fn an_object_that_is_moved_about_before_its_super_call() {
+fn an_object_that_is_moved_before_its_super_call_is_followed() {
     let mut class = Assembler::new("Odd");
     let object = class.method_ref("java/lang/Object", "<init>", "()V");
     let new = class.class("java/lang/Object").to_be_bytes();
@@ -110,7 +110,7 @@ fn an_object_that_is_moved_about_before_its_super_call() {
 }
 
 #[test]
-fn what_cannot_be_done_right_is_left_with_its_reason() {
+fn constructors_that_cannot_be_traced_are_skipped_with_a_reason() {
     let only = |descriptor: &str, name: &str, body: Body| {
         let mut class = Assembler::new("Odd");
         let object = class.method_ref("java/lang/Object", "<init>", "()V");
@@ -129,7 +129,7 @@ fn what_cannot_be_done_right_is_left_with_its_reason() {
     assert_eq!(only("()V", "<init>", body(&[167, 0, 0])), SkipReason::NoSuperCall);
     assert!(matches!(only("()V", "<init>", body(&[177])), SkipReason::Malformed(_)));
     assert!(matches!(only("()V", "<init>", body(&[87])), SkipReason::Malformed(_)));
-    // aload_0, invokespecial, return; then dead code that a frame calls uninitialized.
+    // aload_0, invokespecial, return; then dead code that a frame declares uninitialized.
     let dead = Body {
         frames: vec![255, 0, 5, 0, 1, 6, 0, 0],
         frame_count: 1,
@@ -152,7 +152,7 @@ fn what_cannot_be_done_right_is_left_with_its_reason() {
     assert!(matches!(only("()V", "handler", handler), SkipReason::Malformed(_)));
 }
 
-/// A goto of nearly 32,767 bytes, which the calls push over the edge, and a loop back over it.
+/// A goto of nearly 32,767 bytes, which the calls push over the limit, and a loop back over it.
 #[test]
 fn a_goto_that_becomes_too_short_is_widened() {
     let mut class = Assembler::new("Odd");

@@ -1,5 +1,5 @@
-//! Runs with a cache: what is decided for a class because of others reaches it when they change, and
-//! questions about a build change nothing in it.
+//! Runs with a cache: decisions about a class that depend on other classes follow their changes, and explaining a
+//! class changes no output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use instrumenter::{Catalogue, Error, Input, MapPaths, Options, Summary, Warning,
 
 use crate::support::*;
 
-/// An app in a jar and in a folder, above it a library of which there are several versions.
+/// An app in a jar and in a directory, with several versions of a library above it.
 struct App {
     root: PathBuf,
     options: Options,
@@ -44,14 +44,14 @@ const OVERRIDE_AND_SERIALIZABLE: [&str; 2] = [
     "package far; public class Worker extends Thread implements java.io.Serializable {}",
 ];
 
-/// Their places in [`compiled`].
+/// Their indices in [`compiled`].
 const PLAIN_LIBRARY: usize = 1;
 const THREADS_LIBRARY: usize = 2;
 const SAVED_LIBRARY: usize = 3;
 
 type Classes = Vec<(String, Vec<u8>)>;
 
-/// Compiles these sources, each a class of its file's name, and gives the class files.
+/// Compiles these sources, each a class of its file's name, and returns the class files.
 fn compile(root: &Path, sources: &[&str]) -> Classes {
     let to = root.join("classes");
     fs::create_dir_all(&to).unwrap();
@@ -71,7 +71,7 @@ fn compile(root: &Path, sources: &[&str]) -> Classes {
 fn compiled() -> &'static [Classes; 4] {
     static COMPILED: OnceLock<[Classes; 4]> = OnceLock::new();
     COMPILED.get_or_init(|| {
-        let root = folder("shared-decisions");
+        let root = directory("shared-decisions");
         let app = [&PLAIN[..], &[LEAF, MIDDLE, CALLER, LOCKED]].concat();
         let versions: [&[&str]; 4] = [&app, &PLAIN, &ACTIVITY_AND_THREAD, &OVERRIDE_AND_SERIALIZABLE];
         let mut number = 0;
@@ -91,7 +91,7 @@ fn picked<'a>(classes: &'a Classes, wanted: &[&str]) -> Vec<(&'a str, &'a [u8])>
 
 impl App {
     fn new(name: &str, instruments_library: bool) -> Self {
-        let root = folder(name);
+        let root = directory(name);
         let options = Options {
             cache: Some(root.join("cache")),
             waits: Some(Catalogue::default()),
@@ -124,10 +124,10 @@ impl App {
         instrument(&inputs.collect::<Vec<_>>(), &maps, options, &|_| {})
     }
 
-    /// Runs with the cache, and once more without it: with the same ids the same bytes must come out.
+    /// Runs with the cache, and once more without it: with the same ids the same bytes must result.
     #[track_caller]
     fn run(&self) -> Summary {
-        // So that what was just written does not count as that.
+        // So that the files do not count as recently written.
         std::thread::sleep(std::time::Duration::from_millis(150));
         let summary = self.run_to("out", &self.options).unwrap();
         let _ = fs::remove_dir_all(self.root.join("clean"));
@@ -145,7 +145,7 @@ impl App {
         summary
     }
 
-    /// The class of the output, in the folder or in the jar.
+    /// Returns the class of the output, in the directory or in the jar.
     fn class(&self, name: &str) -> Vec<u8> {
         let entry = format!("{name}.class");
         fs::read(self.root.join("out/in").join(&entry)).unwrap_or_else(|_| {
@@ -154,7 +154,7 @@ impl App {
         })
     }
 
-    /// Whether a class of the output names this.
+    /// Returns whether a class of the output contains this text.
     fn names(&self, class: &str, wanted: &str) -> bool {
         self.class(class).windows(wanted.len()).any(|window| window == wanted.as_bytes())
     }
@@ -167,14 +167,14 @@ impl App {
         self.names("app/Caller", "(ILjava/lang/Object;)V")
     }
 
-    /// Whether the method still has its flag.
+    /// Returns whether the method still has its flag.
     fn stays_synchronized(&self) -> bool {
         let path = text(&self.root.join("out/in")).to_owned();
         run("javap", &["-p", "-cp", &path, "app.Locked"]).contains("synchronized")
     }
 }
 
-/// With waits, and without: then a change that concerns no other class is a shorter way.
+/// With waits, and without: then a change that affects no other class takes a shorter way.
 fn reaches_far(name: &str, instruments_library: bool) {
     let app = App::new(name, instruments_library);
     reaches_far_without_waits(&format!("{name}_plain"), instruments_library);
@@ -184,7 +184,7 @@ fn reaches_far(name: &str, instruments_library: bool) {
 
     app.library(THREADS_LIBRARY);
     let changed = app.run();
-    // Nothing of the app was looked at again, but what must change in it has.
+    // No class of the app was scanned again, but the affected one has changed.
     assert!(changed.classes_cached >= 5, "{changed:?}");
     assert!(app.calls_at() && app.tells_the_join());
     assert!(!app.stays_synchronized());
@@ -199,7 +199,7 @@ fn reaches_far(name: &str, instruments_library: bool) {
     app.run();
     assert!(!app.calls_at() && !app.tells_the_join());
 
-    // And if nothing changes, nothing is written.
+    // Without changes nothing is written.
     let before = fs::metadata(app.root.join("out/app.jar")).unwrap().modified().unwrap();
     let again = app.run();
     assert_eq!(again.classes_cached, again.classes);
@@ -220,17 +220,17 @@ fn reaches_far_without_waits(name: &str, instruments_library: bool) {
 }
 
 #[test]
-fn a_class_far_above_in_another_input_changes_what_is_below() {
+fn a_change_in_a_super_class_of_another_input_affects_subclasses() {
     reaches_far("decisions_input", true);
 }
 
 #[test]
-fn a_class_far_above_on_the_class_path_changes_what_is_below() {
+fn a_change_in_a_super_class_on_the_class_path_affects_subclasses() {
     reaches_far("decisions_class_path", false);
 }
 
 #[test]
-fn a_question_about_a_class_changes_nothing() {
+fn explaining_a_class_changes_no_output() {
     let mut app = App::new("decisions_explain", true);
     app.run();
     let map = fs::read(app.root.join("out/map.txt")).unwrap();
@@ -248,7 +248,7 @@ fn a_question_about_a_class_changes_nothing() {
 }
 
 #[test]
-fn files_that_options_name_count_with_their_contents_and_rules_stay_used() {
+fn the_cache_depends_on_the_content_of_option_files_and_rules_stay_used() {
     let mut app = App::new("decisions_rules", true);
     let rules = app.root.join("trace.rules");
     fs::write(&rules, "exclude class app.Caller method go\nexclude class gone.Gone\n").unwrap();
@@ -267,16 +267,16 @@ fn files_that_options_name_count_with_their_contents_and_rules_stay_used() {
     fs::write(&rules, "exclude class app.Leaf\nexclude class gone.Gone\n").unwrap();
     let third = app.run();
     assert_eq!((third.classes_cached, idle(&third)), (0, vec![2]));
-    assert!(third.warnings.iter().any(|(_, warning)| matches!(warning, Warning::CacheOfNoUse { .. })));
+    assert!(third.warnings.iter().any(|(_, warning)| matches!(warning, Warning::CacheRejected { .. })));
     assert!(app.names("app/Caller", "(I)V") && !app.names("app/Leaf", "(I)V"));
-    // More calls that block are another build too.
+    // An extended catalogue means a full rebuild.
     app.options.waits.as_mut().unwrap().add("blocking far/Worker join").unwrap();
     assert_eq!(app.run().classes_cached, 0);
     assert!(app.tells_the_join());
 }
 
 #[test]
-fn matrix_has_neither_cache_nor_waits() {
+fn compat_matrix_refuses_a_cache_and_waits() {
     let app = App::new("decisions_matrix", true);
     for options in [
         Options { cache: Some(app.root.join("cache")), ..Options::matrix() },

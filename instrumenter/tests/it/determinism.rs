@@ -1,5 +1,5 @@
-//! The same input gives the same bytes, whatever the number of threads; the ids do not depend on the
-//! order of the inputs.
+//! The same input gives the same bytes for any number of threads, and the ids do not depend on the order of the
+//! inputs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use instrumenter::{Input, MapPaths, Options, instrument, outputs_in};
 
 use crate::support::*;
 
-fn jars(folder: &Path) -> Vec<PathBuf> {
+fn jars(directory: &Path) -> Vec<PathBuf> {
     let files = files(fixture());
     let part = |n: usize| -> Vec<(&str, &[u8])> {
         let picked = files.iter().enumerate().filter(|(index, _)| index % 3 == n);
@@ -16,7 +16,7 @@ fn jars(folder: &Path) -> Vec<PathBuf> {
     };
     (0..3)
         .map(|n| {
-            let path = folder.join(format!("part{n}.jar"));
+            let path = directory.join(format!("part{n}.jar"));
             jar(&path, &part(n));
             path
         })
@@ -31,17 +31,17 @@ fn run_over(inputs: &[PathBuf], out: &Path, options: &Options) -> Vec<(PathBuf, 
 }
 
 #[test]
-fn threads_and_order_do_not_show() {
-    let folder = folder("determinism");
-    let mut inputs = jars(&folder);
+fn the_output_does_not_depend_on_threads_or_input_order() {
+    let directory = directory("determinism");
+    let mut inputs = jars(&directory);
     let threads = |threads| Options { threads, ..Options::default() };
-    let one = run_over(&inputs, &folder.join("one"), &threads(1));
+    let one = run_over(&inputs, &directory.join("one"), &threads(1));
     assert_eq!(one.len(), 3 + 3);
-    assert_eq!(run_over(&inputs, &folder.join("four"), &threads(4)), one);
+    assert_eq!(run_over(&inputs, &directory.join("four"), &threads(4)), one);
 
-    // Another first input, and so another place for the map id; all else is the same.
+    // Another first input moves the map id; everything else is the same.
     inputs.reverse();
-    let reversed = run_over(&inputs, &folder.join("reversed"), &threads(2));
+    let reversed = run_over(&inputs, &directory.join("reversed"), &threads(2));
     for ((path, a), (_, b)) in one.iter().zip(&reversed) {
         if path.extension().is_some_and(|end| end == "jar") {
             let classes = |jar: &[u8]| -> Vec<_> {
@@ -55,16 +55,16 @@ fn threads_and_order_do_not_show() {
 }
 
 #[test]
-fn a_base_map_keeps_its_ids_and_new_methods_come_behind() {
-    let folder = folder("base_map");
-    let inputs = jars(&folder);
-    let all = run_over(&inputs, &folder.join("all"), &Options::default());
+fn a_base_map_keeps_its_ids_and_new_methods_follow() {
+    let directory = directory("base_map");
+    let inputs = jars(&directory);
+    let all = run_over(&inputs, &directory.join("all"), &Options::default());
     let map = String::from_utf8(
         all.iter().find(|(path, _)| path.ends_with("methodMapping.txt")).unwrap().1.clone(),
     );
     let map = map.unwrap();
-    let base = folder.join("base.txt");
-    // Every other method, with other numbers, and one that is gone.
+    let base = directory.join("base.txt");
+    // Every other method, with other ids, and one that no longer exists.
     let kept: Vec<String> = map
         .lines()
         .filter(|line| !line.starts_with("1048574,"))
@@ -74,8 +74,8 @@ fn a_base_map_keeps_its_ids_and_new_methods_come_behind() {
         .collect();
     fs::write(&base, format!("{}600,1,gone.Class method ()V\n", kept.concat())).unwrap();
     let options = Options { base_map: Some(base), ..Options::default() };
-    run_over(&inputs, &folder.join("based"), &options);
-    let based = fs::read_to_string(folder.join("based/methodMapping.txt")).unwrap();
+    run_over(&inputs, &directory.join("based"), &options);
+    let based = fs::read_to_string(directory.join("based/methodMapping.txt")).unwrap();
     for line in &kept {
         assert!(based.contains(line.as_str()), "{line}");
     }

@@ -7,14 +7,20 @@ use instrumenter::{Exits, Filter, Options};
 
 use crate::support::*;
 
-/// Runs `main` plain and instrumented and compares what it prints.
-pub(crate) fn compare(folder: &Path, classes: &Path, main: &str, options: &Options, java: &[&str]) -> Beat {
+/// Runs `main` plain and instrumented, and compares what it prints.
+pub(crate) fn compare(
+    directory: &Path,
+    classes: &Path,
+    main: &str,
+    options: &Options,
+    java: &[&str],
+) -> Beat {
     let beat = method_beat();
-    let traced = folder.join(format!("traced-{main}"));
+    let traced = directory.join(format!("traced-{main}"));
     let summary = instrument_one(classes, &traced, options);
     assert_eq!(summary.skipped, []);
     assert!(summary.traced >= 5, "{summary:?}");
-    let counts = folder.join("beat.txt");
+    let counts = directory.join("beat.txt");
     let property = format!("-Dbeat.out={}", text(&counts));
     let program = |path: &Path| {
         let path = class_path(&[path, beat]);
@@ -30,40 +36,39 @@ pub(crate) fn compare(folder: &Path, classes: &Path, main: &str, options: &Optio
 }
 
 #[test]
-fn item_36_java_8_classes_with_all_debug_information() {
-    let folder = folder("java8");
+fn java_8_classes_with_all_debug_information_run() {
+    let directory = directory("java8");
     let classes = fixture();
-    compare(&folder, classes, "fixture.Main", &Options::default(), &[]).assert_balanced(20_000);
+    compare(&directory, classes, "fixture.Main", &Options::default(), &[]).assert_balanced(20_000);
 }
 
 #[test]
-fn item_36_java_17_classes_without_debug_information() {
-    let folder = folder("java17");
-    let classes = folder.join("classes");
+fn java_17_classes_without_debug_information_run() {
+    let directory = directory("java17");
+    let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     compile_fixture(&classes, &["-g:none", "-parameters"]);
-    compare(&folder, &classes, "fixture.Main", &Options::default(), &[]).assert_balanced(20_000);
+    compare(&directory, &classes, "fixture.Main", &Options::default(), &[]).assert_balanced(20_000);
 }
 
 #[test]
-fn records_sealed_interfaces_and_nest_mates() {
-    let folder = folder("modern");
-    let classes = folder.join("classes");
+fn records_sealed_interfaces_and_nest_mates_run() {
+    let directory = directory("modern");
+    let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     javac(&classes, &["-g", "--release", "17"], &["fixture/Modern.java"]);
-    compare(&folder, &classes, "fixture.Modern", &Options::default(), &[]).assert_balanced(10);
+    compare(&directory, &classes, "fixture.Modern", &Options::default(), &[]).assert_balanced(10);
 }
 
-/// Every method of every class, also those that the filter finds not worth it, and ids that need a
-/// constant of their own.
+/// Every method of every class, also those that the default rule skips, with ids that need a constant.
 #[test]
-fn every_method_of_every_class_with_large_ids() {
-    let folder = folder("everything");
+fn every_method_runs_with_large_ids() {
+    let directory = directory("everything");
     let classes = fixture();
-    let first = folder.join("first");
+    let first = directory.join("first");
     instrument_one(classes, &first, &Options { filter: Filter::none(), ..Options::default() });
     let maps = fs::read_to_string(first.with_extension("map.txt")).unwrap();
-    let ignored = fs::read_to_string(folder.join("ignoreMethodMapping.txt")).unwrap();
+    let ignored = fs::read_to_string(directory.join("ignoreMethodMapping.txt")).unwrap();
     let traced = maps.lines().filter(|line| !line.contains("android.os.Handler"));
     let traced = traced.map(|line| line.splitn(3, ',').nth(2).unwrap());
     let base: Vec<String> = traced
@@ -71,39 +76,39 @@ fn every_method_of_every_class_with_large_ids() {
         .enumerate()
         .map(|(index, method)| format!("{},1,{method}\n", 32_760 + index))
         .collect();
-    let base_map = folder.join("base.txt");
+    let base_map = directory.join("base.txt");
     fs::write(&base_map, base.concat()).unwrap();
     let options = Options { base_map: Some(base_map), ..Options::default() };
-    compare(&folder, classes, "fixture.Main", &options, &[]).assert_balanced(20_000);
+    compare(&directory, classes, "fixture.Main", &options, &[]).assert_balanced(20_000);
 }
 
-/// Matrix's form: what a called method throws leaves an enter open, a throw that is caught in the method
-/// itself exits twice. Readers pair by id.
+/// Matrix's form: an exception from a called method leaves an enter without an exit, and a throw that is caught in
+/// the method itself exits twice. Readers pair by id.
 #[test]
-fn returns_and_throws_are_exits_if_asked_for() {
-    let folder = folder("normal");
+fn exits_normal_calls_o_before_returns_and_throws() {
+    let directory = directory("normal");
     let classes = fixture();
     let options = Options { exits: Exits::Normal, ..Options::default() };
-    let beat = compare(&folder, classes, "fixture.Main", &options, &["-Dbeat.lenient=true"]);
+    let beat = compare(&directory, classes, "fixture.Main", &options, &["-Dbeat.lenient=true"]);
     assert!(beat.exits > 15_000 && beat.enters > 15_000, "{beat:?}");
 }
 
 #[test]
-fn a_stack_overflow_stays_the_programs_own() {
-    let folder = folder("overflow");
+fn a_stack_overflow_reaches_the_program_unchanged() {
+    let directory = directory("overflow");
     let classes = fixture();
     let java = ["-Dbeat.lenient=true", "-Xss512k", "-Xint"];
-    let beat = compare(&folder, classes, "fixture.Overflow", &Options::default(), &java);
+    let beat = compare(&directory, classes, "fixture.Overflow", &Options::default(), &java);
     assert!(beat.enters > 1_000, "{beat:?}");
 }
 
-/// Java 5 classes have no frames, and the older verifier reads them. javac no longer writes them, but
-/// a class of Java 8 without lambdas and interfaces is one if its frames are called something else.
+/// Java 5 classes have no frames, and the old verifier checks them. javac no longer produces them, but a class of
+/// Java 8 without lambdas and interfaces becomes one if its frames have another name.
 #[test]
-fn classes_from_before_stack_map_frames() {
+fn classes_without_stack_map_frames_run() {
     for major in [49, 50] {
-        let folder = folder(&format!("major{major}"));
-        let classes = folder.join("classes");
+        let directory = directory(&format!("major{major}"));
+        let classes = directory.join("classes");
         fs::create_dir_all(classes.join("fixture")).unwrap();
         let mut bytes = old_class().to_vec();
         bytes[7] = major;
@@ -111,6 +116,6 @@ fn classes_from_before_stack_map_frames() {
         let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
         bytes[at] = b'Z';
         fs::write(classes.join("fixture/Old.class"), bytes).unwrap();
-        compare(&folder, &classes, "fixture.Old", &Options::default(), &[]).assert_balanced(10);
+        compare(&directory, &classes, "fixture.Old", &Options::default(), &[]).assert_balanced(10);
     }
 }

@@ -1,4 +1,4 @@
-//! What is told of a class that is asked about, held against the class that was written.
+//! The explanation of a class, compared with the class that was written.
 
 use instrumenter::{
     Catalogue, Decision, Error, ExplainedMethod, FocusCall, Input, MapPaths, Options, Purpose, instrument,
@@ -8,27 +8,27 @@ use trace_format::event::WaitKind;
 use crate::support::*;
 
 #[test]
-fn each_method_says_what_was_inserted_where() {
-    let folder = folder("explain");
+fn each_method_lists_the_inserted_code() {
+    let directory = directory("explain");
     let options = Options {
         waits: Some(Catalogue::default()),
         explain: Some("fixture.Old".into()),
         ..Options::default()
     };
-    let from = folder.join("in.jar");
+    let from = directory.join("in.jar");
     jar(&from, &[("fixture/Old.class", old_class()), ("x.class", b"no class")]);
-    let to = folder.join("out.jar");
+    let to = directory.join("out.jar");
     let summary = instrument_one(&from, &to, &options);
     let [class] = summary.explained.as_slice() else { panic!("{:?}", summary.explained) };
     assert_eq!((class.name.as_str(), class.source_file.as_deref()), ("fixture/Old", Some("Old.java")));
     assert!(class.methods.iter().all(|method| method.decision == Decision::Traced));
 
-    // javap counts positions by itself.
+    // javap counts positions independently.
     let written =
         entries(&std::fs::read(&to).unwrap()).into_iter().find(|(name, _)| name == "fixture/Old.class");
-    std::fs::create_dir_all(folder.join("fixture")).unwrap();
-    std::fs::write(folder.join("fixture/Old.class"), written.unwrap().1).unwrap();
-    let shown = run("javap", &["-c", "-p", "-cp", text(&folder), "fixture.Old"]);
+    std::fs::create_dir_all(directory.join("fixture")).unwrap();
+    std::fs::write(directory.join("fixture/Old.class"), written.unwrap().1).unwrap();
+    let shown = run("javap", &["-c", "-p", "-cp", text(&directory), "fixture.Old"]);
     let mut purposes = Vec::new();
     for method in &class.methods {
         let name = if method.name == "<init>" { "fixture.Old" } else { &method.name };
@@ -37,7 +37,7 @@ fn each_method_says_what_was_inserted_where() {
         let mut in_order = method.inserted.iter().filter_map(|(one, _)| one.old);
         assert!(in_order.next().is_some());
         for (one, _) in &method.inserted {
-            // Some method of this name has an instruction there that begins one of our pieces.
+            // Some method of this name has an instruction there that starts an inserted piece.
             let at = format!(" {}: ", one.new);
             let texts = shown.split("\n\n").filter(|text| text.contains(&format!(" {name}(")));
             assert!(texts.clone().any(|text| text.contains(&at)), "{name} {one:?}\n{shown}");
@@ -60,32 +60,32 @@ fn each_method_says_what_was_inserted_where() {
 }
 
 #[test]
-fn a_class_that_is_not_there_is_an_error_before_anything_is_written() {
-    let folder = folder("explain_none");
-    let from = folder.join("in.jar");
+fn explaining_a_missing_class_is_an_error_before_anything_is_written() {
+    let directory = directory("explain_none");
+    let from = directory.join("in.jar");
     jar(&from, &[("fixture/Old.class", old_class())]);
     let options = Options { explain: Some("fixture/Older".into()), ..Options::default() };
-    let out = folder.join("out.jar");
-    let maps = MapPaths::beside(folder.join("methodMapping.txt"));
+    let out = directory.join("out.jar");
+    let maps = MapPaths::beside(directory.join("methodMapping.txt"));
     let result = instrument(&[Input::new(&from, &out)], &maps, &options, &|_| {});
     assert!(matches!(result, Err(Error::NoSuchClass { class }) if class == "fixture/Older"));
-    assert!(!out.exists() && !folder.join("methodMapping.txt").exists());
+    assert!(!out.exists() && !directory.join("methodMapping.txt").exists());
 }
 
-/// Which line of which file decided about a method.
+/// The explanation names the file and line that decided about a method.
 #[test]
-fn the_rule_that_decided_is_named() {
-    let folder = folder("explain_rules");
-    let from = folder.join("in.jar");
+fn the_deciding_rule_is_named() {
+    let directory = directory("explain_rules");
+    let from = directory.join("in.jar");
     jar(&from, &[("fixture/Old.class", old_class())]);
-    let (rules, blocked) = (folder.join("trace.rules"), folder.join("block.txt"));
+    let (rules, blocked) = (directory.join("trace.rules"), directory.join("block.txt"));
     std::fs::write(&rules, "# quiet\nexclude method <init>\nalways class fixture.*\nexclude method <init>\n")
         .unwrap();
     std::fs::write(&blocked, "\n-keeppackage fixture/\n").unwrap();
     let decided = |options: Options| {
         let options = Options { explain: Some("fixture.Old".into()), ..options };
-        let summary = instrument_one(&from, &folder.join("out.jar"), &options);
-        std::fs::remove_file(folder.join("out.jar")).unwrap();
+        let summary = instrument_one(&from, &directory.join("out.jar"), &options);
+        std::fs::remove_file(directory.join("out.jar")).unwrap();
         let [class] = summary.explained.as_slice() else { panic!("{:?}", summary.explained) };
         let told = |method: &ExplainedMethod| {
             (method.name == "<init>", method.decision.clone(), method.rule.clone())
@@ -112,14 +112,14 @@ fn the_rule_that_decided_is_named() {
 }
 
 #[test]
-fn the_call_of_at_is_told() {
-    let folder = folder("explain_focus");
-    let classes = folder.join("classes");
+fn the_call_of_at_is_explained() {
+    let directory = directory("explain_focus");
+    let classes = directory.join("classes");
     std::fs::create_dir(&classes).unwrap();
     let files = ["focus/Activities.java", "focuslib/Middle.java", "focuslib/Sealed.java"];
     javac(&classes, &["-cp", text(method_beat()), "--release", "8"], &files);
     let focus = |class: &str, options: Options| {
-        let out = folder.join(class.replace('$', "-"));
+        let out = directory.join(class.replace('$', "-"));
         let options = Options { explain: Some(format!("focus.Activities${class}")), ..options };
         let mut explained = instrument_one(&classes, &out, &options).explained;
         std::fs::remove_dir_all(&out).unwrap();

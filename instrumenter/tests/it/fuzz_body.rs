@@ -1,9 +1,9 @@
-// What is fuzzed, by `examples/fuzz_class.rs` for as long as one likes and by the tests for a moment.
+// The fuzzed body, which `fuzz/targets/class.rs` and a test run.
 
 use instrumenter::{Catalogue, Exits, rewrite_class, rewrite_class_with_waits};
 
-/// Rewrites `bytes`, which may be anything, in every way. Nothing may panic; and whatever is written can
-/// be read and rewritten again.
+/// Rewrites `bytes`, which may be anything, in every way. Nothing may panic, and every output can be read and
+/// rewritten again.
 pub(crate) fn run(bytes: &[u8]) {
     let catalogue = Catalogue::default();
     // From short pushes to those that need a constant.

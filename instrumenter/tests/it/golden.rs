@@ -1,8 +1,8 @@
-//! Matrix's own output for the fixture, reproduced; and how ours differs, case by case.
+//! Matrix's own output for the fixture, reproduced; and how the default rules differ, case by case.
 //!
-//! `tests/data/instr_fixture` holds `in.jar` (its sources are in `src`), what Matrix wrote for it with
-//! one worker, and the same with a mapping, a base map and a block list of packages in `mapped`. The
-//! environment variable ANRSCOPE_GOLDEN names another folder of the same form to use in its place.
+//! `tests/data/instr_fixture` contains `in.jar` (its sources are in `src`), what Matrix wrote for it with one worker,
+//! and the same with a mapping, a base map and a block list of packages in `mapped`. The environment variable
+//! ANRSCOPE_GOLDEN names another directory of the same form to use instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,21 +25,21 @@ struct Run {
 }
 
 fn run(name: &str, input: &Path, options: &Options) -> Run {
-    let folder = folder(name);
-    let output = folder.join("out.jar");
-    let maps = MapPaths::beside(folder.join("methodMapping.txt"));
+    let directory = directory(name);
+    let output = directory.join("out.jar");
+    let maps = MapPaths::beside(directory.join("methodMapping.txt"));
     let summary = instrument(&[Input::new(input, &output)], &maps, options, &|_| {}).unwrap();
     let methods = fs::read_to_string(&maps.methods).unwrap();
     let ignored = fs::read_to_string(maps.ignored.unwrap()).unwrap();
     Run { methods, ignored, summary, output }
 }
 
-fn expected(folder: &Path, name: &str) -> String {
-    fs::read_to_string(folder.join(name)).unwrap()
+fn expected(directory: &Path, name: &str) -> String {
+    fs::read_to_string(directory.join(name)).unwrap()
 }
 
 #[test]
-fn item_33_the_maps_of_matrix_byte_for_byte() {
+fn compat_matrix_writes_matrixs_maps_byte_for_byte() {
     let golden = golden();
     let options = Options { block_list: Some(golden.join("block.txt")), ..Options::matrix() };
     for threads in [1, 4] {
@@ -55,7 +55,7 @@ fn item_33_the_maps_of_matrix_byte_for_byte() {
 }
 
 #[test]
-fn item_33_the_maps_of_matrix_with_mapping_base_map_and_block_list() {
+fn compat_matrix_writes_matrixs_maps_with_mapping_base_map_and_block_list() {
     let golden = golden();
     let mapped = golden.join("mapped");
     let options = Options {
@@ -74,7 +74,7 @@ fn item_33_the_maps_of_matrix_with_mapping_base_map_and_block_list() {
 const ONLY_DISPATCH: &str = "1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V\n";
 
 #[test]
-fn item_33_what_makes_matrix_give_up_is_given_up_and_said() {
+fn compat_matrix_stops_where_matrix_stops_and_reports_it() {
     let extra = golden().join("extra");
     for (jar, untouched) in [("module_info", false), ("nestmates_java11", true)] {
         let run = run(&format!("golden-{jar}"), &extra.join(format!("{jar}.jar")), &Options::matrix());
@@ -86,7 +86,7 @@ fn item_33_what_makes_matrix_give_up_is_given_up_and_said() {
         assert!(told, "{:?}", run.summary.warnings);
         assert_eq!((run.summary.traced, run.summary.classes_changed), (0, 0), "{jar}");
     }
-    // Ours reads both.
+    // The instrumenter reads both.
     for (jar, methods) in [("module_info", 7), ("nestmates_java11", 1)] {
         let run = self::run(&format!("ours-{jar}"), &extra.join(format!("{jar}.jar")), &Options::default());
         assert!(run.summary.traced >= methods, "{jar}: {:?}", run.summary);
@@ -94,10 +94,10 @@ fn item_33_what_makes_matrix_give_up_is_given_up_and_said() {
     }
 }
 
-/// D19: before every return and every `athrow`, and nothing else, so that a throw that is caught in the
-/// method itself exits twice.
+/// Before every return and every `athrow`, and nowhere else, so that a throw that is caught in the method itself
+/// exits twice.
 #[test]
-fn item_33_exits_stand_before_returns_and_throws() {
+fn compat_matrix_calls_o_before_returns_and_throws() {
     let jar = golden().join("extra/local_throw.jar");
     let run = run("golden-local-throw", &jar, &Options::matrix());
     let javap = |jar: &Path| crate::support::run("javap", &["-c", "-p", "-cp", text(jar), "t.LocalThrow"]);
@@ -107,20 +107,20 @@ fn item_33_exits_stand_before_returns_and_throws() {
     let old = javap(&jar);
     let handlers = |code: &str| code.matches(" any\n").count() + code.matches("Class java/lang/").count();
     assert_eq!(enters, run.summary.traced);
-    // Those of the constructor do not count: it is not worth it.
+    // Those of the constructor do not count, because the default rule skips it.
     let ends = old.lines().filter(|line| line.ends_with("return") || line.ends_with(": athrow")).count() - 1;
     assert!(ends > enters, "{old}");
     assert_eq!(exits, ends, "{code}");
     assert_eq!(handlers(&code), handlers(&old));
 }
 
-/// Lines of `methodMapping.txt` without their ids.
+/// Returns the lines of `methodMapping.txt` without their ids.
 fn methods(map: &str) -> BTreeSet<&str> {
     map.lines().filter_map(|line| line.splitn(3, ',').nth(2)).collect()
 }
 
 #[test]
-fn item_33_ours_differs_only_where_it_is_listed() {
+fn the_default_rules_differ_from_matrix_only_as_listed() {
     let golden = golden();
     let options = Options { block_list: Some(golden.join("block.txt")), ..Options::default() };
     let ours = run("golden-ours", &golden.join("in.jar"), &options);

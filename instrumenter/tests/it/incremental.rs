@@ -1,4 +1,4 @@
-//! Runs with a cache: what they leave alone, and that the result is right.
+//! Runs with a cache: what they reuse, and that the result is correct.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use instrumenter::{Error, Input, MapPaths, Options, Summary, Warning, instrument
 use crate::assembler::{Assembler, Body};
 use crate::support::*;
 
-/// A project: classes in a folder and in two jars, its outputs and its cache.
+/// A project: classes in a directory and in two jars, its outputs and its cache.
 struct Project {
     root: PathBuf,
     options: Options,
@@ -20,7 +20,7 @@ const MAP_ID: &str = "dev/anrscope/MapId.class";
 
 impl Project {
     fn new(name: &str) -> Self {
-        let root = folder(name);
+        let root = directory(name);
         let options = Options { cache: Some(root.join("cache")), threads: 2, ..Options::default() };
         let project = Self { root, options };
         for (path, bytes) in files(fixture()) {
@@ -61,8 +61,8 @@ impl Project {
         self.root.join("out").join(path)
     }
 
-    /// The output is what a run without a cache makes, but for the numbers: each method that is traced
-    /// has one, the class files have those of the map, and no class has one that is not there.
+    /// Checks that the output equals that of a run without a cache, except for the ids: each traced method has one,
+    /// the class files use those of the map, and no class uses an unknown one.
     #[track_caller]
     fn is_right(&self, summary: &Summary) {
         let _ = fs::remove_dir_all(self.root.join("clean"));
@@ -78,7 +78,7 @@ impl Project {
         );
         let told = |summary: &Summary| -> Vec<Warning> {
             let all = summary.warnings.iter().map(|(_, warning)| warning.clone());
-            all.filter(|warning| !matches!(warning, Warning::CacheOfNoUse { .. })).collect()
+            all.filter(|warning| !matches!(warning, Warning::CacheRejected { .. })).collect()
         };
         assert_eq!(told(summary), told(&clean));
         let names = |to: &str| -> Vec<PathBuf> {
@@ -90,7 +90,7 @@ impl Project {
         assert!(map.0.keys().eq(clean_map.0.keys()), "{map:?}\n{clean_map:?}");
         let text = fs::read_to_string(self.out("classes/methodMapping.txt")).unwrap();
         assert_eq!(trace_format::MapId::of_lines(text.lines()), summary.map_id);
-        // With the map as base map, a run without a cache makes the very same bytes.
+        // With the map as base map, a run without a cache produces the same bytes.
         let based = Options {
             cache: None,
             base_map: Some(self.out("classes/methodMapping.txt")),
@@ -110,7 +110,7 @@ impl Project {
     }
 }
 
-/// Ids by method.
+/// Returns ids by method.
 #[derive(Debug)]
 struct Map(BTreeMap<String, u32>);
 
@@ -126,7 +126,7 @@ impl Map {
     }
 }
 
-/// A class under another name of the same length of constant.
+/// Renames a class to a name with a constant of the same length.
 fn renamed(class: &[u8], name: &str) -> Vec<u8> {
     let old = b"fixture/Old";
     let at = class
@@ -140,8 +140,7 @@ fn renamed(class: &[u8], name: &str) -> Vec<u8> {
     out
 }
 
-/// Another class file of the same class and methods, as after a change in a body: one text of the pool
-/// is another.
+/// Changes a text in the constant pool, like a change in a method body does.
 fn edited(class: &[u8], from: &[u8]) -> Vec<u8> {
     let at = class.windows(from.len()).position(|window| window == from).unwrap();
     let mut class = class.to_vec();
@@ -149,27 +148,27 @@ fn edited(class: &[u8], from: &[u8]) -> Vec<u8> {
     class
 }
 
-/// Sets every time of the files back, so that they no longer count as just written.
-fn age(folder: &Path) {
-    // A time in the past does not help alone: what counts is also when it was set.
+/// Sets the times of all files back, so that they do not count as recently written.
+fn age(directory: &Path) {
+    // An earlier modification time is not enough, because the change time counts too.
     std::thread::sleep(std::time::Duration::from_millis(150));
-    assert!(folder.exists());
+    assert!(directory.exists());
 }
 
-fn stamps(folder: &Path) -> BTreeMap<PathBuf, std::time::SystemTime> {
-    let time = |path: &Path| fs::metadata(folder.join(path)).unwrap().modified().unwrap();
-    files(folder).into_iter().map(|(path, _)| (path.clone(), time(&path))).collect()
+fn stamps(directory: &Path) -> BTreeMap<PathBuf, std::time::SystemTime> {
+    let time = |path: &Path| fs::metadata(directory.join(path)).unwrap().modified().unwrap();
+    files(directory).into_iter().map(|(path, _)| (path.clone(), time(&path))).collect()
 }
 
 #[track_caller]
-fn rewritten(before: &BTreeMap<PathBuf, std::time::SystemTime>, folder: &Path) -> Vec<String> {
-    let now = stamps(folder);
+fn rewritten(before: &BTreeMap<PathBuf, std::time::SystemTime>, directory: &Path) -> Vec<String> {
+    let now = stamps(directory);
     let changed = now.iter().filter(|(path, time)| before.get(*path) != Some(*time));
     changed.map(|(path, _)| text(path).to_owned()).collect()
 }
 
 #[test]
-fn only_what_changed_is_written_again_and_ids_stay() {
+fn only_changes_are_written_and_ids_are_stable() {
     let project = Project::new("incremental");
     age(&project.root);
     let first = project.run();
@@ -198,7 +197,7 @@ fn only_what_changed_is_written_again_and_ids_stay() {
     );
     project.is_right(&body);
 
-    // A class and a folder come, another class and a text go.
+    // A class and a directory are added, another class and a text are removed.
     fs::remove_file(project.root.join("in/fixture/Switches.class")).unwrap();
     fs::remove_file(project.root.join("in/note.txt")).unwrap();
     project.write("new/Old.class", &renamed(old_class(), "new/Old"));
@@ -212,20 +211,20 @@ fn only_what_changed_is_written_again_and_ids_stay() {
             None => assert!(method.starts_with("new.Old "), "{method}"),
         }
     }
-    // And back: the folder goes with its class.
+    // And back: the directory is removed with its class.
     fs::remove_dir_all(project.root.join("in/new")).unwrap();
     project.is_right(&project.run());
     assert!(!project.out("classes/new").exists());
 }
 
 #[test]
-fn a_class_of_a_jar_changes() {
+fn a_change_in_a_class_of_a_jar_is_picked_up() {
     let project = Project::new("incremental_jar");
     age(&project.root);
     let first = project.run();
     let map = Map::read(&project.out("classes/methodMapping.txt"));
     let changed = edited(old_class(), b"fixture/Old");
-    // Another class now, and one that stays, so that the jar is put together from old and new.
+    // A changed class and an unchanged one, so that the jar is built from old and new entries.
     project.jar("a.jar", &[("fixture/Old.class", old_class()), ("x/Old.class", &changed), ("a.txt", b"A")]);
     let before = stamps(&project.root.join("out"));
     let second = project.run();
@@ -241,7 +240,7 @@ fn a_class_of_a_jar_changes() {
 }
 
 #[test]
-fn what_was_made_is_made_again_if_somebody_touched_it() {
+fn a_changed_output_is_written_again() {
     let project = Project::new("incremental_touched");
     age(&project.root);
     project.run();
@@ -254,7 +253,7 @@ fn what_was_made_is_made_again_if_somebody_touched_it() {
     let summary = project.run();
     project.is_right(&summary);
     assert_eq!(summary.warnings, []);
-    // One by one, so that all that is known of the others is still right.
+    // One by one, so that everything known about the others stays valid.
     age(&project.root);
     project.run();
     for touched in [format!("classes/{EXITS}"), "a.jar".to_owned(), "b.jar".to_owned(), "classes".to_owned()]
@@ -273,7 +272,7 @@ fn what_was_made_is_made_again_if_somebody_touched_it() {
 }
 
 #[test]
-fn files_written_again_with_the_same_contents_are_known() {
+fn touched_files_with_the_same_content_are_not_scanned_again() {
     let project = Project::new("incremental_same");
     project.run();
     for (path, bytes) in files(&project.root.join("in")) {
@@ -285,13 +284,13 @@ fn files_written_again_with_the_same_contents_are_known() {
 }
 
 #[test]
-fn another_option_or_base_map_or_a_damaged_cache_makes_everything_anew() {
+fn another_option_or_base_map_or_a_damaged_cache_leads_to_a_full_rebuild() {
     let mut project = Project::new("incremental_options");
     let file = project.root.join("cache/instrument.cache");
     let anew = |project: &Project, reason: &str| {
         let summary = project.run();
         let told = summary.warnings.iter().any(
-            |(_, warning)| matches!(warning, Warning::CacheOfNoUse { reason: told } if told.contains(reason)),
+            |(_, warning)| matches!(warning, Warning::CacheRejected { reason: told } if told.contains(reason)),
         );
         assert!(told, "{reason}: {:?}", summary.warnings);
         assert_eq!(summary.classes_cached, 0);
@@ -313,12 +312,12 @@ fn another_option_or_base_map_or_a_damaged_cache_makes_everything_anew() {
     for (bytes, reason) in [
         (&good[..good.len() / 2], "damaged"),
         (&b"ANRSINCR\x07\0\0\0"[..], "version"),
-        (&b""[..], "no cache"),
+        (&b""[..], "not a cache"),
     ] {
         fs::write(&file, bytes).unwrap();
         anew(&project, reason);
     }
-    // A folder that is not ours stays.
+    // A directory that no run created is kept.
     let foreign = project.root.join("foreign/classes");
     fs::create_dir_all(&foreign).unwrap();
     fs::write(foreign.join("x"), "x").unwrap();
@@ -327,11 +326,11 @@ fn another_option_or_base_map_or_a_damaged_cache_makes_everything_anew() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_is_made_up_for() {
+fn a_run_after_a_killed_one_is_complete() {
     let project = Project::new("incremental_cut");
     age(&project.root);
     project.run();
-    // As a run leaves it that is ended while it moves its files: some are new, no cache is there.
+    // The state after a run that was killed while it moved its files: some are new, and there is no cache.
     fs::remove_file(project.root.join("cache/instrument.cache")).unwrap();
     fs::write(project.out("classes/fixture/Orphan.class"), b"of a class that is gone").unwrap();
     project.write("new/Old.class", &renamed(old_class(), "new/Old"));
@@ -339,7 +338,7 @@ fn a_run_that_was_cut_off_is_made_up_for() {
 }
 
 #[test]
-fn classes_that_are_skipped_are_told_every_time() {
+fn skipped_classes_are_reported_in_every_run() {
     let project = Project::new("incremental_skips");
     project.write("Broken.class", b"broken");
     project.jar("b.jar", &[("b/Broken.class", b"broken"), ("b/Old.class", &renamed(old_class(), "b/Old"))]);
@@ -352,7 +351,7 @@ fn classes_that_are_skipped_are_told_every_time() {
 }
 
 #[test]
-fn used_up_ids_are_given_anew() {
+fn ids_that_are_used_up_are_reassigned() {
     let mut project = Project::new("incremental_ids");
     let base = project.root.join("base.txt");
     fs::write(&base, "1044470,1,gone.Class method ()V\n").unwrap();
@@ -360,11 +359,11 @@ fn used_up_ids_are_given_anew() {
     project.options.base_map = Some(base);
     project.write("new/Old.class", &renamed(old_class(), "new/Old"));
     let methods = project.run_to("probe", &Options { cache: None, ..project.options.clone() });
-    // Three copies of the class need more ids than there are behind the base map's last.
+    // Three copies of the class need more ids than the base map leaves.
     assert!(matches!(methods, Err(Error::TooManyMethods { available: 9, .. })), "{methods:?}");
 }
 
-/// A class `a/NAME` with these methods: name, whether it is worth tracing, access flags.
+/// Builds a class `a/NAME` with these methods: name, whether it is worth tracing, access flags.
 fn class_of(name: &str, methods: &[(&str, bool, u16)]) -> Vec<u8> {
     let mut class = Assembler::new(&format!("a/{name}"));
     let call = class.method_ref("a/Other", "called", "()V");
@@ -384,7 +383,7 @@ const PUBLIC: u16 = 1;
 const STATIC: u16 = 9;
 
 #[test]
-fn maps_are_edited_where_a_class_has_changed() {
+fn maps_are_edited_only_where_a_class_has_changed() {
     let project = Project::new("incremental_update");
     for name in ["Aa", "Mm", "Zz"] {
         let path = format!("a/{name}.class");
@@ -397,22 +396,22 @@ fn maps_are_edited_where_a_class_has_changed() {
     project.run();
     type Edit<'a> = &'a [(&'a str, &'a [(&'a str, bool, u16)])];
     let edits: [Edit<'_>; 11] = [
-        // Another body is no other line.
+        // A changed body changes no line.
         &[("Mm", &[("one", true, PUBLIC), ("not", false, PUBLIC), ("two", true, PUBLIC)])],
         &[("Mm", &[("one", true, STATIC), ("two", true, PUBLIC), ("not", false, PUBLIC)])],
-        // One comes, between the others and behind them.
+        // One method is added between the others, and one after them.
         &[(
             "Mm",
             &[("one", true, STATIC), ("three", true, PUBLIC), ("two", true, PUBLIC), ("zero", true, PUBLIC)],
         )],
-        // One goes, and its number stays free; then the last number, which is given again.
+        // One is removed, and its id stays unused; then the last id is removed, and is reused.
         &[("Mm", &[("one", true, STATIC), ("two", true, PUBLIC), ("zero", true, PUBLIC)])],
         &[("Mm", &[("one", true, STATIC), ("two", true, PUBLIC), ("four", true, PUBLIC)])],
         // What was traced is not worth it any more, and the other way round.
         &[("Mm", &[("one", false, STATIC), ("two", false, PUBLIC), ("not", true, PUBLIC)])],
         &[("Mm", &[("one", true, STATIC), ("two", true, PUBLIC)])],
         &[("Mm", &[("one", false, STATIC), ("two", true, PUBLIC)]), ("Zz", &[("two", false, PUBLIC)])],
-        // Nothing is left of a class, and a list begins with another one.
+        // A class becomes empty, and a list starts with another one.
         &[("Aa", &[]), ("Mm", &[]), ("Zz", &[])],
         &[
             ("Zz", &[("b", false, PUBLIC), ("a", false, PUBLIC)]),
@@ -437,7 +436,7 @@ fn maps_are_edited_where_a_class_has_changed() {
 }
 
 #[test]
-fn what_concerns_other_classes_has_all_of_them_looked_at() {
+fn a_change_that_affects_other_classes_unpacks_all_of_them() {
     let project = Project::new("incremental_others");
     let twice = class_of("Twice", &[("one", true, PUBLIC)]);
     project.write("a/Twice.class", &twice);

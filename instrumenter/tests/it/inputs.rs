@@ -1,4 +1,4 @@
-//! Kinds of input, right and wrong.
+//! Kinds of input, valid and invalid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ fn try_one(from: &Path, to: &Path) -> Result<Summary, Error> {
     instrument(&[Input::new(from, to)], &maps, &Options::default(), &|_| {})
 }
 
-/// Fails, and nothing is left in `out`.
+/// Checks that the run fails and leaves nothing in `out`.
 #[track_caller]
 fn fails(from: &Path, out: &Path, message: &str) {
     let error = try_one(from, &out.join("out.jar")).unwrap_err().to_string();
@@ -22,18 +22,18 @@ fn fails(from: &Path, out: &Path, message: &str) {
 }
 
 #[test]
-fn what_is_no_archive_is_an_error_that_names_the_file() {
-    let folder = folder("no_archive");
-    let out = folder.join("out");
+fn an_input_that_is_not_an_archive_is_an_error_that_names_the_file() {
+    let directory = directory("no_archive");
+    let out = directory.join("out");
     fs::create_dir(&out).unwrap();
-    let missing = folder.join("missing.jar");
+    let missing = directory.join("missing.jar");
     fails(&missing, &out, "cannot read");
-    let text_file = folder.join("text.jar");
+    let text_file = directory.join("text.jar");
     fs::write(&text_file, "not a jar").unwrap();
     fails(&text_file, &out, "is not a jar, aar or zip file, or it is cut off");
     let class = old_class();
     let whole = jar_bytes(&[("fixture/Old.class", class), ("x.txt", b"x")]);
-    let cut = folder.join("cut.jar");
+    let cut = directory.join("cut.jar");
     fs::write(&cut, &whole[..whole.len() - 40]).unwrap();
     fails(&cut, &out, "fetch it again");
     assert!(matches!(
@@ -44,46 +44,49 @@ fn what_is_no_archive_is_an_error_that_names_the_file() {
 
 #[test]
 fn outputs_never_overwrite_inputs_or_each_other() {
-    let folder = folder("overwrite");
+    let directory = directory("overwrite");
     let class = old_class();
-    let a = folder.join("a.jar");
-    let classes = folder.join("old");
+    let a = directory.join("a.jar");
+    let classes = directory.join("old");
     fs::create_dir(&classes).unwrap();
     fs::write(classes.join("Old.class"), class).unwrap();
     jar(&a, &[("fixture/Old.class", class)]);
     assert!(matches!(try_one(&a, &a), Err(Error::OutputIsInput { .. })));
-    let full = folder.join("full");
+    let full = directory.join("full");
     fs::create_dir(&full).unwrap();
     fs::write(full.join("x"), "x").unwrap();
-    assert!(matches!(try_one(&folder.join("old"), &full), Err(Error::OutputNotEmpty { .. })));
-    let twice = [Input::new(&a, folder.join("t.jar")), Input::new(folder.join("old"), folder.join("t.jar"))];
-    let twice = instrument(&twice, &MapPaths::beside(folder.join("m")), &Options::default(), &|_| {});
+    assert!(matches!(try_one(&directory.join("old"), &full), Err(Error::OutputNotEmpty { .. })));
+    let twice =
+        [Input::new(&a, directory.join("t.jar")), Input::new(directory.join("old"), directory.join("t.jar"))];
+    let twice = instrument(&twice, &MapPaths::beside(directory.join("m")), &Options::default(), &|_| {});
     assert!(matches!(twice, Err(Error::OutputTwice { .. })));
     let bad_name = Options { call_class: "dev.anrscope.MethodBeat".to_owned(), ..Options::default() };
     let bad_name = instrument(
-        &[Input::new(&a, folder.join("b.jar"))],
-        &MapPaths::beside(folder.join("m")),
+        &[Input::new(&a, directory.join("b.jar"))],
+        &MapPaths::beside(directory.join("m")),
         &bad_name,
         &|_| {},
     );
     assert!(matches!(bad_name, Err(Error::CallClass { .. })));
     // The second output cannot be written: the first is not left behind either.
-    let inputs = [Input::new(&a, folder.join("first.jar")), Input::new(&a, a.join("below-a-file.jar"))];
-    assert!(instrument(&inputs, &MapPaths::beside(folder.join("m")), &Options::default(), &|_| {}).is_err());
-    assert!(!folder.join("first.jar").exists());
-    assert!(files(&folder).iter().all(|(path, _)| !text(path).ends_with(".tmp")));
+    let inputs = [Input::new(&a, directory.join("first.jar")), Input::new(&a, a.join("below-a-file.jar"))];
+    assert!(
+        instrument(&inputs, &MapPaths::beside(directory.join("m")), &Options::default(), &|_| {}).is_err()
+    );
+    assert!(!directory.join("first.jar").exists());
+    assert!(files(&directory).iter().all(|(path, _)| !text(path).ends_with(".tmp")));
 }
 
 #[test]
-fn what_is_not_understood_is_copied_and_named() {
-    let folder = folder("copied");
+fn unknown_classes_are_copied_and_reported() {
+    let directory = directory("copied");
     let class = old_class();
     let mut future = class.to_vec();
     future[7] = 71;
     let broken = &class[..class.len() / 2];
     let mut preview = class.to_vec();
     preview[4..8].copy_from_slice(&[0xFF, 0xFF, 0, 61]);
-    let input = folder.join("in.jar");
+    let input = directory.join("in.jar");
     jar(
         &input,
         &[
@@ -101,8 +104,8 @@ fn what_is_not_understood_is_copied_and_named() {
             ("data.bin", &[7; 5000]),
         ],
     );
-    let output = folder.join("out.jar");
-    let maps = MapPaths::beside(folder.join("methodMapping.txt"));
+    let output = directory.join("out.jar");
+    let maps = MapPaths::beside(directory.join("methodMapping.txt"));
     let input = Input { manifest_class_path: Some("x.jar y.jar".to_owned()), ..Input::new(&input, &output) };
     let summary = instrument(&[input], &maps, &Options::default(), &|_| {}).unwrap();
 
@@ -156,7 +159,7 @@ fn what_is_not_understood_is_copied_and_named() {
     assert_eq!(contents("preview/Old.class")[..8], preview[..8]);
     assert!(contents("preview/Old.class").len() > class.len());
 
-    // The two versions of the class share their ids, and the generated class tells the map.
+    // The two versions of the class share their ids, and the generated class contains the map id.
     let map = fs::read_to_string(&maps.methods).unwrap();
     assert_eq!(map.lines().count(), summary.traced / 2 + 1);
     let id = trace_format::MapId::of_lines(map.lines());
@@ -169,30 +172,30 @@ fn what_is_not_understood_is_copied_and_named() {
     let ignored = fs::read_to_string(maps.ignored.unwrap()).unwrap();
     assert!(ignored.starts_with("ignore methods:\n"), "{ignored}");
 
-    // A second time: the classes have calls already.
-    let again = try_one(&output, &folder.join("again.jar")).unwrap();
+    // On the second run the classes already have calls.
+    let again = try_one(&output, &directory.join("again.jar")).unwrap();
     assert_eq!(again.traced, 0);
     assert!(again.skipped.iter().any(|skip| skip.reason == SkipReason::AlreadyInstrumented));
 }
 
 #[test]
 fn untouched_jars_keep_their_signatures() {
-    let folder = folder("signed");
-    let input = folder.join("in.jar");
+    let directory = directory("signed");
+    let input = directory.join("in.jar");
     jar(&input, &[("META-INF/A.SF", b"sf"), ("data.txt", b"data")]);
-    let summary = try_one(&input, &folder.join("out.jar")).unwrap();
+    let summary = try_one(&input, &directory.join("out.jar")).unwrap();
     assert_eq!(summary.warnings, []);
     let names: Vec<_> =
-        entries(&fs::read(folder.join("out.jar")).unwrap()).into_iter().map(|(name, _)| name).collect();
+        entries(&fs::read(directory.join("out.jar")).unwrap()).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["META-INF/A.SF", "data.txt", "dev/anrscope/MapId.class"]);
 }
 
 #[test]
 fn an_aar_is_instrumented_inside() {
-    let folder = folder("aar");
+    let directory = directory("aar");
     let class = old_class();
     let inner = jar_bytes(&[("fixture/Old.class", class)]);
-    let input = folder.join("in.aar");
+    let input = directory.join("in.aar");
     jar(
         &input,
         &[
@@ -202,7 +205,7 @@ fn an_aar_is_instrumented_inside() {
             ("lint.jar", &inner),
         ],
     );
-    let output = folder.join("out.aar");
+    let output = directory.join("out.aar");
     let summary = try_one(&input, &output).unwrap();
     assert_eq!((summary.classes, summary.classes_changed), (1, 1));
     assert_eq!(summary.warnings.len(), 1, "lint.jar is no code of the app: {:?}", summary.warnings);
@@ -217,16 +220,16 @@ fn an_aar_is_instrumented_inside() {
 }
 
 #[test]
-fn a_folder_keeps_its_shape() {
-    let folder = folder("shape");
+fn a_directory_keeps_its_structure() {
+    let directory = directory("shape");
     let class = old_class();
-    let input = folder.join("in");
+    let input = directory.join("in");
     fs::create_dir_all(input.join("a/b")).unwrap();
     fs::create_dir_all(input.join("empty")).unwrap();
     fs::write(input.join("a/b/Old.class"), class).unwrap();
     fs::write(input.join("a/note.txt"), "note").unwrap();
     fs::write(input.join("Broken.class"), "broken").unwrap();
-    let output = folder.join("out");
+    let output = directory.join("out");
     let summary = try_one(&input, &output).unwrap();
     assert_eq!((summary.classes, summary.classes_changed, summary.skipped.len()), (1, 1, 1));
     let written: Vec<_> = files(&output).into_iter().map(|(path, _)| path).collect();
@@ -239,10 +242,10 @@ fn a_folder_keeps_its_shape() {
 }
 
 #[test]
-fn a_level_of_zero_stores_and_times_are_kept() {
-    let folder = folder("levels");
+fn level_zero_stores_and_times_are_kept() {
+    let directory = directory("levels");
     let class = old_class();
-    let input = folder.join("in.jar");
+    let input = directory.join("in.jar");
     let mut archive = zip::ZipWriter::new(fs::File::create(&input).unwrap());
     let time = zip::DateTime::from_date_and_time(2021, 2, 3, 4, 5, 6).unwrap();
     let options = zip::write::SimpleFileOptions::default().last_modified_time(time).unix_permissions(0o640);
@@ -252,7 +255,7 @@ fn a_level_of_zero_stores_and_times_are_kept() {
     archive.finish().unwrap();
     let mut sizes = Vec::new();
     for level in [0, 1, 9] {
-        let output = folder.join(format!("{level}.jar"));
+        let output = directory.join(format!("{level}.jar"));
         instrument_one(&input, &output, &Options { level, ..Options::default() });
         let mut written = zip::ZipArchive::new(fs::File::open(&output).unwrap()).unwrap();
         assert_eq!(written.comment(), b"about");
@@ -265,20 +268,20 @@ fn a_level_of_zero_stores_and_times_are_kept() {
     assert!(sizes.is_sorted_by(|a, b| a > b), "{sizes:?}");
 }
 
-/// Two entries of one name: the JVM takes the last, and so do we.
+/// Two entries with the same name: the JVM uses the last, and so does the instrumenter.
 #[test]
-fn of_entries_with_one_name_the_last_is_kept() {
-    let folder = folder("duplicates");
+fn the_last_of_several_entries_with_the_same_name_is_kept() {
+    let directory = directory("duplicates");
     let mut bytes = jar_bytes(&[("1.txt", b"first"), ("2.txt", b"second"), ("3.txt", b"third")]);
     // Once in the entry's own header and once in the directory.
     let places: Vec<usize> = (0..bytes.len() - 5).filter(|&at| bytes[at..].starts_with(b"2.txt")).collect();
     assert_eq!(places.len(), 2);
     places.into_iter().for_each(|at| bytes[at] = b'1');
-    let input = folder.join("in.jar");
+    let input = directory.join("in.jar");
     fs::write(&input, bytes).unwrap();
-    let summary = try_one(&input, &folder.join("out.jar")).unwrap();
+    let summary = try_one(&input, &directory.join("out.jar")).unwrap();
     assert_eq!(summary.warnings, [(input, Warning::DuplicateEntries { archive: String::new() })]);
-    let written = entries(&fs::read(folder.join("out.jar")).unwrap());
+    let written = entries(&fs::read(directory.join("out.jar")).unwrap());
     let texts: Vec<_> =
         written.iter().take(2).map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     assert_eq!(texts, [("1.txt", &b"second"[..]), ("3.txt", b"third")]);
@@ -286,13 +289,13 @@ fn of_entries_with_one_name_the_last_is_kept() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_devices_in_a_directory_are_refused_by_name() {
-    let folder = folder("pipes");
-    let out = folder.join("out");
+fn pipes_and_devices_in_a_directory_are_refused_with_their_path() {
+    let directory = directory("pipes");
+    let out = directory.join("out");
     for (name, link) in
         [("X.class", None), ("r.txt", None), ("Z.class", Some("/dev/zero")), ("z.bin", Some("/dev/zero"))]
     {
-        let input = folder.join(format!("in-{name}"));
+        let input = directory.join(format!("in-{name}"));
         fs::create_dir(&input).unwrap();
         fs::write(input.join("Old.class"), old_class()).unwrap();
         match link {
@@ -301,7 +304,7 @@ fn pipes_and_devices_in_a_directory_are_refused_by_name() {
         }
         let error = try_one(&input, &out.join("classes")).unwrap_err();
         assert!(matches!(&error, Error::NotAFile { path } if path.ends_with(name)), "{error}");
-        // It is refused as an input of its own as well.
+        // It is refused as a separate input as well.
         let error = try_one(&input.join(name), &out.join("o.jar")).unwrap_err();
         assert!(matches!(error, Error::Read { .. }), "{error}");
         assert!(!out.exists());
@@ -309,17 +312,17 @@ fn pipes_and_devices_in_a_directory_are_refused_by_name() {
 }
 
 #[test]
-fn a_jar_among_class_files_is_copied_and_told() {
-    let folder = folder("jar_among");
-    let input = folder.join("in");
+fn a_jar_among_class_files_is_copied_and_reported() {
+    let directory = directory("jar_among");
+    let input = directory.join("in");
     fs::create_dir(&input).unwrap();
     fs::write(input.join("Old.class"), old_class()).unwrap();
     jar(&input.join("lib.jar"), &[("fixture/Old.class", old_class())]);
-    let summary = try_one(&input, &folder.join("out/classes")).unwrap();
-    let told = |(_, warning): &(PathBuf, Warning)| matches!(warning, Warning::JarInFolder { entry } if entry == "lib.jar");
+    let summary = try_one(&input, &directory.join("out/classes")).unwrap();
+    let told = |(_, warning): &(PathBuf, Warning)| matches!(warning, Warning::JarInDirectory { entry } if entry == "lib.jar");
     assert!(summary.warnings.iter().any(told), "{:?}", summary.warnings);
     assert_eq!(
         fs::read(input.join("lib.jar")).unwrap(),
-        fs::read(folder.join("out/classes/lib.jar")).unwrap()
+        fs::read(directory.join("out/classes/lib.jar")).unwrap()
     );
 }

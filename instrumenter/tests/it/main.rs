@@ -1,4 +1,4 @@
-//! The instrumenter against a real JVM, real jars and wrong input.
+//! The instrumenter with a real JVM, real jars and invalid input.
 //!
 //! `java` and `javac` 17 or later must be on the path. The sources are below `tests/java`.
 

@@ -1,4 +1,4 @@
-//! Input that ProGuard or R8 has been over.
+//! Input that ProGuard or R8 has obfuscated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/instr_fixture")
 }
 
-fn run(folder: &Path, input: &Path, options: &Options) -> (Summary, String, String) {
-    let maps = MapPaths::beside(folder.join("methodMapping.txt"));
-    let inputs = [Input::new(input, folder.join("out.jar"))];
+fn run(directory: &Path, input: &Path, options: &Options) -> (Summary, String, String) {
+    let maps = MapPaths::beside(directory.join("methodMapping.txt"));
+    let inputs = [Input::new(input, directory.join("out.jar"))];
     let summary = instrument(&inputs, &maps, options, &|_| {}).unwrap();
     let read = |path: &Path| fs::read_to_string(path).unwrap();
     (summary, read(&maps.methods), read(&maps.lines.unwrap()))
 }
 
 #[test]
-fn item_38_and_39_files_and_maps_name_what_was_in_the_source() {
-    let folder = folder("mapped");
+fn with_a_mapping_files_and_maps_use_source_names() {
+    let directory = directory("mapped");
     let mapped = data().join("mapped");
-    let base = folder.join("base.txt");
+    let base = directory.join("base.txt");
     fs::write(&base, "100,1,com.orig.Foo doCall ()V\n200,0,gone.Class m ()V\n101,0,com.orig.Foo getX ()I\n")
         .unwrap();
     let options = Options {
@@ -33,20 +33,20 @@ fn item_38_and_39_files_and_maps_name_what_was_in_the_source() {
         short: 0,
         ..Options::default()
     };
-    let (summary, map, lines) = run(&folder, &data().join("in.jar"), &options);
+    let (summary, map, lines) = run(&directory, &data().join("in.jar"), &options);
     for line in [
-        // The base map's, found by their original names.
+        // Methods of the base map, found by their original names.
         "100,0,com.orig.Foo doCall ()V",
         "101,0,com.orig.Foo getX ()I",
-        // Descriptors too, and a method whose result R8 has changed: its only name is sure.
+        // Descriptors too, and a method whose result R8 has changed: it has only one original name.
         ",0,com.orig.Foo compute (I)I",
         ",0,com.orig.Foo makeRunnable ()Ljava.lang.Runnable;",
         ",1,t.Simple$1 run ()V",
     ] {
         assert!(map.contains(&format!("{line}\n")), "{line} in {map}");
     }
-    // The block list's entries are original names: com.blocked.Orig is blk.Free in the jar, and
-    // -keeppackage com/orig/pkg is neither com.orig nor what is called t there.
+    // The block list's entries are original names: com.blocked.Orig is blk.Free in the jar, and -keeppackage
+    // com/orig/pkg matches neither com.orig nor the class called t there.
     for absent in ["com.blocked.Orig", "com.orig.pkg", "blk.Free", "t.MainActivity", "t.Simple "] {
         assert!(!map.contains(absent), "{absent} in {map}");
     }
@@ -58,8 +58,8 @@ fn item_38_and_39_files_and_maps_name_what_was_in_the_source() {
 
 /// `-repackageclasses ''`, overloads and inlined frames, over a jar made for it.
 #[test]
-fn item_39_flattened_packages_overloads_and_inlined_frames() {
-    let folder = folder("mapped-flat");
+fn flattened_packages_overloads_and_inlined_frames_are_mapped() {
+    let directory = directory("mapped-flat");
     let call = |class: &mut crate::assembler::Assembler| {
         let target = class.method_ref("b", "x", "()V");
         vec![184, target[0], target[1], 177]
@@ -70,9 +70,9 @@ fn item_39_flattened_packages_overloads_and_inlined_frames() {
         let body = crate::assembler::Body { code, max_locals: 5, max_stack: 1, ..Default::default() };
         class.method(8, "c", descriptor, &body);
     }
-    let input = folder.join("in.jar");
+    let input = directory.join("in.jar");
     jar(&input, &[("a.class", &class.finish())]);
-    let mapping = folder.join("mapping.txt");
+    let mapping = directory.join("mapping.txt");
     fs::write(
         &mapping,
         "# compiler: R8\ncom.acme.Main -> a:\n# {\"id\":\"sourceFile\",\"fileName\":\"Main.kt\"}\n\
@@ -85,7 +85,7 @@ fn item_39_flattened_packages_overloads_and_inlined_frames() {
     )
     .unwrap();
     let options = Options { mapping: Some(mapping.clone()), ..Options::default() };
-    let (summary, map, lines) = run(&folder, &input, &options);
+    let (summary, map, lines) = run(&directory, &input, &options);
     assert_eq!(
         map,
         "1,8,com.acme.Main c ()V\n2,8,com.acme.Main sum ([[Lcom.acme.Thing;J)V\n\
@@ -93,7 +93,7 @@ fn item_39_flattened_packages_overloads_and_inlined_frames() {
          1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V\n"
     );
     assert_eq!(lines, "1,Main.kt,\n2,Main.kt,\n3,Main.kt,\n4,Main.kt,\n");
-    // `c()V` fits none of three: kept as it is, and counted. And most classes are not there.
+    // `c()V` fits none of three: it keeps its name, and is counted. Most classes are not in the jar.
     assert_eq!(summary.mapping, Some(MappingUse { classes: 5, found: 1, ambiguous: 1 }));
     let warnings: Vec<_> =
         summary.warnings.iter().filter(|(path, _)| *path == mapping).map(|(_, w)| w).collect();

@@ -1,4 +1,4 @@
-//! Names that the JVM allows and a line of a map cannot hold (JVMS 4.2.2).
+//! Names that the JVM allows, but that a line of a map cannot hold (JVMS 4.2.2).
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::support::*;
 const FORGED: &str = "x ()V\n9,8,Bank steal";
 const ABSTRACT: u16 = 0x400;
 
-/// A class with these methods, each of which calls something.
+/// Builds a class with these methods, each of which calls something.
 fn class(name: &str, methods: &[&str]) -> Vec<u8> {
     let mut class = Assembler::new(name);
     for method in methods {
@@ -22,7 +22,7 @@ fn class(name: &str, methods: &[&str]) -> Vec<u8> {
     class.finish()
 }
 
-/// All lines of all maps beside `out`.
+/// Returns all lines of all maps beside `out`.
 fn lines(out: &Path) -> Vec<String> {
     let texts = files(out.parent().unwrap()).into_iter().filter(|(path, _)| !text(path).ends_with(".jar"));
     texts
@@ -31,9 +31,9 @@ fn lines(out: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_name_with_a_line_break_is_left_alone_and_forges_no_line_of_a_map() {
-    let folder = folder("names");
-    let input = folder.join("in.jar");
+fn a_name_with_a_line_break_cannot_forge_a_line_of_a_map() {
+    let directory = directory("names");
+    let input = directory.join("in.jar");
     let command = "\u{1b}]0;taken\u{7}";
     jar(
         &input,
@@ -49,10 +49,10 @@ fn a_name_with_a_line_break_is_left_alone_and_forges_no_line_of_a_map() {
             ("blocked/Named.class", &class("blocked/Named", &["run", FORGED])),
         ],
     );
-    let block = folder.join("block.txt");
+    let block = directory.join("block.txt");
     fs::write(&block, "blocked\n").unwrap();
     for compat in [Compat::None, Compat::Matrix] {
-        let out = folder.join(format!("{compat:?}/out.jar"));
+        let out = directory.join(format!("{compat:?}/out.jar"));
         fs::create_dir_all(out.parent().unwrap()).unwrap();
         let preset = if compat == Compat::Matrix { Options::matrix() } else { Options::default() };
         let options = Options { block_list: Some(block.clone()), ..preset };
@@ -66,7 +66,7 @@ fn a_name_with_a_line_break_is_left_alone_and_forges_no_line_of_a_map() {
         };
         assert_eq!(lines.iter().find(odd), None, "{compat:?}: {lines:?}");
         assert!(lines.iter().any(|line| line.contains("a.Named run ()V")), "{compat:?}: {lines:?}");
-        // What was left alone is copied as it was.
+        // The skipped class is copied unchanged.
         let copies = entries(&fs::read(&out).unwrap());
         let copy = copies.iter().find(|(name, _)| name == "b/Class.class").unwrap();
         assert_eq!(copy.1, class("b/Cl\n7,1,c.D ass", &["run"]));
@@ -74,13 +74,13 @@ fn a_name_with_a_line_break_is_left_alone_and_forges_no_line_of_a_map() {
 }
 
 #[test]
-fn a_name_of_an_abstract_method_forges_no_line_either() {
-    let folder = folder("names_abstract");
-    let input = folder.join("in.jar");
+fn a_name_of_an_abstract_method_cannot_forge_a_line_either() {
+    let directory = directory("names_abstract");
+    let input = directory.join("in.jar");
     let mut made = Assembler::new("a/Named");
     made.method(1 | ABSTRACT, FORGED, "()V", &Body::default());
     jar(&input, &[("a/Named.class", &made.finish())]);
-    let out = folder.join("out/out.jar");
+    let out = directory.join("out/out.jar");
     fs::create_dir_all(out.parent().unwrap()).unwrap();
     let maps = MapPaths::beside(out.with_file_name("methodMapping.txt"));
     instrument(&[Input::new(&input, &out)], &maps, &Options::matrix(), &|_| {}).unwrap();

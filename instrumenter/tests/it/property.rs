@@ -7,7 +7,7 @@ use instrumenter::{Catalogue, Exits, Options};
 use crate::generator;
 use crate::support::*;
 
-/// How many classes are made; `ANRSCOPE_PROPERTY_CASES` sets it for longer proofs.
+/// The number of classes; set `ANRSCOPE_PROPERTY_CASES` for longer runs.
 const CASES: u64 = 60;
 
 fn variable(name: &str, default: u64) -> u64 {
@@ -15,9 +15,9 @@ fn variable(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn random_classes_behave_as_before_and_balance() {
-    let folder = folder("property");
-    let (classes, tools) = (folder.join("classes"), folder.join("tools"));
+fn random_classes_behave_as_before_and_calls_balance() {
+    let directory = directory("property");
+    let (classes, tools) = (directory.join("classes"), directory.join("tools"));
     fs::create_dir(&classes).unwrap();
     fs::create_dir(&tools).unwrap();
     javac(&tools, &[], &["tools/RunAll.java"]);
@@ -28,7 +28,7 @@ fn random_classes_behave_as_before_and_balance() {
         fs::write(classes.join(format!("{name}.class")), generator::class(&name, seed * 1_000_003 + case))
             .unwrap();
     }
-    let counts = folder.join("beat.txt");
+    let counts = directory.join("beat.txt");
     let run = |classes: &std::path::Path, lenient: bool| {
         let property = format!("-Dbeat.out={}", text(&counts));
         let lenient = format!("-Dbeat.lenient={lenient}");
@@ -44,7 +44,7 @@ fn random_classes_behave_as_before_and_balance() {
     {
         let mode = format!("{exits:?}, waits {waits}, seed {seed}");
         let options = Options { exits, waits: waits.then(Catalogue::default), ..Options::default() };
-        let traced = folder.join(format!("traced-{exits:?}-{waits}"));
+        let traced = directory.join(format!("traced-{exits:?}-{waits}"));
         let summary = instrument_one(&classes, &traced, &options);
         assert_eq!(summary.skipped, [], "{mode}");
         let shown = run(&traced, exits == Exits::Normal);

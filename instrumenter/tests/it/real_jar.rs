@@ -1,4 +1,4 @@
-//! The Closure Compiler: 6,662 classes by many compilers, shaded into one jar.
+//! The Closure Compiler: 6,662 classes of many compilers, shaded into one jar.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use instrumenter::{Catalogue, Exits, Options};
 
 use crate::support::*;
 
-/// Where `scripts/test` puts what the tests need from elsewhere.
+/// Where `scripts/test` puts downloaded test data.
 fn closure_compiler() -> PathBuf {
     let data = std::env::var_os("ANRSCOPE_TEST_DATA").map(PathBuf::from);
     let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"));
@@ -15,29 +15,29 @@ fn closure_compiler() -> PathBuf {
     assert!(
         jar.is_file(),
         "{} is missing: run scripts/test, which fetches it (npm pack google-closure-compiler-java@20230802.0.0), \
-         or name the folder of test data with ANRSCOPE_TEST_DATA",
+         or name the directory of test data with ANRSCOPE_TEST_DATA",
         jar.display()
     );
     jar
 }
 
 #[test]
-fn every_class_verifies_and_a_compilation_balances() {
-    let folder = folder("closure");
+fn every_class_of_a_real_jar_verifies_and_calls_balance() {
+    let directory = directory("closure");
     let jar = closure_compiler();
-    let traced = folder.join("traced.jar");
+    let traced = directory.join("traced.jar");
     let summary = instrument_one(&jar, &traced, &Options::default());
     assert_eq!(summary.skipped, []);
     assert!(summary.traced > 48_000 && summary.short > 3_500 && summary.classes > 6_600, "{summary:?}");
-    let waits = folder.join("waits.jar");
+    let waits = directory.join("waits.jar");
     let summary =
         instrument_one(&jar, &waits, &Options { waits: Some(Catalogue::default()), ..Options::default() });
     assert_eq!(summary.skipped, []);
-    let normal = folder.join("normal.jar");
+    let normal = directory.join("normal.jar");
     instrument_one(&jar, &normal, &Options { exits: Exits::Normal, ..Options::default() });
 
     let beat = method_beat();
-    let tools = folder.join("tools");
+    let tools = directory.join("tools");
     fs::create_dir(&tools).unwrap();
     javac(&tools, &["-cp", text(&jar)], &["tools/VerifyAll.java", "tools/CompileScript.java"]);
 
@@ -49,12 +49,12 @@ fn every_class_verifies_and_a_compilation_balances() {
     };
     let (linked, failures) = verify(&jar);
     assert!(linked > 6_600);
-    // One class more: the map id.
+    // One more class: the map id.
     assert_eq!(verify(&traced), (linked + 1, failures.clone()));
     assert_eq!(verify(&normal), (linked + 1, failures.clone()));
     assert_eq!(verify(&waits), (linked + 1, failures));
 
-    let counts = folder.join("beat.txt");
+    let counts = directory.join("beat.txt");
     let property = format!("-Dbeat.out={}", text(&counts));
     let compile = |jar: &Path| {
         let path = class_path(&[&tools, beat, jar]);

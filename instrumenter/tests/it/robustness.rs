@@ -1,4 +1,4 @@
-//! Broken class files: never a panic, and what is written can be read by a parser of others.
+//! Broken class files cause no panic, and an independent parser can read the output.
 
 use instrumenter::{Exits, rewrite_class};
 use noak::reader::Class;
@@ -21,7 +21,7 @@ fn rewrite(bytes: &[u8]) -> Option<Vec<u8>> {
     rewrite_class(bytes, &ids, "dev/anrscope/MethodBeat", Exits::All).ok()?.bytes
 }
 
-/// Decodes all that is in `bytes`, down to each instruction, and gives how many there are.
+/// Decodes everything in `bytes`, down to each instruction, and returns the number of instructions.
 fn decode(bytes: &[u8]) -> usize {
     let class = Class::new(bytes).unwrap();
     let mut instructions = 0;
@@ -38,7 +38,7 @@ fn decode(bytes: &[u8]) -> usize {
 fn decode_code(code: &Code<'_>, pool: &noak::reader::cpool::ConstantPool<'_>) -> usize {
     for attribute in code.attributes() {
         let attribute = attribute.unwrap();
-        // noak 0.7 takes the positions in a LineNumberTable for 32 bits wide and fails on javac's own.
+        // noak 0.7 reads the positions in a LineNumberTable as 32 bits and fails on javac's output.
         if pool.get(attribute.name()).unwrap().content == "LineNumberTable" {
             continue;
         }
@@ -63,7 +63,7 @@ fn an_independent_parser_reads_what_is_written() {
 }
 
 #[test]
-fn a_class_may_be_cut_anywhere() {
+fn a_class_truncated_anywhere_causes_no_panic() {
     for bytes in samples() {
         for length in 0..bytes.len() {
             assert_eq!(rewrite(&bytes[..length]), None, "cut at {length}");
@@ -72,8 +72,8 @@ fn a_class_may_be_cut_anywhere() {
 }
 
 #[test]
-fn any_byte_may_be_anything() {
-    // What comes out of a broken class is worth as little as what went in, but it comes out.
+fn any_changed_byte_of_a_class_causes_no_panic() {
+    // The output for a broken class may be as broken as the input, but there is one.
     for bytes in samples() {
         for at in 0..bytes.len() {
             for value in [0, 1, 0x7F, 0xFF, bytes[at] ^ 1] {
@@ -86,7 +86,7 @@ fn any_byte_may_be_anything() {
 }
 
 #[test]
-fn anything_may_be_anywhere() {
+fn any_edits_of_a_class_cause_no_panic() {
     let samples = samples();
     let edits = proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..40);
     let mut runner =
@@ -104,7 +104,7 @@ fn anything_may_be_anywhere() {
         .unwrap();
 }
 
-/// The body that `examples/fuzz_class.rs` runs for longer.
+/// `fuzz/targets/class.rs` runs the same body for longer.
 #[test]
 fn the_fuzzed_body_holds_for_mutants() {
     let samples = samples();

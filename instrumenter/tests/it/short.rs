@@ -1,4 +1,4 @@
-//! The default rule leaves out what is short with all that it calls, and nothing else.
+//! The default rule skips methods that are short with everything they call, and no others.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,15 +9,15 @@ use instrumenter::{Catalogue, Decision, Input, MapPaths, Options, Summary, instr
 use crate::end_to_end::compare;
 use crate::support::*;
 
-/// The fixture, compiled into `folder` with these flags.
-fn compiled(folder: &Path, flags: &[&str]) -> PathBuf {
-    let classes = folder.join("classes");
+/// Compiles the fixture into `directory` with these flags.
+fn compiled(directory: &Path, flags: &[&str]) -> PathBuf {
+    let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     javac(&classes, flags, &["fixture/Short.java"]);
     classes
 }
 
-/// Names of the methods of `fixture.Short` in a map.
+/// Returns the names of the methods of `fixture.Short` in a map.
 fn names(map: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(map).unwrap();
     let fields = text.lines().filter_map(|line| line.split(',').next_back()?.strip_prefix("fixture.Short "));
@@ -31,13 +31,13 @@ fn instrumented(classes: &Path, to: &Path, options: &Options) -> (Summary, BTree
 }
 
 #[test]
-fn short_methods_are_left_out_and_the_program_runs_the_same() {
+fn short_methods_are_skipped_and_the_program_behaves_the_same() {
     for (name, flags) in [("short8", &["-g", "--release", "8"][..]), ("short17", &["-g", "--release", "17"])]
     {
-        let folder = folder(name);
-        let classes = compiled(&folder, flags);
-        compare(&folder, &classes, "fixture.Short", &Options::default(), &[]).assert_balanced(15);
-        let (summary, traced) = instrumented(&classes, &folder.join("out"), &Options::default());
+        let directory = directory(name);
+        let classes = compiled(&directory, flags);
+        compare(&directory, &classes, "fixture.Short", &Options::default(), &[]).assert_balanced(15);
+        let (summary, traced) = instrumented(&classes, &directory.join("out"), &Options::default());
         assert!(summary.short >= 7, "{summary:?}");
         let all = names_of(&classes);
         let left_out: BTreeSet<&String> = all.iter().filter(|name| !traced.contains(*name)).collect();
@@ -47,12 +47,12 @@ fn short_methods_are_left_out_and_the_program_runs_the_same() {
             assert_eq!(left_out.contains(name), is_short, "{name}: {traced:?}");
         }
         let (summary, traced) =
-            instrumented(&classes, &folder.join("all"), &Options { short: 0, ..Options::default() });
+            instrumented(&classes, &directory.join("all"), &Options { short: 0, ..Options::default() });
         assert_eq!((summary.short, traced.is_superset(&all)), (0, true));
     }
 }
 
-/// Names of the methods of the fixture that say what is expected of them.
+/// Returns the names of the methods of the fixture, which state what is expected of them.
 fn names_of(classes: &Path) -> BTreeSet<String> {
     let shown = run("javap", &["-p", "-cp", text(classes), "fixture.Short"]);
     let words = shown.split(|c: char| !c.is_alphanumeric()).filter(|word| {
@@ -63,17 +63,17 @@ fn names_of(classes: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn it_is_said_how_short_a_method_is_and_rules_win() {
-    let folder = folder("short_explained");
-    let classes = compiled(&folder, &["-g", "--release", "8"]);
-    let rules = folder.join("trace.rules");
+fn the_cost_of_a_short_method_is_explained_and_rules_take_precedence() {
+    let directory = directory("short_explained");
+    let classes = compiled(&directory, &["-g", "--release", "8"]);
+    let rules = directory.join("trace.rules");
     fs::write(&rules, "always method shortNew()*\ninclude method shortEnum*\n").unwrap();
     let options = Options {
         explain: Some("fixture.Short".to_owned()),
         rules: Some(rules.clone()),
         ..Options::default()
     };
-    let (summary, traced) = instrumented(&classes, &folder.join("out"), &options);
+    let (summary, traced) = instrumented(&classes, &directory.join("out"), &options);
     assert!(traced.contains("shortNew") && !traced.contains("shortEnum"));
     let [class] = summary.explained.as_slice() else { panic!("{:?}", summary.explained) };
     let method = |name: &str| class.methods.iter().find(|method| method.name == name).unwrap();
@@ -83,20 +83,23 @@ fn it_is_said_how_short_a_method_is_and_rules_win() {
     let accessor = &method("shortAccessor").decision;
     assert_eq!(*accessor, Decision::Short { instructions: 12 });
     assert_eq!(accessor.to_string(), "not worth it: 12 instructions with all it calls, no loop");
-    // The same class with a call that may wait, by what the caller says of it.
+    // The same class with a call that may wait, as the caller decides.
     let mut waits = Catalogue::default();
     waits.add("blocking fixture/Short$Point x ()I").unwrap();
-    let (_, traced) =
-        instrumented(&classes, &folder.join("waits"), &Options { waits: Some(waits), ..Options::default() });
+    let (_, traced) = instrumented(
+        &classes,
+        &directory.join("waits"),
+        &Options { waits: Some(waits), ..Options::default() },
+    );
     assert!(traced.contains("shortAccessor") && !traced.contains("shortFinal"));
 }
 
-/// A class file of `fixture/Short` is as it was, and another one decides whether its methods are short.
+/// A class file of `fixture/Short` is unchanged, and another one decides whether its methods are short.
 #[test]
 fn an_incremental_run_follows_a_change_in_another_class() {
-    let folder = folder("short_incremental");
+    let directory = directory("short_incremental");
     let sources = |name: &str, code: &str| {
-        let path = folder.join(name);
+        let path = directory.join(name);
         fs::write(&path, code).unwrap();
         path
     };
@@ -110,16 +113,16 @@ fn an_incremental_run_follows_a_change_in_another_class() {
         "package a; final class Callee { static int more() { return 1; } static int value() { return Math.abs(more()); } }",
     ];
     let compile = |number: usize| {
-        let to = folder.join(format!("v{number}"));
+        let to = directory.join(format!("v{number}"));
         fs::create_dir(&to).unwrap();
         let files = [sources("Caller.java", caller), sources("Callee.java", versions[number])];
         javac(&to, &["--release", "8"], &files.each_ref().map(|file| text(file)));
         to
     };
     let compiled: Vec<PathBuf> = (0..versions.len()).map(compile).collect();
-    // The caller in an archive that is not even opened, and in a folder.
+    // The caller in an archive that is not even opened, and in a directory.
     for is_jar in [true, false] {
-        let root = folder.join(if is_jar { "jar" } else { "folder" });
+        let root = directory.join(if is_jar { "jar" } else { "directory" });
         let (input, callee) = (root.join(if is_jar { "in.jar" } else { "in" }), root.join("callee"));
         fs::create_dir_all(&callee).unwrap();
         let caller = fs::read(compiled[0].join("a/Caller.class")).unwrap();
@@ -141,12 +144,12 @@ fn an_incremental_run_follows_a_change_in_another_class() {
             [(0, true), (1, false), (2, true), (3, false), (0, true), (4, true), (4, true)]
         {
             fs::copy(compiled[step].join("a/Callee.class"), callee.join("Callee.class")).unwrap();
-            // Files that were only just written are looked at anyway.
+            // Recently written files are read in any case.
             std::thread::sleep(std::time::Duration::from_millis(150));
             let (summary, map) = run("out", &options);
             assert_eq!(map.contains("a.Caller go"), !is_short, "{step}: {map}");
             assert!(map.contains("a.Caller other"));
-            // A run that knows nothing, with the same numbers, makes the same bytes.
+            // A run without a cache, with the same ids, produces the same bytes.
             let base_map = Some(root.join("out/callee/methodMapping.txt"));
             let (clean, fresh) = run("clean", &Options::default());
             assert_eq!((summary.short, summary.traced), (clean.short, clean.traced));

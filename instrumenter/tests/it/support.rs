@@ -1,4 +1,4 @@
-//! Folders, javac, java and jars for the tests.
+//! Directories, javac, java and jars for the tests.
 
 use std::fs;
 use std::io::{Cursor, Read, Write};
@@ -10,8 +10,8 @@ use instrumenter::{Input, MapPaths, Options, Summary, instrument};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-/// A fresh folder for one test.
-pub(crate) fn folder(name: &str) -> PathBuf {
+/// A fresh directory for one test.
+pub(crate) fn directory(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("instrumenter").join(name);
     let _ = fs::remove_dir_all(&path);
     fs::create_dir_all(&path).unwrap();
@@ -22,7 +22,7 @@ pub(crate) fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java")
 }
 
-/// Runs a program of the JDK and gives what it printed, failing the test if it failed.
+/// Runs a program of the JDK and returns what it printed; the test fails if the program fails.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let output = output.unwrap_or_else(|error| panic!("{program} (a JDK is needed on the path): {error}"));
@@ -44,7 +44,7 @@ pub(crate) fn javac(to: &Path, flags: &[&str], files: &[&str]) {
     run("javac", &arguments);
 }
 
-/// The stand-in for the runtime, and for what it needs of Android.
+/// The fake runtime, with what it needs of Android.
 const BEAT: [&str; 4] = [
     "dev/anrscope/MethodBeat.java",
     "com/tencent/matrix/trace/core/AppMethodBeat.java",
@@ -52,17 +52,17 @@ const BEAT: [&str; 4] = [
     "focus/Log.java",
 ];
 
-/// The stand-in for the runtime, compiled once.
+/// Returns the fake runtime, compiled once.
 pub(crate) fn method_beat() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let to = folder("shared-beat");
+        let to = directory("shared-beat");
         javac(&to, &[], &BEAT);
         to
     })
 }
 
-/// What the stand-in counted.
+/// The counts of the fake runtime.
 #[derive(Debug)]
 pub(crate) struct Beat {
     pub(crate) enters: u64,
@@ -101,7 +101,7 @@ impl Beat {
     }
 }
 
-/// A class path of folders and jars.
+/// Returns a class path of directories and jars.
 pub(crate) fn class_path(parts: &[&Path]) -> String {
     std::env::join_paths(parts).unwrap().into_string().unwrap()
 }
@@ -112,7 +112,7 @@ pub(crate) fn instrument_one(from: &Path, to: &Path, options: &Options) -> Summa
     instrument(&[Input::new(from, to)], &maps, options, &|_| {}).unwrap()
 }
 
-/// A jar of these entries, in order.
+/// Builds a jar of these entries, in order.
 pub(crate) fn jar(path: &Path, entries: &[(&str, &[u8])]) {
     fs::write(path, jar_bytes(entries)).unwrap();
 }
@@ -126,7 +126,7 @@ pub(crate) fn jar_bytes(entries: &[(&str, &[u8])]) -> Vec<u8> {
     jar.finish().unwrap().into_inner()
 }
 
-/// Names and contents of a jar's entries, in order.
+/// Returns names and contents of a jar's entries, in order.
 pub(crate) fn entries(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut jar = ZipArchive::new(Cursor::new(bytes)).unwrap();
     (0..jar.len())
@@ -139,17 +139,17 @@ pub(crate) fn entries(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// All files below `folder` and their contents, sorted.
-pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+/// Returns all files below `directory` with their contents, sorted.
+pub(crate) fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    let mut pending = vec![folder.to_path_buf()];
+    let mut pending = vec![directory.to_path_buf()];
     while let Some(here) = pending.pop() {
         for entry in fs::read_dir(here).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 pending.push(path);
             } else {
-                found.push((path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap()));
+                found.push((path.strip_prefix(directory).unwrap().to_path_buf(), fs::read(&path).unwrap()));
             }
         }
     }
@@ -157,7 +157,7 @@ pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// The fixture classes, compiled into `to` with these flags.
+/// Compiles the fixture classes into `to` with these flags.
 pub(crate) fn compile_fixture(to: &Path, flags: &[&str]) {
     let names = ["Main", "Exits", "Switches", "Constructors", "Kinds", "Big", "Overflow"];
     let files: Vec<String> = names.iter().map(|name| format!("fixture/{name}.java")).collect();
@@ -165,21 +165,21 @@ pub(crate) fn compile_fixture(to: &Path, flags: &[&str]) {
     javac(to, flags, &files);
 }
 
-/// The fixture classes of Java 8 with debug information, compiled once. Not to be written to.
+/// Returns the fixture classes of Java 8 with debug information, compiled once. Do not write to them.
 pub(crate) fn fixture() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let to = folder("shared-fixture");
+        let to = directory("shared-fixture");
         compile_fixture(&to, &["-g", "--release", "8"]);
         to
     })
 }
 
-/// The one class that knows nothing newer than Java 5, compiled once as one of Java 8.
+/// Returns the one class that uses nothing newer than Java 5, compiled once for Java 8.
 pub(crate) fn old_class() -> &'static [u8] {
     static CLASS: OnceLock<Vec<u8>> = OnceLock::new();
     CLASS.get_or_init(|| {
-        let to = folder("shared-old");
+        let to = directory("shared-old");
         javac(&to, &["-g", "--release", "8"], &["fixture/Old.java"]);
         fs::read(to.join("fixture/Old.class")).unwrap()
     })

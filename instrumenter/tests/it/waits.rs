@@ -1,4 +1,4 @@
-//! Waits: programs that behave as before, verify, and tell each wait's begin and end.
+//! Waits: programs that behave as before, verify, and record each wait's begin and end.
 
 use std::fs;
 use std::path::Path;
@@ -13,21 +13,21 @@ fn waits() -> Options {
     Options { waits: Some(Catalogue::default()), ..Options::default() }
 }
 
-fn classes(folder: &Path, flags: &[&str]) -> std::path::PathBuf {
-    let classes = folder.join("classes");
+fn classes(directory: &Path, flags: &[&str]) -> std::path::PathBuf {
+    let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
     javac(&classes, flags, &["fixture/Waits.java", "fixture/LockOverflow.java"]);
     classes
 }
 
 #[test]
-fn every_wait_begins_and_ends_whatever_happens() {
+fn every_wait_begins_and_ends_on_every_exit() {
     for (name, flags) in
         [("waits8", &["-g", "--release", "8"][..]), ("waits17", &["-g:none", "--release", "17"])]
     {
-        let folder = folder(name);
-        let classes = classes(&folder, flags);
-        let beat = compare(&folder, &classes, "fixture.Waits", &waits(), &[]);
+        let directory = directory(name);
+        let classes = classes(&directory, flags);
+        let beat = compare(&directory, &classes, "fixture.Waits", &waits(), &[]);
         beat.assert_balanced(100);
         // 600 times the contended lock, and the rest once or a few times each.
         assert!(beat.waits > 700 && beat.waits < 2_000, "{beat:?}");
@@ -36,44 +36,44 @@ fn every_wait_begins_and_ends_whatever_happens() {
 }
 
 #[test]
-fn waits_are_told_with_returns_alone_too() {
-    let folder = folder("waits_normal");
-    let classes = classes(&folder, &["-g", "--release", "8"]);
+fn waits_are_recorded_with_normal_exits_too() {
+    let directory = directory("waits_normal");
+    let classes = classes(&directory, &["-g", "--release", "8"]);
     let options = Options { exits: Exits::Normal, ..waits() };
-    let beat = compare(&folder, &classes, "fixture.Waits", &options, &["-Dbeat.lenient=true"]);
+    let beat = compare(&directory, &classes, "fixture.Waits", &options, &["-Dbeat.lenient=true"]);
     assert!(beat.waits > 700, "{beat:?}");
     assert_eq!((beat.wrong.as_str(), beat.waits_open), ("none", 0), "{beat:?}");
 }
 
-/// Everything else that the fixtures do, with waits: nothing else changes.
+/// All other fixtures, with waits: nothing else changes.
 #[test]
-fn all_fixtures_run_with_waits() {
-    let folder = folder("waits_all");
-    compare(&folder, fixture(), "fixture.Main", &waits(), &[]).assert_balanced(20_000);
+fn all_fixtures_run_with_recorded_waits() {
+    let directory = directory("waits_all");
+    compare(&directory, fixture(), "fixture.Main", &waits(), &[]).assert_balanced(20_000);
 }
 
-/// A lock that an overflow left held, or a handler that ran in circles, would show as a hang.
+/// A lock that stays held after an overflow, or a handler that loops, would appear as a hang.
 #[test]
-fn a_stack_overflow_leaves_no_lock_behind() {
-    let folder = folder("waits_overflow");
-    let classes = classes(&folder, &["-g", "--release", "8"]);
+fn a_stack_overflow_leaves_no_lock_held() {
+    let directory = directory("waits_overflow");
+    let classes = classes(&directory, &["-g", "--release", "8"]);
     for more in [&["-Xint"][..], &["-XX:TieredStopAtLevel=1"]] {
         let java = [&["-Dbeat.lenient=true", "-Xss512k"], more].concat();
-        let _ = fs::remove_dir_all(folder.join("traced-fixture.LockOverflow"));
-        let _ = fs::remove_file(folder.join("beat.txt"));
-        let beat = compare(&folder, &classes, "fixture.LockOverflow", &waits(), &java);
+        let _ = fs::remove_dir_all(directory.join("traced-fixture.LockOverflow"));
+        let _ = fs::remove_file(directory.join("beat.txt"));
+        let beat = compare(&directory, &classes, "fixture.LockOverflow", &waits(), &java);
         assert!(beat.waits > 1_000, "{beat:?}");
     }
 }
 
-/// HotSpot's compilers refuse methods whose monitors they cannot match up; such a method would be slow.
+/// HotSpot's compilers reject methods with unbalanced monitors; such a method would be slow.
 #[test]
-fn the_monitors_still_match_up_for_the_compilers() {
-    let folder = folder("waits_balanced");
-    let classes = classes(&folder, &["-g", "--release", "8"]);
-    let traced = folder.join("traced");
+fn both_compilers_accept_the_monitors() {
+    let directory = directory("waits_balanced");
+    let classes = classes(&directory, &["-g", "--release", "8"]);
+    let traced = directory.join("traced");
     instrument_one(&classes, &traced, &waits());
-    let property = format!("-Dbeat.out={}", text(&folder.join("beat.txt")));
+    let property = format!("-Dbeat.out={}", text(&directory.join("beat.txt")));
     let path = class_path(&[&traced, method_beat()]);
     let printed = run(
         "java",
@@ -93,7 +93,7 @@ fn the_monitors_still_match_up_for_the_compilers() {
 }
 
 #[test]
-fn without_waits_the_output_is_what_it_was() {
+fn without_waits_the_output_is_unchanged() {
     let mut class = Assembler::new("Odd");
     let yields = class.method_ref("java/lang/Thread", "yield", "()V");
     let code = [&[184][..], &yields, &[177]].concat();
@@ -101,35 +101,35 @@ fn without_waits_the_output_is_what_it_was() {
     let class = class.finish();
     let plain = rewrite_class(&class, &[7], "dev/anrscope/MethodBeat", Exits::All).unwrap().bytes.unwrap();
     assert!(!plain.windows(2).any(|pair| pair == b"wb" || pair == b"wr"));
-    // The method takes no lock, and what it calls is not in the list: waits cost it nothing.
+    // The method takes no lock, and the catalogue lists none of its calls: waits add nothing to it.
     let none = Catalogue::empty();
     let with = rewrite_class_with_waits(&class, &[7], "dev/anrscope/MethodBeat", Exits::All, &none);
     assert_eq!(with.unwrap().bytes.unwrap(), plain);
 }
 
-/// A method that takes a lock is worth an id even if it calls nothing; the map is as before otherwise.
+/// A method that takes a lock gets an id even if it calls nothing; otherwise the map is unchanged.
 #[test]
 fn methods_that_take_locks_are_traced() {
-    let folder = folder("waits_filter");
+    let directory = directory("waits_filter");
     let mut class = Assembler::new("Odd");
     let body = |code: &[u8]| Body { code: code.to_vec(), max_stack: 1, max_locals: 1, ..Body::default() };
     class.method(0x29, "sync", "()V", &body(&[177]));
     class.method(9, "enter", "(Ljava/lang/Object;)V", &body(&[42, 194, 42, 195, 177]));
     class.method(9, "plain", "()V", &body(&[177]));
-    jar(&folder.join("in.jar"), &[("Odd.class", &class.finish())]);
+    jar(&directory.join("in.jar"), &[("Odd.class", &class.finish())]);
     for (options, traced) in [(waits(), 2), (Options { filter: Filter::none(), ..Options::default() }, 0)] {
-        let out = folder.join(format!("out{traced}.jar"));
-        assert_eq!(instrument_one(&folder.join("in.jar"), &out, &options).traced, traced);
+        let out = directory.join(format!("out{traced}.jar"));
+        assert_eq!(instrument_one(&directory.join("in.jar"), &out, &options).traced, traced);
     }
 }
 
-/// A broken or endless table costs a method its waits, not its tracing, and is said.
+/// A broken or endless table costs a method its waits, not its tracing, and is reported.
 #[test]
-fn waits_that_cannot_be_told_leave_the_method_traced() {
+fn a_method_whose_waits_cannot_be_recorded_is_still_traced() {
     let mut class = Assembler::new("Odd");
     let sleep = class.method_ref("java/lang/Thread", "sleep", "(J)V");
     let code = [&[9, 184][..], &sleep, &[177, 191]].concat();
-    // A handler that no frame describes.
+    // A handler without a frame.
     let body = Body { code, handlers: vec![[0, 4, 5, 0]], max_stack: 2, max_locals: 1, ..Body::default() };
     class.method(9, "main", "([Ljava/lang/String;)V", &body);
     let bytes = class.finish();

@@ -1,5 +1,5 @@
-//! The body of a method as it is put together: code with jumps that are aimed later, handlers, and a frame
-//! wherever ways meet.
+//! The body of a method under construction: code with jumps that get their targets later, handlers, and a frame
+//! wherever paths join.
 
 use crate::assembler::Body;
 
@@ -23,13 +23,13 @@ impl Random {
     }
 }
 
-/// Locals behind `this`: the arguments int, long, Object, then int, double, int.
+/// Locals after `this`: the arguments int, long, Object, then int, double, int.
 pub(super) const INT_A: u16 = 0;
 pub(super) const LONG: u16 = 1;
 pub(super) const OBJECT: u16 = 3;
 pub(super) const INT_B: u16 = 4;
 pub(super) const DOUBLE: u16 = 5;
-/// Rounds that loops may still make.
+/// Iterations that loops may still make.
 pub(super) const FUEL: u16 = 7;
 /// Locks of nested blocks, one local each; unset outside.
 pub(super) const LOCKS: u16 = 8;
@@ -46,14 +46,14 @@ pub(super) struct Refs {
     pub(super) wait: [u8; 2],
     pub(super) hash: [u8; 2],
     pub(super) this_init: [u8; 2],
-    /// Each method of the class, and whether it is static.
+    /// For each method of the class, whether it is static.
     pub(super) methods: Vec<([u8; 2], bool)>,
 }
 
 pub(super) struct Frame {
     pub(super) pc: usize,
     pub(super) locks: u16,
-    /// The class of what a handler has on its stack.
+    /// The class of the exception on a handler's stack.
     pub(super) thrown: Option<u16>,
     pub(super) before_super: bool,
 }
@@ -64,13 +64,13 @@ pub(super) struct Method<'r> {
     pub(super) frames: Vec<Frame>,
     pub(super) random: Random,
     pub(super) refs: &'r Refs,
-    /// Where the locals above begin: 1 if there is a `this`, and far up in some methods.
+    /// The index of the first of these locals: 1 if there is a `this`, and large in some methods.
     pub(super) base: u16,
     pub(super) has_this: bool,
     pub(super) this_class: u16,
     pub(super) before_super: bool,
     pub(super) locks: u16,
-    /// Index of the method; it calls only later ones.
+    /// The index of the method; it calls only later ones.
     pub(super) number: usize,
 }
 
@@ -99,7 +99,7 @@ impl Method<'_> {
         self.frames.push(frame);
     }
 
-    /// A jump to be aimed later.
+    /// A jump that gets its target later.
     pub(super) fn jump(&mut self, opcode: u8) -> usize {
         let at = self.code.len();
         match opcode {
@@ -114,7 +114,7 @@ impl Method<'_> {
         self.jump(opcode)
     }
 
-    /// Aims a jump at what comes next, or at `target`.
+    /// Sets the target of a jump to the next instruction, or to `target`.
     pub(super) fn aim(&mut self, at: usize, target: usize) {
         let offset = target as i64 - at as i64;
         if self.code[at] == 200 {

@@ -1,5 +1,5 @@
-//! Random classes that verify: structured code over locals that are all set from the start, so that every
-//! frame has the same locals.
+//! Random classes that verify: structured code over locals that are all set from the start, so that every frame has
+//! the same locals.
 
 mod body;
 mod statements;
@@ -7,7 +7,7 @@ mod statements;
 use crate::assembler::Assembler;
 use body::{DOUBLE, INT_A, INT_B, LONG, Method, OBJECT, Random, Refs};
 
-/// A class `name` with `public static int run(int, long, Object)`.
+/// Builds a class `name` with `public static int run(int, long, Object)`.
 pub(crate) fn class(name: &str, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut class = Assembler::new(name);
@@ -56,7 +56,7 @@ pub(crate) fn class(name: &str, seed: u64) -> Vec<u8> {
 
     let mut constructor = start(Random::new(random.next()), true, 1, usize::MAX);
     constructor.before_super = true;
-    // The object argument's place is taken by a constant.
+    // A constant replaces the object argument.
     constructor.op(&[1]);
     constructor.local(58, OBJECT);
     constructor.set_up(false);

@@ -1,4 +1,4 @@
-//! What a random body does, one structured statement in the other.
+//! The statements of a random body, nested in each other.
 
 use super::body::{DOUBLE, FUEL, INT_A, INT_B, LOCKS, LONG, Method, OBJECT};
 
@@ -75,7 +75,7 @@ impl Method<'_> {
             13 => self.wait(),
             14 => self.leave(),
             15 => {
-                // A value below that outlives a call.
+                // A value on the stack below a call.
                 self.push_int();
                 self.call_value();
                 self.op(&[130]);
@@ -226,7 +226,7 @@ impl Method<'_> {
         self.op(&[0]);
     }
 
-    /// A synchronized block as javac writes it.
+    /// A synchronized block as javac compiles it.
     fn lock(&mut self, depth: u32) {
         let lock = LOCKS + self.locks;
         self.local(25, OBJECT);
@@ -279,7 +279,7 @@ impl Method<'_> {
         }
     }
 
-    /// A throw or, outside of locks, a return, on some ways through.
+    /// A throw or, outside of locks, a return, on some paths.
     fn leave(&mut self) {
         self.push_int();
         self.op(&[6, 126]);
@@ -300,7 +300,7 @@ impl Method<'_> {
         self.op(&[0]);
     }
 
-    /// Sets the locals that are no arguments.
+    /// Sets the locals that are not arguments.
     pub(super) fn set_up(&mut self, arguments: bool) {
         if !arguments {
             self.op(&[10]);
@@ -317,8 +317,8 @@ impl Method<'_> {
         self.local(54, FUEL);
     }
 
-    /// What a constructor does once it has an object: nothing that calls a method of the class, or it
-    /// would make objects without end.
+    /// The body of a constructor after its super call: it calls no method of the class, which would create objects
+    /// without end.
     pub(super) fn post_super(&mut self) {
         for _ in 0..self.random.below(4) {
             match self.random.below(4) {

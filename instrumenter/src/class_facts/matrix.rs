@@ -1,30 +1,32 @@
-//! What only Matrix's way asks of a class, when it is first looked at.
+//! Facts that only Matrix's rules need.
 
 use crate::class::class_file::{ClassFile, access};
 use crate::error::Malformed;
 use crate::outline::Outline;
 
-/// What is asked of every class, and only if Matrix's way is followed.
+/// Facts that only Matrix's rules need, recorded for every class with `Compat::Matrix`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MatrixFacts {
-    /// Abstract, or an interface.
-    pub(super) is_abstract: bool,
-    pub(super) stop: Option<Stop>,
+    /// Whether it is abstract or an interface.
+    pub(crate) is_abstract: bool,
+    pub(crate) stop: Option<Stop>,
 }
 
-/// What makes Matrix give an archive up.
+/// Why Matrix stops reading an archive at a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     NoSuperClass,
-    /// An attribute that its version of ASM refuses.
+    /// An attribute that its version of ASM rejects.
     Unknown,
 }
 
-impl MatrixFacts {
-    pub(crate) fn of(class: &ClassFile<'_>) -> Result<Self, Malformed> {
+impl TryFrom<&ClassFile<'_>> for MatrixFacts {
+    type Error = Malformed;
+
+    fn try_from(class: &ClassFile<'_>) -> Result<Self, Malformed> {
         const INTERFACE: u16 = 0x0200;
         const NEWER: [&[u8]; 4] = [b"NestHost", b"NestMembers", b"PermittedSubclasses", b"Record"];
-        let newer = Outline::of(class)?
+        let newer = Outline::try_from(class)?
             .attributes
             .iter()
             .any(|&(name, _)| class.pool.utf8(name).is_ok_and(|name| NEWER.contains(&name)));

@@ -1,4 +1,4 @@
-//! The texts that mutants are made of: one of each kind that a user may give to the instrumenter.
+//! Seeds for the texts that a user may give to the instrumenter: one of each kind.
 
 pub(crate) const MAPPING: &str = "\
 # compiler: R8

@@ -1,28 +1,28 @@
-//! What the first look at a class asks about waits.
+//! The scan of a class for waits.
 
 use super::catalogue::Catalogue;
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::opcodes::{self, MONITORENTER};
 use crate::class::text;
 
-/// Class file version from which `ldc` can push a class.
+/// The first class file version in which `ldc` can push a class.
 const CLASS_CONSTANTS_SINCE: u16 = 49;
 
-/// Whether `method` takes a lock of which can be told.
+/// Returns whether `method` takes a lock that can be recorded.
 pub(crate) fn is_locked(class: &ClassFile<'_>, method: &Method<'_>) -> bool {
-    // The JVM does not look at the flag of a static initializer.
+    // The JVM ignores the flag of a static initializer.
     method.access & access::SYNCHRONIZED != 0
         && method.name != b"<clinit>"
         && (method.access & access::STATIC == 0 || class.major >= CLASS_CONSTANTS_SINCE)
 }
 
-/// Whether there is a `monitorenter` in `code`.
+/// Returns whether `code` contains a `monitorenter`.
 pub(crate) fn has_monitors(code: &[u8]) -> bool {
     opcodes::instructions(code).map_while(Result::ok).any(|instruction| instruction.opcode == MONITORENTER)
 }
 
-/// The classes on whose supertypes it depends what is told of the waits in `class`, sorted: those whose
-/// methods it calls, and its own if a lock's flag is in question.
+/// Returns the classes whose super types decide which waits in `class` are recorded, sorted: the owners of the
+/// methods that it calls, and its own super types if the flag of a lock matters.
 pub(crate) fn asked(class: &ClassFile<'_>, catalogue: &Catalogue) -> Box<[Box<str>]> {
     let mut asked: Vec<&[u8]> = Vec::new();
     for index in 1..class.pool.count() {

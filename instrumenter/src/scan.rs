@@ -1,26 +1,26 @@
-//! The first look at a class: its methods, and which of them are to be traced.
+//! The scan of a class: its methods, and which of them are traced.
 
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::text;
+use crate::class_facts::focus::FocusFacts;
+use crate::class_facts::matrix::MatrixFacts;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::cost;
 use crate::error::{Malformed, SkipReason};
 use crate::filter;
-use crate::focus::FocusFacts;
-use crate::matrix::facts::MatrixFacts;
 use crate::options::Compat;
 use crate::outline::{self, Outline};
 use crate::rules::Subject;
 use crate::selection::{ClassView, Judged, Selection};
-use crate::waits::first_look;
+use crate::waits;
 
-/// Looks at a class file.
+/// Scans a class file.
 ///
 /// # Errors
 ///
-/// Why the class must be copied as it is.
-pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts, SkipReason> {
+/// Why the class has to be copied unchanged.
+pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFacts, SkipReason> {
     let class = ClassFile::read(bytes)?;
     let in_file = text::decode(class.name).into_owned();
     let mapping = selection.mapping.as_ref();
@@ -41,10 +41,10 @@ pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts,
     if !text::fits_a_line(&facts.name) || !text::fits_a_line(facts.name_in_file()) {
         return Err(SkipReason::ControlCharacter);
     }
-    // What only adds to a name is left out.
+    // The source file only adds to the map, so an invalid one is ignored.
     facts.source_file = facts.source_file.filter(|file| text::fits_a_line(file));
     if selection.compat == Compat::Matrix {
-        facts.matrix = MatrixFacts::of(&class)?;
+        facts.matrix = MatrixFacts::try_from(&class)?;
     }
     if class.access & access::MODULE != 0 {
         return Ok(facts);
@@ -57,23 +57,23 @@ pub(crate) fn collect(bytes: &[u8], selection: &Selection) -> Result<ClassFacts,
         facts.kept = Some(bytes.into());
     }
     if let Some(catalogue) = selection.waits.as_ref().filter(|_| selection.cached) {
-        facts.asked = first_look::asked(&class, catalogue);
+        facts.asked = waits::scan::asked(&class, catalogue);
     }
-    let annotations = Annotations::of(&class, selection)?;
+    let annotations = Annotations::read(&class, selection)?;
     let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
     let blocked = selection.blocks_whole(&view);
     let mut methods = Vec::with_capacity(class.methods.len());
     for (index, method) in class.methods.iter().enumerate() {
         let annotations = annotations.methods.get(index).map(Vec::as_slice).unwrap_or_default();
-        let look = Look { class: &class, facts: &facts, view: &view, blocked, selection };
-        methods.push(look.at(method, annotations));
+        let scan = MethodScan { class: &class, facts: &facts, view: &view, blocked, selection };
+        methods.push(scan.at(method, annotations));
     }
-    facts.focus = FocusFacts::of(&class, selection.may_change(&view))?;
+    facts.focus = FocusFacts::scan(&class, selection.may_change(&view))?;
     facts.methods = methods;
     Ok(facts)
 }
 
-/// Whether a method of the class calls `call_class` already.
+/// Returns whether a method of the class already calls `call_class`.
 fn calls_already(class: &ClassFile<'_>, call_class: &str) -> bool {
     (0..class.pool.count()).any(|index| {
         u16::try_from(index)
@@ -81,7 +81,7 @@ fn calls_already(class: &ClassFile<'_>, call_class: &str) -> bool {
     })
 }
 
-/// Internal names of annotations, from before obfuscation; all empty where no rule asks for them.
+/// Internal names of annotations, as before obfuscation; empty if no rule mentions annotations.
 #[derive(Default)]
 struct Annotations {
     class: Vec<String>,
@@ -89,7 +89,7 @@ struct Annotations {
 }
 
 impl Annotations {
-    fn of(class: &ClassFile<'_>, selection: &Selection) -> Result<Self, Malformed> {
+    fn read(class: &ClassFile<'_>, selection: &Selection) -> Result<Self, Malformed> {
         if !selection.rules.ask_for_annotations() {
             return Ok(Self::default());
         }
@@ -101,7 +101,7 @@ impl Annotations {
             }
             names
         };
-        let outline = Outline::of(class)?;
+        let outline = Outline::try_from(class)?;
         let methods = outline.methods.iter().map(|method| outline::annotations(class, &method.attributes));
         Ok(Self {
             class: original(outline::annotations(class, &outline.attributes)?),
@@ -110,8 +110,8 @@ impl Annotations {
     }
 }
 
-/// What the looks at the methods of a class share.
-struct Look<'a> {
+/// The scan of the methods of one class.
+struct MethodScan<'a> {
     class: &'a ClassFile<'a>,
     facts: &'a ClassFacts,
     view: &'a ClassView<'a>,
@@ -120,7 +120,7 @@ struct Look<'a> {
     selection: &'a Selection,
 }
 
-impl Look<'_> {
+impl MethodScan<'_> {
     fn at(&self, method: &Method<'_>, annotations: &[String]) -> MethodFacts {
         let (name, descriptor) = (text::decode(method.name), text::decode(method.descriptor));
         let mut found = MethodFacts {
@@ -140,7 +140,7 @@ impl Look<'_> {
         let has_code = method.access & (access::NATIVE | access::ABSTRACT) == 0;
         let code = match self.blocked || !has_code {
             true => Ok(None),
-            false => Code::of(self.class, method),
+            false => Code::for_method(self.class, method),
         };
         if let Some(mapping) = &self.selection.mapping {
             let line = code.as_ref().ok().and_then(Option::as_ref);
@@ -158,7 +158,7 @@ impl Look<'_> {
             .iter()
             .any(|name| !text::fits_a_line(name))
         {
-            // Abstract ones too: Matrix's way lists them.
+            // Abstract methods too, because Matrix lists them.
             found.verdict = Verdict::Skip(SkipReason::ControlCharacter);
             return found;
         }
@@ -166,11 +166,11 @@ impl Look<'_> {
             Ok(Some(code)) => {
                 let judged = self.judge(code, method, &found, annotations);
                 (found.rule, found.by_default) = (judged.rule, judged.by_default);
-                // Nothing is known of what is blocked, so that it does not matter why it was looked at.
+                // Blocked methods are not measured.
                 let is_known = !matches!(judged.verdict, Verdict::Block | Verdict::Skip(_));
                 if is_known && self.selection.short > 0 {
                     let waits = self.selection.waits.as_ref();
-                    found.body = cost::body::of(self.class, method, code, waits).map(Box::new);
+                    found.body = cost::body::measure(self.class, method, code, waits).map(Box::new);
                 }
                 judged.verdict
             }
@@ -201,10 +201,11 @@ impl Look<'_> {
         };
         let worth = || {
             let worth = filter::worth_tracing(code.bytes, method.is_constructor());
-            let worth = worth.map_err(|broken| broken.behind(code.at))?;
+            let worth = worth.map_err(|broken| broken.offset_by(code.at))?;
             let loops = || self.selection.compat == Compat::None && filter::has_loop(code.bytes);
-            // A wait for a lock is to be seen, also in a method that calls nothing.
-            let waits = || first_look::is_locked(self.class, method) || first_look::has_monitors(code.bytes);
+            // A wait for a lock has to be recorded even in a method without calls.
+            let waits =
+                || waits::scan::is_locked(self.class, method) || waits::scan::has_monitors(code.bytes);
             Ok(worth || loops() || self.selection.waits.is_some() && waits())
         };
         let judged = self.selection.judge(self.view, &subject, worth);

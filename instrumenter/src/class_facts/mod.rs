@@ -1,19 +1,23 @@
-//! What a run knows of a class once it was looked at, in this run or in an earlier one.
+//! The facts that a run knows about a class, from its scan or from the cache.
 
-use crate::cost::Body;
+pub(crate) mod body;
+pub(crate) mod focus;
+pub(crate) mod matrix;
+
+use self::body::Body;
+use self::focus::FocusFacts;
+use self::matrix::MatrixFacts;
 use crate::error::SkipReason;
-use crate::focus::FocusFacts;
-use crate::matrix::facts::MatrixFacts;
 use crate::stamp::Sum;
 
-/// What the maps need to know of a class.
+/// The facts about a class that the maps depend on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClassFacts {
-    /// Internal name; with a mapping, the one from before obfuscation.
+    /// Internal name; with a mapping, the original one.
     pub(crate) name: String,
-    /// Internal name in the file, where it is another.
+    /// Internal name in the file, if it differs.
     pub(crate) obfuscated: Option<String>,
-    /// The superclass, if there is one, then the interfaces: internal names in its file.
+    /// The superclass, if any, then the interfaces: internal names in the file.
     pub(crate) supertypes: Box<[Box<str>]>,
     /// Access flags of the class file.
     pub(crate) access: u16,
@@ -21,24 +25,24 @@ pub(crate) struct ClassFacts {
     /// In the order of the class file.
     pub(crate) methods: Vec<MethodFacts>,
     pub(crate) focus: FocusFacts,
-    /// What only Matrix's way asks for.
+    /// Facts that only Matrix's rules need.
     pub(crate) matrix: MatrixFacts,
-    /// With waits and a cache, the classes on whose supertypes it depends what is inserted here: internal
-    /// names in the file, sorted.
+    /// With waits and a cache, the classes whose super types decide what is inserted here: sorted internal names in
+    /// the file.
     pub(crate) asked: Box<[Box<str>]>,
-    /// What the last run decided for it because of other classes.
+    /// A checksum of the decisions that depended on other classes in the previous run.
     pub(crate) decided: Sum,
-    /// The class file, if it is to be explained.
+    /// The class file, if the class is to be explained.
     pub(crate) kept: Option<Box<[u8]>>,
 }
 
 impl ClassFacts {
-    /// Internal name as in the file.
+    /// Returns the internal name in the file.
     pub(crate) fn name_in_file(&self) -> &str {
         self.obfuscated.as_deref().unwrap_or(&self.name)
     }
 
-    /// Internal name in the file; none for `java/lang/Object` and for modules.
+    /// Returns the internal name of the super class in the file; `None` for `java/lang/Object` and for modules.
     pub(crate) fn super_class(&self) -> Option<&str> {
         self.supertypes.first().map(|name| &**name)
     }
@@ -47,30 +51,30 @@ impl ClassFacts {
 #[derive(Clone, Debug)]
 pub(crate) struct MethodFacts {
     pub(crate) access: u16,
-    /// With a mapping, name and descriptor are those from before obfuscation.
+    /// With a mapping, name and descriptor are the original ones.
     pub(crate) name: Box<str>,
     pub(crate) descriptor: Box<str>,
     pub(crate) first_line: Option<u16>,
     pub(crate) verdict: Verdict,
-    /// Whether the default rule decided, so that [`limits`](crate::cost::limits) may still make
-    /// [`Verdict::Short`] of [`Verdict::Trace`] and the other way round.
+    /// Whether the default rule decided, so that the costs of called methods may turn [`Verdict::Trace`] into
+    /// [`Verdict::Short`] or back.
     pub(crate) by_default: bool,
-    /// What its code does, if that is little and the default rule asks for it.
+    /// Its code, if it is short and the default rule considers it.
     pub(crate) body: Option<Box<Body>>,
-    /// The most that a call of it can cost, in instructions; none if that is not limited.
+    /// The highest cost of a call, in instructions; `None` if unlimited.
     pub(crate) cost: Option<u16>,
-    /// Name and descriptor in the class file, where the mapping has others.
+    /// Name and descriptor in the class file, if they differ.
     pub(crate) in_file: Option<Box<(Box<str>, Box<str>)>>,
-    /// Whether the mapping knows several methods that it could be.
+    /// Whether the mapping has several methods that it could be.
     pub(crate) ambiguous: bool,
     /// Line of the rule that decided, or 0.
     pub(crate) rule: u32,
-    /// The id of an earlier run that the method keeps, or 0.
+    /// The id that the method keeps from a previous run, or 0.
     pub(crate) kept_id: u32,
 }
 
 impl MethodFacts {
-    /// Name and descriptor in the class file.
+    /// Returns name and descriptor in the class file.
     pub(crate) fn key_in_file(&self) -> (&str, &str) {
         match &self.in_file {
             Some(in_file) => (&in_file.0, &in_file.1),
@@ -78,8 +82,8 @@ impl MethodFacts {
         }
     }
 
-    /// Whether the maps have the same to say of the method as of `other`, its name and id apart.
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+    /// Returns whether the maps contain the same about this method as about `other`, except for name and id.
+    pub(crate) fn is_same_in_maps(&self, other: &Self) -> bool {
         (self.access, self.first_line, &self.verdict) == (other.access, other.first_line, &other.verdict)
     }
 }
@@ -87,9 +91,9 @@ impl MethodFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Trace,
-    /// The default rule says that it is not worth it.
+    /// The default rule skips it.
     Ignore,
-    /// The default rule says that it is too short, with all that it calls.
+    /// The default rule skips it as too short, called methods included.
     Short,
     /// Its class is blocked.
     Block,
@@ -101,10 +105,10 @@ pub(crate) enum Verdict {
     Skip(SkipReason),
 }
 
-/// A class as those below it see it, whether it is an input or lies on the class path.
+/// A class as its subclasses see it, from the inputs or from the class path.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// The superclass, if there is one, then the interfaces: internal names.
+    /// The superclass, if any, then the interfaces: internal names.
     pub(crate) supertypes: Box<[Box<str>]>,
     pub(crate) focus: FocusFacts,
 }
@@ -113,7 +117,7 @@ pub(crate) struct Node {
 pub(crate) mod tests {
     use super::*;
 
-    /// A class with methods of these names.
+    /// Returns a class with methods of these names.
     pub(crate) fn any_class(name: &str, methods: &[&str]) -> ClassFacts {
         let method = |name: &&str| MethodFacts {
             access: 1,

@@ -4,16 +4,18 @@
 //! cargo run --release -p instrumenter --example time_instrument -- IN.jar OUT.jar --threads 2 --level 6
 //! ```
 //!
-//! `--exits normal` leaves the handlers out, `--short N` is the program's. The maps go beside OUT.jar. `--floor` only inflates and
-//! deflates every class: the least that it can cost. `--cache DIR` redoes only what has changed since
-//! the last run with it.
+//! `--exits normal` leaves the exception handlers out, and `--short N` is the option of the same name. The maps are written
+//! beside OUT.jar. `--cache DIR` redoes only what has changed since the last run. `--floor` only inflates and deflates every
+//! class: the least that instrumenting can cost.
+
+mod floor;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use instrumenter::{Exits, Input, MapPaths, Options, copy_through, instrument};
+use instrumenter::{Exits, Input, MapPaths, Options, instrument};
 
 fn main() -> ExitCode {
     match run() {
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = Options::default();
-    let mut floor = false;
+    let mut is_floor = false;
     let mut paths = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -37,14 +39,14 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             "--level" => options.level = value()?.parse()?,
             "--cache" => options.cache = Some(value()?.into()),
             "--short" => options.short = value()?.parse()?,
-            "--floor" => floor = true,
+            "--floor" => is_floor = true,
             "--exits" => options.exits = if value()? == "normal" { Exits::Normal } else { Exits::All },
             _ => paths.push(PathBuf::from(argument)),
         }
     }
     let [input, output] = paths.as_slice() else { return Err("give IN.jar and OUT.jar".into()) };
-    if floor {
-        return Ok(copy_through(input, output, options.level, options.threads)?);
+    if is_floor {
+        return floor::copy(input, output, options.level, options.threads);
     }
     let maps = MapPaths::beside(output.with_extension("methodMapping.txt"));
     let start = Instant::now();

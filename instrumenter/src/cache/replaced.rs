@@ -1,19 +1,19 @@
-//! What became of the classes of the last run.
+//! The classes of the previous run that have changed or no longer exist.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::class_facts::{ClassFacts, Verdict};
 
-/// Classes of the last run that were not found again as they were, by name.
+/// Classes of the previous run that were not found unchanged, by name.
 #[derive(Default)]
-pub(crate) struct Gone {
+pub(crate) struct ReplacedClasses {
     classes: HashMap<String, ClassFacts>,
-    /// Names of those that are there again, changed.
+    /// Names of those that still exist, changed.
     found: HashSet<String>,
     differs: bool,
 }
 
-impl Gone {
+impl ReplacedClasses {
     pub(crate) fn add(&mut self, mut facts: ClassFacts) {
         if let Some(twin) = self.classes.remove(&facts.name) {
             // The same class in two inputs: the ids are those of both.
@@ -23,8 +23,8 @@ impl Gone {
         self.classes.insert(facts.name.clone(), facts);
     }
 
-    /// Gives the methods of a changed class the ids that they had.
-    pub(crate) fn hand_down(&mut self, class: &mut ClassFacts) {
+    /// Gives the methods of a changed class their previous ids.
+    pub(crate) fn keep_ids(&mut self, class: &mut ClassFacts) {
         let Some(old) = self.classes.get(&class.name) else {
             self.differs = true;
             return;
@@ -35,14 +35,14 @@ impl Gone {
             old.methods.iter().map(|method| ((&*method.name, &*method.descriptor), method)).collect();
         for method in &mut class.methods {
             let before = by_name.get(&(&*method.name, &*method.descriptor));
-            self.differs |= !before.is_some_and(|before| before.says_the_same(method));
+            self.differs |= !before.is_some_and(|before| before.is_same_in_maps(method));
             if let Some(before) = before.filter(|_| method.verdict == Verdict::Trace) {
                 method.kept_id = before.kept_id;
             }
         }
     }
 
-    /// Whether the maps are others now, after all changed classes had their ids handed down.
+    /// Returns whether the maps change, after all changed classes have their previous ids.
     pub(crate) fn changes_maps(&self) -> bool {
         self.differs || self.found.len() != self.classes.len()
     }

@@ -1,4 +1,4 @@
-//! Folders of class files.
+//! Inputs that are directories of class files.
 
 use std::collections::HashSet;
 use std::fs::{self, File as FsFile};
@@ -12,25 +12,25 @@ use crate::archive::write::rewritten_class;
 use crate::cache::{Item, Listing};
 use crate::class::class_file::MAX_CLASS;
 use crate::class_facts::ClassFacts;
-use crate::collect;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
 use crate::regular;
+use crate::scan::scan_class;
 use crate::session::Session;
 use crate::staged::Staged;
 use crate::stamp::{Stamp, Sum};
 use crate::summary::{Skip, Warning};
 
-/// A file of the folder, and the number of its class if it is one.
+/// A file of the directory, and the number of its class if it is one.
 struct File {
     relative: PathBuf,
     class: Option<usize>,
     stamp: Stamp,
     sum: Sum,
-    /// Its place among the files of the last run.
+    /// Its index among the files of the previous run.
     place: Option<usize>,
-    /// Of the file that an earlier run made of it and that is right as it is.
+    /// The stamp of its output of a previous run, if that is still valid.
     kept: Option<Stamp>,
 }
 
@@ -40,20 +40,20 @@ impl File {
     }
 }
 
-pub(crate) struct Folder {
+pub(crate) struct ClassDirectory {
     root: PathBuf,
     /// When the files were listed.
     read: SystemTime,
-    folders: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
     files: Vec<File>,
-    /// Files and folders that an earlier run made of something that is there no more.
+    /// Outputs of a previous run whose files no longer exist.
     stale: Vec<PathBuf>,
-    stale_folders: Vec<PathBuf>,
+    stale_directories: Vec<PathBuf>,
 }
 
-/// What was found out about a class file.
-enum Look {
-    /// It is as it was in the last run.
+/// The result of scanning a file.
+enum Scanned {
+    /// Unchanged since the previous run.
     Known,
     New(Sum, Result<Box<ClassFacts>, SkipReason>),
 }
@@ -70,28 +70,24 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
     |source| Error::Write { path: path.into(), source }
 }
 
-impl Folder {
-    /// Lists the files below `root`, sorted, and collects the classes among them. `output` is where an
-    /// earlier run with the same cache wrote to, if what it wrote may be kept.
-    pub(crate) fn collect(
-        root: &Path,
-        output: Option<&Path>,
-        session: &mut Session<'_>,
-    ) -> Result<Self, Error> {
-        let mut folder = Self {
+impl ClassDirectory {
+    /// Lists the files below `root`, sorted, and scans the classes. `output` is the output of a previous run with the
+    /// same cache, if it may be reused.
+    pub(crate) fn scan(root: &Path, output: Option<&Path>, session: &mut Session<'_>) -> Result<Self, Error> {
+        let mut directory = Self {
             root: root.into(),
             read: SystemTime::now(),
-            folders: Vec::new(),
+            directories: Vec::new(),
             files: Vec::new(),
             stale: Vec::new(),
-            stale_folders: Vec::new(),
+            stale_directories: Vec::new(),
         };
-        folder.list(session)?;
+        directory.list(session)?;
         if session.is_cached() {
-            folder.stamp(output, session)?;
+            directory.stamp(output, session)?;
         }
-        folder.collect_classes(session)?;
-        Ok(folder)
+        directory.scan_classes(session)?;
+        Ok(directory)
     }
 
     fn list(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
@@ -103,12 +99,12 @@ impl Folder {
                 let kind = entry.file_type().map_err(read_error(&path))?;
                 let relative = relative.join(entry.file_name());
                 if kind.is_dir() {
-                    self.folders.push(relative.clone());
+                    self.directories.push(relative.clone());
                     pending.push(relative);
                 } else if kind.is_symlink() && entry.path().is_dir() {
-                    // Could lead in a circle, or out of the folder.
+                    // A link could lead in a cycle, or out of the directory.
                     let entry = relative.display().to_string();
-                    session.warn(&self.root, Warning::LinkedFolder { entry });
+                    session.warn(&self.root, Warning::LinkedDirectory { entry });
                 } else if !kind.is_file()
                     && !fs::metadata(entry.path()).map_err(read_error(&entry.path()))?.is_file()
                 {
@@ -119,21 +115,21 @@ impl Folder {
                 } else {
                     if is_archive(&relative) {
                         let entry = relative.display().to_string();
-                        session.warn(&self.root, Warning::JarInFolder { entry });
+                        session.warn(&self.root, Warning::JarInDirectory { entry });
                     }
                     let (stamp, sum) = (Stamp::NONE, Sum::default());
                     self.files.push(File { relative, class: None, stamp, sum, place: None, kept: None });
                 }
             }
         }
-        self.folders.sort();
-        // As bytes: a comparison part by part would cost more than reading the folders.
+        self.directories.sort();
+        // Comparing bytes is much faster than comparing path components.
         self.files.sort_by(|a, b| bytes_of(a).cmp(bytes_of(b)));
         Ok(())
     }
 
-    /// Notes the stamps of all files, which of them are as they were and have an output that is as it
-    /// was written, and what the last run made that is of no use any more.
+    /// Records the stamps of all files, which of them and of their outputs are unchanged, and which outputs of the
+    /// previous run are obsolete.
     fn stamp(&mut self, output: Option<&Path>, session: &mut Session<'_>) -> Result<(), Error> {
         let (root, read) = (self.root.as_path(), self.read);
         let known = session.known_mut();
@@ -144,63 +140,64 @@ impl Folder {
         session.pool.install(|| {
             self.files.par_iter_mut().with_min_len(64).try_for_each(|file| {
                 let path = root.join(&file.relative);
-                let now = Stamp::of(&fs::metadata(&path).map_err(read_error(&path))?);
+                let now = Stamp::from(&fs::metadata(&path).map_err(read_error(&path))?);
                 file.stamp = now.if_settled(read);
                 if let (Some(output), Some(before)) = (output, known.get(file.place)) {
                     let there = fs::metadata(output.join(&file.relative)).ok();
-                    let there = there.map(|there| Stamp::of(&there));
+                    let there = there.map(|there| Stamp::from(&there));
                     file.kept = there.filter(|&there| there == before.output);
                 }
                 Ok(())
             })
         })?;
         if output.is_some() {
-            let folders: HashSet<&str> = self.folders.iter().filter_map(|path| path.to_str()).collect();
-            let gone = |name: &&str| !folders.contains(name);
+            let directories: HashSet<&str> =
+                self.directories.iter().filter_map(|path| path.to_str()).collect();
+            let gone = |name: &&str| !directories.contains(name);
             self.stale = known.lost().filter(gone).map(PathBuf::from).collect();
             let is_file = |path: &PathBuf| self.files.iter().any(|file| file.relative == *path);
-            let lost = known.folders().iter().filter(|name| gone(name)).map(PathBuf::from);
-            self.stale_folders = lost.filter(|path| !is_file(path)).collect();
-            // What lies deeper goes first.
-            self.stale_folders.sort_by(|a, b| b.cmp(a));
+            let lost = known.directories().iter().filter(|name| gone(name)).map(PathBuf::from);
+            self.stale_directories = lost.filter(|path| !is_file(path)).collect();
+            // Deeper directories first.
+            self.stale_directories.sort_by(|a, b| b.cmp(a));
         }
         Ok(())
     }
 
-    fn collect_classes(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
+    fn scan_classes(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
         let known = session.known();
-        let look = |file: &File| -> Result<Option<Look>, Error> {
+        let scan = |file: &File| -> Result<Option<Scanned>, Error> {
             let before = known.get(file.place);
             let same_stamp = |before: &Stamp| file.stamp == *before && file.stamp != Stamp::NONE;
             if !file.is_class() {
-                return Ok(before.filter(|before| same_stamp(&before.stamp)).map(|_| Look::Known));
+                return Ok(before.filter(|before| same_stamp(&before.stamp)).map(|_| Scanned::Known));
             }
             let before = before.filter(|before| before.class.is_some() && !before.again);
             if before.is_some_and(|before| same_stamp(&before.stamp)) {
-                return Ok(Some(Look::Known));
+                return Ok(Some(Scanned::Known));
             }
             let path = self.root.join(&file.relative);
             let Some(bytes) = class_at(&path)? else {
-                return Ok(Some(Look::New(Sum::default(), Err(SkipReason::ClassTooLarge))));
+                return Ok(Some(Scanned::New(Sum::default(), Err(SkipReason::ClassTooLarge))));
             };
-            let sum = if session.is_cached() { Sum::of(&bytes) } else { Sum::default() };
-            // Touched, or too young to tell by its time, but the same.
+            let sum = if session.is_cached() { Sum::compute(&bytes) } else { Sum::default() };
+            // Touched, or too recent to rely on its time, but with the same content.
             if before.is_some_and(|before| before.sum == sum) {
-                return Ok(Some(Look::Known));
+                return Ok(Some(Scanned::Known));
             }
-            let found = collect::collect(&bytes, &session.selection);
-            Ok(Some(Look::New(sum, found.map(Box::new))))
+            let found = scan_class(&bytes, &session.selection);
+            Ok(Some(Scanned::New(sum, found.map(Box::new))))
         };
-        let looks: Vec<_> = session.pool.install(|| self.files.par_iter().map(look).collect());
-        for (file, look) in self.files.iter_mut().zip(looks) {
-            match look? {
+        let scanned: Vec<_> = session.pool.install(|| self.files.par_iter().map(scan).collect());
+        for (file, scanned) in self.files.iter_mut().zip(scanned) {
+            match scanned? {
                 None => file.kept = None,
-                Some(Look::Known) => {
+                Some(Scanned::Known) => {
                     let (sum, facts) = session.known_mut().take(file.place);
                     file.sum = sum;
                     file.class = facts.map(|facts| session.add_packed(&self.root, facts));
                 }
-                Some(Look::New(sum, found)) => {
+                Some(Scanned::New(sum, found)) => {
                     (file.sum, file.kept) = (sum, None);
                     match found {
                         Ok(facts) => {
@@ -219,7 +216,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes the folder, or what is not right in it any more, to `staged`.
+    /// Writes the directory, or the changed part of it, to `staged`.
     pub(crate) fn write(
         &self,
         staged: &mut Staged,
@@ -229,16 +226,18 @@ impl Folder {
     ) -> Result<(), Error> {
         let (target, updates) = (staged.path().to_owned(), staged.is_update());
         let output = staged.target().to_owned();
-        // In an update, only what is new.
-        for folder in self.folders.iter().filter(|folder| !updates || !output.join(folder).is_dir()) {
-            let path = target.join(folder);
+        // An update creates only new directories.
+        for directory in
+            self.directories.iter().filter(|directory| !updates || !output.join(directory).is_dir())
+        {
+            let path = target.join(directory);
             fs::create_dir_all(&path).map_err(write_error(&path))?;
         }
         let write = |file: &File| -> Result<_, Error> {
             let mut outcome = (0, Vec::new());
             if updates
                 && file.kept.is_some()
-                && file.class.is_none_or(|class| session.is_as_it_was(class, map))
+                && file.class.is_none_or(|class| session.is_unchanged(class, map))
             {
                 outcome.0 = usize::from(file.class.is_some_and(|class| map.changes(class)));
                 return Ok(outcome);
@@ -275,21 +274,20 @@ impl Folder {
             }
             fs::write(&path, map_id_class::bytes(map.texts().id)).map_err(write_error(&path))?;
         }
-        staged.remove(self.stale.iter().cloned(), self.stale_folders.iter().cloned());
+        staged.remove(self.stale.iter().cloned(), self.stale_directories.iter().cloned());
         Ok(())
     }
 
-    /// What the next run is to know, with the files below `output` as they are now. None if a name is
-    /// no text: it could not be found again.
+    /// Returns what the next run has to know, with the current outputs below `output`; `None` if a name is not UTF-8.
     pub(crate) fn listing(&self, output: &Path) -> Option<Listing> {
         let texts = |paths: &[PathBuf]| -> Option<Vec<String>> {
             paths.iter().map(|path| path.to_str().map(str::to_owned)).collect()
         };
         let item = |file: &File| {
-            // What was kept was looked at already.
+            // A reused output was checked already.
             let there = file
                 .kept
-                .or_else(|| fs::metadata(output.join(&file.relative)).ok().map(|there| Stamp::of(&there)));
+                .or_else(|| fs::metadata(output.join(&file.relative)).ok().map(|there| Stamp::from(&there)));
             Some(Item {
                 name: file.relative.to_str()?.to_owned(),
                 stamp: file.stamp,
@@ -300,11 +298,11 @@ impl Folder {
             })
         };
         let items = self.files.par_iter().with_min_len(64).map(item).collect::<Option<Vec<_>>>()?;
-        Some(Listing { folders: texts(&self.folders)?, items, ..Listing::default() })
+        Some(Listing { directories: texts(&self.directories)?, items, ..Listing::default() })
     }
 }
 
-/// The bytes of a class file; none if it is larger than any.
+/// Reads a class file; `None` if it is too large.
 fn class_at(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     let (file, metadata) = regular::open(path).map_err(read_error(path))?;
     let mut bytes = Vec::with_capacity(metadata.len().min(MAX_CLASS) as usize);
@@ -312,7 +310,7 @@ fn class_at(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     Ok((bytes.len() as u64 <= MAX_CLASS).then_some(bytes))
 }
 
-/// Whether a file is an archive by its name.
+/// Returns whether the name is that of an archive.
 fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("jar") || end.eq_ignore_ascii_case("aar"))
 }
@@ -321,8 +319,8 @@ fn same_but_for_case(path: &Path) -> Error {
     Error::SameName { path: path.into() }
 }
 
-/// Writes a file that is not there yet. In the input it has a name of its own; if the file system of
-/// the output does not tell upper from lower case, two may meet here.
+/// Writes a file that does not exist yet. On a file system that ignores case, two names of the input may collide
+/// here.
 fn write_new(path: &Path, contents: &[u8]) -> Result<(), Error> {
     new_file(path)?.write_all(contents).map_err(write_error(path))
 }

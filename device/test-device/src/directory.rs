@@ -1,18 +1,18 @@
-//! The files that a device is made of here.
+//! The files of a fake device, in a directory.
 //!
 //! ```text
 //! system/bin/*              the programs, scripts over the files below
 //! props                     `name=value` lines for getprop
-//! users                     user ids, one a line
+//! users                     user ids, one per line
 //! system.pftrace            what perfetto writes
-//! full                      if it is there the disk is full
-//! page-size                 what getconf says
+//! full                      the disk is full if this file exists
+//! page-size                 the output of getconf
 //! data/app/PACKAGE/         an installed app: `debuggable`, `users`, `component`, `lib/*.so`, `start` (run by am)
 //! data/user/N/PACKAGE/      its files for user N
 //! proc/PACKAGE              the pids of its processes
-//! provider/PACKAGE/         what its content provider gives out, if it has one
-//! served/PACKAGE/           requests to a real app that a test runs: what `content` and `am broadcast` are told
-//! storage/emulated/N/       what all may read
+//! provider/PACKAGE/         the files of its content provider, if it has one
+//! served/PACKAGE/           requests of `content` and `am broadcast` to a real app that a test runs
+//! storage/emulated/N/       shared storage
 //! ```
 
 use std::fs;
@@ -38,7 +38,7 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 /// The root of a device's files.
 #[derive(Clone, Debug)]
-pub struct Folder {
+pub struct DeviceDirectory {
     root: PathBuf,
 }
 
@@ -47,19 +47,19 @@ pub struct Folder {
 pub struct App<'a> {
     /// Its package.
     pub package: &'a str,
-    /// Whether run-as serves it.
+    /// Whether run-as accepts it.
     pub debuggable: bool,
-    /// Whether libanrscope.so is in it.
+    /// Whether it contains libanrscope.so.
     pub library: bool,
 }
 
-impl Folder {
-    /// Makes a phone of Android 14 without apps in `root`.
+impl DeviceDirectory {
+    /// Creates a phone with Android 14 and no apps in `root`.
     ///
     /// # Errors
     /// If it cannot be written there.
     pub fn create(root: &Path) -> io::Result<Self> {
-        let folder = Self { root: std::path::absolute(root)? };
+        let files = Self { root: std::path::absolute(root)? };
         for name in [
             "system/bin",
             "data/app",
@@ -70,17 +70,17 @@ impl Folder {
             "storage/emulated/0",
             "data/local/tmp",
         ] {
-            fs::create_dir_all(folder.root.join(name))?;
+            fs::create_dir_all(files.root.join(name))?;
         }
         for (name, text) in PROGRAMS {
-            let path = folder.root.join("system/bin").join(name);
+            let path = files.root.join("system/bin").join(name);
             fs::write(&path, text)?;
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
         }
-        folder.write("props", "ro.build.version.sdk=34\nro.build.version.release=14\nro.product.cpu.abilist=arm64-v8a,armeabi-v7a\nro.product.model=Test\n")?;
-        folder.write("users", "0\n")?;
-        folder.write("page-size", "4096\n")?;
-        Ok(folder)
+        files.write("props", "ro.build.version.sdk=34\nro.build.version.release=14\nro.product.cpu.abilist=arm64-v8a,armeabi-v7a\nro.product.model=Test\n")?;
+        files.write("users", "0\n")?;
+        files.write("page-size", "4096\n")?;
+        Ok(files)
     }
 
     /// Installs an app for user 0.
@@ -101,7 +101,7 @@ impl Folder {
         fs::create_dir_all(self.root.join("data/user/0").join(app.package))
     }
 
-    /// Writes a file, with the folders that it needs.
+    /// Writes a file, and creates its parent directories.
     ///
     /// # Errors
     /// If that fails.
@@ -111,19 +111,19 @@ impl Folder {
         fs::write(path, content)
     }
 
-    /// Where a path of the device lies.
+    /// Returns the local path of a path on the device.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name.trim_start_matches('/'))
     }
 
-    /// The device's `/`.
+    /// Returns the local path of the device's `/`.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Its name, that of the folder.
+    /// Returns the device's name, which is that of the directory.
     #[must_use]
     pub fn name(&self) -> String {
         let name = self.root.file_name().unwrap_or_default().to_string_lossy();

@@ -1,62 +1,63 @@
-//! Matrix goes through all classes twice: it numbers methods, and then puts calls into those that have a number.
+//! Matrix's two passes over all classes: the first assigns ids, the second selects the methods with ids.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::block_list::{looks_into, needs_trace};
-use super::facts::Stop;
 use super::java_map::JavaMap;
 use super::names::Names;
 use super::traced::{Collected, Traced};
+use crate::class_facts::focus::{DESCRIPTOR, NAME};
+use crate::class_facts::matrix::Stop;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
-use crate::focus::{Change, DESCRIPTOR, NAME, Part, part_name};
+use crate::focus::{Change, Part, part_name};
 use crate::summary::Warning;
 
-/// The classes in Matrix's order, and what it goes by.
-pub(super) struct Looks<'a> {
-    /// Number and input of each class: folders come before archives.
+/// The classes in Matrix's order, and its rules.
+pub(super) struct Passes<'a> {
+    /// Number and input of each class: directories come before archives.
     order: Vec<(usize, &'a Path)>,
-    folders: HashSet<&'a Path>,
+    directories: HashSet<&'a Path>,
     blocked: &'a [String],
     names: Option<&'a Names>,
 }
 
-/// What the first look found beside the numbers.
+/// The results of the first pass besides the ids.
 #[derive(Default)]
 pub(super) struct First<'c> {
-    /// Of each method of each class.
+    /// For each method of each class.
     pub(super) verdicts: Vec<Vec<Verdict>>,
     pub(super) ignored: JavaMap<Traced>,
     pub(super) warnings: Vec<(PathBuf, Warning)>,
-    /// Archives that are not looked at any further.
+    /// Archives that are not read any further.
     given_up: HashSet<PathBuf>,
-    /// Archives that stay as they are.
+    /// Archives that are copied unchanged.
     untouched: HashSet<PathBuf>,
     /// Super classes.
     above: HashMap<&'c str, &'c str>,
 }
 
-/// What the second look found.
+/// The results of the second pass.
 pub(super) struct Second {
-    /// The number of each method of each class, 0 for none.
+    /// The ids of the methods of each class, 0 for none.
     pub(super) numbered: Vec<Vec<u32>>,
-    /// What `at` needs of each class.
+    /// The change of each class for `at`.
     pub(super) changes: Vec<Option<Change>>,
 }
 
-impl<'a> Looks<'a> {
-    /// `inputs` has one for each class.
+impl<'a> Passes<'a> {
+    /// `inputs` has an element for each class.
     pub(super) fn new(inputs: &'a [PathBuf], blocked: &'a [String], names: Option<&'a Names>) -> Self {
         let all: HashSet<&Path> = inputs.iter().map(PathBuf::as_path).collect();
-        let folders: HashSet<&Path> = all.into_iter().filter(|path| path.is_dir()).collect();
+        let directories: HashSet<&Path> = all.into_iter().filter(|path| path.is_dir()).collect();
         let mut order: Vec<(usize, &Path)> = inputs.iter().map(PathBuf::as_path).enumerate().collect();
-        order.sort_by_key(|(_, input)| !folders.contains(input));
-        Self { order, folders, blocked, names }
+        order.sort_by_key(|(_, input)| !directories.contains(input));
+        Self { order, directories, blocked, names }
     }
 
-    /// Whether the class's file is looked into at all.
+    /// Returns whether Matrix reads the class's file.
     fn sees(&self, class: &ClassFacts, input: &Path) -> bool {
-        let name = match self.folders.contains(input) {
+        let name = match self.directories.contains(input) {
             true => class.name.rsplit('/').next().unwrap_or_default(),
             false => &class.name,
         };
@@ -67,7 +68,7 @@ impl<'a> Looks<'a> {
         needs_trace(class, self.blocked, self.names)
     }
 
-    /// Numbers what is worth it.
+    /// Assigns ids to the selected methods.
     pub(super) fn first<'c>(&self, classes: &'c [ClassFacts], collected: &mut Collected) -> First<'c> {
         let mut first = First { verdicts: vec![Vec::new(); classes.len()], ..First::default() };
         for &(number, input) in &self.order {
@@ -83,10 +84,10 @@ impl<'a> Looks<'a> {
         first
     }
 
-    /// Whether Matrix comes as far as the methods of `class`.
+    /// Returns whether Matrix reads the methods of `class`.
     fn reads<'c>(&self, class: &'c ClassFacts, input: &Path, first: &mut First<'c>) -> bool {
-        let is_folder = self.folders.contains(input);
-        if class.matrix.stop == Some(Stop::Unknown) && !is_folder {
+        let is_directory = self.directories.contains(input);
+        if class.matrix.stop == Some(Stop::Unknown) && !is_directory {
             first.untouched.insert(input.to_owned());
         }
         if first.given_up.contains(input) {
@@ -99,10 +100,10 @@ impl<'a> Looks<'a> {
             let warning = Warning::MatrixStops {
                 class: class.name.clone(),
                 untouched: class.matrix.stop == Some(Stop::Unknown),
-                folder: is_folder,
+                directory: is_directory,
             };
             first.warnings.push((input.to_owned(), warning));
-            if !is_folder {
+            if !is_directory {
                 first.given_up.insert(input.to_owned());
             }
             return false;
@@ -110,7 +111,7 @@ impl<'a> Looks<'a> {
         !class.matrix.is_abstract
     }
 
-    /// Numbers the methods of `class`, or puts them to those that get no calls.
+    /// Assigns ids to the methods of `class`, or adds them to the ignored ones.
     fn choose(
         &self,
         class: &ClassFacts,
@@ -121,7 +122,7 @@ impl<'a> Looks<'a> {
         let dotted = class.name.replace('/', ".");
         let needed = self.needs_trace(&dotted);
         for (method, verdict) in class.methods.iter().zip(verdicts) {
-            let mut traced = Traced::of(&dotted, method);
+            let mut traced = Traced::new(&dotted, method);
             let key = traced.key();
             let without = |other| if method.verdict == Verdict::NoCode { Verdict::NoCode } else { other };
             match (&method.verdict, needed) {
@@ -140,7 +141,7 @@ impl<'a> Looks<'a> {
                 }
                 (_, false) => {
                     *verdict = without(Verdict::Block);
-                    // Asked with the class's name, which no key is: it is always put.
+                    // Matrix asks with the class's name, which is never a key, so it always adds the method.
                     if !ignored.contains(&dotted) {
                         ignored.put(key, traced);
                     }
@@ -149,13 +150,13 @@ impl<'a> Looks<'a> {
         }
     }
 
-    /// Whatever has a number gets calls, whatever was said before.
+    /// Selects every method with an id, whatever the first pass decided.
     pub(super) fn second(&self, classes: &[ClassFacts], collected: &Collected, first: &First<'_>) -> Second {
         let mut numbered: Vec<Vec<u32>> = classes.iter().map(|class| vec![0; class.methods.len()]).collect();
         let mut changes = vec![None; classes.len()];
         for &(number, input) in &self.order {
             let (Some(class), Some(ids)) = (classes.get(number), numbered.get_mut(number)) else { continue };
-            let stopped = class.matrix.stop == Some(Stop::Unknown) && self.folders.contains(input);
+            let stopped = class.matrix.stop == Some(Stop::Unknown) && self.directories.contains(input);
             if first.untouched.contains(input) || !self.sees(class, input) || stopped {
                 continue;
             }
@@ -164,7 +165,7 @@ impl<'a> Looks<'a> {
                 if class.matrix.is_abstract || matches!(method.verdict, Verdict::NoCode | Verdict::Skip(_)) {
                     continue;
                 }
-                let id = collected.id(&Traced::of(&dotted, method).key());
+                let id = collected.id(&Traced::new(&dotted, method).key());
                 *slot = id.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
             }
             if let Some(slot) = changes.get_mut(number) {
@@ -175,7 +176,7 @@ impl<'a> Looks<'a> {
     }
 }
 
-/// The verdict on a method that Matrix never comes to.
+/// Returns the verdict on a method that Matrix never reads.
 fn passed_over(method: &MethodFacts) -> Verdict {
     match &method.verdict {
         Verdict::Trace | Verdict::Ignore | Verdict::Short => Verdict::Exclude,
@@ -183,8 +184,8 @@ fn passed_over(method: &MethodFacts) -> Verdict {
     }
 }
 
-/// What Matrix does for `at`: at the start of every override that has a number, and by a new method in
-/// every activity, abstract ones too, that has no override.
+/// Returns Matrix's change for `at`: a call at the start of every override that has an id, and a new method in every
+/// activity without an override, abstract ones included.
 fn focus(
     class: &ClassFacts,
     traced: &[u32],
@@ -198,7 +199,7 @@ fn focus(
         "androidx/appcompat/app/AppCompatActivity",
     ];
     let mut name = class.name.as_str();
-    // A chain that goes round would be as long as there are classes.
+    // A longer chain is a cycle.
     for _ in 0..=above.len() {
         if ACTIVITIES.contains(&name) {
             break;
