@@ -6,10 +6,6 @@
 #[cfg(target_os = "linux")]
 mod findings;
 #[cfg(target_os = "linux")]
-#[path = "../cli/folder.rs"]
-#[allow(dead_code, reason = "the other test binaries use more of it")]
-mod folder;
-#[cfg(target_os = "linux")]
 #[path = "../../../trace-runtime/tests/android_host/harness.rs"]
 #[allow(dead_code, reason = "the runtime's own tests use more of it")]
 mod harness;
@@ -21,6 +17,10 @@ mod library;
 mod program;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+#[path = "../cli/temp_dir.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod temp_dir;
 #[cfg(target_os = "linux")]
 mod units;
 

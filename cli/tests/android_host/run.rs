@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::folder::Folder;
 use crate::library::library;
+use crate::temp_dir::TempDir;
 use crate::{findings, units};
 
 /// JVMs at once: most of their time main sleeps.
@@ -108,7 +108,7 @@ pub(crate) fn main() -> ExitCode {
         println!("0 tests, 0 benchmarks");
         return ExitCode::SUCCESS;
     }
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let options = match options(PathBuf::new()) {
         Ok(options) => options,
         Err(fault) => {
@@ -126,7 +126,7 @@ pub(crate) fn main() -> ExitCode {
         println!("test result: ok. 0 passed; 0 failed");
         return ExitCode::SUCCESS;
     }
-    let options = Options { library: library(&folder), ..options };
+    let options = Options { library: library(&directory), ..options };
     let (next, red) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {

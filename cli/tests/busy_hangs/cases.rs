@@ -19,7 +19,7 @@ pub(crate) struct Case {
     pub killed: bool,
     /// Its package.
     pub package: String,
-    /// Path below the sources' folder, and text.
+    /// Path below the sources' directory, and text.
     pub files: Vec<(String, String)>,
     pub label: Label,
 }
@@ -58,7 +58,7 @@ impl Case {
     }
 }
 
-/// This folder.
+/// This directory.
 pub(crate) fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/busy_hangs")
 }

@@ -9,10 +9,6 @@ mod cases;
 #[cfg(target_os = "linux")]
 mod chain;
 #[cfg(target_os = "linux")]
-#[path = "../cli/folder.rs"]
-#[allow(dead_code, reason = "the other test binaries use more of it")]
-mod folder;
-#[cfg(target_os = "linux")]
 #[path = "../../../trace-runtime/tests/android_host/harness.rs"]
 #[allow(dead_code, reason = "the runtime's own tests use more of it")]
 mod harness;
@@ -31,6 +27,10 @@ mod random;
 mod run;
 #[cfg(target_os = "linux")]
 mod table;
+#[cfg(target_os = "linux")]
+#[path = "../cli/temp_dir.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod temp_dir;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

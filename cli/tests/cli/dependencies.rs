@@ -109,9 +109,9 @@ fn no_crate_is_there_twice_but_those_that_are_known() {
     }
 }
 
-/// All Rust sources below a folder, with their texts.
-fn sources(folder: &Path, into: &mut Vec<(PathBuf, String)>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
+/// All Rust sources below a directory, with their texts.
+fn sources(directory: &Path, into: &mut Vec<(PathBuf, String)>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -129,7 +129,7 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, (String, Vec<(String, PathBuf
     let mut all = BTreeMap::<String, (String, Vec<(String, PathBuf)>)>::new();
     for id in &own {
         let package = metadata.package(id);
-        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();
+        let directory = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();
         for dependency in package["dependencies"].as_array().unwrap() {
             let name = dependency["name"].as_str().unwrap();
             // One that is ours is named by its path.
@@ -142,7 +142,7 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, (String, Vec<(String, PathBuf
                 Some(_) => &["tests", "examples", "benches", "src"],
             };
             let mut texts = Vec::new();
-            parts.iter().for_each(|part| sources(&folder.join(part), &mut texts));
+            parts.iter().for_each(|part| sources(&directory.join(part), &mut texts));
             let word = name.replace('-', "_");
             let uses = |text: &str| {
                 text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)

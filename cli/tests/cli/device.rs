@@ -1,4 +1,4 @@
-//! `device` on a device that is played in a folder, through the real adb server.
+//! `device` on a device that is played in a directory, through the real adb server.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -12,8 +12,8 @@ use trace_format::MapId;
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 
-use crate::folder::Folder;
 use crate::program::{Shown, command, run};
+use crate::temp_dir::TempDir;
 
 const PACKAGE: &str = "com.example.shop";
 const OWN: &str = "data/user/0/com.example.shop/no_backup/anrscope";
@@ -23,16 +23,16 @@ struct Bench {
     adb: AdbServer,
     phone: Daemon,
     serial: String,
-    folder: Folder,
+    directory: TempDir,
 }
 
 impl Bench {
     fn new(faults: Faults) -> Self {
-        let folder = Folder::new();
-        let phone = phone(&folder, "phone", faults);
-        let adb = AdbServer::start(&folder.path().join("adb"));
+        let directory = TempDir::new();
+        let phone = phone(&directory, "phone", faults);
+        let adb = AdbServer::start(&directory.path().join("adb"));
         let serial = adb.connect(&phone);
-        Self { adb, phone, serial, folder }
+        Self { adb, phone, serial, directory }
     }
 
     fn record(&self, name: &str, bytes: &[u8]) {
@@ -56,16 +56,16 @@ impl Bench {
         serde_json::from_str(&shown.stdout).unwrap_or_else(|error| panic!("{error}: {shown:?}"))
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.phone.folder().path(folder)).unwrap();
+    fn names(&self, directory: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.phone.folder().path(directory)).unwrap();
         let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
 }
 
-fn phone(folder: &Folder, name: &str, faults: Faults) -> Daemon {
-    let files = test_device::Folder::create(&folder.path().join(name)).unwrap();
+fn phone(directory: &TempDir, name: &str, faults: Faults) -> Daemon {
+    let files = test_device::Folder::create(&directory.path().join(name)).unwrap();
     files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
     Daemon::start(files, faults, 0).unwrap()
 }
@@ -114,14 +114,14 @@ fn doctor_says_what_is_bad_and_its_exit_code_too() {
 #[test]
 fn pull_takes_two_devices_and_two_users_apart() {
     let bench = Bench::new(Faults::default());
-    let tablet = phone(&bench.folder, "tablet", Faults::default());
+    let tablet = phone(&bench.directory, "tablet", Faults::default());
     let second = bench.adb.connect(&tablet);
     bench.record("shop-1.anrscope", &recording(1, 100));
     tablet.folder().write(&format!("{OWN}/shop-1.anrscope"), recording(2, 100)).unwrap();
     let other = format!("data/user/10/{PACKAGE}/no_backup/anrscope/shop-2.anrscope");
     tablet.folder().write(&other, recording(3, 100)).unwrap();
     fs::create_dir_all(bench.phone.folder().path(&format!("data/user/10/{PACKAGE}"))).unwrap();
-    let out = bench.folder.name("out");
+    let out = bench.directory.name("out");
     let shown = bench.run(&["pull", PACKAGE, "-o", &out]);
     shown.failed(1, &["several devices", "-s"]);
     let pulled = bench.json(&[
@@ -157,9 +157,9 @@ fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_goes_on() {
     let name = format!("shop-{}.anrscope", living.0.id());
     let bytes = recording(1, 40_000);
     bench.record(&name, &bytes);
-    let out = bench.folder.name("out");
+    let out = bench.directory.name("out");
     let mut child = bench.command(&["pull", PACKAGE, "-o", &out]).spawn().unwrap();
-    let part = bench.folder.path().join(format!("out/.{name}.part"));
+    let part = bench.directory.path().join(format!("out/.{name}.part"));
     let end = Instant::now() + Duration::from_secs(30);
     while !fs::metadata(&part).is_ok_and(|meta| meta.len() > 20_000) {
         assert!(Instant::now() < end && child.try_wait().unwrap().is_none(), "it never came so far");
@@ -174,7 +174,7 @@ fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_goes_on() {
     assert!(part.exists());
     let pulled = bench.json(&["pull", PACKAGE, "-o", &out, "--json"]);
     assert_eq!(pulled["pulled"][0]["live"], true);
-    assert_eq!(fs::read(bench.folder.path().join("out").join(&name)).unwrap(), bytes);
+    assert_eq!(fs::read(bench.directory.path().join("out").join(&name)).unwrap(), bytes);
     assert!(!part.exists());
     assert_eq!(bench.names(OWN), [name.as_str()]);
 }
@@ -182,7 +182,7 @@ fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_goes_on() {
 #[test]
 fn nothing_to_pull_is_told_and_a_stranger_is_an_error() {
     let bench = Bench::new(Faults::default());
-    let out = bench.folder.name("out");
+    let out = bench.directory.name("out");
     let shown = bench.run(&["pull", PACKAGE, "-o", &out]);
     assert!(shown.code == Some(0) && shown.stderr.contains("no recording of com.example.shop"), "{shown:?}");
     bench.run(&["pull", "com.example.other", "-o", &out, "-s", "nobody"]).failed(1, &["no device nobody"]);
@@ -238,7 +238,7 @@ fn record_brings_the_apps_trace_and_the_systems() {
     bench.phone.folder().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
     let system: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
     bench.phone.folder().write("system.pftrace", &system).unwrap();
-    let out = bench.folder.name("out/scroll.pftrace");
+    let out = bench.directory.name("out/scroll.pftrace");
     let shown = bench.json(&["record", PACKAGE, "-o", &out, "--for", "0.5", "--system", "--json"]);
     assert_eq!(shown["slices"], 1_000, "one process's: {shown}");
     assert!(fs::metadata(&out).unwrap().len() > 100);
@@ -253,8 +253,8 @@ fn record_brings_the_apps_trace_and_the_systems() {
             t.enter(1_000 + n * 10, 1).exit(1_005 + n * 10, 1);
         }
     });
-    let other = bench.folder.file("other.anrscope", system.build());
-    let theirs = bench.folder.name("theirs.pftrace");
+    let other = bench.directory.file("other.anrscope", system.build());
+    let theirs = bench.directory.name("theirs.pftrace");
     run(["export", &other, "-o", &theirs, "--merge-safe", "--level", "0"]).ok(&["500 slices"]);
     let system = fs::read(&theirs).unwrap();
     bench.phone.folder().write("system.pftrace", &system).unwrap();
@@ -276,7 +276,7 @@ fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
     bench.record(&format!("shop-{pid}.anrscope"), &recording(1, 1_000));
     bench.phone.folder().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
     bench.phone.folder().write("system.pftrace", "system").unwrap();
-    let out = bench.folder.name("out/scroll.pftrace");
+    let out = bench.directory.name("out/scroll.pftrace");
     let mut record = bench.command(&["record", PACKAGE, "-o", &out, "--system", "--json"]);
     let mut child = record.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(child.stderr.take().unwrap());
@@ -291,7 +291,7 @@ fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
     assert_eq!(shown.code, Some(0), "{shown:?} {rest}");
     let written: Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(written["slices"], 1_000, "{written}");
-    let alone = bench.folder.name("alone.pftrace");
+    let alone = bench.directory.name("alone.pftrace");
     run(["export", written["recordings"][0].as_str().unwrap(), "-o", &alone]).ok(&["1000 slices"]);
     assert_eq!(fs::read(&out).unwrap(), fs::read(&alone).unwrap());
     assert_eq!(fs::read(written["system"].as_str().unwrap()).unwrap(), b"system");
@@ -310,7 +310,7 @@ fn scripts_pull_report_and_export() {
     let bench = Bench::new(Faults::default());
     bench.record("shop-1.anrscope", &recording(1, 100));
     bench.record("shop-2.anrscope", &recording(1, 100));
-    let out = bench.folder.name("out of there");
+    let out = bench.directory.name("out of there");
     let script = |name: &str, arguments: &[&str]| -> Shown {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts").join(name);
         let mut command = Command::new(path);
@@ -339,8 +339,8 @@ fn scripts_are_clean() {
     let mut pending =
         ["scripts", ".ci", "device/test-device/src/programs"].map(|name| root.join(name)).to_vec();
     let mut scripts = Vec::new();
-    while let Some(folder) = pending.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 pending.push(path);
@@ -397,7 +397,7 @@ fn what_a_device_says_reaches_the_terminal_as_text() {
     bench.phone.folder().write(program, says).unwrap();
     let path = bench.phone.folder().path(program);
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let shown = bench.run(&["pull", PACKAGE, "-o", &bench.folder.name("here")]);
+    let shown = bench.run(&["pull", PACKAGE, "-o", &bench.directory.name("here")]);
     assert_eq!(shown.code, Some(1), "{shown:?}");
     let all = shown.stdout + &shown.stderr;
     assert!(all.contains("]0;taken") && !all.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{all:?}");

@@ -7,8 +7,8 @@ use std::process::Stdio;
 use serde_json::Value;
 use trace_format::synth::RecordingBuilder;
 
-use super::folder::Folder;
 use super::program::{Shown, command, run};
+use super::temp_dir::TempDir;
 
 fn sample(name: &str) -> String {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data/dump");
@@ -75,17 +75,17 @@ fn stdin_is_read_too() {
 
 #[test]
 fn directories_and_bug_reports_are_read_and_grouped() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let main = |method: &str, line: u32| {
         format!(
             "----- pid 7 at 2026-01-0{line} 00:00:00 -----\nCmd line: com.acme\n\n\"main\" prio=5 tid=1 Native\n  at a.B.{method}(B.java:{line})\n\n----- end 7 -----\n"
         )
     };
-    folder.file("one.txt", main("often", 1));
-    folder.file("two.txt", main("often", 2));
-    folder.file("three.txt", main("once", 3));
-    folder.file("notes.md", "what a day\n");
-    let directory = folder.name("");
+    directory.file("one.txt", main("often", 1));
+    directory.file("two.txt", main("often", 2));
+    directory.file("three.txt", main("once", 3));
+    directory.file("notes.md", "what a day\n");
+    let directory = directory.name("");
     let page = run(["dump", &directory]).ok(&["1 file left out"]);
     assert_eq!(page.matches("MAIN \"main\"").count(), 3, "{page}");
     let page = run(["dump", "--group", &directory]).ok(&["1 file left out"]);
@@ -105,25 +105,25 @@ fn directories_and_bug_reports_are_read_and_grouped() {
 
 #[test]
 fn names_from_before_r8_and_the_mapping_of_another_build() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let mapping = sample("mapping-r8.txt");
     let page = run(["dump", &sample("obfuscated.txt"), "--mapping", &mapping]).ok(&[]);
     assert!(page.contains("at com.acme.shop.Table.find(Table.kt:12)  [inlined]"), "{page}");
     let of = |id: &str| format!("\"main\" prio=5 tid=1 Runnable\n  at a.b.c(r8-map-id-{id}:2)\n");
-    let same = folder.file("same.txt", of("5eed5eed0011"));
+    let same = directory.file("same.txt", of("5eed5eed0011"));
     assert!(run(["dump", &same, "--mapping", &mapping]).ok(&[]).contains("PriceStore.cached(Prices.kt:31)"));
-    let other = folder.file("other.txt", of("0bad0bad"));
+    let other = directory.file("other.txt", of("0bad0bad"));
     let page = run(["dump", &other, "--mapping", &mapping]).ok(&["warning: ", "0bad0bad", "not used"]);
     assert!(page.contains("at a.b.c("), "{page}");
 }
 
 #[test]
 fn what_is_no_dump_and_what_is_no_mapping_is_refused() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let dump = sample("art14-deadlock.txt");
-    let text = folder.file("text.txt", "\nwhat a day\n");
+    let text = directory.file("text.txt", "\nwhat a day\n");
     let (empty, missing, itself) =
-        (folder.file("empty.txt", ""), folder.name("missing.txt"), folder.name("."));
+        (directory.file("empty.txt", ""), directory.name("missing.txt"), directory.name("."));
     for (input, place) in
         [(&text, "offset 1"), (&empty, "is empty"), (&missing, "No such file"), (&itself, "directory")]
     {
@@ -138,15 +138,15 @@ fn what_is_no_dump_and_what_is_no_mapping_is_refused() {
 
 #[test]
 fn reports_and_traces_take_the_mapping_too() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let bytes = RecordingBuilder::new(42, "com.example")
         .main("main", |t| {
             t.enter(2_000, 1);
         })
         .build();
-    let input = folder.file("app.anrscope", bytes);
-    folder.file("methodMapping.txt", "1,1,a.b g (I)V\n");
-    let (mapping, out) = (sample("mapping-r8.txt"), folder.name("t.pftrace"));
+    let input = directory.file("app.anrscope", bytes);
+    directory.file("methodMapping.txt", "1,1,a.b g (I)V\n");
+    let (mapping, out) = (sample("mapping-r8.txt"), directory.name("t.pftrace"));
     run(["export", &input, "-o", &out, "--level", "0", "--mapping", &mapping]).ok(&["1 slice"]);
     let trace = String::from_utf8_lossy(&std::fs::read(&out).unwrap()).into_owned();
     assert!(trace.contains("com.acme.shop.PriceStore.second") && !trace.contains("a.b.g"));

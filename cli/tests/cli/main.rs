@@ -8,7 +8,6 @@ mod dump;
 #[path = "../../../exporter/tests/engine/mod.rs"]
 mod engine;
 mod export_and_report;
-mod folder;
 #[cfg(target_os = "linux")]
 mod generated;
 mod help;
@@ -28,6 +27,7 @@ mod scenario;
 #[path = "../../../exporter/tests/schema/mod.rs"]
 mod schema;
 mod status;
+mod temp_dir;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod wrong_input;

@@ -5,8 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use crate::folder::Folder;
 use crate::program::{command, run};
+use crate::temp_dir::TempDir;
 
 /// A port that is free, below those that the system gives out by itself.
 fn port() -> u16 {
@@ -53,9 +53,9 @@ fn ask(port: u16, request: &str, fields: &[&str]) -> (String, String, Vec<u8>) {
 
 #[test]
 fn the_page_fetches_the_trace_and_the_program_ends() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n * 7) as u8).collect();
-    let trace = folder.file("my trace.pftrace", &bytes);
+    let trace = directory.file("my trace.pftrace", &bytes);
     let port = port();
     let (child, url) = waiting(&[&trace], port);
     assert!(url.starts_with("https://ui.perfetto.dev/#!/?url=http%3A%2F%2F127.0.0.1%3A"), "{url}");
@@ -95,7 +95,7 @@ fn the_page_fetches_the_trace_and_the_program_ends() {
 
 #[test]
 fn a_recording_is_exported_and_shown_at_its_anr() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let mut builder = trace_format::synth::RecordingBuilder::new(4242, "com.example.shop");
     builder = builder
         .main("main", |t| {
@@ -105,7 +105,7 @@ fn a_recording_is_exported_and_shown_at_its_anr() {
             let stall = trace_format::event::Stall { stuck_since: 2_000_000_000 };
             t.event(7_000_000_000, trace_format::Event::Stall(stall));
         });
-    let recording = folder.file("app.anrscope", builder.build());
+    let recording = directory.file("app.anrscope", builder.build());
     let port = port();
     let (child, url) = waiting(&[&recording, "--anr"], port);
     assert!(
@@ -118,14 +118,14 @@ fn a_recording_is_exported_and_shown_at_its_anr() {
     let (status, _, body) = ask(port, &format!("GET {}", path(&url)), &[&host]);
     assert!(status.contains("200") && body.len() > 100, "{status}");
     assert!(child.wait_with_output().unwrap().status.success());
-    assert_eq!(folder.listing().len(), 1, "nothing is left beside the recording");
+    assert_eq!(directory.listing().len(), 1, "nothing is left beside the recording");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_taken_port_is_told_with_who_has_it() {
-    let folder = Folder::new();
-    let trace = folder.file("a.pftrace", b"x");
+    let directory = TempDir::new();
+    let trace = directory.file("a.pftrace", b"x");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let pid = format!("pid {}", std::process::id());
@@ -134,22 +134,22 @@ fn a_taken_port_is_told_with_who_has_it() {
 
 #[test]
 fn nobody_who_comes_and_no_file_are_errors() {
-    let folder = Folder::new();
-    let trace = folder.file("a.pftrace", b"x");
+    let directory = TempDir::new();
+    let trace = directory.file("a.pftrace", b"x");
     let (child, _) = waiting(&[&trace, "--wait", "1"], port());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("nobody fetched"), "{output:?}");
     let port = port().to_string();
-    run(["open", &folder.name("no.pftrace"), "--port", &port]).failed(1, &["no.pftrace", "name a trace"]);
+    run(["open", &directory.name("no.pftrace"), "--port", &port]).failed(1, &["no.pftrace", "name a trace"]);
 }
 
 /// Browsers open connections before they know what for.
 #[test]
 fn connections_that_say_nothing_or_little_do_not_stop_the_page() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let bytes: Vec<u8> = (0..3_000_000_u32).map(|n| (n * 7) as u8).collect();
-    let trace = folder.file("a.pftrace", &bytes);
+    let trace = directory.file("a.pftrace", &bytes);
     let port = port();
     let (child, url) = waiting(&[&trace], port);
     let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -172,8 +172,8 @@ fn connections_that_say_nothing_or_little_do_not_stop_the_page() {
 /// The bytes go on coming until the program ends, so this test ends only if they do not keep it.
 #[test]
 fn a_head_that_comes_byte_by_byte_does_not_keep_the_program() {
-    let folder = Folder::new();
-    let trace = folder.file("a.pftrace", b"x");
+    let directory = TempDir::new();
+    let trace = directory.file("a.pftrace", b"x");
     let port = port();
     let (mut child, _) = waiting(&[&trace, "--wait", "1"], port);
     let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();

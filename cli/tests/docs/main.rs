@@ -5,9 +5,6 @@
 
 mod commands;
 mod exceptions;
-#[path = "../cli/folder.rs"]
-#[allow(dead_code, reason = "the other test binaries use more of it")]
-mod folder;
 mod links;
 mod markdown;
 mod masks;
@@ -17,6 +14,9 @@ mod phrases;
 #[allow(dead_code, reason = "the other test binaries use more of it")]
 mod program;
 mod spelling;
+#[path = "../cli/temp_dir.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod temp_dir;
 
 use std::path::{Path, PathBuf};
 

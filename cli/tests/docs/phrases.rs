@@ -34,14 +34,20 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["the desk"], "host (adb's word)"),
     (&["stand-in", "stand-ins", "played"], "fake (working test double), simulated device"),
     (&["of ours", "of theirs", "of main's…"], "a plain possessive: our, the project's, main's"),
-    (&["handed on", "hand on", "hands on", "handing on", "handed to nobody"], "forward; re-send for the rescue"),
+    (
+        &["handed on", "hand on", "hands on", "handing on", "handed to nobody"],
+        "forward; re-send for the rescue",
+    ),
     (&["owed", "debt", "debts"], "resend, unforwarded"),
     (&["has had its say", "had its say"], "\"Manifest options are applied.\""),
     (&["move into place"], "commit"),
     (&["looked at", "looks at"], "sample, poll, check; read"),
     (&["older handler", "older action"], "previous handler"),
     (&["ground"], "foreground state, AppState"),
-    (&["the pen", "lend", "lends", "lent", "take back", "takes back", "hand back"], "grant, reclaim, release"),
+    (
+        &["the pen", "lend", "lends", "lent", "take back", "takes back", "hand back"],
+        "grant, reclaim, release",
+    ),
     (&["door", "doors"], "gate"),
     (&["homes"], "storage, migrate"),
     (&["court"], "JudgeState, PendingSignal"),
@@ -88,8 +94,8 @@ const NOT_READ: &[&str] = &[
 
 /// Extensions of the files that are read, beside scripts without one.
 const TEXTS: &[&str] = &[
-    "c", "gradle", "h", "html", "java", "js", "kt", "kts", "md", "mjs", "pro", "proto", "py", "rs", "sh", "sql", "toml", "txt",
-    "xml",
+    "c", "gradle", "h", "html", "java", "js", "kt", "kts", "md", "mjs", "pro", "proto", "py", "rs", "sh",
+    "sql", "toml", "txt", "xml",
 ];
 
 /// A word of a file: in lower case, with its line and what separates it from the word before.
@@ -151,7 +157,8 @@ fn words(text: &str) -> Vec<Word> {
         at += 1;
         while at < bytes.len() {
             let inner_capital = bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase();
-            let possessive = bytes[at..].starts_with(b"'s") && !bytes.get(at + 2).is_some_and(u8::is_ascii_alphanumeric);
+            let possessive =
+                bytes[at..].starts_with(b"'s") && !bytes.get(at + 2).is_some_and(u8::is_ascii_alphanumeric);
             match bytes[at] {
                 byte if byte.is_ascii_alphanumeric() && !inner_capital => at += 1,
                 _ if possessive => {
@@ -236,10 +243,15 @@ fn findings(path: &str, text: &str, used: &mut [usize]) -> Vec<Finding> {
     for (number, line) in lines.iter().enumerate() {
         for name in BARE_CONSTANTS {
             if line.contains(&format!("const {name}:")) || line.contains(&format!("static {name}:")) {
-                found.push(Finding { line: number + 1, phrase: name, instead: "a name with a noun: MAX_SECTIONS" });
+                found.push(Finding {
+                    line: number + 1,
+                    phrase: name,
+                    instead: "a name with a noun: MAX_SECTIONS",
+                });
             }
         }
-        let numbered = line.split("fn item_").nth(1).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let numbered =
+            line.split("fn item_").nth(1).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         if numbered {
             let instead = "the behaviour in plain words";
             found.push(Finding { line: number + 1, phrase: "item_NN_", instead });
@@ -309,7 +321,10 @@ fn a_phrase_is_found_in_prose_names_and_across_lines() {
     assert_eq!(found("/// What\n    /// is\n    /// told"), [(2, "is told")]);
     assert_eq!(found("let text = \"It is \\\n    none\";"), [(1, "is none")]);
     assert_eq!(found("fn a_panic_is_told_with_place()"), [(1, "is told")]);
-    assert_eq!(found("struct OwnFolder; mod stand_in; StandIn"), [(1, "folder"), (1, "stand-in"), (1, "stand-in")]);
+    assert_eq!(
+        found("struct OwnFolder; mod stand_in; StandIn"),
+        [(1, "folder"), (1, "stand-in"), (1, "stand-in")]
+    );
     assert_eq!(found("Nobody's. Processors"), [(1, "processors")], "a possessive is another word");
     assert_eq!(found("a copy of main's stack"), []);
     assert_eq!(found("a copy of main's, a copy of\n// main's"), [(1, "of main's…"), (1, "of main's…")]);

@@ -1,5 +1,5 @@
 //! The life of an app, on the stand-ins of Android's classes and with the library that the program carries: what the engine
-//! and a server that takes Matrix's reports make of its recordings. `ANRSCOPE_KEEP` names a folder for them and
+//! and a server that takes Matrix's reports make of its recordings. `ANRSCOPE_KEEP` names a directory for them and
 //! their trace, for other proofs.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +10,10 @@ use serde_json::Value;
 use exporter::MethodMap;
 
 use crate::five_questions::answered;
-use crate::folder::Folder;
 use crate::harness::Case;
 use crate::lifetime::{app_recordings, live};
 use crate::model_rows::same_in_all_forms;
+use crate::temp_dir::TempDir;
 use crate::{compile, engine, program, schema};
 
 /// What each report has besides what all have (Matrix's `Plugin.onDetectIssue` and `DeviceUtil.getDeviceInfo`).
@@ -40,23 +40,24 @@ const KEYS: [(&str, &str); 8] = [
 ];
 
 /// The library that the program carries, as a traced run lays it out.
-pub(crate) fn library(folder: &Folder) -> std::path::PathBuf {
-    compile("DeepThrow", folder.path());
-    let kept = folder.name("kept");
-    let shown = program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &folder.name(""), "DeepThrow"]);
+pub(crate) fn library(directory: &TempDir) -> std::path::PathBuf {
+    compile("DeepThrow", directory.path());
+    let kept = directory.name("kept");
+    let shown =
+        program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &directory.name(""), "DeepThrow"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     Path::new(&kept).join("runtime/libanrscope.so")
 }
 
 #[test]
 fn the_life_of_an_app_is_a_clean_trace_and_matrix_reports() {
-    let folder = Folder::new();
-    let library = library(&folder);
+    let directory = TempDir::new();
+    let library = library(&directory);
     let (pid, runs) = live(|| Case::new("AppLife").named("program").library(&library));
     let recordings = app_recordings(&runs);
     let recordings: Vec<&str> = recordings.iter().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(recordings.len(), 3, "{recordings:?}");
-    let trace = folder.name("life.pftrace");
+    let trace = directory.name("life.pftrace");
     let shown =
         program::run([&["export"], &recordings[..], &["-o", &trace, "--min-perfetto", "52"]].concat());
     assert_eq!(shown.code, Some(0), "{shown:?}");
