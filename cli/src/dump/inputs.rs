@@ -98,7 +98,7 @@ fn directory(
     }
     if others > 0 {
         warn(format_args!(
-            "{}: skipped {} that are not thread dumps",
+            "{}: skipped {}: not a thread dump",
             path.display(),
             counted(others, "file")
         ))?;

@@ -265,7 +265,7 @@ fn record_brings_the_apps_trace_and_the_systems() {
     let joined = fs::metadata(&out).unwrap().len();
     assert!(joined >= alone + system.len() as u64 / 2, "{joined} of {alone} and {}", system.len());
     fs::remove_file(bench.phone.folder().path(&format!("proc/{PACKAGE}"))).unwrap();
-    bench.run(&["record", PACKAGE, "-o", &out, "--for", "1"]).failed(1, &["does not run", "--launch"]);
+    bench.run(&["record", PACKAGE, "-o", &out, "--for", "1"]).failed(1, &["is not running", "--launch"]);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
 #[test]
 fn an_app_that_does_not_run_cannot_be_asked() {
     let bench = Bench::new(Faults::default());
-    bench.run(&["trigger", PACKAGE]).failed(1, &["does not run", "start it first"]);
+    bench.run(&["trigger", PACKAGE]).failed(1, &["is not running", "start it first"]);
 }
 
 #[test]

@@ -86,9 +86,9 @@ fn directories_and_bug_reports_are_read_and_grouped() {
     directory.file("three.txt", main("once", 3));
     directory.file("notes.md", "what a day\n");
     let directory = directory.name("");
-    let page = run(["dump", &directory]).ok(&["1 file left out"]);
+    let page = run(["dump", &directory]).ok(&["skipped 1 file: not a thread dump"]);
     assert_eq!(page.matches("MAIN \"main\"").count(), 3, "{page}");
-    let page = run(["dump", "--group", &directory]).ok(&["1 file left out"]);
+    let page = run(["dump", "--group", &directory]).ok(&["skipped 1 file: not a thread dump"]);
     assert!(page.starts_with("3 texts, 2 groups of equal main stacks\n\n     2  66.7 %  com.acme: main is in native code\n        cause: unknown, in a.B.often (B.java:1)\n        at a.B.often\n"), "{page}");
     assert!(page.contains("newest: ") && page.contains("two.txt (2026-01-02 00:00:00)"), "{page}");
     let shown = run(["dump", "--group", "--json", &directory]);
@@ -113,7 +113,7 @@ fn names_from_before_r8_and_the_mapping_of_another_build() {
     let same = directory.file("same.txt", of("5eed5eed0011"));
     assert!(run(["dump", &same, "--mapping", &mapping]).ok(&[]).contains("PriceStore.cached(Prices.kt:31)"));
     let other = directory.file("other.txt", of("0bad0bad"));
-    let page = run(["dump", &other, "--mapping", &mapping]).ok(&["warning: ", "0bad0bad", "not used"]);
+    let page = run(["dump", &other, "--mapping", &mapping]).ok(&["warning: ", "0bad0bad", "was ignored"]);
     assert!(page.contains("at a.b.c("), "{page}");
 }
 

@@ -256,7 +256,7 @@ fn the_jars_of_a_directory_are_instrumented_where_they_are_in_it() {
     run(["instrument", &directory.name("libs"), "--out", &out]).ok(&[
         "2 classes, 2 of them changed",
         "4 traced",
-        "1 file beside the jars left out",
+        "skipped 1 file beside the jars",
     ]);
     for name in ["a.jar", "deep/er/b.jar"] {
         let changed = entry(&format!("{out}/{name}"), "com/acme/Shop.class");
@@ -275,7 +275,7 @@ fn the_jars_of_a_directory_are_instrumented_where_they_are_in_it() {
     // An input without classes gets a warning.
     directory.file("empty/text", b"");
     run(["instrument", &directory.name("empty"), "--out", &directory.name("nothing")])
-        .ok(&["there is no class file, jar or aar"]);
+        .ok(&["no class file, jar or aar in it"]);
 }
 
 #[test]

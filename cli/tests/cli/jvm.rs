@@ -137,7 +137,7 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
     let text = programs.directory.file("text.jar", "no jar");
     let with_text = format!("{text}:{}:{}", at("missing"), at("classes"));
     // Longer than fits an argument of its own when our part is added.
-    let long = format!("{}classes", "no/such/directory/of/classes:".repeat(4_900));
+    let long = format!("{}classes", "no/such/parent/of/classes:".repeat(4_900));
     let cases: &[Case<'_>] = &[
         (&[], &["-cp", "classes", "Program", "a b", "", "@x"]),
         (&[], &["-cp", &both, "Program", "exit"]),
@@ -228,7 +228,7 @@ fn what_cannot_be_traced_runs_all_the_same() {
     let text = programs.directory.file("text.jar", "no jar");
     let class_path = format!("{text}:classes");
     let shown = Shown::from(programs.traced(&[]).args(["-cp", &class_path, "Program"]).output().unwrap());
-    assert!(shown.stderr.contains(&format!("warning: {text} runs untraced: it is no jar")), "{shown:?}");
+    assert!(shown.stderr.contains(&format!("warning: {text} runs untraced: it is not a jar")), "{shown:?}");
     let off = ["-cp", "classes", "-Danrscope.off=true", "Program"];
     let shown = Shown::from(programs.traced(&[]).args(off).output().unwrap());
     assert!(shown.stderr.contains("nothing was recorded"), "{shown:?}");

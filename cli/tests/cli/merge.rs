@@ -77,7 +77,7 @@ fn what_would_mix_is_refused_and_what_is_exported_for_it_is_not() {
 
     let json = directory.name("t.json");
     assert_eq!(run(["export", &inputs[0], "-o", &json]).code, Some(0));
-    run(["merge", &json, &traces[1], "-o", &out]).failed(1, &["is no Perfetto trace", ".tar"]);
+    run(["merge", &json, &traces[1], "-o", &out]).failed(1, &["is not a Perfetto trace", ".tar"]);
     run(["merge", &directory.name("gone"), &traces[1], "-o", &out]).failed(1, &["cannot open"]);
     run(["merge", &traces[1], "-o", &out]).failed(2, &[]);
     let junk = directory.file("junk", [0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]);
@@ -274,7 +274,7 @@ fn a_run_that_is_given_twice_is_named() {
         for trace in [&plain, &packed] {
             let said = run(["merge", &app, trace, "-o", &out]);
             let told =
-                "are of the same run of pid 42, whose events would be there twice: leave one of them out";
+                "are of the same run of pid 42, so their events would be there twice: leave one of them out";
             assert_eq!((said.code, said.stderr.matches(told).count()), (Some(0), 1), "{said:?}");
             fs::remove_file(&out).unwrap();
         }
@@ -310,11 +310,11 @@ fn a_profile_that_the_platform_left_is_told_unless_it_is_among_the_inputs() {
     let other = directory.file("other.anrscope", self::recording(60, "system", BOOTED));
     let (profile, out) = (directory.name("profile_trigger_anr.pftrace"), directory.name("both.pftrace"));
     run(["merge", &app, &other, "-o", &out])
-        .ok(&["the platform left a profile of this recording's ANR at /data/user/0/"]);
+        .ok(&["the platform saved a profile of this recording's ANR at /data/user/0/"]);
     assert_eq!(run(["export", &other, "-o", &profile]).code, Some(0));
     let told = run(["merge", &app, &profile, "-o", &out]);
     assert_eq!(told.code, Some(0));
-    assert!(!told.stderr.contains("the platform left"), "{}", told.stderr);
+    assert!(!told.stderr.contains("the platform saved"), "{}", told.stderr);
     let report = run(["report", "--verbose", &app]);
     assert!(report.stdout.contains("profile_trigger_anr.pftrace (9 bytes)"), "{}", report.stdout);
     let json: Value = serde_json::from_str(&run(["report", &app, "--format", "json"]).stdout).unwrap();

@@ -129,7 +129,7 @@ fn a_taken_port_is_told_with_who_has_it() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let pid = format!("pid {}", std::process::id());
-    run(["open", &trace, "--print-url", "--port", &port]).failed(1, &["is taken by", &pid, "end it"]);
+    run(["open", &trace, "--print-url", "--port", &port]).failed(1, &["is in use by", &pid, "end it"]);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn nobody_who_comes_and_no_file_are_errors() {
     let (child, _) = waiting(&[&trace, "--wait", "1"], port());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("nobody fetched"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("the page did not fetch"), "{output:?}");
     let port = port().to_string();
     run(["open", &directory.name("no.pftrace"), "--port", &port]).failed(1, &["no.pftrace", "name a trace"]);
 }

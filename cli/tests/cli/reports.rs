@@ -71,7 +71,7 @@ fn a_hang_is_told_in_each_form() {
         assert!(part.starts_with("ui.perfetto.dev"), "{}", &part[..40]);
     }
     assert!(!page.contains("http://") && !page.contains("src="));
-    run(["report", &input, &input, "--format", "html"]).failed(1, &["one page is of one recording"]);
+    run(["report", &input, &input, "--format", "html"]).failed(1, &["an HTML page holds one recording"]);
 }
 
 /// What earlier versions recorded and every made-up case, as the program prints them.
