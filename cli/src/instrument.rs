@@ -293,9 +293,9 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     let ms = |time: std::time::Duration| time.as_millis();
     let mut text = format!(
         "{}, {} of them changed; {}: {} traced, {} not worth it, {} blocked, {} without \
-         code, {} left as they are{}{}\n\
+         code, {} left unchanged{}{}\n\
          map {} in {}\n\
-         read {} ms, look {} ms, number {} ms, write {} ms, move into place {} ms; all threads together: \
+         read {} ms, scan {} ms, assign ids {} ms, write {} ms, commit {} ms; all threads together: \
          inflate {} ms, parse {} ms, rewrite {} ms, deflate {} ms\n",
         counted(summary.classes, "class"),
         summary.classes_changed,
@@ -339,9 +339,9 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     }
     more(&mut text, summary.warnings.len(), "warnings");
     for skip in summary.skipped.iter().take(LISTED) {
-        text.push_str(&format!("warning: left as it is: {}: {}\n", name_of(skip), skip.reason));
+        text.push_str(&format!("warning: left unchanged: {}: {}\n", name_of(skip), skip.reason));
     }
-    more(&mut text, summary.skipped.len(), "left as they are");
+    more(&mut text, summary.skipped.len(), "left unchanged");
     // Names of classes and entries come from the jar.
     crate::terminal::plain(text)
 }

@@ -16,8 +16,8 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * The oracle of the differential test: what {@code anrscope instrument --exits normal} does, with Java ASM and the ids
- * of its method map. {@code AsmPeer IN.jar methodMapping.txt OUT.jar}; classes that get no calls are left out.
+ * The oracle of the differential test: {@code anrscope instrument --exits normal} in Java ASM, with the ids
+ * of its method map. {@code AsmPeer IN.jar methodMapping.txt OUT.jar}; classes without added calls are left out.
  */
 public final class AsmPeer {
     private static final String BEAT = "dev/anrscope/MethodBeat";
@@ -73,9 +73,9 @@ public final class AsmPeer {
     }
 
     /**
-     * Not an AdviceAdapter, which numbers local variables anew. A constructor is entered behind its first call of a
-     * constructor that no {@code new} before it asks for; where a jump from before it leads to is before it too, as a
-     * throw that checks the arguments.
+     * Not an AdviceAdapter, which renumbers local variables. A constructor is entered after its first call of a
+     * constructor that belongs to no {@code new} before it; the target of a jump from before it counts as before it, such as
+     * a throw after a check of the arguments.
      */
     private static final class Beats extends MethodVisitor {
         private final int id;

@@ -86,7 +86,7 @@ fn is_allowed(licence: &str) -> bool {
 }
 
 #[test]
-fn every_licence_is_one_that_is_allowed() {
+fn every_licence_is_allowed() {
     let metadata = Metadata::read();
     assert!(metadata.packages().len() > 50);
     for package in metadata.packages() {
@@ -98,7 +98,7 @@ fn every_licence_is_one_that_is_allowed() {
 }
 
 #[test]
-fn no_crate_is_there_twice_but_those_that_are_known() {
+fn no_crate_has_two_versions_without_a_known_reason() {
     let metadata = Metadata::read();
     let mut versions = BTreeMap::<&str, usize>::new();
     for package in metadata.packages() {

@@ -97,7 +97,7 @@ impl Drop for Living {
 }
 
 #[test]
-fn doctor_says_what_is_bad_and_its_exit_code_too() {
+fn doctor_prints_failed_checks_and_exits_with_1() {
     let bench = Bench::new(Faults::default());
     let shown = bench.run(&["doctor", PACKAGE]);
     assert_eq!(shown.code, Some(1), "{shown:?}");
@@ -112,7 +112,7 @@ fn doctor_says_what_is_bad_and_its_exit_code_too() {
 }
 
 #[test]
-fn pull_takes_two_devices_and_two_users_apart() {
+fn pull_separates_two_devices_and_two_users() {
     let bench = Bench::new(Faults::default());
     let tablet = phone(&bench.directory, "tablet", Faults::default());
     let second = bench.adb.connect(&tablet);
@@ -151,7 +151,7 @@ fn pull_takes_two_devices_and_two_users_apart() {
 }
 
 #[test]
-fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_goes_on() {
+fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_resumes() {
     let bench = Bench::new(Faults { slow: Duration::from_millis(20), ..Faults::default() });
     let living = Living::start();
     let name = format!("shop-{}.anrscope", living.0.id());
@@ -180,7 +180,7 @@ fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_goes_on() {
 }
 
 #[test]
-fn nothing_to_pull_is_told_and_a_stranger_is_an_error() {
+fn nothing_to_pull_is_reported_and_an_unknown_package_is_an_error() {
     let bench = Bench::new(Faults::default());
     let out = bench.directory.name("out");
     let shown = bench.run(&["pull", PACKAGE, "-o", &out]);
@@ -190,7 +190,7 @@ fn nothing_to_pull_is_told_and_a_stranger_is_an_error() {
 }
 
 #[test]
-fn startup_sets_ams_figures_beside_each_other() {
+fn startup_prints_activity_managers_figures() {
     let bench = Bench::new(Faults::default());
     let times = format!("data/app/{PACKAGE}/times");
     bench.phone.folder().write(&times, "300\n500\n400\n").unwrap();
@@ -229,7 +229,7 @@ fn startup_has_the_figure_of_each_starts_own_recording() {
 }
 
 #[test]
-fn record_brings_the_apps_trace_and_the_systems() {
+fn record_writes_the_apps_trace_and_the_systems() {
     let bench = Bench::new(Faults::default());
     let living = Living::start();
     let pid = living.0.id();
@@ -300,7 +300,7 @@ fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
 }
 
 #[test]
-fn an_app_that_does_not_run_cannot_be_asked() {
+fn trigger_needs_a_running_app() {
     let bench = Bench::new(Faults::default());
     bench.run(&["trigger", PACKAGE]).failed(1, &["is not running", "start it first"]);
 }
@@ -370,7 +370,7 @@ fn scripts_are_clean() {
 
 /// Each says in its first line what it proves: `scripts/prove` and the page of results show that.
 #[test]
-fn every_proof_says_what_it_proves() {
+fn every_proof_describes_what_it_proves() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let shown: Shown =
         Command::new("bash").arg(root.join("scripts/prove")).arg("--help").output().unwrap().into();
@@ -388,7 +388,7 @@ fn every_proof_says_what_it_proves() {
 }
 
 #[test]
-fn what_a_device_says_reaches_the_terminal_as_text() {
+fn control_characters_from_a_device_do_not_reach_the_terminal() {
     let bench = Bench::new(Faults::default());
     bench.record("shop-999999999.anrscope", &recording(0, 10));
     let program = "system/bin/cksum";

@@ -16,7 +16,7 @@ fn sample(name: &str) -> String {
 }
 
 #[test]
-fn the_page_answers_first() {
+fn the_page_begins_with_the_cause() {
     let page = run(["dump", &sample("art14-deadlock.txt")]).ok(&[]);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text:?} is not in\n{page}"));
     let places =
@@ -27,7 +27,7 @@ fn the_page_answers_first() {
 }
 
 #[test]
-fn json_has_the_form_that_scripts_lean_on() {
+fn json_has_the_documented_form() {
     let files = [sample("art14-deadlock.txt"), sample("art8-holder-not-named.txt")];
     let shown = run(["dump", "--json", &files[0], &files[1]]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
@@ -57,7 +57,7 @@ fn json_has_the_form_that_scripts_lean_on() {
 }
 
 #[test]
-fn stdin_is_read_too() {
+fn stdin_is_read() {
     let mut child = command()
         .args(["dump", "-", "--thread", "main"])
         .stdin(Stdio::piped())
@@ -118,7 +118,7 @@ fn names_from_before_r8_and_the_mapping_of_another_build() {
 }
 
 #[test]
-fn what_is_no_dump_and_what_is_no_mapping_is_refused() {
+fn files_that_are_not_dumps_or_mappings_are_errors() {
     let directory = TempDir::new();
     let dump = sample("art14-deadlock.txt");
     let text = directory.file("text.txt", "\nwhat a day\n");

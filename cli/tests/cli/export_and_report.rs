@@ -50,7 +50,7 @@ fn each_form_is_written_by_its_name() {
 }
 
 #[test]
-fn a_part_is_written_if_it_is_asked_for() {
+fn part_of_a_recording_is_exported() {
     let directory = TempDir::new();
     let input = directory.file("app.anrscope", recording(42));
     let out = directory.name("t.json");
@@ -69,7 +69,7 @@ fn a_part_is_written_if_it_is_asked_for() {
 }
 
 #[test]
-fn several_recordings_come_into_one_trace() {
+fn several_recordings_are_exported_into_one_trace() {
     let directory = TempDir::new();
     let inputs = [directory.file("a.anrscope", recording(42)), directory.file("b.anrscope", recording(50))];
     let shown = run(["export", &inputs[0], &inputs[1], "-o", &directory.name("t.pftrace"), "--json"]);
@@ -92,7 +92,7 @@ fn a_report_names_the_process_and_goes_to_stdout() {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let directory = TempDir::new();
     let input = directory.file("app.anrscope", recording(42));
     // A pipe whose reading end is closed before the program can write.

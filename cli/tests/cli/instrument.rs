@@ -133,11 +133,11 @@ fn several_inputs_share_a_map_in_the_directory() {
 }
 
 #[test]
-fn a_class_of_a_future_version_is_copied_and_told() {
+fn a_class_of_a_future_version_is_copied_with_a_warning() {
     let directory = TempDir::new();
     let input = jar(&directory, "app.jar", 99);
     let out = directory.name("out.jar");
-    run(["instrument", &input, "--out", &out]).ok(&["warning: left as it is", "com/acme/Shop", "version 99"]);
+    run(["instrument", &input, "--out", &out]).ok(&["warning: left unchanged", "com/acme/Shop", "version 99"]);
     assert_eq!(entry(&out, "com/acme/Shop.class"), class(99));
     let json: Value = serde_json::from_str(
         &run(["instrument", &input, "--out", &directory.name("json.jar"), "--json"]).ok(&[]),
@@ -147,7 +147,7 @@ fn a_class_of_a_future_version_is_copied_and_told() {
 }
 
 #[test]
-fn rules_mapping_and_stale_lines_are_told() {
+fn rules_mapping_and_stale_lines_are_reported() {
     let directory = TempDir::new();
     let input = jar(&directory, "app.jar", 52);
     let rules = directory.file("trace.rules", "exclude method main\nexclude class gone.A\n");
@@ -211,20 +211,20 @@ fn the_gradle_plug_in_knows_the_flags() {
 }
 
 #[test]
-fn something_left_as_it_is_fails_if_asked_to() {
+fn fail_on_skip_fails_if_a_class_is_left_unchanged() {
     let directory = TempDir::new();
     let input = jar(&directory, "app.jar", 99);
     let out = directory.name("out.jar");
     // The summary comes first, and the outputs are there.
     let shown = run(["instrument", &input, "--out", &out, "--fail-on-skip"]);
     assert_eq!(shown.code, Some(1), "{shown:?}");
-    assert!(shown.stderr.contains("left as it is: ") && shown.stderr.contains("\nerror: 1 "), "{shown:?}");
+    assert!(shown.stderr.contains("left unchanged: ") && shown.stderr.contains("\nerror: 1 "), "{shown:?}");
     assert!(Path::new(&out).is_file());
-    run(["instrument", &input, "--out", &out]).ok(&["left as it is"]);
+    run(["instrument", &input, "--out", &out]).ok(&["left unchanged"]);
 }
 
 #[test]
-fn what_is_blocked_is_left_alone_and_numbers_are_kept() {
+fn blocked_classes_are_left_unchanged_and_ids_are_kept() {
     let directory = TempDir::new();
     let input = jar(&directory, "app.jar", 52);
     let list = directory.file("block.txt", "# quiet\n\n-keeppackage com/acme/\n");

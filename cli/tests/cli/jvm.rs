@@ -199,7 +199,7 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
 }
 
 #[test]
-fn what_cannot_be_traced_runs_all_the_same() {
+fn untraceable_programs_run_unchanged() {
     let programs = Programs::build();
     let source = programs.directory.file(
         "Hello.java",
@@ -237,7 +237,7 @@ fn what_cannot_be_traced_runs_all_the_same() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_before_the_program_runs() {
+fn an_unwritable_output_is_reported_before_the_program_runs() {
     let programs = Programs::build();
     let file = programs.directory.file("file", "");
     let below = format!("{file}/trace.pftrace");
@@ -273,7 +273,7 @@ fn the_current_directory_may_hold_everything_that_we_write() {
 }
 
 #[test]
-fn standard_input_is_the_programs() {
+fn standard_input_goes_to_the_program() {
     let programs = Programs::build();
     let mut command = programs.traced(&["--quiet"]);
     command.args(["-cp", "classes", "Program", "read"]);
@@ -413,7 +413,7 @@ fn the_recording_is_kept_beside_the_trace_and_read_without_options() {
 }
 
 #[test]
-fn the_end_says_where_the_time_went() {
+fn the_summary_shows_where_the_time_went() {
     let programs = Programs::build();
     let shown = programs.shown(&["--waits", "--resolution", "exact"], &["-cp", "classes", "Program"]);
     let lines: Vec<&str> = shown.stderr.lines().filter(|line| !line.contains("other stream")).collect();
@@ -465,7 +465,7 @@ fn kept_directories_below_the_class_path_are_never_instrumented_again() {
 }
 
 #[test]
-fn classes_from_outside_of_the_class_path_are_told() {
+fn classes_from_outside_the_class_path_are_reported() {
     let programs = Programs::build();
     let plugin = programs.directory.path().join("plug ins");
     fs::create_dir_all(&plugin).unwrap();

@@ -58,7 +58,7 @@ fn recordings_and_a_trace_become_one() {
 }
 
 #[test]
-fn what_would_mix_is_refused_and_what_is_exported_for_it_is_not() {
+fn conflicting_tracks_are_an_error_unless_exported_with_merge_safe() {
     let directory = TempDir::new();
     let inputs = [1, 2].map(|i| directory.file(&format!("{i}.anrscope"), recording(40 + i, "app", BOOTED)));
     let traces = [1, 2].map(|i| directory.name(&format!("{i}.pftrace")));
@@ -141,7 +141,7 @@ fn system_trace(anr: bool) -> Vec<u8> {
 
 /// What the system's trace says already is not said again: there is one ANR, one system_server, and one process of the app.
 #[test]
-fn an_anr_and_a_process_that_both_know_are_one() {
+fn an_anr_and_a_process_in_both_traces_are_merged() {
     let directory = TempDir::new();
     let clocks = Clocks { boottime: 50 * S, monotonic: 50 * S, realtime: BOOTED + 50 * S };
     let sigquit = trace_format::event::Sigquit {
@@ -184,7 +184,7 @@ fn an_anr_and_a_process_that_both_know_are_one() {
 
 /// The engine takes clocks that run back for broken ones, whichever trace comes first.
 #[test]
-fn clocks_that_were_read_in_turns_are_no_error() {
+fn interleaved_clock_snapshots_are_not_an_error() {
     let at = |boottime| Clocks { boottime, monotonic: boottime - S, realtime: BOOTED + boottime };
     let recorded = |pid, times: [u64; 2]| {
         let main = |t: &mut trace_format::synth::ThreadBuilder| {
@@ -211,7 +211,7 @@ fn clocks_that_were_read_in_turns_are_no_error() {
 }
 
 #[test]
-fn two_boots_are_told() {
+fn two_boots_are_reported() {
     let directory = TempDir::new();
     let one = directory.file("1.anrscope", recording(41, "app", BOOTED));
     let two = directory.file("2.anrscope", recording(42, "app", BOOTED + 3600 * S));
@@ -250,7 +250,7 @@ fn an_archive_has_all_of_them_and_a_manifest() {
 }
 
 #[test]
-fn a_run_that_is_given_twice_is_named() {
+fn a_run_that_is_given_twice_is_reported() {
     let directory = TempDir::new();
     let app = directory.file("app.anrscope", recording(42, "com.example", BOOTED));
     let copy = directory.file("copy.anrscope", recording(42, "com.example", BOOTED));
@@ -295,7 +295,7 @@ fn a_run_that_is_given_twice_is_named() {
 }
 
 #[test]
-fn a_profile_that_the_platform_left_is_told_unless_it_is_among_the_inputs() {
+fn a_profile_that_the_platform_saved_is_reported_unless_it_is_an_input() {
     let directory = TempDir::new();
     let clocks = Clocks { boottime: 50 * S, monotonic: 50 * S, realtime: BOOTED + 50 * S };
     let noted =

@@ -123,7 +123,7 @@ fn a_recording_is_exported_and_shown_at_its_anr() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_taken_port_is_told_with_who_has_it() {
+fn a_port_in_use_is_reported_with_its_owner() {
     let directory = TempDir::new();
     let trace = directory.file("a.pftrace", b"x");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -133,7 +133,7 @@ fn a_taken_port_is_told_with_who_has_it() {
 }
 
 #[test]
-fn nobody_who_comes_and_no_file_are_errors() {
+fn a_timeout_and_a_missing_file_are_errors() {
     let directory = TempDir::new();
     let trace = directory.file("a.pftrace", b"x");
     let (child, _) = waiting(&[&trace, "--wait", "1"], port());
@@ -146,7 +146,7 @@ fn nobody_who_comes_and_no_file_are_errors() {
 
 /// Browsers open connections before they know what for.
 #[test]
-fn connections_that_say_nothing_or_little_do_not_stop_the_page() {
+fn silent_and_slow_connections_do_not_stop_the_page() {
     let directory = TempDir::new();
     let bytes: Vec<u8> = (0..3_000_000_u32).map(|n| (n * 7) as u8).collect();
     let trace = directory.file("a.pftrace", &bytes);
@@ -171,7 +171,7 @@ fn connections_that_say_nothing_or_little_do_not_stop_the_page() {
 
 /// The bytes go on coming until the program ends, so this test ends only if they do not keep it.
 #[test]
-fn a_head_that_comes_byte_by_byte_does_not_keep_the_program() {
+fn a_request_that_arrives_byte_by_byte_does_not_keep_the_program_running() {
     let directory = TempDir::new();
     let trace = directory.file("a.pftrace", b"x");
     let port = port();

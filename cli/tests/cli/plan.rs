@@ -33,7 +33,7 @@ fn recorded(directory: &TempDir, name: &str) -> String {
 }
 
 #[test]
-fn a_plan_has_a_rule_a_method_with_its_evidence() {
+fn a_plan_has_one_rule_per_method_with_its_evidence() {
     let directory = TempDir::new();
     let recording = recorded(&directory, "runs");
     let told = "3 left out of 4 methods that were called: 83.0 % of 59,001 calls";

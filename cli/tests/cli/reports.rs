@@ -46,7 +46,7 @@ fn of(directory: &TempDir, name: &str, took: u64, hang: u64) -> String {
 }
 
 #[test]
-fn a_hang_is_told_in_each_form() {
+fn a_hang_is_reported_in_each_format() {
     let directory = TempDir::new();
     let input = of(&directory, "app.anrscope", 50, 6);
     let form = |form: &str| {
@@ -76,7 +76,7 @@ fn a_hang_is_told_in_each_form() {
 
 /// What earlier versions recorded and every made-up case, as the program prints them.
 #[test]
-fn the_json_of_forty_recordings_fits_the_written_schema() {
+fn the_json_of_forty_recordings_matches_the_schema() {
     let directory = TempDir::new();
     let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
     let mut files: Vec<String> = cases
@@ -152,7 +152,7 @@ fn a_build_that_became_slower_fails_the_check_and_one_that_did_not_passes() {
 }
 
 #[test]
-fn directories_are_grouped_and_what_is_broken_is_told_and_passed_over() {
+fn directories_are_grouped_and_broken_recordings_are_reported_and_skipped() {
     let directory = TempDir::new();
     for i in 0..3 {
         of(&directory, &format!("{i}.anrscope"), 50, 6 + i);
@@ -233,7 +233,7 @@ fn each_recording_is_read_with_the_map_of_its_build_out_of_a_directory() {
 }
 
 #[test]
-fn names_are_put_back_into_any_text() {
+fn names_are_restored_in_any_text() {
     let directory = TempDir::new();
     let map = directory.file("methodMapping.txt", MAP);
     let mapping = directory.file("mapping.txt", "com.acme.Cart -> a.b:\n    1:1:void add(int):20:20 -> c\n");

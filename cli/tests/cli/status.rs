@@ -26,7 +26,7 @@ fn named_tests_are_there(page: &str) -> usize {
 }
 
 #[test]
-fn every_test_that_the_status_names_is_there() {
+fn every_test_that_the_status_names_exists() {
     assert!(named_tests_are_there("docs/status.md") >= 100);
     assert!(named_tests_are_there("docs/security.md") >= 20);
 }

@@ -28,7 +28,7 @@ fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
 const ESCAPE: char = '\u{1b}';
 
 #[test]
-fn colour_is_for_terminals_and_for_those_who_want_it() {
+fn colour_is_used_on_terminals_and_on_request() {
     for line in ["--help", "export --help", "export"] {
         let shown = on_a_terminal(line, &[]);
         assert!(shown.contains(ESCAPE) && shown.contains("Usage:"), "{line}: {shown:?}");
@@ -55,7 +55,7 @@ fn large(directory: &TempDir) -> String {
 }
 
 #[test]
-fn long_work_is_watched_on_a_terminal_and_silent_in_a_pipe() {
+fn long_work_shows_progress_on_a_terminal_and_not_in_a_pipe() {
     let directory = TempDir::new();
     let input = large(&directory);
     let out = directory.name("out.json.gz");
@@ -73,7 +73,7 @@ fn long_work_is_watched_on_a_terminal_and_silent_in_a_pipe() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn instrumenting_is_watched_on_a_terminal_and_silent_in_a_pipe() {
+fn instrumenting_shows_progress_on_a_terminal_and_not_in_a_pipe() {
     let directory = TempDir::new();
     let data = std::env::var_os("ANRSCOPE_TEST_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"), Into::into);
@@ -115,7 +115,7 @@ fn kill(pid: u32, signal: libc::c_int) {
 }
 
 #[test]
-fn an_export_that_is_ended_leaves_the_old_trace_and_no_half_one() {
+fn an_interrupted_export_keeps_the_old_trace_and_leaves_no_part() {
     let directory = TempDir::new();
     let input = large(&directory);
     let out = directory.file("out.json.gz", b"from before");
@@ -151,7 +151,7 @@ fn lives(pid: &str) -> bool {
 }
 
 #[test]
-fn a_demo_that_is_ended_takes_its_app_and_its_files_along() {
+fn an_interrupted_demo_ends_its_app_and_removes_its_files() {
     for signal in [libc::SIGTERM, libc::SIGKILL] {
         let directory = TempDir::new();
         let out = directory.name("out");
@@ -178,7 +178,7 @@ fn a_demo_that_is_ended_takes_its_app_and_its_files_along() {
 }
 
 #[test]
-fn quiet_is_quiet_and_says_what_is_wrong_all_the_same() {
+fn quiet_prints_errors_only() {
     let directory = TempDir::new();
     let recording = trace_format::synth::RecordingBuilder::new(42, "com.example").main("main", |t| {
         t.enter(2_000, 1).exit(3_000, 1);

@@ -32,7 +32,7 @@ fn run_without_trace(directory: &TempDir, arguments: &[&str]) -> Shown {
 }
 
 #[test]
-fn recordings_that_are_none_are_refused() {
+fn files_that_are_not_recordings_are_errors() {
     let directory = TempDir::new();
     let whole = recording(MapId::UNKNOWN);
     let mut newer = whole.clone();
@@ -55,7 +55,7 @@ fn recordings_that_are_none_are_refused() {
 }
 
 #[test]
-fn recordings_that_are_cut_are_read_as_far_as_they_go() {
+fn cut_recordings_are_read_up_to_the_cut() {
     let directory = TempDir::new();
     let whole = recording(MapId::UNKNOWN);
     let header_only = directory.file("header.anrscope", &whole[..4096]);
@@ -69,7 +69,7 @@ fn recordings_that_are_cut_are_read_as_far_as_they_go() {
 }
 
 #[test]
-fn maps_that_are_none_or_of_another_build_are_told() {
+fn invalid_maps_and_maps_of_another_build_are_reported() {
     let directory = TempDir::new();
     let line = "1,1,com.example.Main onCreate ()V";
     let input = directory.file("app.anrscope", recording(MapId::of_lines([line])));
@@ -102,7 +102,7 @@ fn maps_that_are_none_or_of_another_build_are_told() {
 }
 
 #[test]
-fn outputs_that_cannot_be_written_are_told() {
+fn unwritable_outputs_are_reported() {
     let directory = TempDir::new();
     let input = directory.file("app.anrscope", recording(MapId::UNKNOWN));
     let below_a_file = format!("{input}/x.pftrace");
@@ -117,7 +117,7 @@ fn outputs_that_cannot_be_written_are_told() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_told() {
+fn a_full_disk_is_reported() {
     let directory = TempDir::new();
     let input = directory.file("app.anrscope", recording(MapId::UNKNOWN));
     run_without_trace(&directory, &["export", &input, "-o", "/dev/full"])
@@ -125,7 +125,7 @@ fn a_full_disk_is_told() {
 }
 
 #[test]
-fn inputs_that_cannot_be_instrumented_are_refused() {
+fn inputs_that_cannot_be_instrumented_are_errors() {
     let directory = TempDir::new();
     let text = directory.file("text.jar", b"no jar at all");
     let missing = directory.name("missing.jar");
@@ -153,7 +153,7 @@ fn inputs_that_cannot_be_instrumented_are_refused() {
 /// ESC and CSI, as a terminal takes them for commands.
 #[cfg(unix)]
 #[test]
-fn nothing_that_a_file_says_reaches_the_terminal_as_a_command() {
+fn control_characters_from_a_file_do_not_reach_the_terminal() {
     let command = "\u{1b}]0;taken\u{7}\u{9b}2J";
     let directory = TempDir::new();
     let title = format!("a{command}.anrscope");
@@ -184,7 +184,7 @@ fn nothing_that_a_file_says_reaches_the_terminal_as_a_command() {
 /// Opening one waits for a writer.
 #[cfg(unix)]
 #[test]
-fn pipes_and_devices_among_recordings_are_named_and_passed_over() {
+fn pipes_and_devices_among_recordings_are_reported_and_skipped() {
     let directory = TempDir::new();
     directory.file("many/a.anrscope", recording(MapId::UNKNOWN));
     let pipe = directory.name("many/b.anrscope");

@@ -45,7 +45,7 @@ fn run(directory: &TempDir, arguments: &str) -> Shown {
 }
 
 #[test]
-fn each_has_its_exit_status_names_the_cure_and_leaves_nothing() {
+fn each_wrong_input_has_its_exit_status_and_cure_and_leaves_no_file() {
     let directory = TempDir::new();
     files(&directory);
     let rows: Vec<Vec<&str>> = include_str!("wrong_inputs.txt")
@@ -72,7 +72,7 @@ fn each_has_its_exit_status_names_the_cure_and_leaves_nothing() {
 }
 
 #[test]
-fn a_file_by_itself_is_answered_by_the_command_that_takes_it() {
+fn a_file_alone_runs_the_command_that_takes_it() {
     let directory = TempDir::new();
     files(&directory);
     for (file, command) in
@@ -88,7 +88,7 @@ fn a_file_by_itself_is_answered_by_the_command_that_takes_it() {
 }
 
 #[test]
-fn a_directory_that_is_made_for_an_output_is_named() {
+fn a_directory_that_is_created_for_an_output_is_reported() {
     let directory = TempDir::new();
     files(&directory);
     let export = "export app.anrscope -o new/t.pftrace";
@@ -99,7 +99,7 @@ fn a_directory_that_is_made_for_an_output_is_named() {
 }
 
 #[test]
-fn a_report_goes_into_a_file_whole_or_not_at_all() {
+fn a_report_is_written_to_a_file_whole_or_not_at_all() {
     let directory = TempDir::new();
     files(&directory);
     for format in ["text", "json", "html", "matrix"] {
@@ -114,7 +114,7 @@ fn a_report_goes_into_a_file_whole_or_not_at_all() {
 }
 
 #[test]
-fn out_and_json_mean_the_same_for_every_command_that_prints_a_page() {
+fn out_and_json_work_alike_in_every_command_that_prints_a_page() {
     let directory = TempDir::new();
     files(&directory);
     // Without a map beside them no method is known, and there is nothing to plan.

@@ -38,7 +38,7 @@ fn page(recording: &str, more: &[&str]) -> String {
 }
 
 /// What was seen of each page.
-fn looked_at(pages: &[&str]) -> Vec<Value> {
+fn inspect(pages: &[&str]) -> Vec<Value> {
     let dist = perfetto();
     let shown = script("report.mjs", &[&[dist.as_str()], pages].concat());
     let stderr = String::from_utf8_lossy(&shown.stderr);
@@ -61,7 +61,7 @@ fn html_reports_can_be_read_anywhere_and_give_their_trace_to_perfetto() {
         let recording = directory.file(&format!("{name}.anrscope"), bytes);
         pages.push(page(&recording, &["--method-map", &directory.file(&format!("{name}.map"), map)]));
     }
-    let seen = looked_at(&pages.iter().map(String::as_str).collect::<Vec<_>>());
+    let seen = inspect(&pages.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(seen.len(), pages.len());
     for page in &seen {
         assert_eq!(page["problems"], serde_json::json!([]), "{page:#}");
@@ -93,7 +93,7 @@ fn html_reports_can_be_read_anywhere_and_give_their_trace_to_perfetto() {
 }
 
 #[test]
-fn a_page_that_is_spoiled_is_found_out() {
+fn a_damaged_page_is_detected() {
     let directory = TempDir::new();
     let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
     let case = cases.iter().find(|case| case.name == "busy-json-parse").unwrap();
@@ -103,7 +103,7 @@ fn a_page_that_is_spoiled_is_found_out() {
                  <script>console.error('spoiled'); fetch('https://example.com/x').catch(() => {});</script></body>";
     let bad = good.replace("</body>", fault).replace("default-src 'none'; ", "");
     assert_ne!(good.len() + fault.len(), bad.len() + "</body>".len(), "the policy is gone");
-    let seen = looked_at(&[&directory.file("bad.html", bad)]);
+    let seen = inspect(&[&directory.file("bad.html", bad)]);
     let problems = seen[0]["problems"].to_string();
     for problem in
         ["scrolls sideways", "console.error: spoiled", "request: https://example.com/x", "contrast 1."]

@@ -182,7 +182,7 @@ fn without_a_hang_there_is_no_anr() {
 }
 
 #[test]
-fn a_hang_that_the_system_does_not_notice_is_told_all_the_same() {
+fn a_hang_that_the_system_does_not_detect_is_reported() {
     let directory = TempDir::new();
     let shown = program::run(["demo", "--stall", "3", "--out", directory.path().to_str().unwrap()]).ok(&[]);
     assert!(shown.starts_with("Hang in com.example.shop (pid ") && shown.contains("SyncWorker"), "{shown}");

@@ -118,7 +118,7 @@ fn watch_catches_an_anr_while_it_happens_and_ends_in_a_trace_that_opens() {
 }
 
 #[test]
-fn capture_on_anr_keeps_each_and_runs_a_command() {
+fn capture_on_anr_saves_each_anr_and_runs_a_command() {
     let bench = Bench::new();
     fs::create_dir_all(bench.own()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/capture-on-anr");
@@ -145,7 +145,7 @@ fn capture_on_anr_keeps_each_and_runs_a_command() {
 }
 
 #[test]
-fn trigger_asks_a_real_jvm_and_pulls_its_answer() {
+fn trigger_asks_a_real_jvm_and_pulls_its_dump() {
     let bench = Bench::new();
     let own = bench.own();
     compile("Sleeper", bench.directory.path());

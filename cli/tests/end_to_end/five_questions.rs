@@ -110,7 +110,7 @@ fn the_text_of_recordings_of_six_causes_answers_six_questions() {
 
 /// The check can fail.
 #[test]
-fn a_page_without_its_answers_is_not_taken_for_one_with_them() {
+fn a_page_without_answers_fails_the_check() {
     let page = "Hang in x (pid 1): main thread blocked for 7.0 s\n\n  Message       H\n";
     assert_eq!(
         answers(page),

@@ -61,14 +61,14 @@ fn the_life_of_an_app_is_a_clean_trace_and_matrix_reports() {
     let shown =
         program::run([&["export"], &recordings[..], &["-o", &trace, "--min-perfetto", "52"]].concat());
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    looks_at_the_trace(Path::new(&trace), pid);
+    check_trace(Path::new(&trace), pid);
     let slices = recordings.iter().map(|path| same_in_all_forms(Path::new(path), &MethodMap::empty()));
     assert!(slices.sum::<u64>() > 100);
 
     let killed = recordings.iter().find(|path| path.contains(&format!("com.example.app-{pid}."))).unwrap();
     let shown = program::run(["report", "--format", "matrix", killed]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    looks_at_the_reports(&shown.stdout);
+    check_reports(&shown.stdout);
 
     let shown = program::run([&["report", "--format", "json"], &recordings[..]].concat());
     schema::fits(&serde_json::from_str(&shown.stdout).unwrap());
@@ -82,7 +82,7 @@ fn the_life_of_an_app_is_a_clean_trace_and_matrix_reports() {
     answered("life", &page, false);
 }
 
-fn looks_at_the_trace(trace: &Path, pid: u32) {
+fn check_trace(trace: &Path, pid: u32) {
     let answer = engine::ask(
         trace,
         &[
@@ -116,7 +116,7 @@ fn looks_at_the_trace(trace: &Path, pid: u32) {
 }
 
 /// Exactly Matrix's keys, and of each the type that a server of its reports expects.
-fn looks_at_the_reports(lines: &str) {
+fn check_reports(lines: &str) {
     let mut seen = BTreeSet::new();
     for line in lines.lines() {
         let report: BTreeMap<String, Value> = serde_json::from_str(line).expect(line);

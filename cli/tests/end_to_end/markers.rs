@@ -6,7 +6,7 @@ use crate::temp_dir::TempDir;
 use crate::{marked, program};
 
 #[test]
-fn no_output_has_what_an_app_says() {
+fn no_output_has_texts_of_the_app() {
     let directory = TempDir::new();
     let library = library(&directory);
     for (redact, allowed) in [("0", &marked::ITS_OWN[..]), ("1", &[])] {

@@ -97,7 +97,7 @@ fn watch_catches_the_anr_of_an_app_and_ends_in_a_trace_that_opens() {
 }
 
 #[test]
-fn without_run_as_a_living_app_gives_its_recording_by_its_provider_over_a_link_that_breaks() {
+fn without_run_as_a_running_app_sends_its_recording_by_its_provider_over_a_broken_link() {
     let libraries = crate::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppAnswers").named("provider").library(&library);
@@ -120,7 +120,7 @@ fn without_run_as_a_living_app_gives_its_recording_by_its_provider_over_a_link_t
 }
 
 #[test]
-fn a_dump_is_asked_for_and_a_stretch_recorded_by_the_apps_own_commands() {
+fn the_apps_own_commands_trigger_a_dump_and_record_a_while() {
     let libraries = crate::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppAnswers").named("commands").library(&library);
@@ -156,7 +156,7 @@ fn a_dump_is_asked_for_and_a_stretch_recorded_by_the_apps_own_commands() {
 }
 
 #[test]
-fn an_app_whose_main_is_stuck_is_asked_all_the_same_and_sent_the_signal_where_that_is_wanted() {
+fn an_app_with_a_blocked_main_thread_can_be_triggered_with_and_without_the_signal() {
     let libraries = crate::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppAnswers").named("stuck").library(&library);

@@ -14,18 +14,18 @@ use crate::temp_dir::TempDir;
 use crate::{compile, engine, program, recording, recordings, test_data, text};
 
 #[test]
-fn the_jvm_prints_its_dump_and_our_capture_is_there() {
+fn the_jvm_prints_its_dump_and_the_recording_has_the_signal() {
     dump_and_capture(None, "-Xshare:auto");
 }
 
 /// This JVM looks whether somebody changed its signal handlers, and says so on its output.
 #[test]
-fn a_jvm_that_checks_its_handlers_finds_nothing_to_say() {
+fn a_jvm_that_checks_its_handlers_reports_nothing() {
     dump_and_capture(None, "-Xcheck:jni");
 }
 
 #[test]
-fn the_dumps_text_is_in_the_recording_if_it_is_asked_for() {
+fn the_dumps_text_is_in_the_recording_if_enabled() {
     let (recording, output) = dump_and_capture(None, "-Danrscope.trace_text=true");
     let text = dump_text(&recording).expect("a dump's text");
     let (time, text) = text.split_first_chunk().unwrap();
@@ -54,12 +54,12 @@ fn a_program_asks_for_its_own_dump() {
 }
 
 #[test]
-fn jdk_25_prints_its_dump_and_our_capture_is_there() {
+fn jdk_25_prints_its_dump_and_the_recording_has_the_signal() {
     dump_and_capture(Some(&test_data(JDK_25)), "-Xshare:auto");
 }
 
 #[test]
-fn jdk_25_that_checks_its_handlers_finds_nothing_to_say() {
+fn jdk_25_that_checks_its_handlers_reports_nothing() {
     dump_and_capture(Some(&test_data(JDK_25)), "-Xcheck:jni");
 }
 

@@ -29,7 +29,7 @@ fn waits(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(WaitKind, u32,
 
 /// Of a real program on a real virtual machine, its locks and their owners among them.
 #[test]
-fn every_row_of_a_jvms_trace_is_the_models() {
+fn every_row_of_a_jvms_trace_matches_the_model() {
     let directory = TempDir::new();
     let (_, kept, _) = traced(&directory, "Contention", &["--waits"]);
     let map = MethodMap::load(&std::path::Path::new(&kept).join("methodMapping.txt")).unwrap();
@@ -38,7 +38,7 @@ fn every_row_of_a_jvms_trace_is_the_models() {
 }
 
 #[test]
-fn the_recording_says_who_waited_for_whom() {
+fn the_recording_has_who_waited_for_whom() {
     let directory = TempDir::new();
     let (trace, kept, shown) = traced(&directory, "Contention", &["--waits"]);
     assert_eq!(shown.stderr, "");
