@@ -65,7 +65,7 @@ pub(crate) struct Options {
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: restores the original names
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
-    /// Compression level: 0 is none, 9 is the smallest
+    /// Compression level: 0 for none, 9 for the smallest
     #[arg(long, value_name = "0-9", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=9))]
     level: u8,
     /// Leave out the synthetic system_server process, from which Perfetto's android.anrs knows of an ANR

@@ -89,7 +89,7 @@ async function one(browser, name, file, group, words) {
       if (found.length === 0) break;
     }
     const errors = await page.value(ERRORS);
-    if (errors.length > 0) found.push(`the page tells of errors of the trace: ${errors.join(', ')}`);
+    if (errors.length > 0) found.push(`the page reports errors of the trace: ${errors.join(', ')}`);
     await page.picture(join(directory, `${name}.png`));
     if (process.env.ANRSCOPE_SCREENS_TEXT) console.log(JSON.stringify(seen, null, 1));
     console.log(`${name}: ${found.length === 0 ? `${words.join(', ')}, and main in its process` : found.join('; ')}; selected: ${seen.selected}`);

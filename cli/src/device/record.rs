@@ -21,7 +21,7 @@ use crate::recordings::{MethodMaps, Recordings};
 /// Record an app until Ctrl-C, then pull and export the recording
 ///
 /// The app always records on its own; this waits, pulls the rings of its processes and exports them. With --system the device's own
-/// perfetto records at the same time, and the trace has both on one timeline. If the app was told to stop recording, it records
+/// perfetto records at the same time, and the trace has both on one timeline. If the app is paused, it records
 /// until this ends.
 #[derive(Debug, clap::Args)]
 #[command(

@@ -90,11 +90,11 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let end = Instant::now() + Duration::from_secs_f64(options.wait);
-    let mut looked_at = before.size;
+    let mut polled = before.size;
     let (pulled, remote) = loop {
         // The result is appended, but so are other sections: only the recording's content shows that it is there.
-        if let Some(now) = recording_of(&app, pid)?.filter(|now| now.size > looked_at) {
-            looked_at = now.size;
+        if let Some(now) = recording_of(&app, pid)?.filter(|now| now.size > polled) {
+            polled = now.size;
             let pulled = fetch(&app, &now, &options.out, options.json)?;
             if judged_in(&pulled.path)? > judged {
                 break (pulled, now);

@@ -97,11 +97,7 @@ fn directory(
         );
     }
     if others > 0 {
-        warn(format_args!(
-            "{}: skipped {}: not a thread dump",
-            path.display(),
-            counted(others, "file")
-        ))?;
+        warn(format_args!("{}: skipped {}: not a thread dump", path.display(), counted(others, "file")))?;
     }
     passed.others += others;
     passed.unread += unread as u64;

@@ -84,7 +84,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         && let (unread, Some(line)) = mapping.unread()
     {
         warn(format_args!(
-            "{}:{line}: this and {} other lines are none of a mapping",
+            "{}:{line}: this and {} other lines are not lines of a mapping",
             file.display(),
             unread - 1
         ))?;

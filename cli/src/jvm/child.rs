@@ -34,7 +34,7 @@ impl Supervisor {
             for signal in caught.forever() {
                 // Locked while sending, so that the pid cannot be another process's by then.
                 match *lock(&shared) {
-                    Some(pid) => hand_on(signal, pid),
+                    Some(pid) => forward(signal, pid),
                     None => cleanup::end_by(signal),
                 }
             }
@@ -69,7 +69,7 @@ fn pid_of(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).expect("pids are 31 bits"))
 }
 
-fn hand_on(signal: i32, pid: Pid) {
+fn forward(signal: i32, pid: Pid) {
     if matches!(signal, SIGINT | SIGQUIT) && signals::in_foreground() {
         return;
     }

@@ -131,7 +131,7 @@ mod tests {
         scratch.file("in/old/instrumented/F.class", b"x");
         let root = scratch.path();
         std::os::unix::fs::symlink("../other", root.join("in/linked")).unwrap();
-        std::os::unix::fs::symlink("..", root.join("in/p/circle")).unwrap();
+        std::os::unix::fs::symlink("..", root.join("in/p/cycle")).unwrap();
         copy_classes(&root.join("in"), &root.join("out"), &root.join("in/ours")).unwrap();
         for (name, there) in [
             ("A.class", true),
@@ -139,7 +139,7 @@ mod tests {
             ("linked/D.class", true),
             ("text", false),
             ("ours/C.class", false),
-            ("p/circle/A.class", false),
+            ("p/cycle/A.class", false),
             ("x/run/E.class", false),
             ("old/instrumented/F.class", false),
         ] {

@@ -1,5 +1,5 @@
-//! What the library makes of Android's own ways, on the fakes of its classes at several API levels: main hangs in each place that Android calls an
-//! app out of, and each surprise of those classes (`findings`), judged by the recording and by the program's report of it.
+//! The library on fakes of Android's classes at several API levels: main hangs in each place from which Android calls an
+//! app, and each surprise of those classes (`findings`), judged by the recording and by the program's report of it.
 //!
 //! Without arguments the quick form: short limits, few levels. `scripts/prove android-host` runs the whole.
 

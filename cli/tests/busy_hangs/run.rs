@@ -1,4 +1,4 @@
-//! Arguments; the apps are compiled and instrumented, run some at once, and judged.
+//! Parses arguments; compiles and instruments the apps, runs them in parallel, and judges the reports.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -64,7 +64,7 @@ fn options() -> Result<Options, String> {
             "--option" => options.app_options.push(value()?),
             "--claim" => options.claim = number(value()?)?,
             "--keep" => options.keep = true,
-            // Those of the usual harness.
+            // Arguments of the standard test harness.
             _ if word.starts_with('-') => {}
             _ => options.names.push(word),
         }
@@ -116,7 +116,7 @@ fn build(directory: &TempDir, cases: &[Case]) -> Apps {
     }
 }
 
-/// Runs a case, and gives the report of its recording.
+/// Runs a case and returns the report of its recording.
 fn report(options: &Options, apps: &Apps, case: &Case) -> Value {
     let mut run = harness::Case::new("BusyLife")
         .named(&case.name())

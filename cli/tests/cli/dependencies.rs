@@ -1,5 +1,5 @@
-//! What the project is built of: licences that are allowed, no version twice without a reason, nothing that is not used, and the
-//! table of `docs/dependencies.md`.
+//! Checks the dependencies: allowed licences, no two versions of a crate without a reason, none unused, and the table of
+//! `docs/dependencies.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Licences under which a program may be given on with ours, Apache-2.0. One of an `OR` is enough.
+/// Licences that are compatible with the project's, Apache-2.0. One of an `OR` is enough.
 const ALLOWED: [&str; 10] = [
     "Apache-2.0",
     "MIT",
@@ -21,7 +21,7 @@ const ALLOWED: [&str; 10] = [
     "Apache-2.0 WITH LLVM-exception",
 ];
 
-/// Crates that are there in two versions, because crates of others ask for them: the list may only become shorter.
+/// Crates with two versions, because dependencies need both: the list may only become shorter.
 const TWICE: [&str; 4] = ["getrandom", "hashbrown", "r-efi", "syn"];
 
 const BEGIN: &str = "<!-- Versions, licences and numbers are made; the reasons are written by hand. -->\n";
@@ -132,7 +132,7 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, (String, Vec<(String, PathBuf
         let directory = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();
         for dependency in package["dependencies"].as_array().unwrap() {
             let name = dependency["name"].as_str().unwrap();
-            // One that is ours is named by its path.
+            // A crate of the project is named by its path.
             if !dependency["path"].is_null() {
                 continue;
             }
@@ -154,7 +154,7 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, (String, Vec<(String, PathBuf
             let found = metadata.packages().iter().find(|package| package["name"] == name);
             let Some(found) = found else {
                 assert_eq!(dependency["optional"], true, "{name} is in no graph");
-                // Only with a feature that is off: nobody gets it who does not ask for it.
+                // Only with a feature that is off: it is in no build by default.
                 continue;
             };
             let entry = all.entry(name.to_owned()).or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! `device` on a device that is played in a directory, through the real adb server.
+//! `device` on a simulated device, whose files are in a directory, through the real adb server.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -80,7 +80,7 @@ fn recording(map: u64, calls: u64) -> Vec<u8> {
     builder.build()
 }
 
-/// A process that lives as long as the test wants.
+/// A process that runs until it is dropped.
 struct Living(Child);
 
 impl Living {
@@ -185,7 +185,7 @@ fn nothing_to_pull_is_reported_and_an_unknown_package_is_an_error() {
     let out = bench.directory.name("out");
     let shown = bench.run(&["pull", PACKAGE, "-o", &out]);
     assert!(shown.code == Some(0) && shown.stderr.contains("no recording of com.example.shop"), "{shown:?}");
-    bench.run(&["pull", "com.example.other", "-o", &out, "-s", "nobody"]).failed(1, &["no device nobody"]);
+    bench.run(&["pull", "com.example.other", "-o", &out, "-s", "missing"]).failed(1, &["no device missing"]);
     bench.run(&["pull", "no/package", "-o", &out]).failed(1, &["a package is letters"]);
 }
 
@@ -244,10 +244,10 @@ fn record_writes_the_apps_trace_and_the_systems() {
     assert!(fs::metadata(&out).unwrap().len() > 100);
     assert_eq!(fs::read(shown["system"].as_str().unwrap()).unwrap(), system);
     assert!(bench.names("data/misc/perfetto-traces").is_empty(), "nothing is left there");
-    // That was none of Perfetto's: the app's trace is there without it.
+    // The file was not a Perfetto trace: the app's trace is written without it.
     assert_eq!(shown["merged"], false);
 
-    // A real one is joined with it; a trace of ours is as good as the system's for that.
+    // A valid trace is merged; an exported one stands for the system's.
     let system = RecordingBuilder::new(77, "system_server").main("main", |t| {
         for n in 0..500 {
             t.enter(1_000 + n * 10, 1).exit(1_005 + n * 10, 1);
@@ -354,7 +354,7 @@ fn scripts_are_clean() {
     }
     assert!(scripts.len() > 30, "{scripts:?}");
     let mut command = Command::new("shellcheck");
-    // What a script sources is looked at with it; it is named from the top.
+    // Sourced files are checked with their script; they are named from the top.
     command.args(["-x", "-P", ".", "-S", "warning"]).current_dir(&root).args(&scripts);
     let shown: Shown = command.output().expect("shellcheck: scripts/install-test-needs installs it").into();
     assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
@@ -368,7 +368,7 @@ fn scripts_are_clean() {
     assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
 }
 
-/// Each says in its first line what it proves: `scripts/prove` and the page of results show that.
+/// The first line of each describes what it proves: `scripts/prove` and the page of results show it.
 #[test]
 fn every_proof_describes_what_it_proves() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -128,12 +128,12 @@ fn files_that_are_not_dumps_or_mappings_are_errors() {
         [(&text, "offset 1"), (&empty, "is empty"), (&missing, "No such file"), (&itself, "directory")]
     {
         run(["dump", input]).failed(1, &[input, place]);
-        // Nothing of the others is shown either.
+        // The other dump is not shown either.
         run(["dump", &dump, input]).failed(1, &[input, place]);
     }
     run(["dump", &dump, "--mapping", &text]).failed(1, &[&format!("{text}:2"), "mapping.txt"]);
     run(["dump", &dump, "--mapping", &missing]).failed(1, &[&missing, "No such file"]);
-    run(["dump", &dump, "--thread", "nobody"]).failed(1, &["\"nobody\""]);
+    run(["dump", &dump, "--thread", "nosuch"]).failed(1, &["\"nosuch\""]);
 }
 
 #[test]

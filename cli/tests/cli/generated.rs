@@ -1,4 +1,4 @@
-//! Completions and pages of the manual: what shells and readers of manuals make of them.
+//! Completions and manual pages, as shells and man read them.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -67,7 +67,7 @@ fn the_manual_has_a_page_for_each_subcommand_and_is_well_formed() {
     assert!(!names.iter().any(|name| name.contains("child") || name.contains("help")), "{names:?}");
     for name in &names {
         let page = format!("{out}/{name}");
-        // Errors are told by exit codes from 3 on; a style is another matter.
+        // Exit codes from 3 on are errors; lower ones are style.
         let lint = Command::new("mandoc").args(["-T", "lint", "-W", "error", &page]).output();
         let lint = lint.unwrap_or_else(|e| panic!("mandoc: {e}: run scripts/install-test-needs"));
         assert!(lint.status.success(), "{name}: {}", String::from_utf8_lossy(&lint.stdout));

@@ -137,7 +137,11 @@ fn a_class_of_a_future_version_is_copied_with_a_warning() {
     let directory = TempDir::new();
     let input = jar(&directory, "app.jar", 99);
     let out = directory.name("out.jar");
-    run(["instrument", &input, "--out", &out]).ok(&["warning: left unchanged", "com/acme/Shop", "version 99"]);
+    run(["instrument", &input, "--out", &out]).ok(&[
+        "warning: left unchanged",
+        "com/acme/Shop",
+        "version 99",
+    ]);
     assert_eq!(entry(&out, "com/acme/Shop.class"), class(99));
     let json: Value = serde_json::from_str(
         &run(["instrument", &input, "--out", &directory.name("json.jar"), "--json"]).ok(&[]),

@@ -1,4 +1,4 @@
-//! Real programs on the machine's JVM: the same with us as without.
+//! Real programs on the machine's JVM behave the same under anrscope.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -38,7 +38,7 @@ impl Programs {
         directory.file("app/resources/resource.txt", "out of the Class-Path");
         pack(&at("program"), &at("libs/program.jar"), "");
         pack(&at("greeter"), &at("libs/greeter.jar"), "");
-        // It leads back to the first: the JVM does not mind a circle.
+        // It leads back to the first: the JVM accepts a cycle.
         pack(&at("greeter"), &at("my libs/greeter.jar"), "Class-Path: ../app/app.jar\n");
         let manifest = "Main-Class: Program\nClass-Path: ../my%20libs/greeter.jar resources/ missing.jar\n";
         pack(&at("program"), &at("app/app.jar"), manifest);
@@ -49,7 +49,7 @@ impl Programs {
         self.directory.name(name)
     }
 
-    /// `anrscope jvm`, with temporary files in a directory of ours.
+    /// `anrscope jvm`, with temporary files in the test's directory.
     fn traced(&self, options: &[&str]) -> Command {
         let mut command = command();
         command.env("TMPDIR", self.directory.path().join("tmp")).current_dir(self.directory.path());
@@ -57,7 +57,7 @@ impl Programs {
         command
     }
 
-    /// What a run shows with these options of ours and arguments of java.
+    /// Runs with these options of anrscope and arguments of java.
     fn shown(&self, options: &[&str], arguments: &[&str]) -> Shown {
         Shown::from(self.traced(options).args(arguments).output().unwrap())
     }
@@ -68,7 +68,7 @@ impl Programs {
         command
     }
 
-    /// Nothing was left among the temporary files.
+    /// Asserts that no temporary files are left.
     #[track_caller]
     fn assert_tidy(&self) {
         let left: Vec<PathBuf> =
@@ -79,7 +79,7 @@ impl Programs {
         assert!(left.is_empty(), "{left:?}");
     }
 
-    /// Runs `arguments` with and without us, and asserts that nobody can tell.
+    /// Runs `arguments` with and without anrscope, and asserts that the results are equal.
     #[track_caller]
     fn assert_same(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Shown {
         let plain =
@@ -258,7 +258,7 @@ fn an_unwritable_output_is_reported_before_the_program_runs() {
 fn the_current_directory_may_hold_everything_that_we_write() {
     let programs = Programs::build();
     let classes = programs.directory.path().join("classes");
-    std::os::unix::fs::symlink("..", classes.join("circle")).unwrap();
+    std::os::unix::fs::symlink("..", classes.join("cycle")).unwrap();
     for _ in 0..2 {
         let mut command = programs.traced(&["--resolution", "exact", "--keep", "keep"]);
         let shown = Shown::from(command.current_dir(&classes).arg("Program").output().unwrap());
@@ -311,7 +311,7 @@ fn signal(name: &str, pid: u32) {
 fn a_signal_ends_the_program_and_its_trace_is_written() {
     let programs = Programs::build();
     let (out, keep) = (programs.name("trace.pftrace"), programs.name("keep"));
-    // For us: handed on, and the program ends in order.
+    // Sent to anrscope: forwarded, and the program ends in order.
     let (child, _, mut stdout) = waiting(&programs, &["--out", &out]);
     signal("TERM", child.id());
     let mut rest = String::new();
@@ -399,7 +399,7 @@ fn the_recording_is_kept_beside_the_trace_and_read_without_options() {
         engine::rows(Path::new(&trace), "select count(*) as n from slice where name like 'method %'")[0]["n"],
         0
     );
-    // Whatever else has such a name stays.
+    // Other files with such a name stay.
     let other = programs.directory.file("other.anrscope", "notes");
     let shown = programs.shown(&["--out", &programs.name("other.pftrace")], &["-cp", "classes", "Program"]);
     shown.failed(1, &[&other, "--out"]);
@@ -519,7 +519,7 @@ fn a_command_line_of_java_may_follow_at_once() {
         assert!(trace.is_file(), "{front:?}");
         fs::remove_file(trace).unwrap();
     }
-    // Nothing of ours is worth saying where java refuses.
+    // Where java rejects the command line, anrscope prints nothing.
     let plain = Shown::from(programs.plain().args(["-cp", "classes", "nosuch.Main"]).output().unwrap());
     assert!(plain.stderr.contains("nosuch.Main") && plain.code == Some(1), "{plain:?}");
     assert_eq!(programs.shown(&[], &["-cp", "classes", "nosuch.Main"]), plain);
@@ -529,14 +529,14 @@ fn a_command_line_of_java_may_follow_at_once() {
     );
 }
 
-/// The properties of ours that the program has.
+/// The recorder's properties in the program.
 fn properties(programs: &Programs, options: &[&str], arguments: &[&str]) -> String {
     let mut line = vec!["-XshowSettings:properties", "-cp", "classes"];
     line.extend(arguments);
     line.push("Program");
     let shown = programs.shown(options, &line);
-    let of_ours = shown.stderr.lines().filter_map(|line| line.trim().strip_prefix("anrscope."));
-    of_ours.filter(|line| !line.contains('/')).collect::<Vec<_>>().join("; ")
+    let own = shown.stderr.lines().filter_map(|line| line.trim().strip_prefix("anrscope."));
+    own.filter(|line| !line.contains('/')).collect::<Vec<_>>().join("; ")
 }
 
 #[test]

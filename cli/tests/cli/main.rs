@@ -1,4 +1,4 @@
-//! The program as its users see it: exit codes, both streams, and what is on disk afterwards.
+//! The program as users see it: exit codes, both streams, and the files it leaves.
 
 #[cfg(target_os = "linux")]
 mod dependencies;

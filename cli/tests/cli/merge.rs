@@ -139,7 +139,7 @@ fn system_trace(anr: bool) -> Vec<u8> {
     trace
 }
 
-/// What the system's trace says already is not said again: there is one ANR, one system_server, and one process of the app.
+/// Content of the system's trace is not repeated: there is one ANR, one system_server, and one process of the app.
 #[test]
 fn an_anr_and_a_process_in_both_traces_are_merged() {
     let directory = TempDir::new();
@@ -182,7 +182,7 @@ fn an_anr_and_a_process_in_both_traces_are_merged() {
     }
 }
 
-/// The engine takes clocks that run back for broken ones, whichever trace comes first.
+/// Perfetto reports clocks that run backwards as errors; the order of the traces does not matter.
 #[test]
 fn interleaved_clock_snapshots_are_not_an_error() {
     let at = |boottime| Clocks { boottime, monotonic: boottime - S, realtime: BOOTED + boottime };

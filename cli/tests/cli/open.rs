@@ -1,4 +1,4 @@
-//! `open`: what it gives out, to whom, and when it ends.
+//! `open`: what it serves, to whom, and when it ends.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -68,12 +68,12 @@ fn the_page_fetches_the_trace_and_the_program_ends() {
         "{path}"
     );
 
-    // Whoever is not the page gets nothing and does not end it.
+    // Other clients get nothing and do not end it.
     let (status, fields, _) = ask(port, &format!("GET {path}"), &[&host, "Origin: https://evil.example"]);
     assert!(status.contains("403") && !fields.contains("Allow-Origin"), "{status} {fields}");
     let (status, ..) = ask(port, &format!("GET {path}"), &["Host: rebound.example", origin]);
     assert!(status.contains("421"), "{status}");
-    // Another user's program says no origin, and does not know the address.
+    // Another user's program sends no origin, and does not know the address.
     let guess = format!("GET /{:032x}/my_trace.pftrace", 0);
     for request in ["GET /etc/passwd", "GET /my_trace.pftrace", &guess] {
         let (status, ..) = ask(port, request, &[&host]);

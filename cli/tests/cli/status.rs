@@ -1,4 +1,4 @@
-//! The tests that `docs/status.md` and `docs/security.md` name are there.
+//! The tests that `docs/status.md` and `docs/security.md` name exist.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn named_tests_are_there(page: &str) -> usize {
     for (file, test) in &named {
         let source =
             std::fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{page}: {file}: {e}"));
-        // A function, or a case that a harness of ours knows by its name.
+        // A function, or a named case of a custom harness.
         let there = source.contains(&format!("fn {test}(")) || source.contains(&format!("\"{test}\""));
         assert!(there, "{page}: {file} has no test {test}");
     }

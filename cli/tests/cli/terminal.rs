@@ -1,4 +1,4 @@
-//! What a terminal shows, and what a pipe does not.
+//! Output on a terminal and in a pipe.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -14,7 +14,7 @@ fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
     let mut script = Command::new("script");
     script.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_anrscope")), "/dev/null"]);
     script.env("TERM", "xterm").envs(variables.iter().copied());
-    // What runs the tests may have a say of its own: a CI job counts as a terminal with colours, whatever TERM is.
+    // The environment of the tests may change the result: a CI job counts as a terminal with colours, for any TERM.
     for name in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
         if !variables.iter().any(|(given, _)| *given == name) {
             script.env_remove(name);
@@ -110,7 +110,7 @@ fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 fn kill(pid: u32, signal: libc::c_int) {
-    // SAFETY: kill(2) takes any numbers; the process is a child of ours that was not waited for.
+    // SAFETY: kill(2) takes any numbers; the process is a child that was not waited for.
     assert_eq!(unsafe { libc::kill(pid as libc::pid_t, signal) }, 0);
 }
 
@@ -144,7 +144,7 @@ fn an_interrupted_export_keeps_the_old_trace_and_leaves_no_part() {
     assert_eq!(names(directory.path()), ["large.anrscope", "out.json.gz"]);
 }
 
-/// Whether a process lives, and is not only a name that nobody has asked for.
+/// Whether a process runs and is not a zombie.
 fn lives(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))

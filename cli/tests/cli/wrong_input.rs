@@ -1,4 +1,4 @@
-//! Wrong input of each kind: told by name with a cure, with the right exit code, and nothing left behind.
+//! Wrong input of each kind: the error names it and a cure, the exit code is right, and no file is left behind.
 
 use std::fs;
 
@@ -168,7 +168,7 @@ fn control_characters_from_a_file_do_not_reach_the_terminal() {
     let recording = directory.file("names.anrscope", builder.build());
     shown.push(run(["report", &recording]));
     shown.push(run(["export", &recording, "-o", &directory.name("names.pftrace")]));
-    // A class file that is none, by its name in the jar.
+    // An invalid class file, by its name in the jar.
     let jar = std::fs::File::create(directory.name("names.jar")).unwrap();
     let mut jar = zip::ZipWriter::new(jar);
     jar.start_file(format!("a{command}.class"), zip::write::SimpleFileOptions::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Wrong inputs, each with the exit status and the sentence that names the cure: a row each in `wrong_inputs.txt`.
+//! Wrong inputs, each with its exit status and the sentence with the cure: a row each in `wrong_inputs.txt`.
 
 use std::fs;
 use std::io::Write as _;

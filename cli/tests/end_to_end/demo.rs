@@ -80,7 +80,7 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
         "): main thread blocked for ",
         "Cause: LOCK WAIT (high confidence)\n",
         ", forwarded to the Signal Catcher; ANR\n",
-        // Main sleeps in the lock; the looks at it say so.
+        // Main sleeps in the lock; the samples show it.
         "  CPU           sleeping for 100 % of ",
         "; cost ",
     ] {

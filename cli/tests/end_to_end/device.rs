@@ -1,4 +1,4 @@
-//! A phone is played in a directory; what runs on it is real: a process that hangs, and a JVM.
+//! A simulated phone, whose files are in a directory; the processes on it are real: one that hangs, and a JVM.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -44,7 +44,7 @@ impl Bench {
         command
     }
 
-    /// Where the app's recordings lie.
+    /// The directory of the app's recordings.
     fn own(&self) -> PathBuf {
         self.phone.folder().path(&format!("data/user/0/{PACKAGE}/no_backup/anrscope"))
     }

@@ -48,7 +48,7 @@ fn the_app_writes_the_trace_that_the_program_writes() {
         "select count(*) as n from process where name = 'com.example.app'",
     );
     assert_eq!(number(&processes[0], "n"), 1);
-    // What cannot be done is told with its cure, and leaves nothing.
+    // Errors name the cure, and leave no file.
     assert!(said("main:").contains("another thread than main"), "{}", said("main:"));
     assert!(said("none:").contains("none.anrscope"), "{}", said("none:"));
     assert!(!said("nowhere:").starts_with("done"), "{}", said("nowhere:"));

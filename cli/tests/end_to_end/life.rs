@@ -1,4 +1,4 @@
-//! The life of an app, on the stand-ins of Android's classes and with the library that the program carries: what the engine
+//! The life of an app, on fakes of Android's classes and with the library that the program carries: what the engine
 //! and a server that takes Matrix's reports make of its recordings. `ANRSCOPE_KEEP` names a directory for them and
 //! their trace, for other proofs.
 

@@ -1,5 +1,5 @@
-//! The whole road on real programs: recorded by the real runtime, opened by the real Perfetto engine, and held against
-//! what the programs noted by their own means.
+//! End-to-end tests on real programs: recorded by the real runtime, opened by the real Perfetto engine, and compared with
+//! the programs' own logs.
 
 #![cfg(target_os = "linux")]
 
@@ -108,7 +108,7 @@ fn recording(directory: &Path) -> Recording<Vec<u8>> {
     Recording::open(std::fs::read(&files[0]).unwrap()).unwrap()
 }
 
-/// A thread's events, none of which may be missing, without what the begin of a block says again.
+/// A thread's events, none of which may be missing, without those that the start of a block repeats.
 fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> {
     recording
         .events(thread)

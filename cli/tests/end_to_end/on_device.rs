@@ -1,4 +1,4 @@
-//! An app on stand-ins of Android's classes, with the library that the program carries, on a device that is played in a directory:
+//! An app on fakes of Android's classes, with the library that the program carries, on a simulated device:
 //! the device commands through the real adb server.
 
 use std::fs;
@@ -135,7 +135,7 @@ fn the_apps_own_commands_trigger_a_dump_and_record_a_while() {
         "{shown:?}"
     );
 
-    // It is told to stop, by what any script has; a stretch that is recorded then leaves it as it was.
+    // It gets the stop command, as any script can send it; a recorded stretch then leaves it paused.
     let said = shell(
         &bench,
         "am broadcast -n com.example.app/dev.anrscope.ControlReceiver -a dev.anrscope.action.STOP",

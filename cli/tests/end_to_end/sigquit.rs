@@ -18,7 +18,7 @@ fn the_jvm_prints_its_dump_and_the_recording_has_the_signal() {
     dump_and_capture(None, "-Xshare:auto");
 }
 
-/// This JVM looks whether somebody changed its signal handlers, and says so on its output.
+/// This JVM checks whether its signal handlers were changed, and prints a warning if so.
 #[test]
 fn a_jvm_that_checks_its_handlers_reports_nothing() {
     dump_and_capture(None, "-Xcheck:jni");
@@ -209,7 +209,7 @@ fn dump_and_capture(jdk: Option<&Path>, option: &str) -> (Recording<Vec<u8>>, St
     assert_eq!(signal.si_pid, sender);
     let log = run.log();
     assert!(log.iter().any(|line| line.contains("SIGQUIT") || line.contains("dump")), "{log:?}");
-    // Somebody asked for a dump of a program that was not known to be stuck: that is no ANR.
+    // The dump was requested for a program without a known stall: not an ANR.
     let anrs = engine::rows(
         run.directory.name("s.pftrace").as_ref(),
         "include perfetto module android.anrs; select * from android_anrs",
@@ -218,18 +218,18 @@ fn dump_and_capture(jdk: Option<&Path>, option: &str) -> (Recording<Vec<u8>>, St
     let recording = recording(run.directory.name("kept").as_ref());
     let [verdict] = &verdicts(&recording)[..] else { panic!() };
     assert_eq!((verdict.sigquit, verdict.outcome), (signal, Outcome::DumpRequested));
-    // Or to a thread that can run the older handler, where main had no processor for so long that it was rescued.
+    // Or to a thread that can run the previous handler, if main got no CPU for so long that the signal was rescued.
     let to = if verdict.counters.rescued == 0 { Forward::OlderHandler } else { Forward::Catcher };
     assert_eq!(signal.forward, to, "{:?}", verdict.counters);
-    // There is no Looper, so nothing is known of main; and nobody to ask for an error state.
+    // There is no Looper, so nothing is known of main, and there is no source of error states.
     let codes: Vec<_> = verdict.reasons.iter().map(|reason| reason.code.as_str()).collect();
     assert_eq!(codes, ["sent-by", "main-unknown", "error-state-not-asked"]);
     assert!(with_text || dump_text(&recording).is_none(), "only if it is asked for");
     (recording, dump)
 }
 
-/// With `-Xrs` the JVM takes no SIGQUIT, and its default action ends the process, as whoever says `-Xrs` knows. Whatever
-/// we installed would change that, so nothing is, and the recording says so.
+/// With `-Xrs` the JVM takes no SIGQUIT, and its default action ends the process, as users of `-Xrs` expect. Any
+/// installed handler would change that, so there is none, and the recording says so.
 fn left_alone(jdk: Option<&Path>) {
     let mut run = Waiting::start(jdk, "-Xrs");
     let status = std::fs::read_to_string(format!("/proc/{}/status", run.pid)).unwrap();

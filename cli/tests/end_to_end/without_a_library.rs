@@ -46,7 +46,7 @@ fn the_program_runs_on_without_the_recorder() {
             .unwrap();
         assert_eq!(output.status.code(), Some(0), "{options:?}");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        // HotSpot has a word to say of a file that is no library; we have one of a recording that nobody will find.
+        // HotSpot warns about a file that is not a library; the recorder warns about a recording without a file.
         let nowhere = options.contains(&"-Danrscope.dir=/proc/nowhere");
         assert_eq!(stderr.contains("anrscope: no recording file, in memory only"), nowhere, "{stderr}");
         assert!(

@@ -1,4 +1,4 @@
-/** Lies in another jar than the program. */
+/** In another jar than the program. */
 public class Greeter {
     public static String greet(String name) {
         return "hello " + name.trim();

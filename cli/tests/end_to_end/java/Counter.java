@@ -9,7 +9,7 @@ public final class Counter {
     private static void count(LongBuffer page, int place) {
         long calls = 0;
         while (true) {
-            // An end: calls that are open would be told at the begin of each block.
+            // An end: open calls are repeated at the start of each block.
             MethodBeat.o((int) (calls % 0xFE000) + 1);
             calls++;
             page.put(place, calls);
