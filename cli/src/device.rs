@@ -15,8 +15,8 @@ mod watch;
 
 /// Get recordings from Android devices through the adb server
 ///
-/// anrscope talks to the server's socket (ADB_SERVER_SOCKET, ANDROID_ADB_SERVER_PORT and ANDROID_SERIAL work as for adb); it runs
-/// the program adb only to start the server.
+/// The connection is made to the server's socket (ADB_SERVER_SOCKET, ANDROID_ADB_SERVER_PORT and ANDROID_SERIAL work as for adb); the
+/// program adb runs only to start the server.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,

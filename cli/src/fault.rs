@@ -23,7 +23,7 @@ const OURS: [&str; 9] = [
 ];
 
 /// Installs a panic hook that prints panics of all threads in this form.
-pub(crate) fn tell_panics() {
+pub(crate) fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
         // If stderr cannot be written, there is no other place for the report.
         let _ = crate::terminal::stderr().write_all(text(panic).as_bytes());
@@ -31,11 +31,11 @@ pub(crate) fn tell_panics() {
 }
 
 fn text(panic: &PanicHookInfo<'_>) -> String {
-    let said = panic.payload_as_str().unwrap_or("no message");
+    let message = panic.payload_as_str().unwrap_or("no message");
     let at = panic.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
     let thread = std::thread::current();
     let mut out = format!(
-        "error: internal error in anrscope, on the thread {}: {said}{at}\n",
+        "error: internal error in anrscope, on the thread {}: {message}{at}\n",
         thread.name().unwrap_or("(unnamed)")
     );
     for frame in frames() {
@@ -85,21 +85,21 @@ mod tests {
     /// The hook is process-wide, and other tests panic on purpose on their threads.
     #[test]
     fn a_panic_is_reported_with_place_thread_and_stack() {
-        static TOLD: Mutex<String> = Mutex::new(String::new());
+        static REPORT: Mutex<String> = Mutex::new(String::new());
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if std::thread::current().name() == Some("clumsy") {
-                *TOLD.lock().unwrap() = text(panic);
+                *REPORT.lock().unwrap() = text(panic);
             } else {
                 before(panic);
             }
         }));
         let clumsy = std::thread::Builder::new().name("clumsy".to_owned());
         assert!(clumsy.spawn(|| falls_over(7)).unwrap().join().is_err());
-        let told = TOLD.lock().unwrap();
+        let report = REPORT.lock().unwrap();
         let first = "error: internal error in anrscope, on the thread clumsy: index out of bounds: the len is 2 but the index is 7 (";
-        assert!(told.starts_with(first) && told.contains("fault.rs:"), "{told}");
-        assert!(told.contains("    at anrscope::fault::tests::falls_over"), "{told}");
-        assert!(told.contains("please report it") && !told.contains("panicking"), "{told}");
+        assert!(report.starts_with(first) && report.contains("fault.rs:"), "{report}");
+        assert!(report.contains("    at anrscope::fault::tests::falls_over"), "{report}");
+        assert!(report.contains("please report it") && !report.contains("panicking"), "{report}");
     }
 }

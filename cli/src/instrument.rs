@@ -184,8 +184,8 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         stdout.flush()?;
     } else {
         let text = to_text(&summary, &maps);
-        let told = |line: &&str| !options.quiet || line.starts_with("warning: ");
-        let lines: String = text.split_inclusive('\n').filter(told).collect();
+        let is_printed = |line: &&str| !options.quiet || line.starts_with("warning: ");
+        let lines: String = text.split_inclusive('\n').filter(is_printed).collect();
         crate::terminal::stderr().write_all(lines.as_bytes())?;
         if options.explain.is_some() {
             crate::terminal::stdout().write_all(explained::to_text(&summary.explained).as_bytes())?;

@@ -108,7 +108,7 @@ fn public_command() -> clap::Command {
 }
 
 fn main() -> ExitCode {
-    fault::tell_panics();
+    fault::report_panics();
     let result = given_file::with_command(std::env::args_os().collect(), is_subcommand).and_then(run);
     result.unwrap_or_else(|error| {
         // The reader closed the pipe: not an error.
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         // If stderr is closed, the error cannot be reported.
-        let _ = tell(&error);
+        let _ = print_error(&error);
         ExitCode::from(1)
     })
 }
@@ -155,7 +155,7 @@ fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn tell(error: &anyhow::Error) -> io::Result<()> {
+fn print_error(error: &anyhow::Error) -> io::Result<()> {
     let mut stderr = crate::terminal::stderr();
     let mut before = terminal::plain(error);
     writeln!(stderr, "error: {before}")?;

@@ -266,12 +266,12 @@ fn start_signal_catcher(log: &Path) -> anyhow::Result<()> {
 /// Returns the source of error states: it reads one line from the system once this process does not respond. In an app this is
 /// `ActivityManager.getProcessesInErrorState()`.
 fn listen_to_the_system() -> io::Result<impl FnMut() -> Vec<ProcessInError> + Send> {
-    let told = Arc::new(AtomicBool::new(false));
-    let not_responding = told.clone();
+    let is_listed = Arc::new(AtomicBool::new(false));
+    let not_responding = is_listed.clone();
     thread::Builder::new().name("system".to_owned()).spawn(move || {
         for line in io::stdin().lines().map_while(Result::ok) {
             if line == NOT_RESPONDING {
-                told.store(true, Ordering::Release);
+                is_listed.store(true, Ordering::Release);
             }
         }
         // The parent died without ending this process: it ends itself.
@@ -303,7 +303,7 @@ fn start_image_loader(log: &Path, name: &'static str, rows: u32) -> anyhow::Resu
 /// Starts a worker that takes the prices' lock and then waits for a reply. Returns a channel that signals when it has the lock.
 fn start_sync(log: &Path, prices: Arc<Mutex<()>>) -> anyhow::Result<Receiver<()>> {
     let mut log = Log::open(log, "SyncWorker")?;
-    let (holding, told) = channel();
+    let (holding, is_held) = channel();
     // No thread writes to the other end.
     let (mut socket, silent) = UnixStream::pair()?;
     thread::Builder::new().name("SyncWorker".to_owned()).spawn(move || -> io::Result<()> {
@@ -324,5 +324,5 @@ fn start_sync(log: &Path, prices: Arc<Mutex<()>>) -> anyhow::Result<Receiver<()>
             read.map(drop)
         })
     })?;
-    Ok(told)
+    Ok(is_held)
 }

@@ -38,7 +38,7 @@ pub(super) fn record(stall: f64, quiet: bool, map_id: MapId, files: &Files) -> a
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start the demo's app")?;
-    let mut app = App { child, told: !quiet && crate::terminal::stderr().is_terminal() };
+    let mut app = App { child, prints_progress: !quiet && crate::terminal::stderr().is_terminal() };
     let result = app.live(stall, files);
     app.end()?;
     result
@@ -48,7 +48,7 @@ pub(super) fn record(stall: f64, quiet: bool, map_id: MapId, files: &Files) -> a
 struct App {
     child: Child,
     /// Whether progress is printed.
-    told: bool,
+    prints_progress: bool,
 }
 
 impl App {
@@ -89,13 +89,13 @@ impl App {
     /// Waits until the child announces its hang, and returns that time.
     fn wait_for_hang(&mut self) -> anyhow::Result<u64> {
         let output = self.child.stdout.take().context("the child's output")?;
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, hang) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let mut line = String::new();
             let read = BufReader::new(output).read_line(&mut line);
-            let _ = tell.send((read.is_ok() && line.trim() == "pay", boottime()));
+            let _ = sender.send((read.is_ok() && line.trim() == "pay", boottime()));
         });
-        match told.recv_timeout(START_TIMEOUT) {
+        match hang.recv_timeout(START_TIMEOUT) {
             Ok((true, time)) => Ok(time),
             Ok((false, _)) => bail!("the process ended before it could hang; its messages are above"),
             Err(_) => {
@@ -108,7 +108,7 @@ impl App {
 
     /// Prints progress, unless `--quiet`.
     fn say(&self, text: std::fmt::Arguments<'_>) {
-        if self.told {
+        if self.prints_progress {
             let _ = writeln!(crate::terminal::stderr(), "{text}");
         }
     }

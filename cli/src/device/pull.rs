@@ -99,7 +99,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             Ok(whole) => failed |= !whole,
             // An error of one device does not stop the others; Ctrl-C does.
             Err(error) if several && !is_interrupt(&error) => {
-                tell(&format!("error: {error:#}"))?;
+                print_line(&format!("error: {error:#}"))?;
                 failed = true;
             }
             Err(error) => return Err(error),
@@ -110,7 +110,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         writeln!(stdout, "{:#}", json!({ "pulled": all }))?;
         stdout.flush()?;
     } else if !options.quiet && all.len() > 1 {
-        tell(&format!("{} in {}", counted(all.len(), "recording"), options.out.display()))?;
+        print_line(&format!("{} in {}", counted(all.len(), "recording"), options.out.display()))?;
     }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -133,7 +133,7 @@ fn pull_all(
     let app = App::new(Device::open(server, serial)?, package, user)?;
     let shelf = app.recordings()?;
     for name in &shelf.strange {
-        tell(&format!("warning: {name:?} is not a file of anrscope and stays on the device"))?;
+        print_line(&format!("warning: {name:?} is not a file of anrscope and stays on the device"))?;
     }
     let place = shelf.place.name();
     // `recordings` has reported an Err already.
@@ -143,7 +143,7 @@ fn pull_all(
     }
     if found.is_empty() {
         let serial = app.device().serial();
-        tell(&format!(
+        print_line(&format!(
             "no recording of {package} (user {user}) on {serial}, asked by {place}: see anrscope device doctor {package}"
         ))?;
     }
@@ -152,7 +152,7 @@ fn pull_all(
         match fetch_at_most(&app, remote, directory, options.max_size << 20, quiet) {
             Ok(pulled) => {
                 if !quiet {
-                    tell(&in_words(&pulled, remote))?;
+                    print_line(&in_words(&pulled, remote))?;
                 }
                 all.push(json!({
                     "serial": app.device().serial(),
@@ -173,7 +173,7 @@ fn pull_all(
                 | device::Error::TooLarge { .. }
                 | device::Error::Command { .. }),
             ) => {
-                tell(&format!("error: {error}"))?;
+                print_line(&format!("error: {error}"))?;
                 whole = false;
             }
             Err(error) => return Err(error.into()),
@@ -182,7 +182,7 @@ fn pull_all(
     Ok(whole)
 }
 
-fn tell(text: &str) -> anyhow::Result<()> {
+fn print_line(text: &str) -> anyhow::Result<()> {
     writeln!(crate::terminal::stderr(), "{text}").context("cannot write to stderr")
 }
 

@@ -74,7 +74,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         bail!("{} is not running on {}: start it, or use --launch", app.package(), app.device().serial());
     }
     // A paused app is paused again afterwards.
-    let was_stopped = told(&app, Command::Start)?.is_some_and(|said| said == "was paused");
+    let was_stopped = send_command(&app, Command::Start)?.is_some_and(|answer| answer == "was paused");
     writeln!(crate::terminal::stderr(), "recording {}: Ctrl-C ends it", app.package())?;
     match options.duration {
         Some(seconds) => drop(stop.sleep(Duration::from_secs_f64(seconds))),
@@ -84,10 +84,10 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let patience = Patience { stop: Stop::default(), ..app.device().server().patience().clone() };
     let app = App::new(app.device().with_patience(patience), app.package(), app.user())?;
     if was_stopped {
-        told(&app, Command::Stop)?;
+        send_command(&app, Command::Stop)?;
     }
     // A recording may still be on its way into its file.
-    told(&app, Command::Flush)?;
+    send_command(&app, Command::Flush)?;
     let mut system_trace = None;
     if let Some(system) = system {
         let path = options.out.with_extension("system.pftrace");
@@ -155,7 +155,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
 }
 
 /// Sends the app a command; returns its answer if it took the command. An app that takes none records all the same.
-fn told(app: &App, command: Command) -> Result<Option<String>, device::Error> {
+fn send_command(app: &App, command: Command) -> Result<Option<String>, device::Error> {
     Ok(ask(app, command)?.ok().filter(|answer| answer.done).map(|answer| answer.said))
 }
 

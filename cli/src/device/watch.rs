@@ -59,7 +59,7 @@ pub(crate) struct Options {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct Polled {
     size: u64,
     modified: u64,
     anrs: usize,
@@ -69,7 +69,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let end = options.duration.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let app = options.target.app(stop)?;
     let map = map_for(options.method_map.as_deref(), &options.out);
-    let mut seen: HashMap<String, Seen> = HashMap::new();
+    let mut polled: HashMap<String, Polled> = HashMap::new();
     let mut found = 0;
     let mut first = true;
     // An ANR in the first poll's recordings may have happened while they were pulled.
@@ -99,8 +99,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             first = false;
         }
         for remote in recordings {
-            let before = seen.get(&remote.name).copied();
-            let now = Seen { size: remote.size, modified: remote.modified, ..before.unwrap_or_default() };
+            let before = polled.get(&remote.name).copied();
+            let now = Polled { size: remote.size, modified: remote.modified, ..before.unwrap_or_default() };
             if before.is_some_and(|before| (before.size, before.modified) == (now.size, now.modified)) {
                 continue;
             }
@@ -127,7 +127,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
                 (None, None) => anrs.len(),
             };
             let anrs = anrs.len();
-            seen.insert(remote.name.clone(), Seen { anrs, ..now });
+            polled.insert(remote.name.clone(), Polled { anrs, ..now });
             if anrs <= known {
                 continue;
             }

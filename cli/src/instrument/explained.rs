@@ -47,7 +47,7 @@ fn in_words(inserted: &Inserted) -> String {
         Purpose::Enter => "enter".to_owned(),
         Purpose::Lock(true) => "wait for the method's lock, now taken here".to_owned(),
         Purpose::Lock(false) => {
-            "the method's lock is owned: it stays synchronized, for its serial version".to_owned()
+            "the method's lock is held: it stays synchronized, for its serial version".to_owned()
         }
         Purpose::Return => "exit before the return".to_owned(),
         Purpose::Throw => "exit before the throw".to_owned(),

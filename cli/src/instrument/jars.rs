@@ -31,7 +31,7 @@ pub(super) fn expanded(inputs: Vec<Input>) -> anyhow::Result<Vec<Input>> {
     let mut all = Vec::with_capacity(inputs.len());
     for input in inputs {
         let found = match input.path.is_dir() {
-            true => look(&input.path).with_context(|| format!("cannot read {}", input.path.display()))?,
+            true => scan(&input.path).with_context(|| format!("cannot read {}", input.path.display()))?,
             false => Found { classes: true, ..Found::default() },
         };
         if found.classes || found.jars.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn expanded(inputs: Vec<Input>) -> anyhow::Result<Vec<Input>> {
 }
 
 /// Searches for class files, and for jars until there is one. Links to directories are not followed: they may lead in a cycle.
-fn look(directory: &Path) -> io::Result<Found> {
+fn scan(directory: &Path) -> io::Result<Found> {
     let mut found = Found::default();
     let mut pending = vec![(PathBuf::new(), 0)];
     while let Some((relative, depth)) = pending.pop() {

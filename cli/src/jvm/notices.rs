@@ -21,11 +21,11 @@ const THREADS: usize = 3;
 
 /// Prints lines of a run, all on stderr.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Teller {
+pub(super) struct Notices {
     pub(super) quiet: bool,
 }
 
-impl Teller {
+impl Notices {
     pub(super) fn line(self, text: impl Display) {
         self.raw(format_args!("anrscope: {text}"));
     }

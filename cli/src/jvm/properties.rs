@@ -62,7 +62,7 @@ mod tests {
     use super::super::launch::Main;
     use super::*;
 
-    fn told(options: &[&str], line: &[&str], variable: Option<&str>) -> String {
+    fn formatted(options: &[&str], line: &[&str], variable: Option<&str>) -> String {
         let words = ["x"].iter().chain(options).chain(&["Main"]);
         let command = <Options as clap::Args>::augment_args(clap::Command::new("x"));
         let matches = command.get_matches_from(words);
@@ -76,27 +76,27 @@ mod tests {
             left_out: Vec::new(),
         };
         let environment = Environment { class_path: None, options: variable.map(OsString::from) };
-        let told = settings(&options, options.buffer.unwrap_or(DEFAULT_BUFFER), &launch, &environment);
-        let told: Vec<_> =
-            told.iter().map(|word| word.to_str().unwrap().replace("-Danrscope.", "")).collect();
-        told.join(" ")
+        let formatted = settings(&options, options.buffer.unwrap_or(DEFAULT_BUFFER), &launch, &environment);
+        let formatted: Vec<_> =
+            formatted.iter().map(|word| word.to_str().unwrap().replace("-Danrscope.", "")).collect();
+        formatted.join(" ")
     }
 
     #[test]
     fn options_override_properties_and_those_override_defaults() {
         let default = "mainWords=4194304 poolWords=4194304 resolution=1ms max_overhead=3";
-        assert_eq!(told(&[], &["-Dx=anrscope.clock"], None), default);
+        assert_eq!(formatted(&[], &["-Dx=anrscope.clock"], None), default);
         assert_eq!(
-            told(&["--buffer", "1M", "--resolution", "exact", "--max-overhead", "0"], &[], None),
+            formatted(&["--buffer", "1M", "--resolution", "exact", "--max-overhead", "0"], &[], None),
             "mainWords=65536 poolWords=65536 resolution=exact max_overhead=0"
         );
         let own = ["-Danrscope.clock=coarse", "-Danrscope.mainWords=9", "-Danrscope.max_overhead=1"];
-        assert_eq!(told(&[], &own, None), "poolWords=4194304");
+        assert_eq!(formatted(&[], &own, None), "poolWords=4194304");
         assert_eq!(
-            told(&["--resolution", "100us", "--max-overhead", "2.5"], &own, None),
+            formatted(&["--resolution", "100us", "--max-overhead", "2.5"], &own, None),
             "poolWords=4194304 resolution=100us max_overhead=2.5"
         );
         let variable = Some("-Xmx1g -Danrscope.resolution=exact");
-        assert_eq!(told(&[], &[], variable), "mainWords=4194304 poolWords=4194304 max_overhead=3");
+        assert_eq!(formatted(&[], &[], variable), "mainWords=4194304 poolWords=4194304 max_overhead=3");
     }
 }

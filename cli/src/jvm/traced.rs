@@ -20,7 +20,7 @@ use super::class_log;
 use super::class_path;
 use super::java::{self, Java};
 use super::launch::{self, Environment, Launch, Main, Plan, Untraced};
-use super::notices::{Teller, size};
+use super::notices::{Notices, size};
 use super::options::Options;
 use super::prepare::{Prepared, prepare};
 use super::properties::{self, property};
@@ -39,7 +39,7 @@ const LONG_ARGUMENT: usize = 100 * 1024;
 const LEFT_FREE: u64 = 64 << 20;
 
 pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let tell = Teller { quiet: options.quiet };
+    let notices = Notices { quiet: options.quiet };
     let (named, arguments) = java::without_launcher(&options.arguments);
     let java = Java::find(named)?;
     let environment = Environment {
@@ -51,10 +51,10 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
             match why {
                 Untraced::NoProgram => {}
                 Untraced::Module => {
-                    tell.line("a module's main class runs untraced: give it on the class path")
+                    notices.line("a module's main class runs untraced: give it on the class path")
                 }
                 Untraced::SourceFile => {
-                    tell.line("a source file runs untraced: compile it with javac and run the class");
+                    notices.line("a source file runs untraced: compile it with javac and run the class");
                 }
             }
             // Nothing is left to do here: become the program.
@@ -64,7 +64,7 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
         Plan::Traced(launch) => {
             let supervisor = Supervisor::start()?;
             let run = Run::new(&options, &launch, &environment)?;
-            run.run(&java, &launch, &supervisor, tell)
+            run.run(&java, &launch, &supervisor, notices)
         }
     }
 }
@@ -147,16 +147,16 @@ impl Run {
         java: &Java,
         launch: &Launch,
         supervisor: &Supervisor,
-        tell: Teller,
+        notices: Notices,
     ) -> anyhow::Result<ExitCode> {
         let runtime = embedded::unpack(&self.dir)
             .with_context(|| format!("cannot write to {}: choose another --keep", self.dir.display()))?;
         let map = self.dir.join(MAP_NAME);
-        let progress = Progress::new(!tell.quiet);
+        let progress = Progress::new(!notices.quiet);
         let prepared = prepare(launch, &self.dir, &runtime, &map, &self.instrumenter, &progress)?;
         // The progress line is removed before the program prints.
         drop(progress);
-        tell.prepared(launch, &prepared);
+        notices.prepared(launch, &prepared);
         let mut command = Command::new(&java.path);
         match &prepared.summary {
             Some(summary) => {
@@ -188,13 +188,13 @@ impl Run {
         if prepared.summary.is_some() {
             let loaded = class_log::read(&self.dir, prepared.classes.path());
             if let Some(loaded) = &loaded {
-                tell.loaded(loaded, &prepared);
+                notices.loaded(loaded, &prepared);
             }
             let ended =
                 Ended { well: status.success(), ran, traced: loaded.as_ref().map(|loaded| loaded.traced) };
             // The exit code stays the program's, even if its trace fails.
-            if let Err(error) = self.export(&prepared, &map, &ended, tell) {
-                tell.error(format_args!("no trace was written: {error:#}"));
+            if let Err(error) = self.export(&prepared, &map, &ended, notices) {
+                notices.error(format_args!("no trace was written: {error:#}"));
             }
         }
         Ok(code)
@@ -238,7 +238,7 @@ impl Run {
     }
 
     /// Exports and saves the recording, and prints the summary.
-    fn export(&self, prepared: &Prepared, map: &Path, ended: &Ended, tell: Teller) -> anyhow::Result<()> {
+    fn export(&self, prepared: &Prepared, map: &Path, ended: &Ended, notices: Notices) -> anyhow::Result<()> {
         let mut found = recordings_in(&self.dir)?;
         found.retain(|recording| !self.earlier.contains(recording));
         let mut found: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
@@ -248,11 +248,11 @@ impl Run {
             (start, path.clone())
         });
         if found.is_empty() {
-            self.say_why_nothing_was_recorded(ended, tell);
+            self.explain_empty_recording(ended, notices);
             return Ok(());
         }
         if !self.earlier.is_empty() {
-            tell.line(format_args!("recordings of earlier runs in {} are left out", self.dir.display()));
+            notices.line(format_args!("recordings of earlier runs in {} are left out", self.dir.display()));
         }
         let recordings = match &self.beside {
             Some(beside) => beside.keep(&found, map)?,
@@ -264,37 +264,37 @@ impl Run {
             }
         };
         let opened = Recordings::open(&recordings, &mut MethodMaps::new(Some(map), None)?)?;
-        let progress = Progress::new(!tell.quiet);
+        let progress = Progress::new(!notices.quiet);
         let written = export::write_watched(&opened, export::Settings::default(), &self.out, &progress)?;
         drop(progress);
         for warning in &written.warnings {
-            tell.line(format_args!("warning: {warning}"));
+            notices.line(format_args!("warning: {warning}"));
         }
         let traced = prepared.summary.as_ref().map_or(0, |summary| summary.traced);
         let (words, traced) = (export::in_words(&written), counted(traced, "method"));
-        tell.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
+        notices.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
         let inputs = opened.inputs();
-        if let Some(input) = inputs.first().filter(|_| !tell.quiet) {
-            tell.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
+        if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
+            notices.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
         }
         // A temporary directory is removed.
         let lasting = self.beside.is_some() || self.scratch.is_none();
-        tell.next(&self.out, if lasting { &recordings } else { &[] });
+        notices.next(&self.out, if lasting { &recordings } else { &[] });
         Ok(())
     }
 
-    fn say_why_nothing_was_recorded(&self, ended: &Ended, tell: Teller) {
+    fn explain_empty_recording(&self, ended: &Ended, notices: Notices) {
         let dir = self.dir.display();
         let noexec = statvfs(&self.dir).is_ok_and(|of| of.flags().contains(FsFlags::ST_NOEXEC));
         match ended.traced {
             // The launcher has reported the missing main class or other error.
             Some(false) | None if !ended.well => {}
-            Some(false) => tell.line("nothing was recorded: the program loaded no traced class"),
-            _ if noexec => tell.line(format_args!(
+            Some(false) => notices.line("nothing was recorded: the program loaded no traced class"),
+            _ if noexec => notices.line(format_args!(
                 "nothing was recorded: {dir} is mounted noexec, so the library cannot be loaded from it: choose another \
                  directory with TMPDIR or --keep"
             )),
-            _ => tell.line(format_args!(
+            _ => notices.line(format_args!(
                 "nothing was recorded: recording was switched off, no traced method ran, or the library could not be \
                  loaded from {dir}"
             )),

@@ -43,20 +43,20 @@ impl SystemFacts {
 
     /// Searches the next `length` bytes for ANRs, without parsing their messages.
     pub(super) fn find_anrs(&mut self, from: &mut dyn BufRead, mut length: u64) -> Result<(), Stop> {
-        let mut seen: Vec<u8> = Vec::new();
+        let mut unread: Vec<u8> = Vec::new();
         while length > 0 {
             let there = from.fill_buf().map_err(|_| Stop::Io)?;
             if there.is_empty() {
                 return Err(Stop::End);
             }
             let n = there.len().min(usize::try_from(length).unwrap_or(usize::MAX));
-            seen.extend_from_slice(&there[..n]);
+            unread.extend_from_slice(&there[..n]);
             from.consume(n);
             length -= n as u64;
             let mut at = 0;
-            while let Some(found) = position(&seen[at..], ERROR_ID) {
+            while let Some(found) = position(&unread[at..], ERROR_ID) {
                 let name = at + found + ERROR_ID.len();
-                let rest = &seen[name..seen.len().min(name + MAX_NAME)];
+                let rest = &unread[name..unread.len().min(name + MAX_NAME)];
                 match rest.iter().position(|byte| *byte == b'#') {
                     Some(end) if self.anrs.len() < MAX_REMEMBERED => {
                         self.anrs.insert(rest[..end].to_vec());
@@ -67,9 +67,9 @@ impl SystemFacts {
                 }
                 at = name;
             }
-            let kept = position(&seen[at..], ERROR_ID)
-                .map_or(seen.len().saturating_sub(ERROR_ID.len() - 1).max(at), |found| at + found);
-            seen.drain(..kept);
+            let kept = position(&unread[at..], ERROR_ID)
+                .map_or(unread.len().saturating_sub(ERROR_ID.len() - 1).max(at), |found| at + found);
+            unread.drain(..kept);
         }
         Ok(())
     }

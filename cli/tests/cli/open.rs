@@ -141,7 +141,8 @@ fn a_timeout_and_a_missing_file_are_errors() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("the page did not fetch"), "{output:?}");
     let port = port().to_string();
-    run(["open", &directory.name("no.pftrace"), "--port", &port]).failed(1, &["no.pftrace", "name a trace"]);
+    run(["open", &directory.name("no.pftrace"), "--port", &port])
+        .failed(1, &["no.pftrace", "name an existing trace"]);
 }
 
 /// Browsers open connections before they know what for.
