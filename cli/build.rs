@@ -1,8 +1,8 @@
 //! Builds the runtime library that `anrscope jvm` loads into a JVM, so that the program can carry it.
 //!
 //! Cargo builds a cdylib that is a dependency, but does not tell where, and `cargo install` would leave
-//! it behind. So a second cargo builds it, in a target folder of its own: the outer one's is locked.
-//! The folder is shared by all profiles, and the library is always optimised and stripped.
+//! it behind. So a second cargo builds it, in a target directory of its own: the outer one's is locked.
+//! The directory is shared by all profiles, and the library is always optimised and stripped.
 //!
 //! A JVM loads the library, not the program: a static program (musl) carries one for glibc, which
 //! `ANRSCOPE_RUNTIME_LIBRARY` names (`scripts/release` builds it first).
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the library is made of, by folder of the workspace.
+/// What the library is made of, by directory of the workspace.
 const PARTS: [&str; 5] = ["trace-runtime", "recorder", "native-signal", "trace-rules", "trace-format"];
 
 /// The variable that names a library that is there already.

@@ -1,4 +1,4 @@
-//! What must not be left behind, even if the program is interrupted.
+//! Removes temporary files when the program is interrupted.
 
 use std::path::{Path, PathBuf};
 #[cfg(unix)]
@@ -12,38 +12,38 @@ fn lock(paths: &Mutex<Vec<PathBuf>>) -> MutexGuard<'_, Vec<PathBuf>> {
     paths.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes a file or folder of ours that only makes sense while the program runs.
+/// Registers a file or directory that is removed on an interrupt.
 pub(crate) fn add(path: &Path) {
     lock(&TEMPORARY).push(path.to_owned());
 }
 
-/// Forgets it: it was removed, or moved to where it belongs.
+/// Unregisters it: it was removed, or moved to its final place.
 pub(crate) fn forget(path: &Path) {
     lock(&TEMPORARY).retain(|known| known != path);
 }
 
-/// Notes a folder in which the instrumenter keeps what it has not finished, as `.NAME.PID.tmp`.
-pub(crate) fn sweep(folder: &Path) {
-    lock(&SWEPT).push(folder.to_owned());
+/// Registers a directory in which the instrumenter keeps unfinished files, as `.NAME.PID.tmp`.
+pub(crate) fn sweep(directory: &Path) {
+    lock(&SWEPT).push(directory.to_owned());
 }
 
-/// Removes all of it.
+/// Removes all registered files and directories.
 #[cfg(unix)]
 fn remove_all() {
     let mut paths = std::mem::take(&mut *lock(&TEMPORARY));
     let end = format!(".{}.tmp", std::process::id());
-    for folder in std::mem::take(&mut *lock(&SWEPT)) {
-        let names = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for directory in std::mem::take(&mut *lock(&SWEPT)) {
+        let names = std::fs::read_dir(directory).into_iter().flatten().flatten();
         let is_ours = |name: &str| name.starts_with('.') && name.ends_with(&end);
         paths.extend(names.filter(|e| e.file_name().to_str().is_some_and(is_ours)).map(|e| e.path()));
     }
     for path in paths {
-        // The program is about to end, and says so: there is nobody to tell about a failure.
+        // The program is about to end with the signal's status: a failure here cannot be reported.
         let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
     }
 }
 
-/// From now on an interrupt removes what is half done, and then ends the program as it would have. A second call does nothing.
+/// Catches interrupts from now on: removes unfinished files, then ends the program by the signal. A second call does nothing.
 #[cfg(unix)]
 pub(crate) fn on_interrupts() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -61,15 +61,15 @@ pub(crate) fn on_interrupts() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes what is half done and dies of `signal`.
+/// Removes unfinished files and ends the process by `signal`.
 #[cfg(unix)]
 pub(crate) fn end_by(signal: i32) {
     remove_all();
-    // It cannot fail for the signals that are caught here; if it did, the program would go on.
+    // It cannot fail for the signals that are caught here; if it did, the program would continue.
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
-/// Elsewhere an interrupt ends the program at once.
+/// Without Unix signals an interrupt ends the program at once.
 #[cfg(not(unix))]
 pub(crate) fn on_interrupts() -> std::io::Result<()> {
     Ok(())

@@ -1,11 +1,11 @@
-//! `anrscope completions`: for a shell that completes what is typed.
+//! `anrscope completions`: shell completions.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 /// Print completions for a shell
 ///
-/// They know subcommands, options and the words that options take; files are completed as the shell does.
+/// They complete subcommands, options and the values of options; files are completed by the shell.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -15,7 +15,7 @@ Examples:
     mkdir -p ~/.local/share/bash-completion/completions
     anrscope completions bash > ~/.local/share/bash-completion/completions/anrscope
 
-    # zsh: into a folder of $fpath.
+    # zsh: into a directory of $fpath.
     anrscope completions zsh > ~/.zfunc/_anrscope
 
     # fish
@@ -35,7 +35,7 @@ pub(crate) struct Options {
 
 /// Runs the subcommand; `command` is the program's command line.
 pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Result<ExitCode> {
-    // Into memory: what generates them panics where a stream fails.
+    // Into memory: the generator panics where a stream fails.
     let mut text = Vec::new();
     clap_complete::generate(options.shell, &mut command, "anrscope", &mut text);
     let mut stdout = crate::terminal::stdout();

@@ -1,4 +1,4 @@
-//! `anrscope demo`: makes an ANR, kills the app in the middle of it, and shows what is left.
+//! `anrscope demo`: makes an app hang, kills it during the hang, and shows what was recorded.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod child;
@@ -22,32 +22,31 @@ use crate::cleanup;
 use crate::output;
 use files::Files;
 
-/// Make an app hang, as an ANR does, and turn what it recorded into a trace.
+/// Make an app hang as in an ANR, and turn its recording into a trace
 ///
-/// Starts a process whose main thread runs a Looper with messages and 60 Hz frames, beside three
-/// workers. Then main waits for a lock that a worker does not give back. When the hang is 5 s old the
-/// process is sent SIGQUIT and listed as not responding, as Android does, and in the end SIGKILL. The trace is made of what is then
-/// on disk.
+/// Starts a process whose main thread runs a Looper with messages and 60 Hz frames, beside three workers. Then main waits for a
+/// lock that a worker never releases. When the hang is 5 s old the process gets SIGQUIT and is listed as not responding, as on
+/// Android; in the end it is killed. The trace is made of what is on disk by then.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   anrscope demo                            hang for 8 s; write anrscope-out/demo.pftrace and more
-  anrscope demo --stall 6 --out /tmp/demo  a shorter hang, another folder
+  anrscope demo --stall 6 --out /tmp/demo  a shorter hang, another directory
   anrscope demo --stall 0                  the same app without a hang: no ANR
 
-Files in the folder: demo.pftrace and demo.json (open either in ui.perfetto.dev), demo.anrscope (the
-recording), methodMapping.txt (the names) and, on Linux, demo.log (what the app noted of itself by other
-means, to hold the trace against).
+Files in the directory: demo.pftrace and demo.json (open either in ui.perfetto.dev), demo.anrscope (the
+recording), methodMapping.txt (the names) and, on Linux, demo.log (the app's own log, written without the
+recorder, to check the trace against).
 
 Exit status: 0 done, 1 failed, 2 usage.")]
 pub(crate) struct Options {
-    /// Folder to write to; it is made if need be, and files of an earlier demo in it are replaced
+    /// Output directory; it is created if needed, and files of an earlier demo in it are replaced
     #[arg(long, short, value_name = "DIR", default_value = "anrscope-out")]
     out: PathBuf,
     /// How long main hangs before the kill, in seconds; 0 for no hang. SIGQUIT comes at 5 s
     #[arg(long, value_name = "SECONDS", default_value_t = 8.0, value_parser = seconds)]
     stall: f64,
-    /// Write the files, and say nothing but errors
+    /// Write the files and print only errors
     #[arg(long, short)]
     quiet: bool,
 }
@@ -63,10 +62,10 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     std::fs::create_dir_all(&options.out)
-        .with_context(|| format!("cannot make the folder {}", options.out.display()))?;
-    let files = Files::in_folder(&options.out);
+        .with_context(|| format!("cannot create the directory {}", options.out.display()))?;
+    let files = Files::in_directory(&options.out);
     files.remove()?;
-    // Half a demo explains nothing.
+    // An incomplete demo is removed.
     files.all().into_iter().for_each(cleanup::add);
     let result = record(&options, &files).and_then(|()| show::write(&files, options.quiet));
     if result.is_err() {
@@ -87,7 +86,7 @@ fn record(options: &Options, files: &Files) -> anyhow::Result<()> {
         use std::io::Write as _;
         writeln!(
             crate::terminal::stderr(),
-            "This system cannot run the recorder: the hang in this recording is made up."
+            "The recorder does not run on this system: this recording of a hang is synthetic."
         )?;
         output::write(&files.recording, &synthetic::recording(options.stall, map_id))
     }

@@ -1,11 +1,11 @@
-//! `anrscope device`: what only works with an Android device at hand.
+//! `anrscope device`: subcommands that need an Android device.
 
 use std::process::ExitCode;
 
 use device::Stop;
 
 mod doctor;
-mod fetched;
+mod fetch;
 mod pull;
 mod record;
 mod startup;
@@ -13,22 +13,22 @@ mod target;
 mod trigger;
 mod watch;
 
-/// Recordings off Android devices, through the adb server
+/// Get recordings from Android devices through the adb server
 ///
-/// The server is spoken to on its socket (ADB_SERVER_SOCKET, ANDROID_ADB_SERVER_PORT and ANDROID_SERIAL as adb itself
-/// takes them); the program adb is needed only to start it.
+/// The connection is made to the server's socket (ADB_SERVER_SOCKET, ANDROID_ADB_SERVER_PORT and ANDROID_SERIAL work as for adb); the
+/// program adb runs only to start the server.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # What is wrong with the set-up, and what cures it.
+    # Find problems of the set-up and how to fix them.
     anrscope device doctor com.example.app
 
     # All recordings of an app, whole and checked.
     anrscope device pull com.example.app -o recordings
 
-    # Wait for an ANR, pull it, say in words what it was.
+    # Wait for an ANR, pull it and print its report.
     anrscope device watch com.example.app
 
 Exit status:
@@ -67,14 +67,14 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     if let Err(error) = &result
         && error.downcast_ref::<device::Error>().is_some_and(device::Error::is_interrupt)
     {
-        // What had to be removed is gone. A shell that runs us in a loop has to see why we end.
+        // Temporary files are removed. The status tells a shell that runs this in a loop that it was interrupted.
         #[cfg(unix)]
         crate::cleanup::end_by(signal_hook::consts::SIGINT);
     }
     result
 }
 
-/// The first Ctrl-C asks for an end in order, the second one ends the program at once.
+/// Handles Ctrl-C: the first one requests an orderly end, the second one ends the program at once.
 #[cfg(unix)]
 fn stop_on_interrupts(stop: &Stop) -> anyhow::Result<()> {
     use anyhow::Context;

@@ -1,4 +1,4 @@
-//! `anrscope diff`: two recordings, or two sets of them, beside each other.
+//! `anrscope diff`: compares two recordings, or two sets of them.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,54 +14,54 @@ use crate::recordings::{MethodMaps, Recordings, files_of};
 
 /// Compare two builds: what became slower on the main thread, by method and by message
 ///
-/// Each side is a recording or a folder of them (*.anrscope, also in its folders). Names tell what is the same. Medians are
-/// compared by a rank test (Mann-Whitney), corrected for the number of rows: q is the share of false alarms.
+/// Each side is a recording or a directory of them (*.anrscope, subdirectories included). Rows are matched by name. Medians are compared
+/// with a rank test (Mann-Whitney) that is corrected for the number of rows: q is the share of false alarms.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # Two runs.
+    # Compare two runs.
     anrscope diff before.anrscope after.anrscope
 
     # Two builds, twenty runs each; fail if a median grew by more than 20 % and at least a millisecond.
     anrscope diff runs/main runs/branch --fail-above 20
 
-    # For a script.
+    # JSON for a script.
     anrscope diff runs/main runs/branch --json
 
 Exit status:
-    0  done, and nothing is slower than --fail-above allows
-    1  something is; or a recording or map cannot be read
+    0  done; nothing is slower than --fail-above allows
+    1  something is slower; or a recording or map cannot be read
     2  the command line is wrong
 "
 )]
 pub(crate) struct Options {
-    /// The recording, or folder of recordings, to compare with
+    /// The recording or directory of recordings to compare with
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
-    /// The recording or folder that is compared
+    /// The recording or directory to compare
     #[arg(value_name = "AFTER")]
     after: PathBuf,
-    /// Fail if a median has grown by more than so many percent, and that is no chance (q < 0.05, 8 calls on both sides)
+    /// Fail if a median grew by more than this percentage, significantly (q < 0.05, 8 calls on both sides)
     #[arg(long, value_name = "PERCENT")]
     fail_above: Option<f64>,
-    /// With --fail-above: growth by less is no failure, in milliseconds
+    /// With --fail-above: ignore growth below this many milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1.0)]
     min_change: f64,
-    /// Rows to print
+    /// Number of rows to print
     #[arg(long, value_name = "N", default_value_t = 30)]
     top: usize,
-    /// All rows as JSON
+    /// Print all rows as JSON
     #[arg(long)]
     json: bool,
     /// Write the rows to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The method map of the one side, or a directory of maps [default: methodMapping.txt beside each recording]
+    /// The method map of the BEFORE side, or a directory of maps [default: methodMapping.txt beside each recording]
     #[arg(long, value_name = "FILE")]
     before_map: Option<PathBuf>,
-    /// The method map of the other side, or a directory of maps
+    /// The method map of the AFTER side, or a directory of maps
     #[arg(long, value_name = "FILE")]
     after_map: Option<PathBuf>,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let threshold = options.fail_above.unwrap_or(0.0);
     if !(0.0..=1e6).contains(&threshold) || !(0.0..=1e9).contains(&options.min_change) {
-        bail!("--fail-above and --min-change take numbers from 0 on");
+        bail!("--fail-above and --min-change take numbers from 0 up");
     }
     let before = side(&options.before, options.before_map.as_deref())?;
     let after = side(&options.after, options.after_map.as_deref())?;
@@ -108,7 +108,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// One recording at a time: memory grows with the names, not with the set.
+/// Reads one recording at a time: memory grows with the number of names, not of recordings.
 fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<Tallies> {
     let mut tallies = Tallies::default();
     let mut maps = MethodMaps::new(map, None)?;

@@ -1,4 +1,4 @@
-//! The runtime that the program carries: the library, and the classes that instrumented code calls.
+//! The runtime inside the program: the library, and the classes that instrumented code calls.
 //!
 //! The classes are compiled files in the repository, so that no JDK is needed to build this.
 
@@ -12,7 +12,7 @@ use zip::write::SimpleFileOptions;
 /// The library, built by the build script.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanrscope.so"));
 
-/// The classes by the place where a class loader looks for them.
+/// The classes, by their path on the class path.
 const CLASSES: &[(&str, &[u8])] = &[
     (
         "dev/anrscope/MethodBeat.class",
@@ -28,30 +28,30 @@ const CLASSES: &[(&str, &[u8])] = &[
     ),
 ];
 
-/// Where the parts lie after [`unpack`].
+/// Paths of the parts after [`unpack`].
 #[derive(Debug)]
 pub(crate) struct Paths {
     /// The library.
     pub(crate) library: PathBuf,
-    /// A folder for the boot class path.
+    /// A directory for the boot class path.
     pub(crate) boot_classes: PathBuf,
-    /// A jar with classes of the same names that do nothing, for JVMs without the recorder.
-    pub(crate) stand_in: PathBuf,
+    /// A jar with no-op classes of the same names, for JVMs without the recorder.
+    pub(crate) no_op_jar: PathBuf,
 }
 
-/// Writes all parts into `dir`/runtime; `stand_in` is the class file of that jar. Parts of an earlier run there are replaced.
+/// Writes all parts into `dir`/runtime and replaces those of an earlier run; `no_op_class` is the class file of the no-op jar.
 ///
 /// # Errors
 /// If they cannot be written.
-pub(crate) fn unpack(dir: &Path, stand_in: &[u8]) -> io::Result<Paths> {
+pub(crate) fn unpack(dir: &Path, no_op_class: &[u8]) -> io::Result<Paths> {
     let boot_classes = dir.join("runtime");
     let paths = Paths {
         library: boot_classes.join("libanrscope.so"),
-        stand_in: boot_classes.join("untraced.jar"),
+        no_op_jar: boot_classes.join("untraced.jar"),
         boot_classes,
     };
     fs::create_dir_all(&paths.boot_classes)?;
-    // A library that a running JVM has mapped must not be written over: make another file.
+    // A library that a running JVM has mapped must not be overwritten: remove it and create another file.
     remove(&paths.library)?;
     fs::write(&paths.library, LIBRARY)?;
     for (name, bytes) in CLASSES {
@@ -61,10 +61,10 @@ pub(crate) fn unpack(dir: &Path, stand_in: &[u8]) -> io::Result<Paths> {
         }
         fs::write(path, bytes)?;
     }
-    remove(&paths.stand_in)?;
-    let mut jar = ZipWriter::new(fs::File::create_new(&paths.stand_in)?);
+    remove(&paths.no_op_jar)?;
+    let mut jar = ZipWriter::new(fs::File::create_new(&paths.no_op_jar)?);
     jar.start_file(format!("{}.class", instrumenter::CALL_CLASS), SimpleFileOptions::default())?;
-    jar.write_all(stand_in)?;
+    jar.write_all(no_op_class)?;
     jar.finish()?;
     Ok(paths)
 }

@@ -1,4 +1,4 @@
-//! `anrscope export`: recordings in, a trace for a viewer out.
+//! `anrscope export`: converts recordings into a trace for a viewer.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,10 +19,10 @@ use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings};
 use crate::terminal::counted;
 
-/// Write recordings as a trace that ui.perfetto.dev and chrome://tracing open
+/// Export recordings as a trace for ui.perfetto.dev and chrome://tracing
 ///
-/// Several recordings, of one app or of several, come to lie on one time line. Names come out of the
-/// method map of the build; a map of another build is told and not used, since its names would be wrong.
+/// Several recordings, of one app or of several, are put on one timeline. Method names come from the build's method map; a map of a
+/// different build is rejected with a warning.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -31,24 +31,24 @@ Examples:
     # For https://ui.perfetto.dev. A methodMapping.txt beside the recording is used.
     anrscope export app.anrscope -o app.pftrace
 
-    # With the map of the build that ran; what was written as JSON on stdout.
+    # With the map of the build that ran; prints a summary as JSON to stdout.
     anrscope export app.anrscope -o app.pftrace --method-map build/methodMapping.txt --json
 
     # Chrome's JSON, compressed.
     anrscope export app.anrscope -o app.json.gz
 
-    # A part of a large one: two seconds of main, and what took a millisecond or more.
+    # Part of a large recording: two seconds of main, only slices of a millisecond or more.
     anrscope export app.anrscope -o part.pftrace --from 3.5s --to 5.5s --threads main --min-duration 1ms
 
-    # The processes of an app, or its restarts, on one time line.
+    # The processes of an app, or its restarts, on one timeline.
     anrscope export app-1.anrscope app-2.anrscope -o app.pftrace
 
-Chrome's JSON is the portable form and the smaller truth: it has no log, frame timeline, stacks, flows and units, its ANR is
-found by Perfetto as well, and slices without length may lose their depth. Times keep their nanoseconds as decimals.
+Chrome's JSON is portable but holds less: no log, frame timeline, stacks, flows or units. Perfetto finds its ANR as well, but slices
+without length may lose their depth. Times keep their nanoseconds as decimals.
 
 Exit status:
-    0  done; what is missing in a recording, or does not fit, is told on stderr
-    1  a recording or map cannot be read, or the trace not be written; then there is no trace
+    0  done; missing or inconsistent data is reported on stderr
+    1  a recording or map cannot be read, or the trace cannot be written; then there is no trace
     2  the command line is wrong
 "
 )]
@@ -56,51 +56,51 @@ pub(crate) struct Options {
     /// Recordings (*.anrscope)
     #[arg(required = true, value_name = "RECORDING")]
     recordings: Vec<PathBuf>,
-    /// The trace; its form by its name: .pftrace, .json or .json.gz
+    /// The trace to write; the extension chooses the format: .pftrace, .json or .json.gz
     #[arg(long, short, value_name = "FILE", value_parser = trace_path())]
     out: PathBuf,
     /// The method map of the build, or a directory of maps [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
-    /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: names from before
+    /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: restores the original names
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
-    /// Compression: 0 none, 9 small
+    /// Compression level: 0 for none, 9 for the smallest
     #[arg(long, value_name = "0-9", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=9))]
     level: u8,
-    /// Leave out the made-up system_server process, by which Perfetto's android.anrs knows of an ANR
+    /// Leave out the synthetic system_server process, from which Perfetto's android.anrs knows of an ANR
     #[arg(long)]
     no_stdlib_anr: bool,
-    /// Leave out what ended before this moment: seconds since the begin of the trace, or with a unit (2.5s, 300ms)
+    /// Leave out what ended before this time: seconds since the start of the trace, or with a unit (2.5s, 300ms)
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "A part of it")]
     from: Option<u64>,
-    /// Leave out what began after this moment
+    /// Leave out what began after this time
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "A part of it")]
     to: Option<u64>,
-    /// Leave out slices of threads that are shorter, with all that is in them: seconds, or with a unit (1ms, 50us)
+    /// Leave out slices of threads that are shorter, with all slices in them: seconds, or with a unit (1ms, 50us)
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", help_heading = "A part of it")]
     min_duration: u64,
-    /// Only these threads, by name or tid: main,worker-1,4711
+    /// Export only these threads, by name or tid: main,worker-1,4711
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "A part of it")]
     threads: Vec<String>,
-    /// Number tracks so that the trace can be joined with others, byte by byte or by anrscope merge; it is a bit larger
+    /// Number tracks so that the trace can be joined with others, byte by byte or by anrscope merge; makes it slightly larger
     #[arg(long)]
     merge_safe: bool,
-    /// The oldest Perfetto that shall open it without complaint; before 53, states of a thread dump have no stacks beside them
+    /// The oldest Perfetto that must open the trace without errors; before 53, states of a thread dump have no stacks
     #[arg(long, value_name = "VERSION", default_value_t = exporter::DEFAULT_MIN_PERFETTO)]
     min_perfetto: u32,
-    /// Sort the events of a JSON trace by time, for programs that cannot; what does not fit into memory waits on disk
+    /// Sort the events of a JSON trace by time, for programs that do not; uses a temporary file if they do not fit into memory
     #[arg(long)]
     sorted: bool,
-    /// Say nothing but errors and warnings
+    /// Print only errors and warnings
     #[arg(long, short)]
     quiet: bool,
-    /// Print what was written as JSON to stdout
+    /// Print a summary as JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
-/// Seconds, or a number with a unit, as nanoseconds.
+/// Parses seconds, or a number with a unit, into nanoseconds.
 fn duration(text: &str) -> Result<u64, String> {
     let text = text.trim_start_matches('+');
     let units = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9)];
@@ -109,7 +109,7 @@ fn duration(text: &str) -> Result<u64, String> {
         .find_map(|(unit, digits)| Some((text.strip_suffix(unit)?, digits)))
         .unwrap_or((text, 9));
     let (whole, rest) = number.split_once('.').unwrap_or((number, ""));
-    // By digits: a double would lose some of a time since boot.
+    // Parsed digit by digit: a double would lose precision for a time since boot.
     let digit = |b: u8| b.is_ascii_digit();
     let shape = !whole.is_empty() && whole.bytes().chain(rest.bytes()).all(digit) && rest.len() <= digits;
     let padded = format!("{whole}{rest:0<digits$}");
@@ -119,7 +119,7 @@ fn duration(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "a time is a number of seconds, or has a unit: 2.5s, 300ms, 50us, 7ns".to_owned())
 }
 
-/// How a trace is written.
+/// Options of writing a trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     level: u8,
@@ -149,7 +149,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     if let (Some(from), Some(to)) = (options.from, options.to)
         && from > to
     {
-        crate::usage_error("--from is after --to: nothing lies between them");
+        crate::usage_error("--from is after --to: no time is left between them");
     }
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
@@ -198,7 +198,7 @@ pub(crate) fn write(
     write_watched(recordings, settings, out, &Progress::new(false))
 }
 
-/// The same, with a line of progress.
+/// As [`write()`], with a progress line.
 ///
 /// # Errors
 /// As [`write()`].
@@ -240,7 +240,7 @@ pub(crate) fn write_watched(
     Ok(summary)
 }
 
-/// An output that says how far it is.
+/// An output that updates the progress line.
 struct Watched<'a> {
     out: &'a File,
     written: u64,
@@ -270,7 +270,7 @@ impl Write for Watched<'_> {
     }
 }
 
-/// What is in a trace, as a phrase.
+/// Describes a trace, in a phrase.
 pub(crate) fn in_words(summary: &ExportSummary) -> String {
     let counts = &summary.counts;
     let mut text = format!("{} on {}", counted(counts.slices, "slice"), counted(counts.tracks, "track"));
@@ -341,7 +341,7 @@ impl Form {
     }
 }
 
-/// Takes a path whose name tells the form of a trace, or one that is there and no regular file.
+/// Parses a path whose extension names a trace format, or that names an existing file which is not a regular one.
 pub(crate) fn trace_path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|text: OsString| {
         let path = PathBuf::from(text);

@@ -1,7 +1,7 @@
-//! What the program says when it fails by a fault of its own: what, where, and how it came there, so that a report of it is of use.
+//! Panics of the program: prints what happened, where, and the stack, so that a bug report is complete.
 //!
-//! The runtime in a JVM or an app has another way (`recorder/src/guard.rs`): it ends the recording with a notice, and the app
-//! goes on.
+//! In a JVM or an app the runtime does otherwise (`recorder/src/guard.rs`): it ends the recording with a notice, and the app
+//! continues.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use std::panic::PanicHookInfo;
 
 use backtrace::{Backtrace, BacktraceFrame};
 
-/// The crates that are ours, as names of functions begin.
+/// The project's crates, by the first part of a function's path.
 const OURS: [&str; 9] = [
     "anrscope",
     "device",
@@ -22,35 +22,35 @@ const OURS: [&str; 9] = [
     "cli",
 ];
 
-/// From here on a panic of any thread is told in this way.
-pub(crate) fn tell_panics() {
+/// Installs a panic hook that prints panics of all threads in this form.
+pub(crate) fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
-        // Nobody is left to tell if this cannot be written.
+        // If stderr cannot be written, there is no other place for the report.
         let _ = crate::terminal::stderr().write_all(text(panic).as_bytes());
     }));
 }
 
 fn text(panic: &PanicHookInfo<'_>) -> String {
-    let said = panic.payload_as_str().unwrap_or("it says nothing of itself");
+    let message = panic.payload_as_str().unwrap_or("no message");
     let at = panic.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
     let thread = std::thread::current();
     let mut out = format!(
-        "error: a fault of anrscope itself, on the thread {}: {said}{at}\n",
-        thread.name().unwrap_or("without a name")
+        "error: internal error in anrscope, on the thread {}: {message}{at}\n",
+        thread.name().unwrap_or("(unnamed)")
     );
     for frame in frames() {
         let _ = writeln!(out, "    at {frame}");
     }
     let _ = writeln!(
         out,
-        "please report it with this text and the command; this is anrscope {} on {}",
+        "this is a bug: please report it with this text and the command; this is anrscope {} on {}",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS
     );
     out
 }
 
-/// Our functions on this thread's stack, the innermost first, with file and line where the program carries them.
+/// The project's functions on this thread's stack, innermost first, with file and line where the program has them.
 fn frames() -> Vec<String> {
     let stack = Backtrace::new();
     let symbols = stack.frames().iter().flat_map(BacktraceFrame::symbols);
@@ -78,28 +78,28 @@ mod tests {
     #[inline(never)]
     fn falls_over(at: usize) -> usize {
         let all: [usize; 2] = std::hint::black_box([1, 2]);
-        // Not the last thing that it does: then it would not be on the stack.
+        // Not a tail call: the function would not be on the stack.
         std::hint::black_box(all[std::hint::black_box(at)]) + 1
     }
 
-    /// The hook is the process's, and other tests panic on purpose on their threads.
+    /// The hook is process-wide, and other tests panic on purpose on their threads.
     #[test]
-    fn a_panic_is_told_with_place_thread_and_the_way_there() {
-        static TOLD: Mutex<String> = Mutex::new(String::new());
+    fn a_panic_is_reported_with_place_thread_and_stack() {
+        static REPORT: Mutex<String> = Mutex::new(String::new());
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if std::thread::current().name() == Some("clumsy") {
-                *TOLD.lock().unwrap() = text(panic);
+                *REPORT.lock().unwrap() = text(panic);
             } else {
                 before(panic);
             }
         }));
         let clumsy = std::thread::Builder::new().name("clumsy".to_owned());
         assert!(clumsy.spawn(|| falls_over(7)).unwrap().join().is_err());
-        let told = TOLD.lock().unwrap();
-        let first = "error: a fault of anrscope itself, on the thread clumsy: index out of bounds: the len is 2 but the index is 7 (";
-        assert!(told.starts_with(first) && told.contains("fault.rs:"), "{told}");
-        assert!(told.contains("    at anrscope::fault::tests::falls_over"), "{told}");
-        assert!(told.contains("please report it") && !told.contains("panicking"), "{told}");
+        let report = REPORT.lock().unwrap();
+        let first = "error: internal error in anrscope, on the thread clumsy: index out of bounds: the len is 2 but the index is 7 (";
+        assert!(report.starts_with(first) && report.contains("fault.rs:"), "{report}");
+        assert!(report.contains("    at anrscope::fault::tests::falls_over"), "{report}");
+        assert!(report.contains("please report it") && !report.contains("panicking"), "{report}");
     }
 }

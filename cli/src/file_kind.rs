@@ -1,4 +1,4 @@
-//! What a file is, by its first bytes, and which command takes it.
+//! Detects what a file is by its first bytes, and which command takes it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::GzDecoder;
 
-/// How much of a file is looked at, bytes. An `ANR in` block of logcat may have other lines before it.
+/// How much of a file is read, bytes. An `ANR in` block of logcat may have other lines before it.
 const HEAD: u64 = 64 << 10;
 
 /// What a file is.
@@ -26,22 +26,22 @@ pub(crate) enum FileKind {
     MethodMap,
     /// The mapping.txt of ProGuard or R8.
     Mapping,
-    /// Java classes: a class file, or an archive whose name says that it holds some.
+    /// Java classes: a class file, or an archive whose extension is one of Java archives.
     Classes,
     /// Any other zip archive, such as a bugreport.
     Zip,
     /// A directory.
     Directory,
-    /// A file of no bytes.
+    /// An empty file.
     Empty,
     /// A pipe or a device, of which nothing was read.
     Special,
-    /// None of these.
+    /// Anything else.
     Other,
 }
 
 impl FileKind {
-    /// What the file at `path` is. Of a file packed with gzip: what is in it.
+    /// Detects the kind of the file at `path`. For a file compressed with gzip: of its content.
     ///
     /// # Errors
     /// If it cannot be opened or read.
@@ -50,7 +50,7 @@ impl FileKind {
         if metadata.is_dir() {
             return Ok(Self::Directory);
         }
-        // Opening a pipe waits for its writer, and what is read of it is lost for the command that takes it.
+        // Opening a pipe waits for its writer, and bytes that are read here are lost for the command.
         if !metadata.is_file() {
             return Ok(Self::Special);
         }
@@ -70,9 +70,9 @@ impl FileKind {
             return Self::of_unpacked(head);
         }
         let mut inner = Vec::new();
-        // A head that is cut in the middle of a block: what was unpacked before is enough.
+        // The head may end in the middle of a block: what was unpacked before is enough.
         let _ = GzDecoder::new(head).take(HEAD).read_to_end(&mut inner);
-        // Once: there are files that unpack to themselves.
+        // Unpack once only: some files unpack to themselves.
         match Self::of_unpacked(&inner) {
             Self::Empty => Self::Other,
             kind => kind,
@@ -85,7 +85,7 @@ impl FileKind {
             head if head.starts_with(&trace_format::layout::MAGIC) => Self::Recording,
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Self::Zip,
             [0xCA, 0xFE, 0xBA, 0xBE, ..] => Self::Classes,
-            // A `TracePacket` (field 1 of `Trace`), whose length and fields are no text.
+            // A `TracePacket` (field 1 of `Trace`), whose length and fields are not text.
             [0x0A, rest @ ..] if rest.iter().take(64).any(|byte| is_binary(*byte)) => Self::PerfettoTrace,
             head => Self::of_text(&text_of(head)),
         }
@@ -115,12 +115,12 @@ impl FileKind {
         if lines().any(is_dump_line) { Self::ThreadDump } else { Self::Other }
     }
 
-    /// What to do with the file at `path`, which the command `given` does not take: [`Self::instead_of`] of what it is, if that can be told.
+    /// What to do with the file at `path`, which the command `given` does not take: [`Self::instead_of`] of its kind, if known.
     pub(crate) fn error_of(given: &str, path: &Path) -> Option<anyhow::Error> {
         Self::of(path).ok()?.instead_of(given, path).map(anyhow::Error::msg)
     }
 
-    /// In words, with the article.
+    /// The kind in words, with its article.
     fn name(self) -> &'static str {
         match self {
             Self::Recording => "a recording",
@@ -135,11 +135,11 @@ impl FileKind {
             Self::Directory => "a directory",
             Self::Empty => "empty",
             Self::Special => "a pipe or a device",
-            Self::Other => "of no kind that anrscope knows",
+            Self::Other => "of an unknown kind",
         }
     }
 
-    /// The command that takes such a file by itself; `None` if there is none.
+    /// The command that takes such a file; `None` if there is no such command.
     pub(crate) fn command(self) -> Option<&'static str> {
         match self {
             Self::Recording | Self::MatrixReport => Some("report"),
@@ -149,8 +149,8 @@ impl FileKind {
         }
     }
 
-    /// What to do with a file of this kind instead of giving it to the command `given`; `None` if that takes it, or nothing better is
-    /// known.
+    /// What to do with a file of this kind instead of giving it to the command `given`; `None` if that takes it, or there is no better
+    /// command.
     pub(crate) fn instead_of(self, given: &str, path: &Path) -> Option<String> {
         let (name, path) = (self.name(), path.display());
         let cure = match self {
@@ -161,7 +161,7 @@ impl FileKind {
             Self::Mapping => format!("name what is to be read, and give this file with --mapping {path}"),
             Self::Classes => format!("run `anrscope instrument {path} --out OUT`"),
             Self::Directory => "name the files in it".to_owned(),
-            Self::Empty => "name a file with something in it".to_owned(),
+            Self::Empty => "name a file with content".to_owned(),
             _ => match self.command() {
                 Some(command) if command != given => format!("run `anrscope {command} {path}`"),
                 _ => return None,
@@ -171,12 +171,12 @@ impl FileKind {
     }
 }
 
-/// A control character that no text has.
+/// Whether it is a control character that no text has.
 fn is_binary(byte: u8) -> bool {
     byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x1B)
 }
 
-/// The text of UTF-8 or, by its byte order mark, of UTF-16.
+/// Decodes UTF-8 or, with its byte order mark, UTF-16.
 fn text_of(head: &[u8]) -> String {
     let wide = |of: fn([u8; 2]) -> u16, rest: &[u8]| {
         let units: Vec<u16> = rest.chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect();
@@ -189,19 +189,19 @@ fn text_of(head: &[u8]) -> String {
     }
 }
 
-/// `1,1,com.example.Main onCreate ()V`, or the line with which a map says its id.
+/// Matches `1,1,com.example.Main onCreate ()V`, or a map's line with its id.
 fn is_map_line(line: &str) -> bool {
     let mut fields = line.splitn(3, ',');
     let mut number = || fields.next().is_some_and(|field| field.parse::<u32>().is_ok());
     number() && number() && fields.next().is_some_and(|method| method.split(' ').count() >= 2)
 }
 
-/// `com.example.Main -> a.b:`
+/// Matches `com.example.Main -> a.b:`
 fn is_mapping_line(line: &str) -> bool {
     !line.starts_with([' ', '#']) && line.contains(" -> ") && line.trim_end().ends_with(':')
 }
 
-/// A line that only a dump has, whatever stands before it in a log.
+/// Matches a line that only a thread dump has, with any log prefix.
 fn is_dump_line(line: &str) -> bool {
     const MARKS: [&str; 14] = [
         "----- pid ",
@@ -251,7 +251,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_file_is_known_by_its_first_bytes() {
+    fn a_file_is_recognised_by_its_first_bytes() {
         for (bytes, kind) in CASES {
             assert_eq!(FileKind::of_bytes(bytes), *kind, "{:?}", String::from_utf8_lossy(bytes));
         }
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_packed_again_and_again_is_unpacked_once() {
+    fn a_file_that_is_compressed_repeatedly_is_unpacked_once() {
         let pack = |bytes: &[u8]| {
             let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             packed.write_all(bytes).unwrap();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_packed_file_the_kind_is_that_of_what_is_in_it() {
+    fn the_kind_of_a_compressed_file_is_that_of_its_content() {
         for (bytes, kind) in CASES.iter().filter(|(bytes, _)| bytes.len() > 4) {
             let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             packed.write_all(bytes).unwrap();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_archives_and_devices_are_known_by_their_names() {
+    fn directories_archives_and_devices_are_recognised_by_their_names() {
         let scratch = Scratch::new();
         assert_eq!(FileKind::of(scratch.path()).unwrap(), FileKind::Directory);
         let kind = |name| FileKind::of(&scratch.file(name, b"PK\x03\x04")).unwrap();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_but_its_own_has_a_cure_that_names_a_command_or_an_option() {
+    fn every_other_kind_has_a_cure_that_names_a_command_or_an_option() {
         let path = Path::new("x");
         let cure = |kind: FileKind, given| kind.instead_of(given, path);
         assert_eq!(
@@ -307,7 +307,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_of_some_kind(bytes: Vec<u8>) {
+        fn any_bytes_have_a_kind(bytes: Vec<u8>) {
             let _ = FileKind::of_bytes(&bytes).instead_of("report", Path::new("x"));
         }
     }

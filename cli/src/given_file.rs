@@ -1,4 +1,4 @@
-//! `anrscope FILE`: the command that takes the file, by what is in it.
+//! `anrscope FILE`: runs the command that takes the file, by its content.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use crate::file_kind::FileKind;
 use crate::recordings;
 
-/// `arguments`, the program's name first, with the command for the file that stands where a command is expected.
+/// Inserts the command for the file that is where a command is expected; `arguments` begin with the program's name.
 ///
 /// # Errors
 /// If there is no such file, or no command takes it.
@@ -22,7 +22,7 @@ pub(crate) fn with_command(
         return Ok(arguments);
     }
     let path = Path::new(first);
-    // A word without a dot or a slash is a command that is spelled wrongly, of which clap has something to say.
+    // A word without a dot or a slash is a misspelled command; clap prints suggestions.
     if !path.exists() && !name.contains(['.', '/', '\\']) {
         return Ok(arguments);
     }
@@ -36,7 +36,7 @@ fn command_for(path: &Path) -> anyhow::Result<&'static str> {
     match kind {
         // Recordings first: a directory of them has dumps and traces beside them.
         FileKind::Directory if recordings::newest_of(path).is_ok() => Ok("report"),
-        // Whatever else a text or a pipe is, a dump's reader says what it misses in it.
+        // The dump reader explains what is missing in any other text or pipe.
         FileKind::Directory | FileKind::Other | FileKind::Special => Ok("dump"),
         kind => match kind.command() {
             Some(command) => Ok(command),
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_gets_the_command_that_takes_it_and_its_options_follow() {
+    fn the_command_that_takes_a_file_runs_with_the_options_after_it() {
         let scratch = Scratch::new();
         let file = |name, bytes: &[u8]| scratch.file(name, bytes).into_os_string().into_string().unwrap();
         let recording = file("a", &trace_format::layout::MAGIC);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_options_and_words_that_name_no_file_stay() {
+    fn commands_options_and_words_that_name_no_file_are_unchanged() {
         for arguments in [
             &["anrscope"][..],
             &["anrscope", "report", "x"],
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_or_that_no_command_takes_is_an_error_with_a_cure() {
+    fn a_missing_file_or_one_that_no_command_takes_is_an_error_with_a_cure() {
         let scratch = Scratch::new();
         let map = scratch.file("map.txt", b"1,1,com.example.Main onCreate ()V\n");
         let said = |path: &str| format!("{:#}", words(&["anrscope", path]).unwrap_err());

@@ -1,4 +1,4 @@
-//! `anrscope instrument`: class files in, class files that tell the recorder what they do out.
+//! `anrscope instrument`: rewrites class files so that they record their calls.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,68 +18,68 @@ use crate::terminal::counted;
 
 const MAP_NAME: &str = "methodMapping.txt";
 
-/// Put enter and exit calls into the methods of jars, aars and class folders
+/// Add enter and exit calls to the methods of jars, aars and class directories
 ///
-/// Writes the instrumented copies and methodMapping.txt, which says which number is which method. The
-/// method map is part of the build: keep it, recordings of that build are read with it.
+/// Writes the instrumented copies and methodMapping.txt, which maps ids to methods. The method map is part of the build: keep it, since
+/// recordings of that build are read with it.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # One jar; the map comes to lie beside the copy.
+    # One jar; the map is written beside the copy.
     anrscope instrument app.jar --out traced/app.jar
 
-    # Several at once share one map, traced/methodMapping.txt.
+    # Several inputs share one map, traced/methodMapping.txt.
     anrscope instrument app.jar libs/*.jar build/classes --out traced
 
-    # The next build keeps the numbers of the last one.
+    # The next build keeps the ids of the last one.
     anrscope instrument app.jar --out traced --base-map last/methodMapping.txt
 
-    # Later runs redo only what has changed, and unchanged methods keep their numbers.
+    # Later runs redo only what has changed, and unchanged methods keep their ids.
     anrscope instrument build/classes --out build/traced --cache build/anrscope-cache
 
-    # Waits too: who waits for which lock, and for how long.
+    # Also record waits: which thread waits for which lock, and for how long.
     anrscope instrument app.jar --out traced --waits
 
-    # What was done to one class, and why.
+    # Show what was done to one class, and why.
     anrscope instrument app.jar --out traced/app.jar --explain com.example.Login
 
     # Packages that need no tracing, one a line: com.acme.generated
     anrscope instrument app.jar --out traced --block-list quiet.txt
 
-    # Rules of one's own. The last line that fits a method decides; see RULES below.
+    # Your own rules. The last line that matches a method decides; see RULES below.
     anrscope instrument app.jar --out traced --rules trace.rules
 
-    # The same without methods that recordings of it show to be frequent and always short.
+    # Without methods that recordings show to be frequent and always short.
     anrscope plan recordings --out trace.rules
     anrscope instrument app.jar --out traced --rules trace.rules
 
-    # An app that ProGuard or R8 has been over. The map names methods as in the source.
+    # An app that ProGuard or R8 has processed. The map has the original names.
     anrscope instrument app.jar --out traced --mapping mapping.txt
 
     # Activities whose base classes are in other jars.
     anrscope instrument app.jar --out traced --classpath android.jar libs/appcompat.aar
 
-    # The methods, numbers and files that Matrix's plug-in gives.
+    # The same methods, ids and files as Matrix's plug-in.
     anrscope instrument app.jar --out traced --compat matrix --block-list blackMethodList.txt
 
 RULES: a line is a verb and conditions that must all hold
     exclude package com.acme.generated        the package and those below it
     exclude class com.acme.*Binding           the class and those nested in it; ** passes dots
     exclude class-only com.acme.Node          the class without those nested in it
-    exclude annotation dagger.internal.*      methods that have it, all methods of classes that have it
+    exclude annotation dagger.internal.*      methods with the annotation, and all methods of classes with it
     include method run()V                     by name, or by name and descriptor
     always  class com.acme.Start size >= 40   bytes of code
-  include: traced if the default rule finds it worth it; always: in any case. Without a rule that fits,
-  the block list and then the default rule decide: a method that calls nothing is not traced, nor is a
-  constructor that only calls that of its super class and sets fields, nor a method that is over after
-  --short instructions, whatever it is called with. anrscope plan writes rules from recordings.
+  include: traced if the default rule does not skip it; always: in any case. If no rule matches, the block
+  list and then the default rule decide. The default rule skips a method that calls nothing, a constructor
+  that only calls its super constructor and sets fields, and a method that ends after at most --short
+  instructions for any arguments. anrscope plan writes rules from recordings.
 
 Exit status:
-    0  done; classes that were left as they are count as done, and are listed
-    1  an input cannot be read, or an output not be written; then nothing was written. Or, with
-       --fail-on-skip, something was left as it is; then all else was written
+    0  done; classes that were left unchanged are listed
+    1  an input cannot be read, or an output cannot be written; then nothing was written. Or, with
+       --fail-on-skip, a class or method was left unchanged; then everything else was written
     2  the command line is wrong
 "
 )]
@@ -87,69 +87,68 @@ pub(crate) struct Options {
     /// Jars, aars, directories of class files or of jars
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// Where to write; with one input that file or folder, with several a folder
+    /// Output: with one input a file or directory, with several a directory
     #[arg(long, short, value_name = "OUT")]
     out: PathBuf,
-    /// The method map to write [default: methodMapping.txt beside OUT, or in it if OUT is a folder]
+    /// The method map to write [default: methodMapping.txt beside OUT, or in it if OUT is a directory]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
-    /// The list of methods not traced to write [default: ignoreMethodMapping.txt beside the method map]
+    /// The list of untraced methods to write [default: ignoreMethodMapping.txt beside the method map]
     #[arg(long, value_name = "FILE")]
     ignored_map: Option<PathBuf>,
-    /// A method map whose numbers are kept; its methods are traced whatever the other files say
+    /// A method map whose ids are kept; its methods are always traced
     #[arg(long, value_name = "FILE")]
     base_map: Option<PathBuf>,
-    /// A file of classes and packages to leave alone, one a line; Matrix's lines are read too
+    /// A file of classes and packages to leave out, one a line; Matrix's format is accepted
     #[arg(long, value_name = "FILE")]
     block_list: Option<PathBuf>,
-    /// A file of rules that say what is traced
+    /// A file of rules that choose what is traced
     #[arg(long, value_name = "FILE", conflicts_with = "compat")]
     rules: Option<PathBuf>,
-    /// Leave out methods that run at most so many instructions with all that they call, without a loop, a
-    /// wait or anything unknown; 0 keeps them
+    /// Skip methods that run at most this many instructions, callees included, without a loop, a wait or an unknown call; 0 skips
+    /// none
     #[arg(long, value_name = "N", default_value_t = instrumenter::DEFAULT_SHORT, conflicts_with = "compat",
         value_parser = clap::value_parser!(u16).range(0..=4096))]
     short: u16,
-    /// The mapping.txt of ProGuard or R8, if the input is obfuscated already
+    /// The mapping.txt of ProGuard or R8, if the input is already obfuscated
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
-    /// Jars, aars and folders in which super classes are looked for
+    /// Jars, aars and directories that are searched for super classes
     #[arg(long, value_name = "FILE", num_args = 1..)]
     classpath: Vec<PathBuf>,
     /// Choose, number and list methods as Matrix's plug-in does, and call its AppMethodBeat
     #[arg(long, value_enum)]
     compat: Option<CompatOption>,
-    /// Exit with 1 if a class or method had to be left as it is
+    /// Exit with 1 if a class or method was left unchanged
     #[arg(long)]
     fail_on_skip: bool,
-    /// Threads to work with; 0 takes one a processor
+    /// Number of threads; 0 is one per CPU
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
-    /// Compression of rewritten classes: 0 stores, 9 is small
+    /// Compression level of rewritten classes: 0 stores, 9 is the smallest
     #[arg(long, value_name = "0-9", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=9))]
     level: u8,
-    /// Which ways out of a method are told: all, or not the exceptions that pass through [default: all,
-    /// with --compat its own]
+    /// Which method exits to record: all, or only normal returns [default: all; with --compat Matrix's choice]
     #[arg(long, value_enum)]
     exits: Option<ExitsOption>,
-    /// A folder in which this run leaves for the next what it needs to redo only what has changed; a class
-    /// in a jar counts by itself
+    /// A directory with the state of the last run, so that the next one redoes only what has changed; classes in jars are compared one
+    /// by one
     #[arg(long, value_name = "DIR", conflicts_with = "compat")]
     cache: Option<PathBuf>,
-    /// Also tell what waits: monitors, synchronized methods, Object.wait, park, sleep, join, blocking calls
+    /// Also record waits: monitors, synchronized methods, Object.wait, park, sleep, join, blocking calls
     #[arg(long, conflicts_with = "compat")]
     waits: bool,
-    /// A file of more calls that block, one a line: KIND CLASS METHOD, then if need be a
-    /// DESCRIPTOR and on=receiver, on=first or on=none; says --waits too
+    /// A file of additional blocking calls, one a line: KIND CLASS METHOD, optionally with a DESCRIPTOR and on=receiver, on=first or
+    /// on=none; implies --waits
     #[arg(long, value_name = "FILE", conflicts_with = "compat")]
     waits_catalogue: Option<PathBuf>,
     /// Print what was done to the methods of this class, and why
     #[arg(long, value_name = "CLASS")]
     explain: Option<String>,
-    /// Say nothing but errors and warnings
+    /// Print only errors and warnings
     #[arg(long, short)]
     quiet: bool,
-    /// Print what was done as JSON to stdout
+    /// Print a summary as JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -169,10 +168,10 @@ enum CompatOption {
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let (inputs, maps) = places(&options)?;
-    let folders = inputs.iter().map(|input| &input.output).chain([&maps.methods]);
-    let folders = folders.chain(&maps.ignored).filter_map(|path| path.parent());
-    for folder in folders.chain(options.cache.as_deref()) {
-        cleanup::sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let directories = inputs.iter().map(|input| &input.output).chain([&maps.methods]);
+    let directories = directories.chain(&maps.ignored).filter_map(|path| path.parent());
+    for directory in directories.chain(options.cache.as_deref()) {
+        cleanup::sweep(if directory.as_os_str().is_empty() { Path::new(".") } else { directory });
     }
     let settings = settings(&options)?;
     let progress = Progress::new(!options.json && !options.quiet);
@@ -185,27 +184,27 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         stdout.flush()?;
     } else {
         let text = to_text(&summary, &maps);
-        let told = |line: &&str| !options.quiet || line.starts_with("warning: ");
-        let lines: String = text.split_inclusive('\n').filter(told).collect();
+        let is_printed = |line: &&str| !options.quiet || line.starts_with("warning: ");
+        let lines: String = text.split_inclusive('\n').filter(is_printed).collect();
         crate::terminal::stderr().write_all(lines.as_bytes())?;
         if options.explain.is_some() {
             crate::terminal::stdout().write_all(explained::to_text(&summary.explained).as_bytes())?;
         }
     }
-    // Of an update, which did not look at every class.
+    // An update did not read every class.
     if let Some(class) = options.explain.as_ref().filter(|_| summary.explained.is_empty()) {
-        bail!("no class {class} in the inputs, or it cannot be read: give the name that its class file has");
+        bail!("no class {class} in the inputs, or it cannot be read: use the name in its class file");
     }
     if options.fail_on_skip && !summary.skipped.is_empty() {
         bail!(
-            "{} classes or methods were left as they are, and --fail-on-skip was given",
+            "{} classes or methods were left unchanged, and --fail-on-skip was given",
             summary.skipped.len()
         );
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows how far the instrumenter is with `count` inputs.
+/// Shows the instrumenter's progress over `count` inputs.
 pub(crate) fn watched(progress: &Progress, count: usize) -> impl Fn(instrumenter::Progress<'_>) + Sync {
     let (reading, writing) = (AtomicUsize::new(0), AtomicUsize::new(0));
     move |step| {
@@ -251,7 +250,7 @@ fn settings(options: &Options) -> anyhow::Result<instrumenter::Options> {
     })
 }
 
-/// The waits to be told: those built in, and those of a file.
+/// The waits to record: the built-in ones, and those of a file.
 pub(crate) fn waits(wanted: bool, file: Option<&Path>) -> anyhow::Result<Option<Catalogue>> {
     let mut catalogue = Catalogue::default();
     if let Some(path) = file {
@@ -262,20 +261,20 @@ pub(crate) fn waits(wanted: bool, file: Option<&Path>) -> anyhow::Result<Option<
     Ok((wanted || file.is_some()).then_some(catalogue))
 }
 
-/// What is read, and where everything is written to.
+/// The inputs, and the paths of all outputs.
 fn places(options: &Options) -> anyhow::Result<(Vec<Input>, MapPaths)> {
     let out = &options.out;
     let several = options.inputs.len() > 1;
-    let is_folder = |path: &PathBuf| path.is_dir();
-    let into_folder = several || (out.is_dir() && !options.inputs.iter().any(is_folder));
-    let inputs: Vec<Input> = if into_folder {
+    let is_directory = |path: &PathBuf| path.is_dir();
+    let into_directory = several || (out.is_dir() && !options.inputs.iter().any(is_directory));
+    let inputs: Vec<Input> = if into_directory {
         let outputs = outputs_in(out, &options.inputs);
         options.inputs.iter().zip(outputs).map(|(input, output)| Input::new(input, output)).collect()
     } else {
         options.inputs.iter().map(|input| Input::new(input, out)).collect()
     };
     let inputs = jars::expanded(inputs)?;
-    let in_out = into_folder || options.inputs.iter().any(is_folder);
+    let in_out = into_directory || options.inputs.iter().any(is_directory);
     let method_map = options.method_map.clone();
     let method_map =
         method_map.unwrap_or_else(|| if in_out { out.join(MAP_NAME) } else { out.with_file_name(MAP_NAME) });
@@ -286,7 +285,7 @@ fn places(options: &Options) -> anyhow::Result<(Vec<Input>, MapPaths)> {
     Ok((inputs, maps))
 }
 
-/// How many of the skipped are listed one by one.
+/// How many skipped classes and methods are listed one by one.
 const LISTED: usize = 20;
 
 fn to_text(summary: &Summary, maps: &MapPaths) -> String {
@@ -294,9 +293,9 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     let ms = |time: std::time::Duration| time.as_millis();
     let mut text = format!(
         "{}, {} of them changed; {}: {} traced, {} not worth it, {} blocked, {} without \
-         code, {} left as they are{}{}\n\
+         code, {} left unchanged{}{}\n\
          map {} in {}\n\
-         read {} ms, look {} ms, number {} ms, write {} ms, move into place {} ms; all threads together: \
+         read {} ms, scan {} ms, assign ids {} ms, write {} ms, commit {} ms; all threads together: \
          inflate {} ms, parse {} ms, rewrite {} ms, deflate {} ms\n",
         counted(summary.classes, "class"),
         summary.classes_changed,
@@ -340,10 +339,10 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     }
     more(&mut text, summary.warnings.len(), "warnings");
     for skip in summary.skipped.iter().take(LISTED) {
-        text.push_str(&format!("warning: left as it is: {}: {}\n", name_of(skip), skip.reason));
+        text.push_str(&format!("warning: left unchanged: {}: {}\n", name_of(skip), skip.reason));
     }
-    more(&mut text, summary.skipped.len(), "left as they are");
-    // Names of classes and entries are the jar's.
+    more(&mut text, summary.skipped.len(), "left unchanged");
+    // Names of classes and entries come from the jar.
     crate::terminal::plain(text)
 }
 

@@ -1,4 +1,4 @@
-//! `anrscope jvm`: runs a Java program with every method of it on a time line.
+//! `anrscope jvm`: runs a Java program and records all of its methods.
 
 use std::process::ExitCode;
 
@@ -7,30 +7,30 @@ mod argfile;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
+mod class_dir;
+#[cfg(target_os = "linux")]
 mod class_log;
 #[cfg(target_os = "linux")]
 mod class_path;
 #[cfg(target_os = "linux")]
-mod folder;
-#[cfg(target_os = "linux")]
 mod java;
-#[cfg(target_os = "linux")]
-mod kept;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
 mod manifest;
+#[cfg(target_os = "linux")]
+pub(crate) mod no_op_class;
+#[cfg(target_os = "linux")]
+mod notices;
 mod options;
 #[cfg(target_os = "linux")]
-mod own_folder;
+mod own_dir;
 #[cfg(target_os = "linux")]
 mod prepare;
 #[cfg(target_os = "linux")]
 mod properties;
 #[cfg(target_os = "linux")]
-pub(crate) mod stand_in;
-#[cfg(target_os = "linux")]
-mod told;
+mod saved;
 #[cfg(target_os = "linux")]
 mod traced;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     traced::run(options)
 }
 
-/// Says that it cannot run here.
+/// Reports that it does not run on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn run(_options: Options) -> anyhow::Result<ExitCode> {
     anyhow::bail!("anrscope jvm needs Linux: run it there, or instrument the jars with anrscope instrument")

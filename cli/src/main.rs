@@ -1,6 +1,6 @@
 //! `anrscope`: what was the main thread doing before it froze?
 //!
-//! One file a subcommand. Each has its options, examples and exit status beside what it does.
+//! One file per subcommand, with its options, examples and exit status.
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -39,27 +39,27 @@ mod signals;
 mod terminal;
 mod walk;
 
-/// Record what the main thread of an app was doing before it froze, and show it on a time line
+/// Record what an app's main thread was doing before it froze, and show it on a timeline
 #[derive(Parser)]
 #[command(
     name = "anrscope",
     version,
     after_help = "\
 Examples:
-    # The command that takes a file: a report of a recording or of the newest one in a directory, the answer to a thread dump, a
+    # Run the command that takes the file: the report of a recording or of a directory's newest one, the analysis of a thread dump, a
     # trace in ui.perfetto.dev.
     anrscope app.anrscope
 
-    # A hang of five seconds, recorded and exported: the quickest look at it all.
+    # A hang of five seconds, recorded and exported: the quickest tour.
     anrscope demo
 
-    # A program on this machine's JVM, every method of it on a time line.
+    # A program on this machine's JVM, with all of its methods on a timeline.
     anrscope jvm -- -jar app.jar
 
-    # A recording from a device, for https://ui.perfetto.dev.
+    # Export a device's recording for https://ui.perfetto.dev.
     anrscope export app.anrscope -o app.pftrace
 
-    # From a phone: what is wrong with the set-up, and all recordings of an app.
+    # From a phone: check the set-up, and pull all recordings of an app.
     anrscope device doctor com.example.app
     anrscope device pull com.example.app
 
@@ -77,7 +77,7 @@ struct Command {
 #[derive(Subcommand)]
 enum Sub {
     Demo(demo::Options),
-    /// The process that hangs for `demo`.
+    /// The demo's app, which hangs.
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     DemoChild(demo::child::Options),
@@ -96,11 +96,11 @@ enum Sub {
     Man(man::Options),
 }
 
-/// The command line without what is hidden.
+/// The command line without hidden subcommands.
 fn public_command() -> clap::Command {
     let whole = <Command as clap::CommandFactory>::command();
     let shown: Vec<_> = whole.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
-    // A subcommand cannot be taken out of one that has it.
+    // clap cannot remove a subcommand: build a command without the hidden ones.
     let bare = clap::Command::new("anrscope").version(env!("CARGO_PKG_VERSION")).subcommand_required(true);
     let about = whole.get_about().cloned().unwrap_or_default();
     let after = whole.get_after_help().cloned().unwrap_or_default();
@@ -108,15 +108,15 @@ fn public_command() -> clap::Command {
 }
 
 fn main() -> ExitCode {
-    fault::tell_panics();
+    fault::report_panics();
     let result = given_file::with_command(std::env::args_os().collect(), is_subcommand).and_then(run);
     result.unwrap_or_else(|error| {
-        // Whoever read our output has seen enough of it.
+        // The reader closed the pipe: not an error.
         if error.chain().any(is_broken_pipe) {
             return ExitCode::SUCCESS;
         }
-        // The same holds for stderr, and nobody is left to tell.
-        let _ = tell(&error);
+        // If stderr is closed, the error cannot be reported.
+        let _ = print_error(&error);
         ExitCode::from(1)
     })
 }
@@ -125,7 +125,7 @@ fn is_subcommand(name: &str) -> bool {
     <Command as clap::CommandFactory>::command().find_subcommand(name).is_some() || name == "help"
 }
 
-/// Ends the program as clap does where the command line is wrong in a way that clap does not know.
+/// Ends the program with a usage error that clap cannot detect itself.
 fn usage_error(what: &str) -> ! {
     <Command as clap::CommandFactory>::command().error(clap::error::ErrorKind::ValueValidation, what).exit()
 }
@@ -155,13 +155,13 @@ fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn tell(error: &anyhow::Error) -> io::Result<()> {
+fn print_error(error: &anyhow::Error) -> io::Result<()> {
     let mut stderr = crate::terminal::stderr();
     let mut before = terminal::plain(error);
     writeln!(stderr, "error: {before}")?;
     for cause in error.chain().skip(1) {
         let cause = terminal::plain(cause);
-        // Errors of the libraries often say what their source says.
+        // Errors of libraries often repeat their source's text.
         if !before.contains(&cause) {
             writeln!(stderr, "caused by: {cause}")?;
         }

@@ -1,4 +1,4 @@
-//! `anrscope man`: the pages of the manual.
+//! `anrscope man`: manual pages.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use anyhow::Context;
 
 use crate::{cleanup, output};
 
-/// Write the manual: a page for the program and one for each subcommand
+/// Write manual pages for the program and each subcommand
 ///
-/// What the pages say is what --help says.
+/// The pages have the text of --help.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # Where man(1) finds them.
+    # Into a directory where man(1) finds them.
     anrscope man ~/.local/share/man/man1
     man anrscope-export
 
@@ -27,10 +27,10 @@ Exit status:
 "
 )]
 pub(crate) struct Options {
-    /// The folder for the pages; it is made if need be
-    #[arg(value_name = "FOLDER")]
+    /// The directory for the pages; it is created if needed
+    #[arg(value_name = "DIR")]
     out: PathBuf,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(long, short)]
     quiet: bool,
 }
@@ -46,17 +46,17 @@ pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Resu
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_pages(command: &clap::Command, folder: &Path) -> anyhow::Result<usize> {
-    // `anrscope help` is no page of its own.
+fn write_pages(command: &clap::Command, directory: &Path) -> anyhow::Result<usize> {
+    // `anrscope help` has no page.
     let subcommands = command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set());
     let mut pages = 1;
     for subcommand in subcommands {
-        pages += write_pages(subcommand, folder)?;
+        pages += write_pages(subcommand, directory)?;
     }
-    // The versions are one.
+    // All pages have one version.
     let page_of = command.clone().version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
     let man = clap_mangen::Man::new(page_of);
-    let path = folder.join(man.get_filename());
+    let path = directory.join(man.get_filename());
     let mut page = Vec::new();
     man.render(&mut page).context("cannot make a page")?;
     output::write(&path, &page)?;

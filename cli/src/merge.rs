@@ -1,4 +1,4 @@
-//! `anrscope merge`: recordings and traces of the same device on one time line.
+//! `anrscope merge`: combines recordings and traces of one device on one timeline.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -20,43 +20,48 @@ use crate::recordings::{MethodMaps, Recordings};
 use crate::terminal::counted;
 
 mod budget;
+mod copy;
+mod facts;
 mod packets;
+mod system_facts;
 mod tar;
 mod wire;
 
 use budget::{Budget, Metered};
-use packets::{Facts, Run, Told, Walk};
+use facts::{Facts, Run};
+use packets::Walk;
+use system_facts::SystemFacts;
 
-/// Join recordings and a trace of the whole system
+/// Merge recordings with a trace of the whole system
 ///
-/// A system trace (made by `perfetto` or the developer options) knows the processors and the other processes, a recording
-/// what the app did: together they say why main did not run. All must be of one device and of one boot, whose clock they share.
+/// A system trace (from `perfetto` or the developer options) shows the CPUs and the other processes, a recording what the app did:
+/// together they show why main did not run. All inputs must be of one device and one boot, whose clock they share.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # One file, that every version of Perfetto opens.
+    # One file that every version of Perfetto opens.
     anrscope merge app.anrscope system.perfetto-trace -o both.pftrace
 
-    # An archive with a manifest, for Perfetto 58 and later: each trace stays as it is, whatever its kind.
+    # An archive with a manifest, for Perfetto 58 and later: each trace stays unchanged, in any format.
     anrscope merge app.anrscope system.perfetto-trace -o both.tar
 
-    # Traces that were exported before; for .pftrace they need --merge-safe.
+    # Traces that were exported earlier; for .pftrace they need --merge-safe.
     anrscope export app.anrscope -o app.pftrace --merge-safe
     anrscope merge app.pftrace system.perfetto-trace -o both.pftrace
 
 Exit status:
-    0  done; what may not fit together is told on stderr
-    1  an input cannot be read or joined, or the output not be written; then there is none
+    0  done; inputs that may not belong together are warnings on stderr
+    1  an input cannot be read or merged, or the output cannot be written; then there is no output
     2  the command line is wrong
 "
 )]
 pub(crate) struct Options {
-    /// Recordings (*.anrscope) and Perfetto traces; for a .tar also those that Perfetto can read otherwise
+    /// Recordings (*.anrscope) and Perfetto traces; a .tar takes other traces that Perfetto can read, too
     #[arg(required = true, value_name = "FILE", num_args = 2..)]
     inputs: Vec<PathBuf>,
-    /// What to write: .pftrace or .tar
+    /// The output: .pftrace or .tar
     #[arg(long, short, value_name = "FILE", value_parser = merged_path())]
     out: PathBuf,
     /// The method map of the recordings' build, or a directory of maps [default: NAME.methodMapping.txt or methodMapping.txt beside each recording NAME.anrscope, if there is one]
@@ -65,10 +70,10 @@ pub(crate) struct Options {
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
-    /// Say nothing but errors and warnings
+    /// Print only errors and warnings
     #[arg(long, short)]
     quiet: bool,
-    /// Print what was written as JSON to stdout
+    /// Print a summary as JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -90,9 +95,9 @@ fn merged_path() -> impl TypedValueParser<Value = PathBuf> {
 }
 
 /// What to do about two inputs of one run.
-const LEAVE_OUT: &str = "whose events would be there twice: leave one of them out";
+const LEAVE_OUT: &str = "so their events would be there twice: leave one of them out";
 
-/// What is in an input.
+/// Detects the kind of an input.
 fn kind_of(path: &Path) -> anyhow::Result<FileKind> {
     let kind = FileKind::of(path).with_context(|| format!("cannot open {}", path.display()))?;
     if let FileKind::Directory | FileKind::Empty = kind
@@ -103,7 +108,7 @@ fn kind_of(path: &Path) -> anyhow::Result<FileKind> {
     Ok(kind)
 }
 
-/// The bytes of a trace, unpacked if they are packed with gzip.
+/// Opens a trace, decompressing gzip.
 fn unpacked<'b>(path: &Path, budget: &'b Budget) -> anyhow::Result<Box<dyn Read + 'b>> {
     let failed = || format!("cannot open {}", path.display());
     let mut file = BufReader::new(File::open(path).with_context(failed)?);
@@ -135,11 +140,11 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Joins files into `out`, whole or not at all; the recordings are read with this map, or else with those beside them. Says
-/// what may not fit together.
+/// Merges files into `out`, whole or not at all; recordings are read with the given map, or else with the maps beside them. Returns
+/// warnings about inputs that may not belong together.
 ///
 /// # Errors
-/// If one of them cannot be read or joined, or `out` not be written.
+/// If an input cannot be read or merged, or `out` cannot be written.
 pub(crate) fn join(
     inputs: Vec<PathBuf>,
     out: &Path,
@@ -149,7 +154,7 @@ pub(crate) fn join(
     write(&Options { inputs, out: out.to_owned(), method_map, mapping: None, quiet: true, json: false })
 }
 
-/// That no file is given twice, under whatever names.
+/// Checks that no file is given twice, under any names.
 fn check_distinct(inputs: &[PathBuf]) -> anyhow::Result<()> {
     let mut seen = HashSet::new();
     for path in inputs {
@@ -161,20 +166,20 @@ fn check_distinct(inputs: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// That no run of a process is given twice: as two recordings it is refused, as a recording and a trace of it told.
+/// Checks that no run of a process is given twice: two recordings of it are an error, a recording and a trace of it a warning.
 fn check_runs(inputs: &[PathBuf], kinds: &[FileKind]) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let mut known: Vec<(&Path, bool, HashSet<Run>)> = Vec::new();
     for (path, kind) in inputs.iter().zip(kinds) {
         let recorded = *kind == FileKind::Recording;
         let runs = match kind {
-            // One that cannot be read is an error when its turn comes.
+            // An unreadable input is reported when it is merged.
             FileKind::Recording => {
                 exporter::open_recording(path).ok().and_then(|r| run_of(&r)).into_iter().collect()
             }
             FileKind::PerfettoTrace => {
                 let budget = Budget::for_inputs(path.metadata().map_or(0, |metadata| metadata.len()));
-                packets::runs_in(unpacked(path, &budget)?)
+                facts::runs_in(unpacked(path, &budget)?)
             }
             _ => continue,
         };
@@ -191,7 +196,7 @@ fn check_runs(inputs: &[PathBuf], kinds: &[FileKind]) -> anyhow::Result<Vec<Stri
     Ok(warnings)
 }
 
-/// The run that was recorded, if it is known when it began.
+/// The run of a recording, if its start is known.
 fn run_of<S: Source>(recording: &Recording<S>) -> Option<Run> {
     let header = recording.header();
     Some(Run { pid: header.pid, started: header.start.boottime }).filter(|run| run.pid > 0 && run.started > 0)
@@ -212,23 +217,23 @@ fn write(options: &Options) -> anyhow::Result<Vec<String>> {
     Ok(warnings)
 }
 
-/// Writes the trace of a recording to `out`, without what the other traces say already, and says what is odd about it.
+/// Writes the trace of a recording to `out`, without what the other traces contain already, and returns warnings.
 fn write_recording(
     options: &Options,
     maps: &mut MethodMaps,
     path: &Path,
-    told: &Told,
+    system: &SystemFacts,
     out: impl Write,
 ) -> anyhow::Result<Vec<String>> {
     let recordings = Recordings::open(&[path.to_owned()], maps)?;
     let known_anr = recordings.inputs().iter().any(|input| {
         let header = input.recording.header();
-        told.has_anr(&header.process_name, header.pid)
+        system.has_anr(&header.process_name, header.pid)
     });
     let how = ExportOptions {
         merge_safe: true,
         stdlib_anr: !known_anr,
-        known_processes: told.processes.iter().copied().collect(),
+        known_processes: system.processes.iter().copied().collect(),
         ..ExportOptions::default()
     };
     let summary = export(&recordings.inputs(), &how, out)?;
@@ -243,7 +248,7 @@ fn write_recording(
             .filter(|p| !there(p.file_name()))
         {
             warnings.push(format!(
-                "the platform left a profile of this recording's ANR at {}: it is not among the inputs",
+                "the platform saved a profile of this recording's ANR at {}: it is not among the inputs",
                 profile.path.escape_debug()
             ));
         }
@@ -251,14 +256,14 @@ fn write_recording(
     Ok(warnings)
 }
 
-/// Traces of two boots have nothing to do with each other, though their clocks overlap.
+/// Checks that all inputs are of one boot: the clocks of two boots are unrelated, though they overlap.
 fn check_boot(first: &mut Option<(PathBuf, i128)>, path: &Path, facts: &Facts, warnings: &mut Vec<String>) {
-    /// The wall clock is set now and then; a boot takes longer.
+    /// Two boots are further apart than this; the wall clock is adjusted by less.
     const APART: i128 = 10_000_000_000;
     let Some(booted) = facts.booted else {
         if !facts.has_boottime {
             warnings.push(format!(
-                "{} has no CLOCK_BOOTTIME: its times may lie elsewhere than those of the others",
+                "{} has no CLOCK_BOOTTIME: its times may not match those of the others",
                 path.display()
             ));
         }
@@ -266,7 +271,7 @@ fn check_boot(first: &mut Option<(PathBuf, i128)>, path: &Path, facts: &Facts, w
     };
     match first {
         Some((other, at)) if (*at - booted).abs() > APART => warnings.push(format!(
-            "{} and {} are of different boots of a device, or of two devices: their times do not belong together",
+            "{} and {} are of different boots of a device, or of two devices: their times are unrelated",
             other.display(),
             path.display()
         )),
@@ -275,17 +280,17 @@ fn check_boot(first: &mut Option<(PathBuf, i128)>, path: &Path, facts: &Facts, w
     }
 }
 
-/// A Perfetto trace has neither head nor end: several behind each other are one.
+/// Concatenates Perfetto traces: the format has no header or trailer.
 fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
     let mut walked: Vec<(&Path, Facts)> = Vec::new();
     let mut boot = None;
     let mut latest = 0;
-    let mut told = Told::default();
+    let mut system = SystemFacts::default();
     let lengths = options.inputs.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len());
     let (budget, own) = (Budget::for_inputs(lengths.sum()), Budget::unlimited());
-    // The system's clocks come first: they are told more often.
+    // The system's clocks come first: it has more snapshots.
     let mut inputs: Vec<_> = options.inputs.iter().zip(kinds).collect();
     inputs.sort_by_key(|(_, kind)| **kind == FileKind::Recording);
     for (path, kind) in inputs {
@@ -293,7 +298,7 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
         let mut walk = Walk::new(path, out, if from_us { &own } else { &budget }, &mut latest);
         match kind {
             FileKind::Recording => {
-                warnings.extend(write_recording(options, &mut maps, path, &told, &mut walk)?)
+                warnings.extend(write_recording(options, &mut maps, path, &system, &mut walk)?)
             }
             FileKind::PerfettoTrace => walk.all(unpacked(path, &budget)?)?,
             kind => {
@@ -303,14 +308,14 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
                     bail!(instead);
                 }
                 bail!(
-                    "{} is no Perfetto trace, and only those can be joined into one: write a .tar, which holds traces of all kinds",
+                    "{} is not a Perfetto trace, and only those can be merged into one: write a .tar, which holds traces of all kinds",
                     path.display()
                 )
             }
         }
         let mut facts = walk.finish(&mut warnings)?;
         if !from_us {
-            told.extend(std::mem::take(&mut facts.told));
+            system.extend(std::mem::take(&mut facts.system));
         }
         for (other, known) in &walked {
             let Some(track) = facts.tracks.intersection(&known.tracks).next() else { continue };
@@ -319,7 +324,7 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
                 bail!("{one} and {two} are of the same run of pid {pid}, {LEAVE_OUT}");
             }
             bail!(
-                "{one} and {two} both have a track with the number {track}, which would become one: export them again with \
+                "{one} and {two} both have a track with the number {track}, so they would become one: export them again with \
                  --merge-safe, or write a .tar"
             );
         }
@@ -329,7 +334,7 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
     Ok(warnings)
 }
 
-/// All files as they are in one archive, with a manifest that says how their clocks belong together.
+/// Archives all files unchanged, with a manifest that relates their clocks.
 fn archive(options: &Options, kinds: &[FileKind], mut out: &File) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
@@ -337,16 +342,14 @@ fn archive(options: &Options, kinds: &[FileKind], mut out: &File) -> anyhow::Res
     for (i, (path, kind)) in options.inputs.iter().zip(kinds).enumerate() {
         names.push(tar::member_name(path, *kind == FileKind::Recording, i, &names));
     }
-    // Traces know their clocks. A JSON trace has none; ours is in microseconds of CLOCK_BOOTTIME.
+    // Perfetto traces contain their clocks. A JSON trace has none; those of anrscope are in microseconds of CLOCK_BOOTTIME.
     let reference = kinds.iter().position(|kind| *kind != FileKind::ChromeTrace);
     let files: Vec<_> = names
         .iter()
         .zip(kinds)
         .map(|(name, kind)| match reference {
             Some(at) if *kind == FileKind::ChromeTrace => {
-                warnings.push(format!(
-                    "{name} is JSON: its times are taken for microseconds since the boot, as ours are"
-                ));
+                warnings.push(format!("{name} is JSON: its times are taken as microseconds since boot"));
                 let sync_to = json!({"file": names[at], "clock": "BOOTTIME"});
                 json!({"path": name, "clocks": {"sync_to": sync_to, "offset_ns": 0}})
             }
@@ -354,7 +357,7 @@ fn archive(options: &Options, kinds: &[FileKind], mut out: &File) -> anyhow::Res
         })
         .collect();
     let manifest = json!({"version": 1, "trace_time": {"clock": "BOOTTIME"}, "files": files});
-    // The reader knows it by how it begins.
+    // Perfetto recognises the manifest by its first bytes.
     let manifest = format!("{{\"perfetto_manifest\":{manifest}}}\n");
     out.write_all(&tar::header("perfetto_manifest.json", manifest.len() as u64)?)?;
     out.write_all(manifest.as_bytes())?;
@@ -364,7 +367,7 @@ fn archive(options: &Options, kinds: &[FileKind], mut out: &File) -> anyhow::Res
         let place = out.stream_position().context("an archive can only be written to a file")?;
         out.write_all(&[0; tar::BLOCK])?;
         if *kind == FileKind::Recording {
-            warnings.extend(write_recording(options, &mut maps, path, &Told::default(), out)?);
+            warnings.extend(write_recording(options, &mut maps, path, &SystemFacts::default(), out)?);
         } else {
             let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
             io::copy(&mut file, &mut out).with_context(|| format!("cannot copy {}", path.display()))?;

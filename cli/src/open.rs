@@ -1,9 +1,8 @@
-//! `anrscope open`: a trace in ui.perfetto.dev.
+//! `anrscope open`: shows a trace in ui.perfetto.dev.
 //!
-//! The page fetches the trace from 127.0.0.1:9001, the one plain address that its security policy allows. The file is
-//! given to that page alone: by its origin, and only under our own name, so that no other page can have it, not even
-//! one whose name was made to lead to 127.0.0.1. Programs of other users of this machine reach the port too, and say no origin: the
-//! address has a part that they cannot guess.
+//! The page fetches the trace from 127.0.0.1:9001, the only plain address that its security policy allows. The server gives the file
+//! to that page only: it checks the request's origin and host, so that no other page can read the file, not even one whose host name
+//! resolves to 127.0.0.1. Programs of other users on this machine reach the port and send no origin: the address has a secret part.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -28,34 +27,34 @@ mod http;
 mod link;
 mod port_owner;
 
-/// The one port that the page may fetch from.
+/// The only port that the page may fetch from.
 const PORT: u16 = 9001;
 
 /// Open a trace in ui.perfetto.dev, at what hung
 ///
-/// The trace goes from this machine into the browser and nowhere else: it is given to that page alone, once, and then
-/// the program ends. A recording is exported first.
+/// The browser loads the trace from this machine; it goes nowhere else. The program serves it to that page once, and then ends. A
+/// recording is exported first.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # A recording: its last ANR or hang is selected, and its process expanded.
+    # A recording: selects its last ANR or hang and expands its process.
     anrscope open app.anrscope
 
-    # And nothing but the time of the ANR in view.
+    # Zoom to the ANR.
     anrscope open app.anrscope --anr
 
-    # Any trace. What hung is known if app.anrscope, its recording, lies beside it.
+    # Any trace. The hang is found if its recording, app.anrscope, is beside it.
     anrscope open app.pftrace
 
-    # On a machine without a browser: open the address where there is one, with
+    # On a machine without a browser: open the address on another one, with
     # ssh -L 9001:127.0.0.1:9001 MACHINE running.
     anrscope open app.pftrace --print-url
 
 Exit status:
-    0  the trace was fetched
-    1  there is no such trace, the port is taken, or nobody came in time
+    0  the page fetched the trace
+    1  there is no such trace, the port is taken, or no page fetched it in time
     2  the command line is wrong
 "
 )]
@@ -69,7 +68,7 @@ pub(crate) struct Options {
     /// Print the address instead of opening a browser
     #[arg(long)]
     print_url: bool,
-    /// Another port, for a page of one's own that may fetch from there
+    /// Use another port, for your own page that may fetch from it
     #[arg(long, hide = true, default_value_t = PORT)]
     port: u16,
     /// How many seconds to wait for the page
@@ -78,7 +77,7 @@ pub(crate) struct Options {
     /// The method map of the build, or a directory of maps, for a recording [default: NAME.methodMapping.txt or methodMapping.txt beside it, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
-    /// Say nothing but errors and warnings
+    /// Print only errors and warnings
     #[arg(long, short)]
     quiet: bool,
 }
@@ -87,23 +86,23 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let kind = FileKind::of(&options.file)
-        .with_context(|| format!("cannot read {}: name a trace that is there", options.file.display()))?;
+        .with_context(|| format!("cannot read {}: name an existing trace", options.file.display()))?;
     if let Some(instead) = kind.instead_of("open", &options.file).filter(|_| kind != FileKind::Recording) {
         bail!(instead);
     }
     let is_recording = kind == FileKind::Recording;
-    // Before the export: to fail after a minute of it is no service.
+    // Before the export, which may take a minute.
     let listener = listen(options.port)?;
     let mut scratch = None;
     let (path, view) = if is_recording {
         let recordings = recordings(&options.file, options.method_map.as_deref())?;
-        let folder = Scratch::create().context("cannot make a folder for temporary files")?;
-        let path = folder.path().join("trace.pftrace");
+        let directory = Scratch::create().context("cannot create a directory for temporary files")?;
+        let path = directory.path().join("trace.pftrace");
         let summary = export::write(&recordings, Settings::default(), &path)?;
         for warning in &summary.warnings {
             crate::terminal::warn(warning)?;
         }
-        scratch = Some(folder);
+        scratch = Some(directory);
         (path, view(&recordings)?)
     } else {
         (options.file.clone(), view_by_recording(&options.file))
@@ -112,10 +111,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         writeln!(crate::terminal::stderr(), "warning: there is no ANR in {}", options.file.display())?;
     }
     let file = File::open(&path)
-        .with_context(|| format!("cannot read {}: name a trace that is there", path.display()))?;
+        .with_context(|| format!("cannot read {}: name an existing trace", path.display()))?;
     let metadata = file.metadata().with_context(|| format!("cannot read {}", path.display()))?;
     if !metadata.is_file() {
-        bail!("{} is no file: name a trace", path.display());
+        bail!("{} is not a file: name a trace", path.display());
     }
     let name = format!("{}/{}", secret(), served_name(&options.file, is_recording));
     let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, &view);
@@ -123,19 +122,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         let mut stdout = crate::terminal::stdout();
         writeln!(stdout, "{url}").and_then(|()| stdout.flush())?;
     } else if let Err(error) = browse(&url) {
-        writeln!(crate::terminal::stderr(), "no browser could be started ({error}); open this:\n{url}")?;
+        writeln!(crate::terminal::stderr(), "cannot start a browser ({error}); open this address:\n{url}")?;
     }
     let end = Instant::now() + Duration::from_secs(options.wait);
     let served = http::serve(&listener, &name, file, metadata.len(), end)?;
     drop(scratch);
     if !served {
         bail!(
-            "nobody fetched the trace within {} s: open the address while this runs, or give --wait",
+            "the page did not fetch the trace within {} s: open the address while this runs, or wait longer with --wait",
             options.wait
         );
     }
     if !options.quiet {
-        writeln!(crate::terminal::stderr(), "{} was fetched", options.file.display())?;
+        writeln!(crate::terminal::stderr(), "the page fetched {}", options.file.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -147,12 +146,12 @@ fn listen(port: u16) -> anyhow::Result<TcpListener> {
         }
         let owner = port_owner::of(port);
         let who = owner.map_or_else(
-            || format!("another program (see who: {})", port_owner::COMMAND),
+            || format!("another program (to find it: {})", port_owner::COMMAND),
             |(pid, name)| format!("{name} (pid {pid})"),
         );
         anyhow::anyhow!(
-            "127.0.0.1:{port} is taken by {who}: end it; ui.perfetto.dev fetches from no other port. Or drop the file on \
-             the page by hand"
+            "127.0.0.1:{port} is in use by {who}: end it; ui.perfetto.dev fetches from no other port. Or drop the file on \
+             the page"
         )
     })
 }
@@ -162,7 +161,7 @@ fn recordings(file: &Path, method_map: Option<&Path>) -> anyhow::Result<Recordin
     Recordings::open(&[file.to_owned()], &mut maps)
 }
 
-/// What is shown of a trace with these recordings.
+/// What to show of a trace of these recordings.
 fn view(recordings: &Recordings) -> anyhow::Result<link::View> {
     let mut view = link::View::default();
     for input in recordings.inputs() {
@@ -188,8 +187,8 @@ fn view(recordings: &Recordings) -> anyhow::Result<link::View> {
     Ok(view)
 }
 
-/// What is shown of a trace that lies beside the recording it was made of, as other subcommands leave it: the view is no
-/// reason to fail.
+/// What to show of a trace whose recording is beside it, as other subcommands leave it. Failures are ignored: the trace opens without
+/// a view.
 fn view_by_recording(trace: &Path) -> link::View {
     let recording = trace.with_extension("anrscope");
     if FileKind::of(&recording).is_ok_and(|kind| kind == FileKind::Recording) {
@@ -199,13 +198,13 @@ fn view_by_recording(trace: &Path) -> link::View {
     }
 }
 
-/// 128 bits of the system's randomness, which the standard library keys its hash maps with.
+/// 128 random bits, from the standard library's keys of hash maps.
 fn secret() -> String {
     let word = || RandomState::new().hash_one(std::process::id());
     format!("{:016x}{:016x}", word(), word())
 }
 
-/// The file's own name, as far as it needs no escapes: the page shows it.
+/// The file's own name without characters that need escapes: the page shows it.
 fn served_name(file: &Path, is_recording: bool) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
@@ -216,12 +215,12 @@ fn served_name(file: &Path, is_recording: bool) -> String {
     name
 }
 
-/// Opens `url` as the system opens one.
+/// Opens `url` in the default browser.
 fn browse(url: &str) -> io::Result<()> {
     let mut command = if cfg!(target_os = "macos") {
         Command::new("open")
     } else if cfg!(windows) {
-        // `start` would read the & in it.
+        // `start` would interpret the & in it.
         let mut command = Command::new("rundll32");
         command.arg("url.dll,FileProtocolHandler");
         command

@@ -1,4 +1,4 @@
-//! Outputs that appear whole or not at all.
+//! Output files that appear whole or not at all.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -9,18 +9,18 @@ use anyhow::Context;
 
 use crate::{cleanup, terminal};
 
-/// A file that is written beside its final place, and removed again unless [`Output::commit`] moves it
-/// there. A target that is no regular file (a pipe, `/dev/null`) is written to directly.
+/// A temporary file beside its target, which [`Output::commit`] renames to it; dropping it removes the file. A target that is not a
+/// regular file (a pipe, `/dev/null`) is written to directly.
 #[derive(Debug)]
 pub(crate) struct Output {
     target: PathBuf,
-    /// Where it is written, if not to the target itself.
+    /// The temporary path, if the target is not written to directly.
     temporary: Option<PathBuf>,
     file: File,
 }
 
 impl Output {
-    /// Opens a place to write `target`, whose folder is made if need be.
+    /// Opens an output for `target`, whose directory is created if needed.
     ///
     /// # Errors
     /// If it cannot be written there.
@@ -30,28 +30,28 @@ impl Output {
     }
 
     fn open(target: &Path) -> io::Result<Self> {
-        // Through a link to the file that it names, so that the link stays.
+        // A link is resolved, so that it stays.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         match fs::metadata(&target) {
             Ok(meta) if meta.is_dir() => {
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
             }
             Ok(meta) if !meta.is_file() => {
                 let file = File::options().write(true).open(&target)?;
                 return Ok(Self { target, temporary: None, file });
             }
             Ok(meta) if meta.permissions().readonly() => {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is there and read-only"));
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
             }
             _ => {}
         }
         let name = target
             .file_name()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
-        let folder =
-            target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let (temporary, file) = create_beside(folder, name)?;
+        let directory =
+            target.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(directory)?;
+        let (temporary, file) = create_beside(directory, name)?;
         cleanup::add(&temporary);
         Ok(Self { target, temporary: Some(temporary), file })
     }
@@ -61,7 +61,7 @@ impl Output {
         &self.file
     }
 
-    /// Moves what was written to its place.
+    /// Moves the temporary file to the target.
     ///
     /// # Errors
     /// If that fails.
@@ -76,13 +76,13 @@ impl Output {
     }
 }
 
-/// ` (in a new directory)` if writing `target` makes the directory it is in: a name that is spelled wrongly makes one, too.
+/// ` (in a new directory)` if writing `target` creates its directory: it may be a misspelled name.
 pub(crate) fn new_directory_of(target: &Path) -> &'static str {
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     if parent.is_some_and(|parent| !parent.exists()) { " (in a new directory)" } else { "" }
 }
 
-/// Writes a page to `target`, whole or not at all, or to stdout. In JSON a character that a terminal takes for a command is an escape.
+/// Writes a page to `target`, whole or not at all, or to stdout. In JSON, terminal control characters become escapes.
 ///
 /// # Errors
 /// If `write` fails, or the page cannot be written there.
@@ -118,17 +118,17 @@ pub(crate) fn write(target: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     output.commit()
 }
 
-/// A new hidden file in `folder`.
-fn create_beside(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
+/// Creates a new hidden file in `directory`.
+fn create_beside(directory: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
     let mut number = 0;
     loop {
         let mut temporary = OsString::from(".");
         temporary.push(name);
         temporary.push(format!(".{}-{number}.part", std::process::id()));
-        let temporary = folder.join(temporary);
+        let temporary = directory.join(temporary);
         match File::create_new(&temporary) {
             Ok(file) => return Ok((temporary, file)),
-            // One that was killed left it, and had our pid.
+            // A killed process with the same pid left it.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < 1000 => number += 1,
             Err(e) => return Err(e),
         }
@@ -138,7 +138,7 @@ fn create_beside(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            // The error that led here is the one to tell.
+            // The error that led here is the one to report.
             let _ = fs::remove_file(temporary);
             cleanup::forget(temporary);
         }
@@ -175,17 +175,17 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_made_and_are_no_targets() {
+    fn directories_are_created_and_are_not_valid_targets() {
         let scratch = Scratch::new();
         Output::create(&scratch.path().join("a/b/trace")).unwrap().commit().unwrap();
         assert!(scratch.path().join("a/b/trace").is_file());
         let error = format!("{:#}", Output::create(&scratch.path().join("a")).unwrap_err());
-        assert!(error.contains("folder"), "{error}");
+        assert!(error.contains("directory"), "{error}");
     }
 
     #[cfg(unix)]
     #[test]
-    fn links_and_devices_stay_what_they_are() {
+    fn links_and_devices_are_not_replaced() {
         let scratch = Scratch::new();
         let target = scratch.file("trace", b"old");
         let link = scratch.path().join("link");

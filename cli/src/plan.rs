@@ -1,4 +1,4 @@
-//! `anrscope plan`: rules for the instrumenter, from what recordings show of each method.
+//! `anrscope plan`: makes rules for the instrumenter from recordings.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,38 +13,37 @@ use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings, files_of};
 use crate::terminal::{counted, one_line};
 
-/// Write rules that leave out methods which real runs show to be frequent and always short
+/// Write rules that leave out methods which recordings show to be frequent and always short
 ///
-/// Reads recordings of a build and writes a rules file for anrscope instrument --rules. A method is left out if it was called
-/// often, its calls were short on average, none of them lasted and none waited; each line says on what evidence. Methods that
-/// were never called, or rarely, stay as they are. Recordings of several runs make a better plan: of each the methods must be
-/// known by its map (beside it, or --map).
+/// Reads recordings of a build and writes a rules file for anrscope instrument --rules. A method is left out if it was called often and
+/// all of its calls were short and never waited; a comment on each line has the evidence. Methods that were rarely or never called are
+/// kept. Recordings of several runs make a better plan; each needs its build's map (beside it, or --map).
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # Record a run, plan by it, and build with the plan.
+    # Record a run, make a plan from it, and build with the plan.
     anrscope jvm --out run.pftrace -jar app.jar
     anrscope plan run.anrscope --out trace.rules
     anrscope instrument app.jar --out traced/app.jar --rules trace.rules
 
-    # All recordings of a folder, stricter: a mean of 5 µs at most, and a thousandth of all calls at least.
+    # Stricter, from all recordings of a directory: a mean of 5 µs at most, and at least a thousandth of all calls.
     anrscope plan recordings --max-mean 5 --min-share 0.1 --out trace.rules
 
-    # For a script.
+    # JSON for a script.
     anrscope plan recordings --json
 
-Your own rules go behind the plan's lines in the same file: the last line that fits a method decides.
+Add your own rules after the plan's lines in the same file: the last line that matches a method decides.
 
 Exit status:
     0  done, also if there is nothing to leave out
-    1  a recording or map cannot be read, no recording has a map of its build, or the file not be written
+    1  a recording or map cannot be read, no recording has a map of its build, or the file cannot be written
     2  the command line is wrong
 "
 )]
 pub(crate) struct Options {
-    /// Recordings, or folders of them (*.anrscope, also in their folders)
+    /// Recordings, or directories of them (*.anrscope, subdirectories included)
     #[arg(value_name = "RECORDING", required = true)]
     recordings: Vec<PathBuf>,
     /// Write the rules to this file instead of stdout
@@ -53,19 +52,19 @@ pub(crate) struct Options {
     /// The method map of all recordings, or a directory of maps [default: methodMapping.txt beside each]
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
-    /// Leave out only methods with so many calls or more
+    /// Leave out only methods with at least this many calls
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     min_calls: u64,
-    /// Leave out only methods with so large a share of all calls or more, in percent
+    /// Leave out only methods with at least this share of all calls, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.005)]
     min_share: f64,
-    /// Leave out only methods whose calls take no longer than this on average, with all that they call, in µs
+    /// Leave out only methods with at most this mean time per call, callees included, in µs
     #[arg(long, value_name = "US", default_value_t = 20.0)]
     max_mean: f64,
-    /// Leave out so many methods at most: those with the most calls
+    /// Leave out at most this many methods, those with the most calls
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(0..=9_000))]
     max_methods: u64,
-    /// The plan as JSON instead of rules
+    /// Print the plan as JSON instead of rules
     #[arg(long)]
     json: bool,
 }
@@ -108,7 +107,7 @@ fn limits(options: &Options) -> anyhow::Result<Limits> {
     })
 }
 
-/// One recording at a time: memory grows with the methods, not with the set.
+/// Reads one recording at a time: memory grows with the number of methods, not of recordings.
 fn evidence(options: &Options) -> anyhow::Result<Evidence> {
     let mut files = Vec::new();
     for path in &options.recordings {
@@ -141,7 +140,7 @@ fn summary(plan: &Plan) -> String {
         grouped(plan.calls),
     );
     if plan.unwritable > 0 {
-        text += &format!("; {} more have names that no rule can hold", plan.unwritable);
+        text += &format!("; {} more have names that a rule cannot hold", plan.unwritable);
     }
     text
 }
@@ -174,7 +173,7 @@ fn evidence_of(row: &Row, all: u64) -> String {
     )
 }
 
-/// A number with commas between its thousands.
+/// Formats a number with commas between its thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -192,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (147_310_973, "147,310,973")] {
             assert_eq!(grouped(number), text);
         }

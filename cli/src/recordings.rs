@@ -1,4 +1,4 @@
-//! Recordings with the method maps of their builds.
+//! Opens recordings with the method maps of their builds.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,35 +14,35 @@ mod method_maps;
 
 pub(crate) use method_maps::MethodMaps;
 
-/// Name of the map that is looked for beside a recording: by itself, or behind the recording's own name.
+/// Name of the map beside a recording: alone, or after the recording's own name.
 pub(crate) const MAP_NAME: &str = "methodMapping.txt";
 
-/// Where the map of one recording is kept if others lie beside it: `app.methodMapping.txt` of `app.anrscope`.
+/// The map of one recording if there are others beside it: `app.methodMapping.txt` of `app.anrscope`.
 pub(crate) fn own_map_of(recording: &Path) -> PathBuf {
     recording.with_extension(MAP_NAME)
 }
 
-/// The map beside a recording: its own, or that of all in the folder.
+/// The map beside a recording: its own, or that of the whole directory.
 fn map_beside(recording: &Path) -> Option<PathBuf> {
     [own_map_of(recording), recording.with_file_name(MAP_NAME)].into_iter().find(|path| path.is_file())
 }
 
-/// The recordings that `path` names: itself, or all `*.anrscope` in that folder and its folders, in order of their names.
+/// The recordings that `path` names: itself, or all `*.anrscope` in that directory and its subdirectories, sorted by name.
 ///
 /// # Errors
-/// If it cannot be read, or holds none.
+/// If it cannot be read, or has no recording.
 pub(crate) fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let found = walk::files(path, usize::MAX, |path, _| path.extension().is_some_and(|e| e == "anrscope"))?;
     if found.is_empty() {
-        bail!("{}: there is no recording (*.anrscope) in this folder", path.display());
+        bail!("{}: no recording (*.anrscope) in this directory: name another one", path.display());
     }
     Ok(found)
 }
 
-/// The recording that `path` names: itself, or the newest one in that directory; and how many there are to choose from.
+/// The recording that `path` names: itself, or the newest one in that directory; and how many there are.
 ///
 /// # Errors
 /// If the directory cannot be read, or has no recording in it.
@@ -50,12 +50,17 @@ pub(crate) fn newest_of(path: &Path) -> anyhow::Result<(PathBuf, usize)> {
     let files = files_of(path)?;
     let count = files.len();
     let changed = |file: &PathBuf| file.metadata().and_then(|metadata| metadata.modified()).ok();
-    // By name among those of one moment.
+    // Ties are broken by name.
     let newest = files.into_iter().max_by_key(|file| (changed(file), file.clone()));
-    Ok((newest.with_context(|| format!("{}: there is no recording", path.display()))?, count))
+    Ok((
+        newest.with_context(|| {
+            format!("{}: no recording in this directory: name another one", path.display())
+        })?,
+        count,
+    ))
 }
 
-/// Opens a recording. A file of another kind is refused with the command that takes it.
+/// Opens a recording. The error for a file of another kind names the command that takes it.
 fn open(file: &Path) -> anyhow::Result<Recording<FileSource>> {
     open_recording(file).map_err(|error| FileKind::error_of("report", file).unwrap_or_else(|| error.into()))
 }
@@ -88,14 +93,14 @@ impl Recordings {
         Ok(Self { opened })
     }
 
-    /// How many of the bytes of all of them an export has read, and how many it reads: each once to know what belongs together,
-    /// and once to write it.
+    /// How many bytes of all recordings an export has read, and how many it reads in total: each is read twice, once to find what belongs
+    /// together, and once to write it.
     pub(crate) fn read_so_far(&self) -> (u64, u64) {
         let sources = || self.opened.iter().map(|opened| opened.recording.source());
         (sources().map(FileSource::bytes_read).sum(), sources().map(|source| source.len() * 2).sum())
     }
 
-    /// Them as the exporter takes them.
+    /// The recordings in the exporter's form.
     pub(crate) fn inputs(&self) -> Vec<ExportInput<'_, FileSource>> {
         let inputs =
             self.opened.iter().map(|Opened { file, recording, map }| ExportInput { file, recording, map });

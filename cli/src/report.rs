@@ -1,4 +1,4 @@
-//! `anrscope report`: what hung, in words.
+//! `anrscope report`: prints what hung and why.
 
 mod fleet;
 mod options;
@@ -31,7 +31,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let recordings = Recordings::open(&files, &mut maps)?;
     let format = options.format();
     if options.verbose && !matches!(format, ReportFormat::Text) {
-        bail!("--verbose adds to the page of text: leave out --format, or --verbose")
+        bail!("--verbose applies to the text format: leave out --format, or --verbose")
     }
     let page = match format {
         ReportFormat::Matrix => issues_of(&recordings, &options)?,
@@ -41,7 +41,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The recordings that are named, and of each directory the newest one.
+/// The named recordings, and of each directory the newest one.
 fn files(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::with_capacity(options.recordings.len());
     for path in &options.recordings {
@@ -53,7 +53,7 @@ fn files(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
         if count > 1 && !options.quiet {
             writeln!(
                 crate::terminal::stderr(),
-                "{}: the newest of {} (--group is of all)",
+                "{}: using the newest of {} (--group reads all)",
                 newest.display(),
                 counted(count, "recording")
             )?;
@@ -63,17 +63,17 @@ fn files(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The report in every form but Matrix's. Warnings go to stderr too, unless the page itself is what is seen.
+/// Builds the report in every format but Matrix's. Warnings go to stderr too, unless the page is printed there.
 fn page(recordings: &Recordings, files: &[PathBuf], options: &Options) -> anyhow::Result<String> {
     let (format, to_stdout) = (options.format(), options.out.is_none());
-    // All of them before the first line, so that an error leaves no half report.
+    // All reports are built before the first line is printed, so that an error leaves no partial output.
     let mut reports = Vec::new();
     for input in recordings.inputs() {
         reports.push(Report::build(input.file, input.recording, input.map)?);
     }
     if let ReportFormat::Html = format {
         let [report] = &reports[..] else {
-            bail!("one page is of one recording: name one, or choose another format")
+            bail!("an HTML page holds one recording: name one, or choose another format")
         };
         let input = recordings.inputs()[0];
         let chart = report.chart(input.file, input.recording, input.map)?;
@@ -89,7 +89,7 @@ fn page(recordings: &Recordings, files: &[PathBuf], options: &Options) -> anyhow
             reports.iter().zip(files).map(|(report, file)| report.to_json(&file)).collect();
         return Ok(format!("{:#}\n", json!({"schema": SCHEMA_VERSION, "reports": documents})));
     }
-    // The page has them too: on a terminal they would be there twice.
+    // The page has them too: on a terminal they would appear twice.
     if !(to_stdout && crate::terminal::stdout().is_terminal()) {
         for warning in reports.iter().flat_map(|report| &report.warnings) {
             crate::terminal::warn(warning)?;
@@ -102,7 +102,7 @@ fn page(recordings: &Recordings, files: &[PathBuf], options: &Options) -> anyhow
     Ok(pages.join("\n"))
 }
 
-/// What Matrix would have reported, one JSON object a line.
+/// Builds Matrix's reports, one JSON object a line.
 fn issues_of(recordings: &Recordings, options: &Options) -> anyhow::Result<String> {
     let rules = options.rules.map(|rules| match rules {
         RulesOf::Matrix => Rules::Matrix,

@@ -1,4 +1,4 @@
-//! `anrscope retrace`: names from before ProGuard or R8, and from before the instrumenter.
+//! `anrscope retrace`: restores names from before ProGuard or R8, and from before the instrumenter.
 
 use std::fs;
 use std::io::{self, Read as _, Write};
@@ -12,30 +12,30 @@ use exporter::retrace::Mapping;
 
 use crate::output;
 
-/// The longest text that is read.
+/// Maximum size of a text.
 const MAX_LENGTH: u64 = 256 << 20;
 
-/// Put the source's names into a text: stack traces, thread dumps, logs, and Matrix's stacks of method ids
+/// Restore the source's names in a text: stack traces, thread dumps, logs, and Matrix's stacks of method ids
 ///
-/// Frames (`at a.b.c(SourceFile:12)`) are looked up by class, method and line, inlined ones become several; classes elsewhere in
-/// a line are renamed. With --method-map, lines `depth,methodId,count,costMs` get the method's name behind them.
+/// Frames (`at a.b.c(SourceFile:12)`) are mapped by class, method and line, and inlined frames are restored; class names anywhere in a
+/// line are replaced. With --method-map, the method's name is appended to lines `depth,methodId,count,costMs`.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # A crash log, or any text. With - it reads stdin.
+    # A crash log, or any other text. With - it reads stdin.
     adb logcat -d | anrscope retrace - --mapping app/build/outputs/mapping/release/mapping.txt
 
     # The stack of one of Matrix's reports.
     echo 0,243,1,1000 | anrscope retrace - --method-map methodMapping.txt
 
-    # Which method has this id?
+    # Find the method with this id.
     anrscope retrace --id 243 --method-map methodMapping.txt
 
 Exit status:
     0  done
-    1  a file cannot be read, or no method has the id that was asked for
+    1  a file cannot be read, or no method has the requested id
     2  the command line is wrong
 "
 )]
@@ -74,7 +74,7 @@ fn write(
 ) -> anyhow::Result<()> {
     for id in &options.id {
         let Some(method) = map.and_then(|map| map.get(*id)) else {
-            bail!("no method of this map has the id {id}: is it the map of that build?");
+            bail!("no method of this map has the id {id}: use the map of that build");
         };
         let blank = if method.descriptor.is_empty() { "" } else { " " };
         writeln!(out, "{}.{}{blank}{}", method.class, method.method, method.descriptor)?;
@@ -97,7 +97,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
     } else {
         Box::new(
             fs::File::open(file)
-                .with_context(|| format!("cannot read {}: name a text that is there", file.display()))?,
+                .with_context(|| format!("cannot read {}: name an existing text", file.display()))?,
         )
     };
     let length = input

@@ -1,21 +1,21 @@
-//! A folder that is gone when nobody needs it any more.
+//! Temporary directories.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder under the system's one for temporary files, removed when dropped.
+/// A directory under the system's one for temporary files, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
-    /// Makes a folder that only this user can read.
+    /// Creates a directory that only this user can read.
     pub(crate) fn create() -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let root = std::env::temp_dir();
-        // Made absolute, since a program that runs on it may change its working folder.
+        // Absolute, since a program that uses it may change its working directory.
         let root = std::path::absolute(root)?;
         loop {
             let n = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -31,7 +31,7 @@ impl Scratch {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -47,7 +47,7 @@ fn builder() -> std::fs::DirBuilder {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is left to whoever cleans the temporary files.
+        // What cannot be removed is left to the system's cleaning of temporary files.
         let _ = std::fs::remove_dir_all(&self.path);
         crate::cleanup::forget(&self.path);
     }
@@ -55,15 +55,15 @@ impl Drop for Scratch {
 
 #[cfg(test)]
 impl Scratch {
-    /// For tests, which have no use for the error.
+    /// For tests, which need no error.
     pub(crate) fn new() -> Self {
-        Self::create().expect("a folder for temporary files")
+        Self::create().expect("a directory for temporary files")
     }
 
-    /// Writes a file, with the folders that it needs.
+    /// Writes a file, with its parent directories.
     pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.path.join(name);
-        std::fs::create_dir_all(path.parent().expect("it lies in a folder")).unwrap();
+        std::fs::create_dir_all(path.parent().expect("it is in a directory")).unwrap();
         std::fs::write(&path, bytes).unwrap();
         path
     }
@@ -75,7 +75,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn it_is_ours_alone_and_goes_when_dropped() {
+    fn it_is_private_and_removed_when_dropped() {
         let scratch = Scratch::new();
         let path = scratch.path().to_owned();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);

@@ -1,7 +1,7 @@
-//! What the system says of our signals and our terminal.
+//! Signal dispositions and the terminal's foreground group, from /proc.
 
-/// Whether `signal` was ignored when the program started, as background jobs of a script are told to
-/// ignore SIGINT and SIGQUIT. Such a signal is left alone, and a child inherits that.
+/// Whether `signal` was ignored when the program started, as SIGINT and SIGQUIT are for background jobs of a script. Such a signal is
+/// left ignored, and a child inherits that.
 pub(crate) fn ignored(signal: i32) -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignored_in(&status, signal))
 }
@@ -12,8 +12,8 @@ fn ignored_in(status: &str, signal: i32) -> bool {
     u32::try_from(signal - 1).ok().and_then(|bit| mask.checked_shr(bit)).is_some_and(|mask| mask & 1 == 1)
 }
 
-/// Whether this process is in the foreground of a terminal, whose keys send their signals to all of
-/// its group, children included.
+/// Whether this process is in the foreground group of a terminal, whose keys send their signals to the whole group, children
+/// included.
 #[cfg(target_os = "linux")]
 pub(crate) fn in_foreground() -> bool {
     std::fs::read_to_string("/proc/self/stat").is_ok_and(|stat| in_foreground_by(&stat))

@@ -1,49 +1,49 @@
-//! Texts on their way to a terminal.
+//! Output to the terminal, without control characters.
 //!
-//! A name in a jar, in a recording or on a device may hold the control characters by which a terminal is told what to do: change
-//! its title, hide what was printed, answer with a text as if somebody had typed it. None of them gets there.
+//! A name in a jar, in a recording or on a device may contain control characters that make a terminal change its title, hide output or
+//! send input. None of them is printed.
 
 //!
-//! Nothing else in the program opens stdout or stderr; `cli/clippy.toml` sees to that.
+//! Nothing else in the program opens stdout or stderr; `cli/clippy.toml` enforces that.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-/// Whether a terminal may take `c` for more than a character to show: a control character, or one that changes the direction of
-/// the text around it (Unicode's Bidi_Control), by which a name can look like another.
+/// Whether a terminal may interpret `c`: a control character, or one that changes the direction of the text around it (Unicode's
+/// Bidi_Control), which can make a name look like another.
 fn commands(c: char) -> bool {
     let turns =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control() && c != '\n' && c != '\t'
 }
 
-/// `text` with the replacement character for everything that a terminal may take for a command.
+/// Replaces characters that a terminal may interpret by the replacement character.
 pub(crate) fn plain(text: impl Display) -> String {
     let plain = |c| if commands(c) { char::REPLACEMENT_CHARACTER } else { c };
     text.to_string().chars().map(plain).collect()
 }
 
-/// [`plain`] in one line, for a name inside of a line.
+/// [`plain`] in one line, for a name within a line.
 pub(crate) fn one_line(text: impl Display) -> String {
     plain(text).replace('\n', "\u{fffd}")
 }
 
-/// An output that passes on text and no commands.
+/// An output that replaces control characters.
 #[derive(Debug)]
 pub(crate) struct Shown<W> {
     out: W,
-    /// Whether what is written is JSON, in whose texts a character can be written as an escape.
+    /// Whether the output is JSON, where control characters become escapes.
     json: bool,
-    /// The beginning of a character whose other bytes have not come.
+    /// The first bytes of a character that is not complete yet.
     begun: Vec<u8>,
 }
 
-/// `out`, written as [`stdout_of`] would show it: for a file that is looked at on a terminal later.
+/// `out`, written as [`stdout_of`] would: for a file that may be shown on a terminal later.
 pub(crate) fn shown_in<W>(out: W, json: bool) -> Shown<W> {
     Shown { out, json, begun: Vec::new() }
 }
 
-/// An error with its causes in one line. Errors of the libraries often say what their source says: that is left out.
+/// An error with its causes in one line. A cause that repeats its source's text is left out.
 pub(crate) fn causes(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -72,7 +72,7 @@ pub(crate) fn stderr() -> Shown<io::StderrLock<'static>> {
     Shown { out: commanded(), json: false, begun: Vec::new() }
 }
 
-/// Standard error as it is, for the commands of the program's own.
+/// Standard error without a filter, for the program's own control sequences.
 pub(crate) fn commanded() -> io::StderrLock<'static> {
     #[expect(clippy::disallowed_methods, reason = "it is the one place")]
     io::stderr().lock()
@@ -98,13 +98,13 @@ impl<W: Write> Write for Shown<W> {
             for c in chunk.valid().chars() {
                 match c {
                     _ if !commands(c) => text.push(c),
-                    // All of them are in the plane that one escape reaches.
+                    // All of them are in the plane that one escape covers.
                     _ if self.json => text.push_str(&format!("\\u{:04x}", u32::from(c))),
                     _ => text.push(char::REPLACEMENT_CHARACTER),
                 }
             }
             let odd = chunk.invalid();
-            // Cut by the end, and not by a byte that does not fit.
+            // The text is cut at its end, not at an invalid byte.
             if chunks.peek().is_none()
                 && std::str::from_utf8(odd).is_err_and(|error| error.error_len().is_none())
             {
@@ -145,13 +145,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_one_and_two_are_more() {
+    fn one_is_singular_and_two_are_plural() {
         assert_eq!(["byte", "class"].map(|what| counted(1_u64, what)), ["1 byte", "1 class"]);
         assert_eq!(["byte", "class"].map(|what| counted(0_usize, what)), ["0 bytes", "0 classes"]);
     }
 
     #[test]
-    fn a_terminal_gets_texts_and_no_commands() {
+    fn a_terminal_gets_no_control_characters() {
         assert_eq!(
             plain("a\u{1b}]0;title\u{7}\u{9b}2J\r\n\tb"),
             "a\u{fffd}]0;title\u{fffd}\u{fffd}2J\u{fffd}\n\tb"
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_passes_text_on_and_no_commands_in_pieces_of_any_size() {
+    fn a_writer_replaces_control_characters_in_pieces_of_any_size() {
         let text = "plain ü 漢 😀\n\t\u{1b}[2J \u{9b}2J \u{7f} \u{202e}abc\u{2066} \u{61c}";
         for piece in 1..text.len() {
             assert_eq!(
@@ -174,12 +174,12 @@ mod tests {
                 "plain ü 漢 😀\n\t\u{fffd}[2J \u{fffd}2J \u{fffd} \u{fffd}abc\u{fffd} \u{fffd}"
             );
         }
-        // A byte alone is a command too, to a terminal that is not set to UTF-8.
+        // A single byte is a control character too, to a terminal that is not set to UTF-8.
         assert_eq!(shown(false, b"a\x9b2J\xe2\x82b", 2), "a\u{fffd}2J\u{fffd}b");
     }
 
     #[test]
-    fn json_is_the_same_document_without_commands() {
+    fn json_is_the_same_document_without_control_characters() {
         let names = serde_json::json!({"a\u{1b}\u{7f}\u{9b}\n": ["\u{202e}b", "ü😀"]});
         let text = shown(true, names.to_string().as_bytes(), 3);
         assert!(!text.chars().any(commands) && text.contains("\\u202e"), "{text}");

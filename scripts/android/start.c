@@ -1,7 +1,7 @@
-/* What the linker wants beside the program's own objects, and an NDK would bring as crtbegin: in every library
+/* The parts that the linker expects beside the program's own objects, and an NDK has as crtbegin: in every library
  * and program the handle by which libc tells them apart, atexit() on top of it (no 64-bit libc exports that name),
  * and the call that drops their exit handlers when they are unloaded. With -DPROGRAM also the first instructions
- * of a program, which hand the kernel's stack to libc. */
+ * of a program, which pass the kernel's stack to libc. */
 __attribute__((visibility("hidden"))) void *__dso_handle = &__dso_handle;
 
 int __cxa_atexit(void (*call)(void *), void *argument, void *handle);
@@ -18,7 +18,7 @@ __attribute__((destructor)) static void unloaded(void) {
 }
 #else
 typedef void hook(void);
-/* All three lists stay absent: the dynamic linker runs what DT_INIT_ARRAY and DT_FINI_ARRAY name. */
+/* All three lists are absent: the dynamic linker runs those of DT_INIT_ARRAY and DT_FINI_ARRAY. */
 struct hooks {
     hook **before, **at_start, **at_end;
 };

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Its last words before it aborts go to stderr, which libc exports only from API 23 on: it aborts without them. */
+/* libunwind prints to stderr before it aborts; libc exports that only from API 23 on: it aborts silently. */
 #undef stderr
 #define stderr ((FILE *)0)
 #define fprintf(...) ((void)0)

@@ -1,7 +1,7 @@
-// A headless Chromium that is spoken to over a pipe, and the real Perfetto UI under its own name for it.
+// Drives a headless Chromium over a pipe, and serves the real Perfetto UI under its own name to it.
 //
-// The program is $CHROMIUM, else `chromium`. The UI is served from a folder on this machine; the browser is told to find
-// https://ui.perfetto.dev there, and no other name at all. The certificate is made up (needs openssl).
+// The program is $CHROMIUM, else `chromium`. The UI is served from a directory on this machine; the browser resolves
+// https://ui.perfetto.dev to it, and no other name at all. The certificate is self-signed (needs openssl).
 import {execFileSync, spawn} from 'node:child_process';
 import {createServer} from 'node:https';
 import {existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
@@ -14,13 +14,13 @@ export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const TYPES = {'.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm',
   '.json': 'application/json', '.png': 'image/png', '.svg': 'image/svg+xml', '.woff2': 'font/woff2'};
 
-/** Waits until `test` gives something true, and gives it back. */
+/** Waits until `test` returns a true value, and returns it. */
 export async function until(what, test) {
   for (const end = Date.now() + LIMIT_MS; Date.now() < end; await sleep(100)) {
     const found = await test();
     if (found) return found;
   }
-  throw new Error(`in vain: ${what}`);
+  throw new Error(`timeout: ${what}`);
 }
 
 async function serve(dist, scratch) {
@@ -46,7 +46,7 @@ async function serve(dist, scratch) {
 class Page {
   constructor(browser, targetId, sessionId) {
     Object.assign(this, {browser, targetId, sessionId});
-    // What went wrong, and every address that was asked for.
+    // Errors, and every address that was requested.
     this.errors = [];
     this.requests = [];
   }
@@ -79,7 +79,7 @@ class Page {
     await loaded;
   }
 
-  /** The value of an expression in the page, awaited there. */
+  /** Evaluates an expression in the page and awaits the result. */
   async value(expression) {
     const {result, exceptionDetails} = await this.send('Runtime.evaluate',
       {expression, awaitPromise: true, returnByValue: true});
@@ -114,14 +114,14 @@ class Page {
     await this.send('Input.dispatchKeyEvent', {type: 'keyUp', ...known});
   }
 
-  /** A picture of what is seen, or of the whole page. */
+  /** A picture of the window, or of the whole page. */
   async picture(file, whole = false) {
     const {data} = await this.send('Page.captureScreenshot', {format: 'png', captureBeyondViewport: whole});
     writeFileSync(file, Buffer.from(data, 'base64'));
   }
 }
 
-/** A browser that finds nothing but the Perfetto UI, where `dist` names its folder. */
+/** A browser that resolves nothing but the Perfetto UI, where `dist` names its directory. */
 export class Chromium {
   static async start(dist, size = [1600, 1000]) {
     const browser = new Chromium();
@@ -152,7 +152,7 @@ export class Chromium {
       this.child.on('exit', (code, signal) => done(`${program} ended (${signal ?? code}): ${said}`));
       this.child.on('error', (error) => done(`${program} cannot be started (${error.message}): run scripts/test, which installs it`));
     });
-    // Whoever waits for an answer hears of its end.
+    // Pending requests fail when the browser ends.
     this.ended.then((why) => {
       for (const {failed} of this.waiting.values()) failed(new Error(why));
       this.waiting.clear();
@@ -208,14 +208,14 @@ export class Chromium {
     return this.attach((await this.send('Target.createTarget', {url: 'about:blank'})).targetId);
   }
 
-  /** The tab that another one has opened, once what it shows is loaded. */
+  /** The tab that another one has opened, once it has loaded. */
   async openedBy(opener) {
     const target = await until('a window that the page opens', async () => {
       const {targetInfos} = await this.send('Target.getTargets');
       return targetInfos.find((info) => info.type === 'page' && info.openerId === opener.targetId);
     });
     const page = await this.attach(target.targetId);
-    // Between the empty page that it begins with and its own it has nothing in which anything could be asked.
+    // Between the initial empty page and its own, expressions cannot be evaluated.
     await until('the page of that window', () =>
       page.value(`location.href !== 'about:blank' && document.readyState === 'complete'`).catch(() => false));
     return page;
@@ -224,7 +224,7 @@ export class Chromium {
   async close() {
     this.server?.close();
     this.server?.closeAllConnections();
-    // It writes into its profile as long as it lives.
+    // It writes into its profile until it ends.
     await Promise.race([this.send('Browser.close').catch(() => {}).then(() => this.ended), sleep(5_000)]);
     this.child.kill('SIGKILL');
     await Promise.race([this.ended, sleep(5_000)]);
@@ -232,7 +232,7 @@ export class Chromium {
   }
 }
 
-/** Runs `body` with a browser, and closes it whatever happens. Gives the exit status. */
+/** Runs `body` with a browser, and always closes it. Returns the exit status. */
 export async function withChromium(dist, body) {
   let browser;
   try {

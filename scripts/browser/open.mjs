@@ -2,9 +2,9 @@
 //
 //   node scripts/browser/open.mjs ANRSCOPE RECORDING WEB_DIST MESSAGE
 //
-// The ANRs alone must be pinned, main and the frames be in the expanded process, and the ANR with its cause selected and in view, a
-// slice that begins with the message that hung, whose name has MESSAGE in it.
-// Prints what holds. Exit status: 0 as it should be, 1 not.
+// Only the ANRs must be pinned, main and the frames be in the expanded process, and the ANR with its cause selected and in view, a
+// slice that starts with the message that hung, whose name contains MESSAGE.
+// Prints the checks that pass. Exit status: 0 all pass, 1 not.
 import {until, withChromium} from './chromium.mjs';
 import {opened} from './program.mjs';
 
@@ -14,7 +14,7 @@ async function show(browser, {url, fetched}) {
   const page = await browser.page();
   await page.open(url);
   await fetched();
-  // What is pinned, by the page's own objects, and the text of what lies below.
+  // The pinned tracks, from the page's own objects, and the text below them.
   const pinned = `(window.app.trace.workspace ?? window.app.trace.workspaces.currentWorkspace).pinnedTracks.map((track) => track.name)`;
   const below = `document.querySelector('.pf-viewer-page__scrolling-track-tree').innerText`;
   const holds = async (what, expression) => {
@@ -28,7 +28,7 @@ async function show(browser, {url, fetched}) {
   await holds('main is in the expanded process', `/main [0-9]+/.test(${below})`);
   await holds('the frames are, too', `/Actual Timeline/.test(${below}) && /Expected Timeline/.test(${below})`);
   await holds('a tab has the message that hung', `document.body.innerText.includes(${name})`);
-  // The page's own objects: what is selected is drawn on a canvas.
+  // From the page's own objects: the selection is drawn on a canvas.
   await holds('its ANR with the cause is selected and in view', `(() => {
     const {selection: {selection}, timeline: {visibleWindow: {start, duration}}} = window.app.trace;
     const [from, to] = [start.integral, start.integral + BigInt(Math.ceil(duration))];

@@ -1,6 +1,6 @@
 // Takes the pictures of the docs: an HTML report in light, dark and on a phone, and three traces in the real Perfetto UI.
 //
-//   node scripts/browser/pictures.mjs ANRSCOPE DEMO.anrscope DEMO.html LIFE.pftrace CLOSURE.pftrace WEB_DIST FOLDER
+//   node scripts/browser/pictures.mjs ANRSCOPE DEMO.anrscope DEMO.html LIFE.pftrace CLOSURE.pftrace WEB_DIST DIR
 //
 // Writes report-light.png, report-dark.png, report-phone.png, demo.png, life.png and closure.png. Exit status: 0 done, 1 not.
 import {statSync} from 'node:fs';
@@ -9,8 +9,8 @@ import {pathToFileURL} from 'node:url';
 import {sleep, until, withChromium} from './chromium.mjs';
 import {opened} from './program.mjs';
 
-const [anrscope, demo, html, life, closure, dist, folder] = process.argv.slice(2);
-/** The longest picture, bytes: they are part of the repository. */
+const [anrscope, demo, html, life, closure, dist, directory] = process.argv.slice(2);
+/** Maximum size of a picture, bytes: they are part of the repository. */
 const LONGEST = 250_000;
 
 function told(file) {
@@ -26,7 +26,7 @@ async function report(browser) {
     await page.size(width, height, more);
     await page.theme(theme);
     await page.open(pathToFileURL(resolve(html)).href);
-    const file = join(folder, `report-${name}.png`);
+    const file = join(directory, `report-${name}.png`);
     await page.picture(file);
     told(file);
   }
@@ -37,9 +37,9 @@ async function ui(browser, file, flags, name, ready, prepare) {
   try {
     const page = await browser.page();
     await page.size(1400, 900);
-    // Nobody needs the notice about cookies in a picture.
+    // Hides the notice about cookies.
     await page.send('Page.addScriptToEvaluateOnNewDocument', {source: `localStorage.setItem('cookieAck', 'true')`});
-    // Without the side bar, which says nothing of the trace.
+    // Hides the side bar.
     await page.open(program.url.replace('?url=', '?hideSidebar=true&url='));
     await program.fetched();
     await until('the trace', () => page.value(`Boolean(window.app?.trace) && (${ready})`));
@@ -50,7 +50,7 @@ async function ui(browser, file, flags, name, ready, prepare) {
       if (pinned) pinned.scrollTop = 0;
     })()`);
     await sleep(1_500);
-    const target = join(folder, name);
+    const target = join(directory, name);
     await page.picture(target);
     told(target);
   } finally {
@@ -64,7 +64,7 @@ process.exit(await withChromium(dist, async (browser) => {
   await ui(browser, life, [], 'life.png', `document.querySelector('.pf-viewer-page__pinned-track-tree')`, `
     await window.app.commands.runCommand('dev.perfetto.ExpandTracksByRegex', 'com.example');
     [...document.querySelectorAll('.pf-icon, i')].filter((icon) => icon.textContent === 'keyboard_arrow_down').pop()?.click();`);
-  // The compiler's threads in the order in which they began, each as high as its calls are deep.
+  // The compiler's threads by start time, each as high as its calls are deep.
   await ui(browser, closure, [], 'closure.png', `document.querySelector('.pf-viewer-page__pinned-track-tree')`, `
     for (const track of [...(window.app.trace.workspace ?? window.app.trace.workspaces.currentWorkspace).pinnedTracks]) track.unpin();
     await window.app.commands.runCommand('dev.perfetto.ExpandTracksByRegex', 'compiler.jar');

@@ -2,10 +2,10 @@
 import {spawn} from 'node:child_process';
 import {sleep} from './chromium.mjs';
 
-// The page takes traces from port 9001 alone, and another program may have it for a while.
+// The page fetches traces from port 9001 only; another program may use it for a while.
 const PORT_WAIT_MS = 60_000;
 
-/** The address that it prints, a promise of how it ends, and a way to end it. */
+/** The printed address, a promise of the exit, and a function that ends the program. */
 export async function opened(anrscope, file, flags = []) {
   for (const end = Date.now() + PORT_WAIT_MS; ; await sleep(500)) {
     const program = spawn(anrscope, ['open', file, ...flags, '--print-url', '--wait', '120'],

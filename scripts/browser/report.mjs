@@ -1,16 +1,16 @@
-// Looks at HTML reports in a headless Chromium: three widths, light and dark, mouse, touch and keyboard, and the button that
-// hands the trace to the real Perfetto UI.
+// Checks HTML reports in a headless Chromium: three widths, light and dark, mouse, touch and keyboard, and the button that
+// sends the trace to the real Perfetto UI.
 //
 //   node scripts/browser/report.mjs WEB_DIST PAGE.html...            prints one JSON document (below)
-//   node scripts/browser/report.mjs WEB_DIST PAGE.html... --pictures FOLDER
+//   node scripts/browser/report.mjs WEB_DIST PAGE.html... --pictures DIR
 //
 // {"pages":[{"page":FILE,"looks":N,"charts":N,"slices":N,"headline":TEXT,"alarming":BOOL,"beside":BOOL,"axes":N,"problems":[TEXT,...],
 //            "arrived":{"title":TEXT,"slices":N} | null}]}
-// `headline` is the page's first line, `alarming` whether it is in the colour of a hang; `beside`: on the widest page a second stack is
+// `headline` is the page's first line, `alarming` whether it has the colour of a hang; `beside`: on the widest page a second stack is
 // to the right of the first one. `axes` counts time axes with five labels in order.
-// `looks` counts page, width and theme; `slices` those whose colour was found where they should be. `arrived` is what the UI
-// says of the trace that the first page's button gave it; null of other pages.
-// Exit status: 0 looked at, whatever was found; 1 it could not be looked at.
+// `looks` counts page, width and theme; `slices` those whose colour was found in their place. `arrived` is the UI's description
+// of the trace that the first page's button sent; null for other pages.
+// Exit status: 0 checked, with any findings; 1 the check failed.
 import {basename, join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {until, withChromium} from './chromium.mjs';
@@ -20,16 +20,16 @@ const SIZES = [
   {name: 'tablet', width: 820, height: 1180, mobile: true},
   {name: 'desktop', width: 1440, height: 900},
 ];
-/** WCAG 2.2, success criterion 1.4.3: of text to what is behind it. */
+/** WCAG 2.2, success criterion 1.4.3: contrast of text with its background. */
 const CONTRAST = 4.5;
-/** WCAG 2.2, success criterion 2.5.8: the least size of what is tapped, CSS pixels. */
+/** WCAG 2.2, success criterion 2.5.8: minimum size of a target, CSS pixels. */
 const TAPPED = 24;
 
 const [dist, ...rest] = process.argv.slice(2);
 const at = rest.indexOf('--pictures');
-const [files, folder] = at < 0 ? [rest, undefined] : [rest.slice(0, at), rest[at + 1]];
+const [files, directory] = at < 0 ? [rest, undefined] : [rest.slice(0, at), rest[at + 1]];
 
-/** In the page: whatever of it is too wide, hard to read or hard to hit. */
+/** In the page: everything that is too wide, hard to read or hard to hit. */
 const LOOK = (contrast, tapped) => `(() => {
   const problems = [];
   const root = document.documentElement;
@@ -65,11 +65,11 @@ const LOOK = (contrast, tapped) => `(() => {
   return {problems, light: light(behind(document.body))};
 })()`;
 
-/** In the page: the colour in the middle of each slice that is wide enough, against that of its kind. */
+/** In the page: compares the colour in the middle of each slice that is wide enough with that of its kind. */
 const SLICES = `(() => {
   const problems = [];
   let right = 0;
-  // A copy to read from, so that the page's own charts are not touched.
+  // A copy, so that the page's own charts are not changed.
   const readable = (width, height) => Object.assign(document.createElement('canvas'), {width, height})
     .getContext('2d', {willReadFrequently: true});
   const probe = readable(1, 1);
@@ -126,7 +126,7 @@ const SHAPE = `(() => {
 const told = (page) => page.value(`document.getElementById('told').textContent`);
 const views = (page) => page.value(`JSON.stringify(charts.map((c) => c.view))`);
 
-/** A slice is told and zoomed to by a tap or click, and the whole is there again by the button. */
+/** A tap or click shows a slice's details and zooms to it, and the button zooms out again. */
 async function points(page, problems, how) {
   const widest = await page.value(WIDEST);
   if (!widest) return;
@@ -144,7 +144,7 @@ async function points(page, problems, how) {
   await until('the whole again', async () => (await views(page)) === whole).catch((error) => problems.push(error.message));
 }
 
-/** All that is done with a finger can be done with keys. */
+/** Everything that a finger can do, keys can do. */
 async function keys(page, problems) {
   if (!(await page.value('charts.length'))) return;
   const whole = await views(page);
@@ -177,7 +177,7 @@ async function keys(page, problems) {
   if ((await views(page)) !== whole) problems.push('the escape key does not show the whole');
 }
 
-/** Clicks the button, says yes to the UI's question, and asks the UI what it has. */
+/** Clicks the button, confirms the UI's question, and reads the trace from the UI. */
 async function arrives(browser, page) {
   const button = await page.value(`(() => {
     const button = document.querySelector('button.main');
@@ -188,7 +188,7 @@ async function arrives(browser, page) {
   if (!button) return null;
   await page.click(button.x, button.y);
   const ui = await browser.openedBy(page);
-  // A page from a disk has no origin that the UI could know: it asks.
+  // A page from a disk has no origin that the UI knows: it asks.
   await until('the trace in the UI', async () => {
     await ui.value(`[...document.querySelectorAll('.pf-modal-dialog button')]
       .find((button) => /^yes/i.test(button.textContent.trim()))?.click()`);
@@ -214,7 +214,7 @@ async function look(browser, file, hand) {
       await page.size(size.width, size.height, size);
       await page.theme(theme);
       await page.open(url);
-      if (folder) await page.picture(join(folder, `${basename(file, '.html')}-${name}-${theme}.png`), true);
+      if (directory) await page.picture(join(directory, `${basename(file, '.html')}-${name}-${theme}.png`), true);
       const {problems: bad, light} = await page.value(LOOK(CONTRAST, TAPPED));
       lights.push(light);
       Object.assign(found, await page.value(SHAPE));
@@ -222,7 +222,7 @@ async function look(browser, file, hand) {
       problems.push(...bad, ...missing);
       found.charts = charts;
       found.slices += right;
-      // A page that is too wide is shown smaller on a phone, and taps go elsewhere.
+      // A page that is too wide is scaled down on a phone, and taps miss.
       if (bad.some((text) => text.startsWith('scrolls'))) found.slices = 0;
       else if (size.mobile) await points(page, problems, 'tap');
       else {

@@ -1,4 +1,4 @@
-"""Compares the groups that `anrscope report --group --format json` printed with those of DuckDB and, if it is asked for, Spark.
+"""Compares the groups that `anrscope report --group --format json` printed with those of DuckDB and, optionally, Spark.
 
     compare.py groups.json fleet.parquet [spark]
 """

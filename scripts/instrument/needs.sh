@@ -1,9 +1,9 @@
-# What the proofs of the instrumenter share: sourced by the scripts beside this file.
+# Shared parts of the instrumenter's proofs: sourced by the scripts in this directory.
 
 data=${ANRSCOPE_TEST_DATA:-$PWD/target/test-data}/instrument
 corpus=$PWD/scripts/instrument/corpus
 method_beat=$PWD/android/method-beat/classes
-# ANRSCOPE_PROGRAM: another build of the program than this tree's.
+# ANRSCOPE_PROGRAM: a build of the program other than this tree's.
 anrscope=${ANRSCOPE_PROGRAM:-${CARGO_TARGET_DIR:-$PWD/target}/release/anrscope}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -16,7 +16,7 @@ build() {
 # compile SOURCE CLASS-PATH: a Java program of instrumenter/proof
 compile() { javac -nowarn -d "$work/proof" -cp "$2" "instrumenter/proof/$1"; }
 
-# All but Android's stubs, which are a library here: their bodies do nothing.
+# All but Android's stubs, which are a library here: their bodies are empty.
 archives() { awk '!/^(#|$)/ && $1 != "android.jar" { print $1 }' "$corpus"; }
 
 # java_for NAME: the JVM for an archive. Class files of this one are newer than Java 17.
@@ -25,7 +25,7 @@ java_for() { if [ "$1" = closure-2026.jar ]; then echo "$data/jdk-25/bin/java"; 
 # has FLAG: whether this program's `instrument` takes the flag
 has() { "$anrscope" instrument --help | grep -q -- "$1"; }
 
-# What stands behind an archive on the class path, so that as little as possible is missing.
+# The class path after an archive, so that as little as possible is missing.
 libraries() {
     local name
     for name in android support-v4 kotlin-stdlib kotlin-coroutines kotlin-annotations kotlin-compiler guava \

@@ -9,8 +9,8 @@
 //     -> reads lines { "trace": file, "queries": [sql, ...] }, and answers each with a line of the form
 //        above, or { "error": text }: a test suite pays for compiling the engine once
 //
-// The engine is looked for in $ANRSCOPE_PERFETTO, else in target/test-data/perfetto/web_dist of this
-// repository; scripts/perfetto/install puts it there. Numbers are written in full, 64 bits wide.
+// The engine is searched for in $ANRSCOPE_PERFETTO, else in target/test-data/perfetto/web_dist of this
+// repository; scripts/perfetto/install installs it there. Numbers are written in full, 64 bits wide.
 // Exit status: 0 done, 1 the trace, the SQL or the check is bad, 2 usage or no engine.
 
 import * as fs from 'node:fs';
@@ -23,13 +23,13 @@ const Method = {append: 1, finalize: 2, query: 3};
 
 class NoEngine extends Error {}
 
-function engineFolder() {
+function engineDirectory() {
   const here = path.dirname(url.fileURLToPath(import.meta.url));
   const root = process.env.ANRSCOPE_PERFETTO
     || path.join(here, '..', '..', 'target', 'test-data', 'perfetto', 'web_dist');
   const versions = fs.existsSync(root) ? fs.readdirSync(root).sort() : [];
-  for (const folder of ['.', ...versions].map((name) => path.join(root, name))) {
-    if (fs.existsSync(path.join(folder, 'trace_processor.wasm'))) return folder;
+  for (const directory of ['.', ...versions].map((name) => path.join(root, name))) {
+    if (fs.existsSync(path.join(directory, 'trace_processor.wasm'))) return directory;
   }
   throw new NoEngine(`no Perfetto engine in ${root}: run scripts/test (or scripts/perfetto/install)`);
 }
@@ -69,7 +69,7 @@ class Decoder {
   get more() {
     return this.at < this.end;
   }
-  /** A varint as a number where that is exact, else as a signed 64-bit BigInt. */
+  /** A varint as a number if that is exact, else as a signed 64-bit BigInt. */
   varint() {
     let low = 0;
     for (let scale = 1; scale <= 2 ** 42; scale *= 128) {
@@ -110,12 +110,12 @@ const utf8 = (bytes) => Buffer.from(bytes).toString('utf8');
 
 // ---- the engine ----------------------------------------------------------------------------------
 
-/** Compiled code, by its length: the engine is 11 MB, and every start asks for it anew. */
+/** Compiled code, by its length: the engine is 11 MB, and every start requests it again. */
 const compiled = new Map();
 
-/** The engine's bundle believes that it runs in a worker of a browser; this is as much of one. */
-function startBundle(folder, onBytes) {
-  const read = (name) => fs.readFileSync(path.join(folder, path.basename(name)));
+/** The engine's bundle expects to run in a worker of a browser; this provides as much of one as it needs. */
+function startBundle(directory, onBytes) {
+  const read = (name) => fs.readFileSync(path.join(directory, path.basename(name)));
   class Request {
     open(_verb, name) { this.name = name; }
     send() {
@@ -160,7 +160,7 @@ export class Engine {
 
   static async start() {
     const engine = new Engine();
-    engine.#port = startBundle(engineFolder(), (bytes) => engine.#receive(bytes));
+    engine.#port = startBundle(engineDirectory(), (bytes) => engine.#receive(bytes));
     await new Promise((resolve) => setImmediate(resolve)); // WebAssembly is ready after this
     return engine;
   }
@@ -279,7 +279,7 @@ const COUNTS = `select (select count() from slice) slices, (select count() from 
   (select count() from thread where tid != 0) threads, (select count() from process where pid != 0) processes,
   (select count() from counter) counters, (select max(depth) from slice) max_depth`;
 
-/** Bytes behind the last whole packet: the engine passes over them without a word. */
+/** Bytes after the last complete packet: the engine ignores them silently. */
 function cutBytes(file) {
   const descriptor = fs.openSync(file, 'r');
   try {
@@ -310,7 +310,7 @@ export function check(engine, file) {
 
 // ---- the program ---------------------------------------------------------------------------------
 
-/** JSON in which a BigInt is a number of all its digits. */
+/** JSON in which a BigInt has all of its digits. */
 export function toJson(value) {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'number' && !Number.isFinite(value)) return 'null';
@@ -343,7 +343,7 @@ async function serve() {
   return 0;
 }
 
-/** A line to standard output, whole: a pipe may take less than that at once, or be busy. */
+/** Writes a complete line to standard output: a pipe may accept less than that at once, or be busy. */
 function print(line) {
   const bytes = Buffer.from(line + '\n');
   for (let done = 0; done < bytes.length;) {
@@ -355,7 +355,7 @@ function print(line) {
   }
 }
 
-/** Cut, since an error inside of the bundle shows its source, which is one line of 150 kB. */
+/** Truncated, since an error inside of the bundle shows its source, which is one line of 150 kB. */
 function message(error) {
   return String(error?.message ?? error).slice(0, 2000);
 }

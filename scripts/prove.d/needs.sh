@@ -1,16 +1,16 @@
-# For the proofs: `. scripts/prove.d/needs.sh`
+# Shared parts of the proofs: `. scripts/prove.d/needs.sh`
 # shellcheck shell=bash disable=SC2034
 set -euo pipefail
 target=${CARGO_TARGET_DIR:-$PWD/target}
 data=${ANRSCOPE_TEST_DATA:-$PWD/target/test-data}
 
-# whole_or_quick WHOLE QUICK: how much of it.
+# whole_or_quick WHOLE QUICK: the amount of work.
 whole_or_quick() { if [ -n "${ANRSCOPE_QUICK:-}" ]; then echo "$2"; else echo "$1"; fi; }
 
-# The line that goes into docs/evidence/reliability.md.
+# Prints the result line for docs/evidence/reliability.md.
 proved() { echo "proof: $*"; }
 
-# proved_by COMMAND...: its last line is the result.
+# proved_by COMMAND...: the last line of its output is the result.
 proved_by() {
     local log
     log=$(mktemp)
@@ -21,10 +21,10 @@ proved_by() {
 
 host() { rustc -vV | sed -n 's/^host: //p'; }
 
-# Sanitizers are unstable: a stable compiler is told to take them, which is what a nightly one does by itself.
+# Sanitizers are unstable: this makes a stable compiler accept them, as a nightly one does.
 unstable() { RUSTC_BOOTSTRAP=1 "$@"; }
 
-# tests COMMAND...: cargo test; how many passed.
+# tests COMMAND...: cargo test; prints how many passed.
 tests() {
     local log
     log=$(mktemp)

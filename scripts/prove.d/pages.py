@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/evidence/reliability.md and docs/evidence/performance.md, and docs/evidence/prove-all.txt: pages.py FOLDER [--quick].
+"""Writes the tables of docs/evidence/reliability.md and docs/evidence/performance.md, and docs/evidence/prove-all.txt: pages.py DIR [--quick].
 
-Rows whose proof has no new result stay as they are. Quick results go to FOLDER/reliability.md and never into docs."""
+Rows whose proof has no new result stay as they are. Quick results go to DIR/reliability.md and never into docs."""
 import json, os, re, sys
 
-folder, quick = sys.argv[1], "--quick" in sys.argv[2:]
+directory, quick = sys.argv[1], "--quick" in sys.argv[2:]
 BEGIN = "<!-- Written by `scripts/prove pages`. -->\n"
 END = "<!-- Up to here. -->\n"
 
 
 def results():
     suffix = ".quick.json" if quick else ".json"
-    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+    for file in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
         if file.endswith(suffix) and (quick or not file.endswith(".quick.json")):
-            with open(os.path.join(folder, file)) as text:
+            with open(os.path.join(directory, file)) as text:
                 yield json.load(text)
 
 
@@ -55,8 +55,8 @@ def measured(old):
     for r in results():
         if not r["name"].startswith("bench-") or not r["holds"]:
             continue
-        with open(os.path.join(folder, r["name"] + ".log"), errors="replace") as log:
-            # Where things are on this machine is nobody's business.
+        with open(os.path.join(directory, r["name"] + ".log"), errors="replace") as log:
+            # Paths of this machine are left out.
             lines = [line for line in log.read().splitlines()
                      if not line.startswith("proof: ") and os.getcwd() not in line]
         parts[r["name"]] = "\n%s, %s, %s, load %s:\n\n```\n%s\n```\n\n" % (
@@ -65,15 +65,15 @@ def measured(old):
 
 
 def as_on_a_terminal(text):
-    """What is left to see where a line was written over, without the place on this machine."""
+    """The text as a terminal shows it after lines were overwritten, without this machine's paths."""
     lines = [line.split("\r")[-1].rstrip() for line in text.split("\n")]
     return "\n".join(lines).replace(os.getcwd() + "/", "").replace(os.getcwd(), ".")
 
 
 if quick:
-    with open(os.path.join(folder, "reliability.md"), "w") as out:
+    with open(os.path.join(directory, "reliability.md"), "w") as out:
         out.write("Quick: a fraction of each proof.\n\n" + table("") + "\n" + measured(""))
-    print("quick results: " + os.path.join(folder, "reliability.md"))
+    print("quick results: " + os.path.join(directory, "reliability.md"))
 else:
     for path, new in ("docs/evidence/reliability.md", table), ("docs/evidence/performance.md", measured):
         with open(path) as text:
@@ -82,7 +82,7 @@ else:
         with open(path, "w") as text:
             text.write(page)
         print("written: " + path)
-    whole = os.path.join(folder, "all.log")
+    whole = os.path.join(directory, "all.log")
     if os.path.exists(whole):
         with open(whole, errors="replace", newline="") as log, open("docs/evidence/prove-all.txt", "w") as out:
             out.write(as_on_a_terminal(log.read()))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Keeps what a proof said: result.py FOLDER NAME STATUS SECONDS COMMIT QUICK."""
+"""Saves the result of a proof: result.py DIR NAME STATUS SECONDS COMMIT QUICK."""
 import datetime, json, os, platform, re, sys
 
-folder, name, status, seconds, commit, quick = sys.argv[1:]
+directory, name, status, seconds, commit, quick = sys.argv[1:]
 
 
 def machine():
@@ -21,7 +21,7 @@ def load(seconds):
     return os.getloadavg()[0 if seconds < 180 else 1 if seconds < 600 else 2]
 
 
-with open(os.path.join(folder, name + ".log"), errors="replace") as log:
+with open(os.path.join(directory, name + ".log"), errors="replace") as log:
     lines = log.read().splitlines()
 proofs = [line[len("proof: "):] for line in lines if line.startswith("proof: ")]
 # Programs begin their last line with their own name.
@@ -37,5 +37,5 @@ result = {
     "load": "%.0f" % load(int(seconds)),
     "quick": bool(quick),
 }
-with open(os.path.join(folder, name + (".quick" if quick else "") + ".json"), "w") as out:
+with open(os.path.join(directory, name + (".quick" if quick else "") + ".json"), "w") as out:
     json.dump(result, out, indent=1)

@@ -1,9 +1,9 @@
-//! The process that hangs: a small app with a Looper, 60 Hz frames and workers, whose main thread then waits
-//! for a lock that a worker never gives back.
+//! The process that hangs: a small app with a Looper, 60 Hz frames and workers, whose main thread waits for a lock that a worker
+//! never releases.
 //!
-//! It plays ART where the recorder looks: every thread blocks SIGQUIT, and a thread named "Signal Catcher" takes
-//! it by sigwait (AOSP `art/runtime/signal_catcher.cc`). What an app asks the system for, its list of processes that do
-//! not respond, its parent says: it plays the system.
+//! It behaves like ART where the recorder depends on it: every thread blocks SIGQUIT, and a thread named "Signal Catcher" takes it
+//! with sigwait (AOSP `art/runtime/signal_catcher.cc`). The parent acts as the system: it answers when the app asks for the list of
+//! processes that do not respond.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
@@ -27,10 +27,10 @@ use super::methods::Method::{self, *};
 const VSYNC_INTERVAL: u64 = 16_666_667;
 const FRAMES_BEFORE_THE_HANG: u64 = 150;
 const PRICES_LOCK: u64 = 0x9A_1CE5;
-/// What the system says of an app that does not respond.
+/// The system's word for an app that does not respond.
 pub(super) const NOT_RESPONDING: &str = "NOT_RESPONDING";
 
-/// What the parent tells its child.
+/// The child's command line, set by the parent.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     recording: PathBuf,
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
     let mut main = Main { log: Log::open(&options.log, "main")?, vsync: 0, texts: Texts::new() };
     let mut looper = Looper::new(FRAMES_BEFORE_THE_HANG);
-    // The app goes on for ever where it does not hang: it is the parent that ends it.
+    // Without a hang the app runs until the parent ends it.
     while let Some(message) = looper.next() {
         if options.hang && message == Work::Pay {
             sync.recv()?;
@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The messages of the app.
+/// A message of the app.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Work {
     Frame { intended: u64 },
@@ -97,7 +97,7 @@ impl Looper {
         Self { next_vsync: boottime() + VSYNC_INTERVAL, posted: VecDeque::new(), frames: 0, pay_at_frame }
     }
 
-    /// The next message that is due; sleeps until then.
+    /// Returns the next message that is due; sleeps until then.
     fn next(&mut self) -> Option<Work> {
         if let Some(work) = self.posted.pop_front() {
             return Some(work);
@@ -153,7 +153,7 @@ impl Texts {
     }
 }
 
-/// The main thread's work.
+/// State of the main thread.
 struct Main {
     log: Log,
     vsync: u64,
@@ -190,7 +190,7 @@ impl Main {
         self.vsync += 1;
         let frame = Frame { vsync: self.vsync, intended, interval: VSYNC_INTERVAL, ..Frame::default() };
         let name = format!("Choreographer#doFrame {}", self.vsync);
-        // Every fortieth frame is a janky one.
+        // Every fortieth frame is janky.
         let slow = if self.vsync.is_multiple_of(40) { 40_000 } else { 0 };
         self.log.slice(
             &name,
@@ -212,7 +212,7 @@ impl Main {
         );
     }
 
-    /// Hangs: the worker that holds the prices waits for a reply that never comes.
+    /// Hangs: the worker that holds the prices' lock waits for a reply that never comes.
     fn pay(&mut self, prices: &Mutex<()>) {
         let class = self.texts.lock;
         self.log.method(Pay, |log| {
@@ -239,7 +239,7 @@ fn stage(log: &mut Log, stage: Stage, body: impl FnOnce(&mut Log)) {
     log.slice(name, || trace_runtime::stage_begin(stage), || trace_runtime::stage_end(stage), body);
 }
 
-/// Works for about this many microseconds.
+/// Burns CPU for about this many microseconds.
 fn spend(micros: u64) {
     let end = boottime() + micros * 1_000;
     while boottime() < end {
@@ -251,7 +251,7 @@ fn start_signal_catcher(log: &Path) -> anyhow::Result<()> {
     let mut log = Log::open(log, "Signal Catcher")?;
     let (named, ready) = channel();
     thread::Builder::new().name("Signal Catcher".to_owned()).spawn(move || {
-        // A thread gives itself its name, and by that the recorder knows it.
+        // A thread sets its own name; the recorder identifies it by that.
         let _ = named.send(());
         let mut sigquit = SigSet::empty();
         sigquit.add(Signal::SIGQUIT);
@@ -263,18 +263,18 @@ fn start_signal_catcher(log: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads what the system says of us: one line, once we do not respond. In an app this is
+/// Returns the source of error states: it reads one line from the system once this process does not respond. In an app this is
 /// `ActivityManager.getProcessesInErrorState()`.
 fn listen_to_the_system() -> io::Result<impl FnMut() -> Vec<ProcessInError> + Send> {
-    let told = Arc::new(AtomicBool::new(false));
-    let not_responding = told.clone();
+    let is_listed = Arc::new(AtomicBool::new(false));
+    let not_responding = is_listed.clone();
     thread::Builder::new().name("system".to_owned()).spawn(move || {
         for line in io::stdin().lines().map_while(Result::ok) {
             if line == NOT_RESPONDING {
-                told.store(true, Ordering::Release);
+                is_listed.store(true, Ordering::Release);
             }
         }
-        // The parent is gone without having ended this process, and nobody else would.
+        // The parent died without ending this process: it ends itself.
         let _ = nix::sys::signal::raise(Signal::SIGKILL);
     })?;
     let (pid, uid) = (std::process::id() as i32, nix::unistd::getuid().as_raw());
@@ -284,7 +284,7 @@ fn listen_to_the_system() -> io::Result<impl FnMut() -> Vec<ProcessInError> + Se
     })
 }
 
-/// A worker that decodes images for ever, some threads' worth of nested methods.
+/// Starts a worker that decodes images forever, in nested methods.
 fn start_image_loader(log: &Path, name: &'static str, rows: u32) -> anyhow::Result<()> {
     let mut log = Log::open(log, name)?;
     thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -300,11 +300,11 @@ fn start_image_loader(log: &Path, name: &'static str, rows: u32) -> anyhow::Resu
     Ok(())
 }
 
-/// A worker that takes the prices' lock and then waits for a reply. Tells when it has the lock.
+/// Starts a worker that takes the prices' lock and then waits for a reply. Returns a channel that signals when it has the lock.
 fn start_sync(log: &Path, prices: Arc<Mutex<()>>) -> anyhow::Result<Receiver<()>> {
     let mut log = Log::open(log, "SyncWorker")?;
-    let (holding, told) = channel();
-    // Nobody ever writes to the other end.
+    let (holding, is_held) = channel();
+    // No thread writes to the other end.
     let (mut socket, silent) = UnixStream::pair()?;
     thread::Builder::new().name("SyncWorker".to_owned()).spawn(move || -> io::Result<()> {
         let _silent = silent;
@@ -324,5 +324,5 @@ fn start_sync(log: &Path, prices: Arc<Mutex<()>>) -> anyhow::Result<Receiver<()>
             read.map(drop)
         })
     })?;
-    Ok(told)
+    Ok(is_held)
 }

@@ -1,10 +1,10 @@
-//! The files that a demo leaves.
+//! The files of a demo.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-/// The files of a demo.
+/// The paths of a demo's files.
 #[derive(Debug)]
 pub(super) struct Files {
     pub(super) recording: PathBuf,
@@ -16,13 +16,13 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn in_folder(folder: &Path) -> Self {
+    pub(super) fn in_directory(directory: &Path) -> Self {
         Self {
-            recording: folder.join("demo.anrscope"),
-            log: folder.join("demo.log"),
-            method_map: folder.join("methodMapping.txt"),
-            perfetto: folder.join("demo.pftrace"),
-            json: folder.join("demo.json"),
+            recording: directory.join("demo.anrscope"),
+            log: directory.join("demo.log"),
+            method_map: directory.join("methodMapping.txt"),
+            perfetto: directory.join("demo.pftrace"),
+            json: directory.join("demo.json"),
         }
     }
 

@@ -1,15 +1,14 @@
-//! The child's own log: what it did, by means that have nothing to do with the recorder, so that a trace can
-//! be held against it.
+//! The child's own log: what it did, written without the recorder, so that a trace can be checked against it.
 //!
-//! One line an event, written before the next one begins: `thread<TAB>B|E<TAB>name<TAB>before<TAB>after`, with the clock
-//! (CLOCK_BOOTTIME ns) read before the recorder was called and after. The recorded time lies between. The
-//! parent adds lines of its own, thread `parent`, kind `I`.
+//! One line per event, written before the next one begins: `thread<TAB>B|E<TAB>name<TAB>before<TAB>after`, with the clock
+//! (CLOCK_BOOTTIME ns) before and after the call of the recorder. The recorded time is between them. The parent adds lines with the
+//! thread `parent` and the kind `I`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// The time axis of recordings.
+/// Now, on the time axis of recordings.
 pub(super) fn boottime() -> u64 {
     let clock = nix::time::ClockId::CLOCK_BOOTTIME;
     let now = nix::time::clock_gettime(clock).expect("Linux has CLOCK_BOOTTIME since 2.6.39");
@@ -24,13 +23,13 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Appends to `path` as `thread`. The file is there, or it was removed because the demo is ended: an app that lives a
-    /// moment longer must not make it anew.
+    /// Appends to `path` as `thread`. Does not create the file: a missing file means that the demo has ended, and an app that lives a
+    /// moment longer must not create it again.
     pub(super) fn open(path: &Path, thread: &'static str) -> io::Result<Self> {
         Ok(Self { file: OpenOptions::new().append(true).open(path)?, thread })
     }
 
-    /// Does `act` and logs it.
+    /// Runs `act` and logs it.
     pub(super) fn note<R>(&mut self, kind: char, name: &str, act: impl FnOnce() -> R) -> R {
         let before = boottime();
         let result = act();
@@ -41,7 +40,7 @@ impl Log {
         result
     }
 
-    /// A slice from before to after `body`.
+    /// Logs a slice from before to after `body`.
     pub(super) fn slice<R>(
         &mut self,
         name: &str,
@@ -55,7 +54,7 @@ impl Log {
         result
     }
 
-    /// A method around `body`.
+    /// Logs a method around `body`.
     pub(super) fn method<R>(
         &mut self,
         method: super::methods::Method,

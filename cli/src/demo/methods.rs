@@ -1,6 +1,6 @@
-//! The demo's methods: what its method map says, and what its child calls.
+//! The demo's methods: its method map, and the methods that its child calls.
 
-/// A method of the demo's made-up app. The discriminant is its id.
+/// A method of the demo's app. The discriminant is its id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(super) enum Method {
@@ -49,7 +49,7 @@ impl Method {
         self as u32
     }
 
-    /// Its name as a trace shows it.
+    /// Its name as in a trace.
     #[cfg(target_os = "linux")]
     pub(super) fn name(self) -> String {
         let (_, class, method, _) = ALL[self as usize - 1];

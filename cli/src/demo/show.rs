@@ -1,4 +1,4 @@
-//! What is left of the demo's app: two traces, and the answer in words.
+//! The output of a demo: two traces and the report.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use exporter::{ExportInput, ExportOptions, Format, MethodMap, Report};
 use super::files::Files;
 use crate::output::Output;
 
-/// Writes the traces and prints what they show, unless `quiet`.
+/// Writes the traces and prints the report, unless `quiet`.
 pub(super) fn write(files: &Files, quiet: bool) -> anyhow::Result<()> {
     let recording = exporter::open_recording(&files.recording)?;
     let map = MethodMap::load(&files.method_map)?;
@@ -36,7 +36,7 @@ pub(super) fn write(files: &Files, quiet: bool) -> anyhow::Result<()> {
         summary.bytes,
         files.json.display()
     )?;
-    // As it was called: it need not be on the search path.
+    // As it was called: the program need not be on the search path.
     let program = std::env::args().next().unwrap_or_else(|| "anrscope".to_owned());
     writeln!(
         stdout,

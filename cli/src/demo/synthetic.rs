@@ -1,4 +1,4 @@
-//! The demo's recording where the recorder does not run: made up, and said so.
+//! A synthetic recording of the demo's hang, for systems where the recorder does not run.
 
 use trace_format::MapId;
 use trace_format::event::{Clocks, Event, Forward, Frame, Message, Sigquit, Stage, Stall, Wait, WaitKind};
@@ -9,7 +9,7 @@ use super::methods::Method::*;
 const MS: u64 = 1_000_000;
 const START: u64 = 1_000_000 * MS;
 
-/// A recording of an app that hangs for `stall` seconds (not at all for 0) and is then killed.
+/// Returns a recording of an app that hangs for `stall` seconds (not at all for 0) and is then killed.
 pub(super) fn recording(stall: f64, map_id: MapId) -> Vec<u8> {
     let stall = (stall * 1e9) as u64;
     let pid = std::process::id().max(2);

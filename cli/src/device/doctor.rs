@@ -1,4 +1,4 @@
-//! `anrscope device doctor`: what is wrong with a set-up.
+//! `anrscope device doctor`: checks the set-up.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use serde_json::json;
 
 use super::target::{Link, environment};
 
-/// Say what is wrong with a set-up, and what cures it
+/// Check the set-up and show how to fix each problem
 ///
-/// Server, device, Android, processor, user and space; with a package also whether the app is installed, debuggable and
-/// running, has the library, and what recordings it has.
+/// Checks server, device, Android version, CPU, user and free space; with a package also whether the app is installed, debuggable
+/// and running, has the library, and which recordings it has.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -22,12 +22,12 @@ use super::target::{Link, environment};
 Examples:
     anrscope device doctor com.example.app
 
-    # Whether the map is that of the build on the device.
+    # Check that the map is of the build on the device.
     anrscope device doctor com.example.app --method-map build/methodMapping.txt
 
 Exit status:
-    0  nothing is bad
-    1  something is; each is told with its cure
+    0  no check failed
+    1  a check failed; its cure is printed
     2  the command line is wrong
 "
 )]
@@ -37,10 +37,10 @@ pub(crate) struct Options {
     package: Option<String>,
     #[command(flatten)]
     link: Link,
-    /// The device's user whose app it is
+    /// The device's user who runs the app
     #[arg(long, value_name = "N", default_value_t = 0)]
     user: u32,
-    /// The method map that recordings are to be read with
+    /// A method map to check against the recordings' build
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
     /// Print the checks as JSON to stdout
@@ -90,7 +90,7 @@ fn word(outcome: Outcome) -> &'static str {
     }
 }
 
-/// What a device says may hold anything: control characters do not reach the terminal.
+/// Formats a check. A device's answers may hold anything: control characters do not reach the terminal.
 fn line(check: &Check) -> String {
     let mark = match check.outcome {
         Outcome::Good => "ok",

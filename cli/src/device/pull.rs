@@ -1,4 +1,4 @@
-//! `anrscope device pull`: recordings off devices.
+//! `anrscope device pull`: pulls recordings from devices.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use device::pull::MAX_RECORDING;
 use device::{App, Device, Server, Stop};
 use serde_json::json;
 
-use super::fetched::{fetch_at_most, in_words};
+use super::fetch::{fetch_at_most, in_words};
 use super::target::{Link, seconds};
 use crate::terminal::counted;
 
-/// Pull an app's recordings: whole, checked, and nothing left on the device
+/// Pull an app's recordings, verified, leaving nothing behind on the device
 ///
-/// The app's own folder is asked through run-as, then its content provider, then its folder on the shared storage. A
-/// connection that is lost goes on where it was lost, in this run or in the next one.
+/// Tries the app's own directory through run-as, then its content provider, then its directory on the shared storage. After a lost
+/// connection the transfer resumes where it stopped, in this run or in the next one.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -24,14 +24,14 @@ use crate::terminal::counted;
 Examples:
     anrscope device pull com.example.app -o recordings
 
-    # The newest one only, for a script.
+    # Only the newest one, as JSON for a script.
     anrscope device pull com.example.app --newest --json
 
-    # Two devices, and a second user of each; each gets a folder of its own.
+    # Two devices, and a second user of each; each gets its own directory.
     anrscope device pull com.example.app -s emulator-5554 -s 192.168.1.7:5555 --user 0 --user 10 -o recordings
 
 Exit status:
-    0  done; that there was no recording is told
+    0  done, also if there was no recording
     1  a device could not be reached, or one of the recordings not be pulled
     2  the command line is wrong
 "
@@ -40,31 +40,31 @@ pub(crate) struct Options {
     /// The app's package
     #[arg(value_name = "PACKAGE")]
     package: String,
-    /// The folder for the recordings
-    #[arg(long, short, value_name = "FOLDER", default_value = ".")]
+    /// The directory for the recordings
+    #[arg(long, short, value_name = "DIR", default_value = ".")]
     out: PathBuf,
-    /// A device; may be given several times [default: the only one there is]
+    /// A device; repeat for several [default: the only one connected]
     #[arg(long, short, value_name = "SERIAL", env = "ANDROID_SERIAL")]
     serial: Vec<String>,
-    /// All devices that can be used
+    /// Use all connected devices
     #[arg(long, conflicts_with = "serial")]
     all_devices: bool,
-    /// A user of the devices; may be given several times [default: 0]
+    /// A user of the devices; repeat for several [default: 0]
     #[arg(long, value_name = "N")]
     user: Vec<u32>,
-    /// The newest recording only
+    /// Pull only the newest recording
     #[arg(long)]
     newest: bool,
-    /// The longest recording that is taken, in MiB; never more than the disk has room for
+    /// Maximum size of a recording in MiB; the free disk space is always a limit
     #[arg(long, value_name = "MIB", default_value_t = MAX_RECORDING >> 20, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     max_size: u64,
-    /// How many seconds a device may say nothing
+    /// Give up on a device that does not answer for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     timeout: f64,
-    /// Say nothing but errors and warnings
+    /// Print only errors and warnings
     #[arg(long, short)]
     quiet: bool,
-    /// Print what was pulled as JSON to stdout
+    /// Print the pulled files as JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -88,18 +88,18 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let mut all = Vec::new();
     let mut failed = false;
     for (serial, user) in serials.iter().flat_map(|serial| users.iter().map(move |user| (serial, *user))) {
-        let mut folder = options.out.clone();
+        let mut directory = options.out.clone();
         if serials.len() > 1 {
-            folder.push(folder_name(serial.as_deref().unwrap_or_default()));
+            directory.push(directory_name(serial.as_deref().unwrap_or_default()));
         }
         if users.len() > 1 {
-            folder.push(format!("user{user}"));
+            directory.push(format!("user{user}"));
         }
-        match pull_all(options, &server, serial.as_deref(), user, &folder, &mut all) {
+        match pull_all(options, &server, serial.as_deref(), user, &directory, &mut all) {
             Ok(whole) => failed |= !whole,
-            // One device of several: the others go on, unless somebody pressed Ctrl-C.
+            // An error of one device does not stop the others; Ctrl-C does.
             Err(error) if several && !is_interrupt(&error) => {
-                tell(&format!("error: {error:#}"))?;
+                print_line(&format!("error: {error:#}"))?;
                 failed = true;
             }
             Err(error) => return Err(error),
@@ -110,7 +110,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         writeln!(stdout, "{:#}", json!({ "pulled": all }))?;
         stdout.flush()?;
     } else if !options.quiet && all.len() > 1 {
-        tell(&format!("{} in {}", counted(all.len(), "recording"), options.out.display()))?;
+        print_line(&format!("{} in {}", counted(all.len(), "recording"), options.out.display()))?;
     }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -119,13 +119,13 @@ fn is_interrupt(error: &anyhow::Error) -> bool {
     error.downcast_ref::<device::Error>().is_some_and(device::Error::is_interrupt)
 }
 
-/// Pulls from one device and user; says whether each recording was pulled.
+/// Pulls from one device and user; returns whether each recording was pulled.
 fn pull_all(
     options: &Options,
     server: &Server,
     serial: Option<&str>,
     user: u32,
-    folder: &Path,
+    directory: &Path,
     all: &mut Vec<serde_json::Value>,
 ) -> anyhow::Result<bool> {
     let quiet = options.quiet || options.json;
@@ -133,26 +133,26 @@ fn pull_all(
     let app = App::new(Device::open(server, serial)?, package, user)?;
     let shelf = app.recordings()?;
     for name in &shelf.rejected {
-        tell(&format!("warning: a file named {name:?} is none of ours and stays there"))?;
+        print_line(&format!("warning: {name:?} is not a file of anrscope and stays on the device"))?;
     }
     let place = shelf.place.name();
-    // An Err would have been told by `recordings`.
+    // `recordings` has reported an Err already.
     let mut found = shelf.recordings.unwrap_or_default();
     if options.newest {
         found.truncate(1);
     }
     if found.is_empty() {
         let serial = app.device().serial();
-        tell(&format!(
+        print_line(&format!(
             "no recording of {package} (user {user}) on {serial}, asked by {place}: see anrscope device doctor {package}"
         ))?;
     }
     let mut whole = true;
     for remote in &found {
-        match fetch_at_most(&app, remote, folder, options.max_size << 20, quiet) {
+        match fetch_at_most(&app, remote, directory, options.max_size << 20, quiet) {
             Ok(pulled) => {
                 if !quiet {
-                    tell(&in_words(&pulled, remote))?;
+                    print_line(&in_words(&pulled, remote))?;
                 }
                 all.push(json!({
                     "serial": app.device().serial(),
@@ -167,13 +167,13 @@ fn pull_all(
                     "lost": pulled.lost,
                 }));
             }
-            // The others may be whole; a device that is away is away for all.
+            // The other recordings may succeed; a device that is gone fails for all.
             Err(
                 error @ (device::Error::WrongSum { .. }
                 | device::Error::TooLarge { .. }
                 | device::Error::Command { .. }),
             ) => {
-                tell(&format!("error: {error}"))?;
+                print_line(&format!("error: {error}"))?;
                 whole = false;
             }
             Err(error) => return Err(error.into()),
@@ -182,12 +182,12 @@ fn pull_all(
     Ok(whole)
 }
 
-fn tell(text: &str) -> anyhow::Result<()> {
+fn print_line(text: &str) -> anyhow::Result<()> {
     writeln!(crate::terminal::stderr(), "{text}").context("cannot write to stderr")
 }
 
-/// A serial as the name of a folder, on Windows too.
-fn folder_name(serial: &str) -> String {
+/// A serial as a directory's name, valid on Windows too.
+fn directory_name(serial: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let name: String = serial.chars().map(|c| if plain(c) { c } else { '_' }).collect();
     if name.starts_with('.') { format!("_{name}") } else { name }

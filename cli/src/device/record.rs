@@ -1,4 +1,4 @@
-//! `anrscope device record`: a stretch of an app's life.
+//! `anrscope device record`: records a running app for a while.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use device::launch::{component, start};
 use device::{App, Remote, Stop, SystemTrace, Timeouts};
 use serde_json::json;
 
-use super::fetched::{fetch, in_words, map_for};
+use super::fetch::{fetch, in_words, map_for};
 use super::target::{Target, seconds};
 use crate::export::{self, Settings};
 use crate::merge;
 use crate::output::Output;
 use crate::recordings::{MethodMaps, Recordings};
 
-/// Record an app until Ctrl-C, and have the trace here
+/// Record an app until Ctrl-C, then pull and export the recording
 ///
-/// The app records by itself, always; this waits, pulls what its processes have in their rings, and exports it. With
-/// --system the device's own perfetto records beside it, and the trace has both on one time line. An app that was told
-/// to stop recording is told to record meanwhile.
+/// The app always records on its own; this waits, pulls the rings of its processes and exports them. With --system the device's own
+/// perfetto records at the same time, and the trace has both on one timeline. If the app is paused, it records
+/// until this ends.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -31,7 +31,7 @@ Examples:
     # Use the app, then press Ctrl-C.
     anrscope device record com.example.app -o scroll.pftrace
 
-    # Start it, for ten seconds, with the system's trace beside it.
+    # Start the app and record ten seconds, together with the system's trace.
     anrscope device record com.example.app -o start.pftrace --launch --for 10 --system
 
 Exit status:
@@ -43,22 +43,22 @@ Exit status:
 pub(crate) struct Options {
     #[command(flatten)]
     target: Target,
-    /// The trace; the recordings lie beside it
+    /// The trace to write; the recordings are beside it
     #[arg(long, short, value_name = "FILE", value_parser = export::trace_path())]
     out: PathBuf,
     /// The method map of the build, or a directory of maps [default: methodMapping.txt beside the trace, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long = "for", visible_alias = "seconds", value_name = "SECONDS", value_parser = seconds)]
     duration: Option<f64>,
     /// Start the app's activity first, in a new process
     #[arg(long)]
     launch: bool,
-    /// Record the system too, and join both; the system's own trace stays in NAME.system.pftrace (Android 9 and later)
+    /// Also record the system, and merge both; the system's own trace stays in NAME.system.pftrace (Android 9 and later)
     #[arg(long)]
     system: bool,
-    /// Print what was written as JSON to stdout
+    /// Print the written files as JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -71,23 +71,23 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     }
     let before = app.pids()?;
     if before.is_empty() {
-        bail!("{} does not run on {}: start it, or give --launch", app.package(), app.device().serial());
+        bail!("{} is not running on {}: start it, or use --launch", app.package(), app.device().serial());
     }
-    // It has stopped if somebody told it to; then it does so again afterwards.
-    let was_stopped = told(&app, Command::Start)?.is_some_and(|said| said == "was paused");
+    // A paused app is paused again afterwards.
+    let was_stopped = send_command(&app, Command::Start)?.is_some_and(|answer| answer == "was paused");
     writeln!(crate::terminal::stderr(), "recording {}: Ctrl-C ends it", app.package())?;
     match options.duration {
         Some(seconds) => drop(stop.sleep(Duration::from_secs_f64(seconds))),
         None => while !stop.sleep(Duration::from_secs(3600)) {},
     }
-    // That Ctrl-C meant the recording, not what follows.
+    // That Ctrl-C ended the recording, not the steps that follow.
     let timeouts = Timeouts { stop: Stop::default(), ..app.device().server().timeouts().clone() };
     let app = App::new(app.device().with_timeouts(timeouts), app.package(), app.user())?;
     if was_stopped {
-        told(&app, Command::Stop)?;
+        send_command(&app, Command::Stop)?;
     }
     // A recording may still be on its way into its file.
-    told(&app, Command::Flush)?;
+    send_command(&app, Command::Flush)?;
     let mut system_trace = None;
     if let Some(system) = system {
         let path = options.out.with_extension("system.pftrace");
@@ -97,18 +97,18 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         output.commit()?;
         system_trace = Some(path);
     }
-    let folder =
-        options.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory =
+        options.out.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let wanted = [before, app.pids()?].concat();
     let mut files = Vec::new();
     for remote in recordings_of(&app, &wanted)? {
-        let pulled = fetch(&app, &remote, folder, options.json)?;
+        let pulled = fetch(&app, &remote, directory, options.json)?;
         if !options.json {
             writeln!(crate::terminal::stderr(), "{}", in_words(&pulled, &remote))?;
         }
         files.push(pulled.path);
     }
-    let map = map_for(options.method_map.as_deref(), folder);
+    let map = map_for(options.method_map.as_deref(), directory);
     let recordings = Recordings::open(&files, &mut MethodMaps::new(map.as_deref(), None)?)?;
     let summary = export::write(&recordings, Settings::default(), &options.out)?;
     for warning in &summary.warnings {
@@ -117,7 +117,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let mut merged = false;
     if let Some(system) = &system_trace {
         let inputs = files.iter().chain([system]).cloned().collect();
-        // What the device's perfetto wrote is the device's: without it there is still the app's.
+        // A failure of the device's perfetto costs the system's part only: the app's trace is complete without it.
         match merge::join(inputs, &options.out, map.as_deref()) {
             Ok(warnings) => {
                 merged = true;
@@ -127,7 +127,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             }
             Err(error) => writeln!(
                 crate::terminal::stderr(),
-                "warning: the system's trace is not in {}: {error:#}",
+                "warning: {} lacks the system's trace: {error:#}",
                 options.out.display()
             )?,
         }
@@ -154,18 +154,18 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells the app something, and gives what it said if it did so. One that takes no commands records all the same.
-fn told(app: &App, command: Command) -> Result<Option<String>, device::Error> {
+/// Sends the app a command; returns its answer if it took the command. An app that takes none records all the same.
+fn send_command(app: &App, command: Command) -> Result<Option<String>, device::Error> {
     Ok(ask(app, command)?.ok().filter(|answer| answer.done).map(|answer| answer.message))
 }
 
-/// The recordings of these processes; an app's other processes have names of their own, and pids of their own.
+/// The recordings of these processes; the app's other processes have other names and pids.
 fn recordings_of(app: &App, pids: &[u32]) -> anyhow::Result<Vec<Remote>> {
     let mut found = app.recordings()?.recordings.unwrap_or_default();
     found.retain(|remote| remote.pid().is_some_and(|pid| pids.contains(&pid)));
     if found.is_empty() {
         let package = app.package();
-        bail!("{package} runs and has no recording: see anrscope device doctor {package}");
+        bail!("{package} is running but has no recording: run anrscope device doctor {package}");
     }
     Ok(found)
 }

@@ -1,4 +1,4 @@
-//! `anrscope device startup`: how long an app takes to start.
+//! `anrscope device startup`: measures how long an app takes to start.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use device::{App, Stop};
 use exporter::facts::{Facts, StartKind, Startup};
 use serde_json::{Value, json};
 
-use super::fetched::fetch;
+use super::fetch::fetch;
 use super::target::{Target, seconds};
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 
-/// Start an app some times and say how long it took: ActivityManager's figures beside our own
+/// Measure an app's cold starts: ActivityManager's figures beside the app's own
 ///
-/// Each start is a cold one: the process is ended before. The app's own figure is that of its recording, from the
-/// start's begin to the first frame, where the build has the start monitor.
+/// Ends the process before each start. The app's own figure comes from its recording: from process start to the first frame, if the
+/// build has the start monitor.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -26,7 +26,7 @@ use crate::scratch::Scratch;
 Examples:
     anrscope device startup com.example.app -n 10
 
-    # Another activity than the launcher's.
+    # An activity other than the launcher's.
     anrscope device startup com.example.app --activity com.example.app/.SearchActivity
 
 Exit status:
@@ -38,14 +38,14 @@ Exit status:
 pub(crate) struct Options {
     #[command(flatten)]
     target: Target,
-    /// How many starts
+    /// Number of starts
     #[arg(short, long = "count", value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     n: u32,
-    /// The activity [default: the one that a launcher starts]
+    /// The activity [default: the launcher's]
     #[arg(long, value_name = "PACKAGE/CLASS")]
     activity: Option<String>,
-    /// How many seconds the app has after each start to write what it measured
+    /// How many seconds to wait after each start until the app has written its figures
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
     settle: f64,
     /// Print the figures as JSON to stdout
@@ -107,21 +107,21 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the newest recording says of its process's start, ms; nothing if it has no such section.
-fn own_figure(app: &App, folder: &Path) -> anyhow::Result<Option<f64>> {
+/// Start time of the newest recording's process, ms; `None` if it has no such section.
+fn own_figure(app: &App, directory: &Path) -> anyhow::Result<Option<f64>> {
     let found = match app.recordings() {
         Ok(shelf) => shelf.recordings.unwrap_or_default(),
         Err(error) if error.is_interrupt() || error.is_lost() => return Err(error.into()),
-        // An app without our library, or one that may not be looked into.
+        // The app does not use the library, or its files cannot be read.
         Err(_) => return Ok(None),
     };
     let pids = app.pids()?;
     let Some(remote) = found.iter().find(|remote| remote.pid().is_some_and(|pid| pids.contains(&pid))) else {
         return Ok(None);
     };
-    let pulled = fetch(app, remote, folder, true)?;
+    let pulled = fetch(app, remote, directory, true)?;
     let figure = figure_in(&pulled.path);
-    // The next start's is another file; what fails here goes with the folder.
+    // The next start writes another file; a failure here is removed with the directory.
     let _ = std::fs::remove_file(PathBuf::from(&pulled.path));
     figure
 }
@@ -131,7 +131,7 @@ fn figure_in(path: &Path) -> anyhow::Result<Option<f64>> {
     Ok(Facts::of(&recording)?.sections.starts.iter().find_map(figure_of))
 }
 
-/// From the start's begin to the first draw, ms, or else to its end, of a cold start.
+/// From the start to the first draw, ms, or else to the end of a cold start.
 fn figure_of(start: &Startup) -> Option<f64> {
     let end = start.first_draw.unwrap_or(start.end);
     (start.kind == StartKind::Cold).then(|| (end - start.begin) as f64 / 1e6)

@@ -1,4 +1,4 @@
-//! `anrscope device trigger`: asks a running app for a dump, now.
+//! `anrscope device trigger`: asks a running app for a thread dump.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ use device::control::{Command, ask};
 use device::{App, Remote, Stop};
 use serde_json::json;
 
-use super::fetched::{answer, fetch, in_words, judged_in, map_for};
+use super::fetch::{answer, fetch, in_words, judged_in, map_for};
 use super::target::{Target, seconds};
 
-/// Ask a running app what it does, now: a thread dump, and the recording with what came of it
+/// Make a running app dump its threads now, and pull the recording with the result
 ///
-/// The app's content provider is asked, which answers while main is stuck, or its broadcast receiver. An app that has
-/// neither, or may not be debugged, gets SIGQUIT. That is sent by run-as, which Android allows for apps that can be
-/// debugged; on devices whose shell is root, by the shell. The app goes on; ART writes its thread dump as ever.
+/// Asks the app's content provider, which answers while main is blocked, or its broadcast receiver. An app that has neither, or is not
+/// debuggable, gets SIGQUIT instead: from run-as, which Android allows for debuggable apps, or from the shell if that is root. The
+/// app continues, and ART writes its thread dump as usual.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -25,37 +25,37 @@ use super::target::{Target, seconds};
 Examples:
     anrscope device trigger com.example.app -o now
 
-    # As the system does when an app does not respond: SIGQUIT from outside, which the app has to judge.
+    # As the system does for an app that does not respond: SIGQUIT from outside, which the app then judges.
     anrscope device trigger com.example.app --anr
 
-    # Only the question.
+    # Only send the request.
     anrscope device trigger com.example.app --no-pull
 
 Exit status:
     0  done
-    1  the app does not run or may not be asked, or nothing came of it in time
+    1  the app is not running or cannot be asked, or it wrote no result in time
     2  the command line is wrong
 "
 )]
 pub(crate) struct Options {
     #[command(flatten)]
     target: Target,
-    /// The folder for recording and trace
-    #[arg(long, short, value_name = "FOLDER", default_value = "anrscope-out")]
+    /// The directory for recording and trace
+    #[arg(long, short, value_name = "DIR", default_value = "anrscope-out")]
     out: PathBuf,
-    /// The method map of the build, or a directory of maps [default: methodMapping.txt in the folder, if there is one]
+    /// The method map of the build, or a directory of maps [default: methodMapping.txt in the directory, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
-    /// Send SIGQUIT, as the system does at an ANR, and do not ask the app itself
+    /// Send SIGQUIT, as the system does for an ANR, instead of asking the app
     #[arg(long)]
     anr: bool,
-    /// Ask and end
+    /// Only send the request, and end
     #[arg(long)]
     no_pull: bool,
-    /// How many seconds the app may take to write what it has to say
+    /// How many seconds the app may take to write its result
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
     wait: f64,
-    /// Print what was done as JSON to stdout, instead of the report
+    /// Print the outcome as JSON to stdout instead of the report
     #[arg(long)]
     json: bool,
 }
@@ -64,13 +64,13 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let app = options.target.app(stop)?;
     let package = app.package().to_owned();
     let Some(pid) = app.pids()?.first().copied() else {
-        bail!("{package} does not run on {}: start it first", app.device().serial());
+        bail!("{package} is not running on {}: start it first", app.device().serial());
     };
     let before = if options.no_pull { None } else { recording_of(&app, pid)? };
     if !options.no_pull && before.is_none() {
-        bail!("pid {pid} of {package} has no recording: see anrscope device doctor {package}");
+        bail!("pid {pid} of {package} has no recording: run anrscope device doctor {package}");
     }
-    // Signals from before are none of ours.
+    // Earlier signals do not count.
     let judged = match &before {
         Some(remote) => judged_in(&fetch(&app, remote, &options.out, options.json)?.path)?,
         None => 0,
@@ -90,11 +90,11 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let end = Instant::now() + Duration::from_secs_f64(options.wait);
-    let mut looked_at = before.size;
+    let mut polled = before.size;
     let (pulled, remote) = loop {
-        // What the app made of a signal is appended; so are other things, so the recording itself has to say.
-        if let Some(now) = recording_of(&app, pid)?.filter(|now| now.size > looked_at) {
-            looked_at = now.size;
+        // The result is appended, but so are other sections: only the recording's content shows that it is there.
+        if let Some(now) = recording_of(&app, pid)?.filter(|now| now.size > polled) {
+            polled = now.size;
             let pulled = fetch(&app, &now, &options.out, options.json)?;
             if judged_in(&pulled.path)? > judged {
                 break (pulled, now);
@@ -102,13 +102,13 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         }
         if Instant::now() >= end {
             bail!(
-                "pid {pid} wrote nothing about a dump within {} s: it may be stopped or its sensor not installed; \
-                 `anrscope device pull` gets what is there",
+                "pid {pid} wrote nothing about a dump within {} s: it may be stopped or not capture SIGQUIT; \
+                 `anrscope device pull` gets what it recorded",
                 options.wait
             );
         }
         if stop.sleep(Duration::from_millis(200)) {
-            bail!("interrupted: it was asked; `anrscope device pull` gets what came of it");
+            bail!("interrupted: the request was sent; `anrscope device pull` gets the result");
         }
     };
     let map = map_for(options.method_map.as_deref(), &options.out);
@@ -125,11 +125,11 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the app says that it asked for a dump of itself. One that does not, or cannot, is sent the signal.
+/// Asks the app to dump its threads; returns whether it did. If not, it is sent the signal.
 fn asked(app: &App) -> Result<bool, device::Error> {
     match ask(app, Command::Dump) {
         Ok(answer) => Ok(answer.is_ok_and(|answer| answer.done)),
-        // A broadcast waits for main, which may be what is wrong.
+        // A broadcast waits for main, which may be what is blocked.
         Err(error) if error.is_lost() => Ok(false),
         Err(error) => Err(error),
     }
@@ -146,7 +146,7 @@ fn send(app: &App, pid: u32) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "pid {pid} may not be sent a signal ({}; {}): install a debuggable build, or use a device whose shell is root",
+        "cannot send a signal to pid {pid} ({}; {}): install a debuggable build, or use a device whose shell is root",
         own.message(),
         by_shell.message()
     );

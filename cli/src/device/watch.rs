@@ -9,13 +9,12 @@ use std::time::{Duration, Instant};
 use device::{App, Stop};
 use serde_json::json;
 
-use super::fetched::{anrs_of, answer, fetch, map_for};
+use super::fetch::{anrs_of, answer, fetch, map_for};
 use super::target::{Target, seconds};
 
-/// Wait for an app's ANRs: pull each, export it, say in words what it was
+/// Wait for an app's ANRs: pull and export each one and print its report
 ///
-/// It looks at the app's recordings every few seconds; one that has become longer is pulled. ANRs from before it was
-/// started are not told.
+/// Polls the app's recordings every few seconds and pulls those that have grown. ANRs from before this was started are not reported.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -24,43 +23,43 @@ Examples:
     # Until Ctrl-C.
     anrscope device watch com.example.app -o anrs
 
-    # Until the first one, at most an hour; exit status 1 if there was none.
+    # Until the first one, for an hour at most; exit status 1 if there was none.
     anrscope device watch com.example.app -o anrs --once --for 3600
 
 Exit status:
-    0  ended by Ctrl-C or by --for; with --once or --count: there were so many ANRs
-    1  the device could not be reached; with --once or --count: there were fewer
+    0  ended by Ctrl-C or --for; with --once or --count: that many ANRs were found
+    1  the device could not be reached; with --once or --count: fewer were found
     2  the command line is wrong
 "
 )]
 pub(crate) struct Options {
     #[command(flatten)]
     target: Target,
-    /// The folder for recordings and traces
-    #[arg(long, short, value_name = "FOLDER", default_value = "anrscope-out")]
+    /// The directory for recordings and traces
+    #[arg(long, short, value_name = "DIR", default_value = "anrscope-out")]
     out: PathBuf,
-    /// The method map of the build, or a directory of maps [default: methodMapping.txt in the folder, if there is one]
+    /// The method map of the build, or a directory of maps [default: methodMapping.txt in the directory, if there is one]
     #[arg(long, value_name = "FILE")]
     method_map: Option<PathBuf>,
-    /// End after the first ANR
+    /// Stop after the first ANR
     #[arg(long)]
     once: bool,
-    /// End after so many ANRs
+    /// Stop after this many ANRs
     #[arg(long, value_name = "N", conflicts_with = "once", value_parser = clap::value_parser!(u32).range(1..))]
     count: Option<u32>,
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
     duration: Option<f64>,
-    /// How often it looks, seconds
+    /// Polling interval in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
     interval: f64,
-    /// Print a line of JSON for each ANR to stdout, instead of the report
+    /// Print a line of JSON for each ANR to stdout instead of the report
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct Polled {
     size: u64,
     modified: u64,
     anrs: usize,
@@ -70,10 +69,10 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let end = options.duration.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let app = options.target.app(stop)?;
     let map = map_for(options.method_map.as_deref(), &options.out);
-    let mut seen: HashMap<String, Seen> = HashMap::new();
+    let mut polled: HashMap<String, Polled> = HashMap::new();
     let mut found = 0;
     let mut first = true;
-    // What the first look finds may have happened while it was pulled.
+    // An ANR in the first poll's recordings may have happened while they were pulled.
     let mut at_first = HashSet::new();
     let began = clock_of(&app)?;
     writeln!(
@@ -86,7 +85,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         let shelf = match app.recordings() {
             Ok(shelf) => shelf,
             Err(error) if error.is_interrupt() => break,
-            // A device that is unplugged for a while, or an app that is installed anew.
+            // The device may be unplugged for a while, or the app reinstalled.
             Err(error) if !first => {
                 crate::terminal::warn(error)?;
                 stop.sleep(Duration::from_secs_f64(options.interval));
@@ -100,8 +99,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             first = false;
         }
         for remote in recordings {
-            let before = seen.get(&remote.name).copied();
-            let now = Seen { size: remote.size, modified: remote.modified, ..before.unwrap_or_default() };
+            let before = polled.get(&remote.name).copied();
+            let now = Polled { size: remote.size, modified: remote.modified, ..before.unwrap_or_default() };
             if before.is_some_and(|before| (before.size, before.modified) == (now.size, now.modified)) {
                 continue;
             }
@@ -113,7 +112,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
                     continue;
                 }
             };
-            // One that is torn is whole the next time it is looked at.
+            // A recording that was cut by the transfer is complete in the next poll.
             let anrs = match anrs_of(&pulled.path) {
                 Ok(anrs) => anrs,
                 Err(error) => {
@@ -128,7 +127,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
                 (None, None) => anrs.len(),
             };
             let anrs = anrs.len();
-            seen.insert(remote.name.clone(), Seen { anrs, ..now });
+            polled.insert(remote.name.clone(), Polled { anrs, ..now });
             if anrs <= known {
                 continue;
             }
@@ -160,14 +159,14 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     Ok(ended(options, found))
 }
 
-/// The device's clock, ns since 1970; nothing if it does not tell.
+/// The device's clock, ns since 1970; `None` if the device does not answer with a time.
 fn clock_of(app: &App) -> Result<Option<u64>, device::Error> {
     let output = app.device().shell_again("date +%s")?;
     let seconds = output.stdout.trim().parse::<u64>().ok().filter(|_| output.code == 0);
     Ok(seconds.and_then(|seconds| seconds.checked_mul(1_000_000_000)))
 }
 
-/// After how many ANRs it ends, if after any.
+/// After how many ANRs to stop, if limited.
 fn wanted(options: &Options) -> Option<usize> {
     if options.once { Some(1) } else { options.count.map(|count| count as usize) }
 }

@@ -1,4 +1,4 @@
-//! `anrscope dump --group`: the texts by main's stack.
+//! `anrscope dump --group`: groups dumps by main's stack.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use serde_json::json;
 use super::inputs::Passed;
 use crate::terminal::counted;
 
-/// Frames of a group's stack that are printed.
+/// Frames of a group's stack to print.
 const FRAMES: usize = 12;
-/// Files of a group that are named beside the newest.
+/// Files of a group to name beside the newest.
 const FILES: usize = 3;
 
 /// Writes the groups, the largest first.

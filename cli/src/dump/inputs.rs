@@ -1,4 +1,4 @@
-//! The dumps of the command line: files, archives, directories, stdin.
+//! Reads the dumps of the command line: files, archives, directories, stdin.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::file_kind::FileKind;
 use crate::terminal::{counted, warn};
 use crate::walk;
 
-/// Files of a directory that could not be read and are named.
+/// Unreadable files of a directory to name.
 const NAMED: usize = 10;
 
-/// What was read of a directory beside its dumps.
+/// What a directory has beside dumps.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
-    /// Files that are no dump.
+    /// Files that are not dumps.
     pub(super) others: u64,
     /// Files that could not be read.
     pub(super) unread: u64,
 }
 
-/// Hands each dump of `inputs` to `each`, with its name.
+/// Passes each dump of `inputs` to `each`, with its name.
 pub(super) fn each(
     inputs: &[PathBuf],
     each: &mut dyn FnMut(String, Dump) -> anyhow::Result<()>,
@@ -34,7 +34,7 @@ pub(super) fn each(
             continue;
         }
         let meta = std::fs::metadata(input)
-            .with_context(|| format!("cannot read {}: name a dump that is there", input.display()))?;
+            .with_context(|| format!("cannot read {}: name an existing dump", input.display()))?;
         if meta.is_dir() {
             directory(input, &mut passed, each)?;
         } else {
@@ -45,7 +45,7 @@ pub(super) fn each(
     Ok(passed)
 }
 
-/// Reads a file; the inner result is what `each` says.
+/// Reads a file; the inner result is that of `each`.
 fn file(
     path: &Path,
     each: &mut dyn FnMut(String, Dump) -> anyhow::Result<()>,
@@ -71,7 +71,7 @@ fn directory(
     let files = walk::files(path, usize::MAX, |_, kind| kind.is_file())?;
     let (mut dumps, mut others, mut unread) = (0_u64, 0_u64, 0_usize);
     for path in &files {
-        // One that is broken does not spoil the others.
+        // An unreadable file does not stop the others.
         match file(path, &mut |name, dump| {
             dumps += 1;
             each(name, dump)
@@ -97,11 +97,7 @@ fn directory(
         );
     }
     if others > 0 {
-        warn(format_args!(
-            "{}: {} left out, which are no thread dumps",
-            path.display(),
-            counted(others, "file")
-        ))?;
+        warn(format_args!("{}: skipped {}: not a thread dump", path.display(), counted(others, "file")))?;
     }
     passed.others += others;
     passed.unread += unread as u64;

@@ -1,4 +1,4 @@
-//! `anrscope dump`: thread dumps, answered.
+//! `anrscope dump`: analyses thread dumps.
 
 mod groups;
 mod inputs;
@@ -16,65 +16,65 @@ use exporter::retrace::Mapping;
 use crate::output;
 use crate::terminal::warn;
 
-/// Read a thread dump: what main does, who holds what it waits for, deadlocks
+/// Analyse a thread dump: what main does, who owns the locks it waits for, deadlocks
 ///
-/// What ART writes on SIGQUIT (/data/anr), ApplicationExitInfo's trace text, bug reports (.zip), native dumps of
-/// debuggerd, logcat, what the Play Console, Crashlytics, Sentry, web pages and mail make of them; dumps of a JVM
-/// (jstack, kill -3, jcmd) and of Android Studio. The form is recognised by the text, packed with gzip or not.
+/// Reads what ART writes on SIGQUIT (/data/anr), ApplicationExitInfo traces, bug reports (.zip), native dumps of debuggerd, logcat,
+/// excerpts from Play Console, Crashlytics, Sentry, web pages and mail, and dumps of a JVM (jstack, kill -3, jcmd) and of
+/// Android Studio. The format is detected from the text, compressed with gzip or not.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # What hung, on one page. With - it reads stdin.
+    # One page: what hung. With - it reads stdin.
     adb shell cat /data/anr/anr_2026-01-01-10-00-00-000 | anrscope dump -
 
-    # Under the names of the source.
+    # With the names of the source.
     anrscope dump traces.txt --mapping app/build/outputs/mapping/release/mapping.txt
 
-    # The whole stacks of some threads.
+    # The full stacks of some threads.
     anrscope dump traces.txt --thread OkHttp
 
-    # Everything that a bug report has, the newest ANR first.
+    # All dumps of a bug report, the newest ANR first.
     adb bugreport && anrscope dump bugreport-*.zip
 
-    # What hangs most often: the texts of a directory by main's stack.
+    # What hangs most often: a directory's dumps grouped by main's stack.
     anrscope dump --group anrs/
 
-    # For a script: threads, frames, locks, deadlocks (docs/dump.md).
+    # JSON for a script: threads, frames, locks, deadlocks (docs/dump.md).
     anrscope dump traces.txt --json
 
 Exit status:
-    0  done, deadlock or not; what a dump lacks is a warning on stderr
-    1  a file cannot be read, or is no dump; or no thread has the name that was asked for
+    0  done, deadlock or not; missing parts of a dump are warnings on stderr
+    1  a file cannot be read or is not a dump; or no thread has the requested name
     2  the command line is wrong
 "
 )]
 pub(crate) struct Options {
-    /// Dumps, bug reports, directories of them; - is stdin
+    /// Dumps, bug reports, or directories of them; - is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Everything as JSON
+    /// Print everything as JSON
     #[arg(long)]
     json: bool,
     /// Write the page to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The mapping.txt of ProGuard or R8: names from before
+    /// The mapping.txt of ProGuard or R8, to restore the original names
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
-    /// Only threads with this in their names
+    /// Show only threads with this text in their names
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
-    /// All processes, threads and frames
+    /// Show all processes, threads and frames
     #[arg(long)]
     all: bool,
-    /// Group the texts by main's stack, the largest group first
+    /// Group the dumps by main's stack, the largest group first
     #[arg(long, conflicts_with_all = ["all", "thread"])]
     group: bool,
 }
 
-/// Dumps that are read at once; more are for `--group`.
+/// Maximum number of dumps without `--group`.
 const DUMPS: usize = 1000;
 
 /// Runs the subcommand.
@@ -84,7 +84,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         && let (unread, Some(line)) = mapping.unread()
     {
         warn(format_args!(
-            "{}:{line}: this and {} other lines are none of a mapping",
+            "{}:{line}: this and {} other lines are not lines of a mapping",
             file.display(),
             unread - 1
         ))?;
@@ -101,7 +101,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    // All of them before the first line, so that an error leaves no half page.
+    // All dumps are read before the first line is printed, so that an error leaves no partial page.
     let mut dumps: Vec<(String, Dump)> = Vec::new();
     inputs::each(&options.files, &mut |name, mut dump| {
         for warning in &dump.warnings {
@@ -109,7 +109,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         }
         retrace(&name, &mut dump, mapping.as_ref())?;
         if dumps.len() == DUMPS {
-            bail!("there are more than {DUMPS} dumps: --group shows them by main's stack");
+            bail!("there are more than {DUMPS} dumps: use --group to show them by main's stack");
         }
         dumps.push((name, dump));
         Ok(())
@@ -118,20 +118,20 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         let threads = dumps.iter().flat_map(|(_, dump)| &dump.sections).flat_map(|section| &section.threads);
         let mut names = threads.filter_map(|thread| thread.name.as_deref());
         if !names.any(|thread| thread.contains(name.as_str())) {
-            bail!("no thread has {name:?} in its name: see the names without --thread");
+            bail!("no thread has {name:?} in its name: run without --thread to see the names");
         }
     }
     output::page(options.out.as_deref(), options.json, |out| write(out, &dumps, &options))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Gives a dump its names from before R8, if the mapping is of its build.
+/// Restores a dump's names from before R8 if the mapping is of its build.
 fn retrace(name: &str, dump: &mut Dump, mapping: Option<&Mapping>) -> io::Result<()> {
     let Some(mapping) = mapping else { return Ok(()) };
     match dump.r8_map_id().filter(|id| mapping.is_of(id) == Some(false)).map(str::to_owned) {
         Some(id) => warn(format_args!(
-            "{name}: its frames are of the build with R8's map id {id}, and the mapping is of another one: it was not \
-             used, its names would be wrong"
+            "{name}: its frames are of the build with R8's map id {id}; the mapping is of a different build and was \
+             ignored"
         )),
         None => {
             dump.retrace(mapping);
@@ -163,7 +163,7 @@ fn write(out: &mut dyn Write, dumps: &[(String, Dump)], options: &Options) -> an
     Ok(())
 }
 
-/// A page goes to a stream; what fails there is told by its own error.
+/// Adapts a stream to `fmt::Write`; the stream's own error is kept.
 struct Out<'a> {
     out: &'a mut dyn Write,
     failed: Option<io::Error>,

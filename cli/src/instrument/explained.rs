@@ -6,7 +6,7 @@ use trace_format::event::WaitKind;
 
 use crate::terminal::one_line;
 
-/// The classes found by the name that was asked for, as text.
+/// Formats the classes that match the requested name, as text.
 pub(crate) fn to_text(classes: &[ExplainedClass]) -> String {
     let mut text = String::new();
     for class in classes {
@@ -71,7 +71,7 @@ fn kind_in_words(kind: WaitKind) -> &'static str {
     }
 }
 
-/// One class as JSON.
+/// Formats one class as JSON.
 pub(crate) fn to_json(class: &ExplainedClass) -> serde_json::Value {
     let inserted = |(inserted, line): &(Inserted, Option<u16>)| {
         json!({

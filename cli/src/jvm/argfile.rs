@@ -1,9 +1,9 @@
 //! Words of an `@argfile` and of `JDK_JAVA_OPTIONS`, split as the Java launcher splits them.
 //!
-//! The rules are those of the launcher itself, odd corners included, because a word that we read
-//! differently from it is a class path that we trace and it does not use.
+//! The rules are exactly those of the launcher, since a word that is split differently here would trace a class path that the launcher
+//! does not use.
 
-/// Where in an argument file the next byte falls.
+/// Where in an argument file the next byte is.
 #[derive(Clone, Copy)]
 enum At {
     Between,
@@ -11,21 +11,20 @@ enum At {
     Word,
     Quote(u8),
     Escape(u8),
-    /// Behind a backslash at the end of a line, whose quoted text goes on at the next word.
+    /// After a backslash at the end of a line, whose quoted text continues at the next word.
     Continued(u8),
 }
 
-/// The words of an argument file.
+/// Splits an argument file into words.
 ///
-/// White space separates; `'` and `"` quote; inside quotes a backslash escapes, at the end of a line it
-/// joins the next line on, leading white space dropped; an unclosed quote ends with its line; `#`
-/// outside of quotes comments the rest of its line out. Two oddities are the launcher's own: a comment
-/// sign takes with it the letters directly before it, while what was quoted in the same word goes to
-/// the next one, and an empty word at the very end is lost.
+/// White space separates; `'` and `"` quote; inside quotes a backslash escapes, and at the end of a line it joins the next line,
+/// without its leading white space; an unclosed quote ends with its line; `#` outside of quotes starts a comment up to the end of the
+/// line. Two oddities are the launcher's: a comment sign drops the letters directly before it, while quoted text of the same word goes
+/// to the next one, and an empty word at the very end is lost.
 pub(crate) fn words(text: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut word = Vec::new();
-    // Letters since the last quote, which a comment sign takes with it.
+    // Letters since the last quote, which a comment sign drops.
     let mut plain = Vec::new();
     let mut at = At::Between;
     for &byte in text {
@@ -85,8 +84,8 @@ pub(crate) fn words(text: &[u8]) -> Vec<Vec<u8>> {
     words
 }
 
-/// The words of an environment variable of options: white space separates, quotes group, nothing
-/// escapes. `None` if a quote is not closed, which the launcher refuses.
+/// Splits an environment variable of options: white space separates, quotes group, there are no escapes. `None` if a quote is not
+/// closed; the launcher rejects that.
 pub(crate) fn variable_words(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut words = Vec::new();
     let mut rest = text.iter().copied().peekable();
@@ -112,7 +111,7 @@ pub(crate) fn variable_words(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// White space as C's `isspace` has it, which counts the vertical tab.
+/// White space as in C's `isspace`, which includes the vertical tab.
 fn is_c_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }

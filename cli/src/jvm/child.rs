@@ -1,4 +1,4 @@
-//! The running program: signals that are for it, and how it ended.
+//! The running program: forwards signals to it, and waits for its end.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
@@ -13,10 +13,10 @@ use signal_hook::iterator::Signals;
 
 use crate::{cleanup, signals};
 
-/// Catches what would end us, from before the program starts until its trace is written.
+/// Catches termination signals, from before the program starts until its trace is written.
 ///
-/// While the program runs, the terminal sends its signals to us and to the program alike; those are the
-/// program's, and what is sent to us alone is handed on. Before and after, an interrupt is for us.
+/// While the program runs, the terminal sends its signals to both processes; those are left to the program, and signals that are
+/// sent to this process alone are forwarded. Before and after, an interrupt ends this process.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     /// The program while it runs.
@@ -24,7 +24,7 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Begins to catch signals.
+    /// Starts to catch signals.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let ours = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !signals::ignored(*signal));
         let mut caught = Signals::new(ours).context("cannot catch signals")?;
@@ -32,9 +32,9 @@ impl Supervisor {
         let shared = Arc::clone(&running);
         let follow = move || {
             for signal in caught.forever() {
-                // Held while sending, so that the pid cannot be another's by then.
+                // Locked while sending, so that the pid cannot be another process's by then.
                 match *lock(&shared) {
-                    Some(pid) => hand_on(signal, pid),
+                    Some(pid) => forward(signal, pid),
                     None => cleanup::end_by(signal),
                 }
             }
@@ -43,14 +43,14 @@ impl Supervisor {
         Ok(Self { running })
     }
 
-    /// Runs `command` to its end on our own streams.
+    /// Runs `command` to its end with this process's streams.
     pub(crate) fn run(&self, command: &mut Command) -> anyhow::Result<ExitStatus> {
         let program = command.get_program().to_owned();
         let mut running = lock(&self.running);
         let mut child = command.spawn().with_context(|| format!("cannot run {}", program.display()))?;
         *running = Some(pid_of(&child));
         drop(running);
-        // Waits without taking the pid back, so that no signal can go to another process by that pid.
+        // Waits without reaping, so that no signal can go to another process that got the same pid.
         while let Err(e) = waitid(Id::Pid(pid_of(&child)), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
             if e != nix::errno::Errno::EINTR {
                 return Err(e).context("cannot wait for the program");
@@ -69,17 +69,17 @@ fn pid_of(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).expect("pids are 31 bits"))
 }
 
-fn hand_on(signal: i32, pid: Pid) {
+fn forward(signal: i32, pid: Pid) {
     if matches!(signal, SIGINT | SIGQUIT) && signals::in_foreground() {
         return;
     }
     if let Ok(signal) = Signal::try_from(signal) {
-        // It may have ended this very moment.
+        // It may have ended at this very moment.
         let _ = kill(pid, signal);
     }
 }
 
-/// The exit code as a shell gives it: 128 and the signal's number for a death by signal.
+/// The exit code as a shell reports it: 128 plus the signal's number for a death by signal.
 pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     // The system keeps eight bits of it.

@@ -1,10 +1,9 @@
-//! Which classes the JVM loaded from elsewhere than the instrumented class path.
+//! Finds classes that the JVM loaded from outside the instrumented class path.
 //!
-//! A class loader of the program's own opens jars that are on no class path, so they run untraced, and nothing in the trace shows
-//! it. The JVM's unified logging (Java 9 and later) writes a line for each class that it loads, with the place that it came from.
-//! That is complete, costs a few microseconds a class, and touches no stream of the program's. The ways around it are worse:
-//! /proc/PID/fd and maps only show what is open at the moment that one looks, and nothing any more when the program has ended; an agent
-//! would be one more thing that the program can see and that can fail.
+//! A class loader of the program can open jars that are on no class path; they run untraced, and the trace does not show it. The JVM's
+//! unified logging (Java 9 and later) writes a line for each class that it loads, with its source. The log is complete, costs a few
+//! microseconds per class, and touches no stream of the program. The alternatives are worse: /proc/PID/fd and maps only show what is
+//! open at the moment of the check; an agent is visible to the program and can fail.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,16 +12,16 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What the files' names begin with; the pid follows, since a program may start a JVM with its own options.
+/// Prefix of the files' names; the pid follows, since a program may start a JVM with its own options.
 const NAME: &str = "class-load-";
 
-/// A file of the log is put aside at this size, and the one before it removed: a program may make classes without end.
+/// The log rotates at this size, keeping one file: a program may generate classes without end.
 const ROTATED_AT: &str = "16M";
 
-/// Characters that mean something to the option's parser.
+/// Characters with a meaning to the option's parser.
 const SPECIAL: &[u8] = b"\"%,:";
 
-/// The option that makes the JVM write the log into `dir`; none if the path cannot be written in an option.
+/// The option that makes the JVM write the log into `dir`; `None` if an option cannot hold the path.
 pub(super) fn option(dir: &Path) -> Option<OsString> {
     if dir.as_os_str().as_bytes().iter().any(|byte| SPECIAL.contains(byte)) {
         return None;
@@ -33,19 +32,19 @@ pub(super) fn option(dir: &Path) -> Option<OsString> {
     Some(option)
 }
 
-/// What the log says.
+/// The content of the logs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Loaded {
     /// Whether any class came from the instrumented class path.
     pub(super) traced: bool,
-    /// Jars and folders from which classes came although nobody instrumented them, and how many classes.
+    /// Jars and directories that classes came from without being instrumented, and how many classes.
     pub(super) untraced: BTreeMap<PathBuf, u64>,
 }
 
-/// Reads the logs in `dir` and removes them; `None` if there is none. The instrumented classes are in `classes`, and all
-/// that is in `dir` besides them is the recorder's.
+/// Reads the logs in `dir` and removes them; `None` if there is no log. The instrumented classes are in `classes`; everything else in
+/// `dir` belongs to the recorder.
 pub(super) fn read(dir: &Path, classes: &Path) -> Option<Loaded> {
-    // Links are resolved in what the JVM writes.
+    // The JVM writes paths with links resolved.
     let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (ours, classes) = (canonical(dir), canonical(classes));
     let logs: Vec<PathBuf> = fs::read_dir(dir)
@@ -60,20 +59,20 @@ pub(super) fn read(dir: &Path, classes: &Path) -> Option<Loaded> {
     let mut loaded = Loaded::default();
     for log in logs {
         if let Ok(file) = File::open(&log) {
-            // The end of it may be cut off.
+            // The last line may be cut.
             BufReader::new(file)
                 .split(b'\n')
                 .map_while(Result::ok)
                 .for_each(|line| loaded.add(&line, &ours, &classes));
         }
-        // What stays behind is one file too many in a folder of ours.
+        // A log that cannot be removed is one file too many in anrscope's directory.
         let _ = fs::remove_file(log);
     }
     Some(loaded)
 }
 
 impl Loaded {
-    /// Takes a line: `com.example.Main source: file:/lib/app.jar`.
+    /// Parses a line: `com.example.Main source: file:/lib/app.jar`.
     fn add(&mut self, line: &[u8], ours: &Path, classes: &Path) {
         let Ok(line) = std::str::from_utf8(line) else { return };
         let Some((_, source)) = line.split_once(" source: ") else { return };
@@ -86,13 +85,13 @@ impl Loaded {
     }
 }
 
-/// The jar or folder of a source; `None` for what is no file: modules of the JDK, classes made by the program itself.
+/// The jar or directory of a source; `None` if it is not a file: modules of the JDK, generated classes.
 ///
 /// `file:/lib/app.jar`, `jar:file:/lib/app.jar!/BOOT-INF/lib/b.jar!/`, `jar:nested:/lib/app.jar/!BOOT-INF/lib/b.jar!/`.
 fn place(source: &str) -> Option<PathBuf> {
     let path = source.strip_prefix("jar:").unwrap_or(source);
     let path = path.strip_prefix("file:").or_else(|| path.strip_prefix("nested:"))?;
-    // A jar in a jar keeps its name behind that of the outer one.
+    // A jar in a jar keeps its name after that of the outer one.
     let path = path.trim_end_matches("!/").replace("/!", "!").replace("!/", "!");
     let decoded = super::manifest::decode(&path);
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(&decoded)))
@@ -104,7 +103,7 @@ mod tests {
     use crate::scratch::Scratch;
 
     #[test]
-    fn places_are_told_out_of_what_the_jvm_writes() {
+    fn sources_are_read_from_what_the_jvm_logs() {
         let scratch = Scratch::new();
         let root = fs::canonicalize(scratch.path()).unwrap();
         let classes = root.join("instrumented");
@@ -135,7 +134,7 @@ mod tests {
                 ("/lib/old/", 1),
             ]
         );
-        assert_eq!(read(scratch.path(), &classes), None, "they are gone");
+        assert_eq!(read(scratch.path(), &classes), None, "the logs are removed");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The elements as they stand; an empty one is the current folder.
+/// Splits a class path into its elements; an empty one is the current directory.
 pub(crate) fn split(path: &OsStr) -> Vec<PathBuf> {
     path.as_bytes()
         .split(|byte| *byte == b':')
@@ -14,22 +14,23 @@ pub(crate) fn split(path: &OsStr) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The elements, with `folder/*` replaced by the jars in that folder.
+/// Splits a class path and replaces `directory/*` by the jars in that directory.
 ///
-/// The launcher leaves the order of those jars open; here it is that of their names.
+/// The launcher leaves the order of those jars open; here they are sorted by name.
 pub(crate) fn expand(path: &OsStr) -> Vec<PathBuf> {
     split(path).into_iter().flat_map(|element| jars_of(&element).unwrap_or_else(|| vec![element])).collect()
 }
 
-/// The jars that `element` stands for if it is a wildcard with any.
+/// The jars that `element` names if it is a wildcard that matches any.
 fn jars_of(element: &Path) -> Option<Vec<PathBuf>> {
     let text = element.as_os_str().as_bytes();
-    let folder = text.strip_suffix(b"*").filter(|folder| folder.is_empty() || folder.ends_with(b"/"))?;
-    // A file by that name is meant by it.
+    let directory =
+        text.strip_suffix(b"*").filter(|directory| directory.is_empty() || directory.ends_with(b"/"))?;
+    // A file with that name takes precedence.
     if element.exists() {
         return None;
     }
-    let listed = if folder.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(folder)) };
+    let listed = if directory.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(directory)) };
     let mut names: Vec<OsString> = std::fs::read_dir(listed)
         .ok()?
         .filter_map(|entry| Some(entry.ok()?.file_name()))
@@ -40,14 +41,14 @@ fn jars_of(element: &Path) -> Option<Vec<PathBuf>> {
         .collect();
     names.sort();
     let join = |name: OsString| {
-        let mut path = folder.to_vec();
+        let mut path = directory.to_vec();
         path.extend_from_slice(name.as_bytes());
         PathBuf::from(OsString::from_vec(path))
     };
     (!names.is_empty()).then(|| names.into_iter().map(join).collect())
 }
 
-/// The elements as one text.
+/// Joins elements into a class path.
 pub(crate) fn join(elements: &[PathBuf]) -> OsString {
     let texts: Vec<&[u8]> = elements.iter().map(|element| element.as_os_str().as_bytes()).collect();
     OsString::from_vec(texts.join(&b':'))
@@ -59,7 +60,7 @@ mod tests {
     use crate::scratch::Scratch;
 
     #[test]
-    fn wildcards_name_the_jars_of_a_folder_and_nothing_else() {
+    fn wildcards_name_the_jars_of_a_directory_and_nothing_else() {
         let scratch = Scratch::new();
         let dir = scratch.path().to_str().unwrap();
         for name in ["b.jar", "a.JAR", ".hidden.jar", "c.zip", "d.Jar", "e:f.jar", "G.class", "star/*"] {
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_elements_are_the_current_folder() {
+    fn empty_elements_are_the_current_directory() {
         let split = |path: &str| split(OsStr::new(path));
         assert_eq!(split(""), [PathBuf::from(".")]);
         assert_eq!(split("a::b:"), ["a", ".", "b", "."].map(PathBuf::from));

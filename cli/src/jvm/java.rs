@@ -1,4 +1,4 @@
-//! The machine's `java`, and what its version can take.
+//! Finds the machine's `java`, its version, and the options that the version needs.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -14,11 +14,11 @@ pub(crate) struct Java {
     pub(crate) path: PathBuf,
     /// Its feature version: 8, 11, 17...
     pub(crate) version: u32,
-    /// Whether it is HotSpot, whose options for logging others do not have.
+    /// Whether it is HotSpot, which alone has the logging and compiler options.
     pub(crate) hotspot: bool,
 }
 
-/// A launcher's version and kind.
+/// A launcher's version and VM.
 #[derive(Debug, PartialEq, Eq)]
 struct About {
     version: u32,
@@ -26,14 +26,14 @@ struct About {
 }
 
 impl About {
-    /// Out of what tells the version, which names a JVM that is not HotSpot.
+    /// Parses the text that states the version; a JVM other than HotSpot is named in it.
     fn new(version: u32, text: &str) -> Self {
         Self { version, hotspot: !text.to_ascii_lowercase().contains("openj9") }
     }
 }
 
-/// The words of a command line without the launcher in front of them, by which other tools that run a program are told what to
-/// run; and that launcher if it is named by its path.
+/// Splits the launcher off a command line, and returns it if it is named by its path. Other tools that run programs expect it in
+/// front.
 pub(crate) fn without_launcher(arguments: &[OsString]) -> (Option<PathBuf>, &[OsString]) {
     let Some((first, rest)) = arguments.split_first() else { return (None, arguments) };
     let path = Path::new(first);
@@ -47,7 +47,7 @@ pub(crate) fn without_launcher(arguments: &[OsString]) -> (Option<PathBuf>, &[Os
 }
 
 impl Java {
-    /// The one that is `named`, else that of `JAVA_HOME` if that is set, else the first on the search path.
+    /// Finds the launcher: the one that is `named`, else that of `JAVA_HOME` if set, else the first on the search path.
     pub(crate) fn find(named: Option<PathBuf>) -> anyhow::Result<Self> {
         let home = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
         let path = match (named, home) {
@@ -56,7 +56,7 @@ impl Java {
                 let path = Path::new(&home).join("bin/java");
                 if !executable(&path) {
                     bail!(
-                        "{} is no program: set JAVA_HOME to a Java installation, or unset it to take java \
+                        "{} is not a program: set JAVA_HOME to a Java installation, or unset it to use java \
                          from the search path",
                         path.display()
                     );
@@ -73,13 +73,13 @@ impl Java {
         Ok(Self { path, version, hotspot })
     }
 
-    /// Options that let our classes and library be loaded without a word on the program's streams.
+    /// Options that load the recorder's classes and library without output on the program's streams.
     pub(crate) fn options(&self, boot_classes: &Path) -> Vec<OsString> {
         let mut boot = OsString::from("-Xbootclasspath/a:");
         boot.push(boot_classes);
         let mut options = vec![boot];
         if self.hotspot {
-            // What an event does is called and not inlined: compiled into each traced method it makes the compilers' work half as much again.
+            // Recording calls are not inlined: compiled into each traced method they make the compilers' work half as much again.
             options.push("-XX:CompileCommand=quiet".into());
             options.extend(["begin", "end"].map(|method| {
                 OsString::from(format!("-XX:CompileCommand=dontinline,dev/anrscope/MethodBeat.{method}"))
@@ -89,7 +89,7 @@ impl Java {
         // Before 17 the option is unknown and stops the JVM.
         if self.version >= 24 {
             options.push("--enable-native-access=ALL-UNNAMED".into());
-            // So does the first use of sun.misc.Unsafe, by which coarse events are written. The property tells our
+            // So does the first use of sun.misc.Unsafe, which writes coarse events. The property tells MethodBeat that it is allowed.
             // class that this is seen to.
             options.push("--sun-misc-unsafe-memory-access=allow".into());
             options.push("-Danrscope.unsafe=true".into());
@@ -99,15 +99,15 @@ impl Java {
 }
 
 fn on_search_path(path: &std::ffi::OsStr) -> Option<PathBuf> {
-    std::env::split_paths(path).map(|folder| folder.join("java")).find(|java| executable(java))
+    std::env::split_paths(path).map(|directory| directory.join("java")).find(|java| executable(java))
 }
 
 fn executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The version out of the `release` file of the installation, which costs no JVM start. A launcher
-/// that is a script of a version manager has none beside it.
+/// The version in the `release` file of the installation, which needs no JVM start. A launcher that is a version manager's script has
+/// no such file beside it.
 fn version_beside(java: &Path) -> Option<About> {
     let java = std::fs::canonicalize(java).ok()?;
     let home = java.parent()?.parent()?;
@@ -134,7 +134,7 @@ fn version_told_by(java: &Path) -> anyhow::Result<About> {
     let text = String::from_utf8_lossy(&output.stderr);
     let quoted = text.split('"').nth(1);
     quoted.and_then(feature_version).map(|version| About::new(version, &text)).with_context(|| {
-        format!("{} -version does not tell its version: set JAVA_HOME to another Java", java.display())
+        format!("{} -version prints no version: set JAVA_HOME to another Java", java.display())
     })
 }
 

@@ -1,8 +1,7 @@
-//! What a Java command line asks for, read by the rules of the Java launcher.
+//! Parses a Java command line by the rules of the Java launcher.
 //!
-//! The launcher reads options up to the first word that is none; that word is the main class, the jar
-//! after `-jar`, or a source file. Of everything that it reads we need the class path in force and the
-//! place where the program's own arguments begin; all else is handed on in its order.
+//! The launcher reads options up to the first word that is not an option; that word is the main class, the jar after `-jar`, or a
+//! source file. This module needs the class path and where the program's own arguments begin; all else is passed on in order.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -22,16 +21,16 @@ pub(crate) struct Environment {
 /// What to do with a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
-    /// Run it as it is.
+    /// Run it unchanged.
     Untraced(Untraced),
     /// Run it with instrumented classes.
     Traced(Launch),
 }
 
-/// Why a command line runs as it is.
+/// Why a command line runs unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Untraced {
-    /// It starts no program (`-version`, `--help`), or the launcher will refuse it.
+    /// It starts no program (`-version`, `--help`), or the launcher will reject it.
     NoProgram,
     /// The main class comes from a module.
     Module,
@@ -44,19 +43,19 @@ pub(crate) enum Untraced {
 pub(crate) struct Launch {
     /// Options for the JVM in their order, without those of the class path.
     pub(crate) options: Vec<OsString>,
-    /// What runs.
+    /// The main class or jar.
     pub(crate) main: Main,
-    /// The class path, wildcards expanded. Of `-jar`, the jar alone.
+    /// The class path, wildcards expanded. For `-jar`, the jar alone.
     pub(crate) class_path: Vec<PathBuf>,
     /// The program's own arguments.
     pub(crate) arguments: Vec<OsString>,
-    /// There is a module path, from which nothing is traced.
+    /// Whether there is a module path, from which nothing is traced.
     pub(crate) module_path: bool,
-    /// Options left out because they name an archive of the classes as they were before.
+    /// Options left out because they name an archive of the classes before instrumentation.
     pub(crate) left_out: Vec<OsString>,
 }
 
-/// What runs.
+/// The main class or jar.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Main {
     /// A class by its name.
@@ -66,7 +65,7 @@ pub(crate) enum Main {
 }
 
 impl Main {
-    /// What the user called it.
+    /// The name as on the command line.
     pub(crate) fn name(&self) -> &OsStr {
         match self {
             Self::Class(name) | Self::Jar(name) => name,
@@ -74,7 +73,7 @@ impl Main {
     }
 }
 
-/// Options whose value is the next word, by what they mean to us.
+/// Options whose value is the next word, by their meaning here.
 fn valued(option: &[u8]) -> Option<Valued> {
     Some(match option {
         b"-cp" | b"-classpath" | b"--class-path" => Valued::ClassPath,
@@ -122,8 +121,8 @@ const NO_PROGRAM: &[&[u8]] = &[
     b"-Xshare:dump",
 ];
 
-/// Archives of loaded classes, which fit only the classes they were made of. Given an instrumented
-/// class path the JVM would complain about them, or rewrite them.
+/// Archives of loaded classes, which match only the classes they were made of. Given an instrumented class path the JVM would report
+/// them as errors, or rewrite them.
 const CLASS_ARCHIVES: &[&[u8]] = &[
     b"-XX:SharedArchiveFile=",
     b"-XX:ArchiveClassesAtExit=",
@@ -134,7 +133,7 @@ const CLASS_ARCHIVES: &[&[u8]] = &[
     b"-XX:AOTMode=",
 ];
 
-/// Reads a command line as the launcher of Java `version` does (8, 11, 17...).
+/// Parses a command line as the launcher of Java `version` does (8, 11, 17...).
 pub(crate) fn plan(arguments: &[OsString], environment: &Environment, version: u32) -> Plan {
     let mut expander = Expander { modern: version >= 9, ..Expander::default() };
     let mut state =
@@ -146,7 +145,7 @@ pub(crate) fn plan(arguments: &[OsString], environment: &Environment, version: u
         };
         let words = words.into_iter().map(OsString::from_vec);
         let Some(words) = expander.expand(words) else { return Plan::Untraced(Untraced::NoProgram) };
-        // The launcher reads the variable by itself once more: only what it says is of interest.
+        // The launcher reads the variable again itself: only its meaning is of interest.
         if state.read(words.into(), version).is_some() {
             return Plan::Untraced(Untraced::NoProgram);
         }
@@ -194,11 +193,11 @@ pub(crate) fn plan(arguments: &[OsString], environment: &Environment, version: u
 enum Given {
     /// `-cp` and `CLASSPATH`: the launcher does.
     Launcher(OsString),
-    /// `-Djava.class.path=`: nobody does.
+    /// `-Djava.class.path=`: they are not expanded.
     Property(OsString),
 }
 
-/// What the options read so far said.
+/// State of parsing the options.
 #[derive(Default)]
 struct State {
     options: Vec<OsString>,
@@ -212,16 +211,16 @@ struct State {
 
 /// Where the options end.
 enum Stop {
-    /// At what runs and its arguments.
+    /// At the main class or jar, and its arguments.
     Main(Vec<OsString>),
     /// At a module.
     Module,
-    /// At an option that starts nothing.
+    /// At an option that starts no program.
     NoProgram,
 }
 
 impl State {
-    /// Reads options; `None` if nothing but options was there.
+    /// Reads options; `None` if there were only options.
     fn read(&mut self, mut words: std::collections::VecDeque<OsString>, version: u32) -> Option<Stop> {
         while let Some(word) = words.pop_front() {
             let text = word.as_bytes();
@@ -288,14 +287,14 @@ impl State {
 }
 
 enum Value {
-    /// The option has none.
+    /// The option takes no value.
     None,
-    /// It wants one, and the launcher will say so.
+    /// It needs one; the launcher will report that.
     Missing,
     Some(Valued, OsString),
 }
 
-/// Replaces `@argfile` words by what the files hold, up to the program's own arguments.
+/// Replaces `@argfile` words by the files' words, up to the program's own arguments.
 #[derive(Default)]
 struct Expander {
     modern: bool,
@@ -305,7 +304,7 @@ struct Expander {
 }
 
 impl Expander {
-    /// `None` if a file cannot be read, which the launcher will say.
+    /// `None` if a file cannot be read; the launcher will report that.
     fn expand(&mut self, arguments: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
         let mut out = Vec::new();
         for argument in arguments {
@@ -332,7 +331,7 @@ impl Expander {
         Some(out)
     }
 
-    /// Follows a word, to know where the program's own arguments begin.
+    /// Tracks a word, to know where the program's own arguments begin.
     fn see(&mut self, word: &[u8]) {
         if word.starts_with(b"-") {
             self.wants_value = match valued(word) {
@@ -347,7 +346,7 @@ impl Expander {
     }
 }
 
-/// A word as it must stand before the program's arguments so that the launcher takes it for itself.
+/// Escapes a word before the program's arguments so that the launcher takes it literally.
 pub(crate) fn escape_at(word: &OsStr) -> OsString {
     let mut out = OsString::new();
     if word.as_bytes().starts_with(b"@") && word.len() > 1 {

@@ -1,4 +1,4 @@
-//! The `Class-Path` of a jar's manifest, and the URLs in it.
+//! The `Class-Path` attribute of a jar's manifest, and the URLs in it.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
-/// The longest manifest that is read; those of pathing jars have a few hundred KiB.
+/// Maximum size of a manifest; those of pathing jars have a few hundred KiB.
 const MAX_MANIFEST: u64 = 16 << 20;
 
-/// The `Class-Path` of the jar at `path` as it stands in the manifest, unfolded. `Ok(None)` if it has
-/// none.
+/// Reads the `Class-Path` of the jar at `path`, unfolded. `Ok(None)` if it has no such attribute.
 ///
 /// # Errors
-/// In words, if the file is no jar.
+/// A message, if the file is not a jar.
 pub(crate) fn class_path_of(path: &Path) -> Result<Option<String>, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     let mut jar = ZipArchive::new(file).map_err(|e| e.to_string())?;
@@ -32,7 +31,7 @@ pub(crate) fn class_path_of(path: &Path) -> Result<Option<String>, String> {
     Ok(class_path_in(&manifest))
 }
 
-/// The `Class-Path` of a manifest's main section.
+/// Finds the `Class-Path` of a manifest's main section.
 fn class_path_in(manifest: &[u8]) -> Option<String> {
     let mut value: Option<Vec<u8>> = None;
     for line in manifest.split(|byte| *byte == b'\n') {
@@ -58,16 +57,16 @@ fn class_path_in(manifest: &[u8]) -> Option<String> {
     value.map(|value| String::from_utf8_lossy(&value).trim().to_owned())
 }
 
-/// What an element of a `Class-Path` leads to.
+/// What an element of a `Class-Path` names.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Element {
-    /// A file, or with a slash at the end of the URL, a folder.
-    Local { path: PathBuf, folder: bool },
-    /// Something else, which the JVM ignores or loads by itself.
+    /// A file, or with a slash at the end of the URL, a directory.
+    Local { path: PathBuf, directory: bool },
+    /// Something else, which the JVM ignores or loads itself.
     Other(String),
 }
 
-/// The elements of a `Class-Path`, relative ones resolved against the (canonical) path of their jar.
+/// Splits a `Class-Path` into its elements, relative ones resolved against the (canonical) path of their jar.
 pub(crate) fn elements(class_path: &str, jar: &Path) -> Vec<Element> {
     class_path.split_ascii_whitespace().map(|url| element(url, jar)).collect()
 }
@@ -77,7 +76,7 @@ fn element(url: &str, jar: &Path) -> Element {
     let path = match &scheme {
         None => url,
         Some((scheme, rest)) if scheme == "file" => {
-            // An authority is that of this machine or none of ours.
+            // Only an empty authority or localhost names this machine.
             match rest.strip_prefix("//") {
                 Some(rest) if rest.starts_with('/') => rest,
                 Some(_) => return Element::Other(url.to_owned()),
@@ -93,7 +92,7 @@ fn element(url: &str, jar: &Path) -> Element {
     } else {
         jar.parent().unwrap_or(Path::new("/")).to_owned()
     };
-    // URLs are resolved by their text: `a/..` is nothing, whatever `a` is.
+    // URLs are resolved as text: `a/..` is nothing, even if `a` is a link.
     for part in decoded.split(|byte| *byte == b'/') {
         match part {
             b"" | b"." => {}
@@ -103,11 +102,11 @@ fn element(url: &str, jar: &Path) -> Element {
             name => out.push(std::ffi::OsStr::from_bytes(name)),
         }
     }
-    let folder = matches!(path.rsplit('/').next(), None | Some("" | "." | ".."));
-    Element::Local { path: out, folder }
+    let directory = matches!(path.rsplit('/').next(), None | Some("" | "." | ".."));
+    Element::Local { path: out, directory }
 }
 
-/// The bytes that a URL's path stands for.
+/// Decodes the percent escapes of a URL's path.
 pub(crate) fn decode(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -123,8 +122,8 @@ pub(crate) fn decode(text: &str) -> Vec<u8> {
     out
 }
 
-/// The URL of a file or folder by its absolute path.
-pub(crate) fn url(path: &Path, folder: bool) -> String {
+/// The URL of a file or directory with an absolute path.
+pub(crate) fn url(path: &Path, directory: bool) -> String {
     let mut url = String::from("file:");
     for &byte in path.as_os_str().as_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.~+=@$,".contains(&byte) {
@@ -133,7 +132,7 @@ pub(crate) fn url(path: &Path, folder: bool) -> String {
             url.push_str(&format!("%{byte:02X}"));
         }
     }
-    if folder && !url.ends_with('/') {
+    if directory && !url.ends_with('/') {
         url.push('/');
     }
     url
@@ -159,7 +158,7 @@ mod tests {
 
     #[test]
     fn elements_are_urls_relative_to_their_jar() {
-        let local = |path: &str, folder| Element::Local { path: path.into(), folder };
+        let local = |path: &str, directory| Element::Local { path: path.into(), directory };
         let jar = Path::new("/app/lib/main.jar");
         for (url, expected) in [
             ("a.jar", local("/app/lib/a.jar", false)),
@@ -187,10 +186,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn urls_lead_back_to_their_path(path in "(/[^/\0]{1,9}){1,4}", folder: bool) {
+        fn urls_lead_back_to_their_path(path in "(/[^/\0]{1,9}){1,4}", directory: bool) {
             prop_assume!(!path.split('/').any(|part| part == "." || part == ".."));
-            let expected = Element::Local { path: PathBuf::from(&path), folder };
-            prop_assert_eq!(elements(&url(Path::new(&path), folder), Path::new("/x.jar")), [expected]);
+            let expected = Element::Local { path: PathBuf::from(&path), directory };
+            prop_assert_eq!(elements(&url(Path::new(&path), directory), Path::new("/x.jar")), [expected]);
         }
 
         #[test]

@@ -1,95 +1,94 @@
-//! What `anrscope jvm` takes.
+//! Options of `anrscope jvm`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Run a Java program and write a trace of all its threads (Linux)
 ///
-/// Takes what the java launcher takes. The jars and class folders of the class path are instrumented
-/// into a temporary folder and the program runs on those, with its own streams, arguments, working
-/// folder and exit code; nothing of ours is printed by the program's JVM. When it has ended, in order
-/// or by a signal, its recording is exported, and a few lines on stderr say where the time went.
+/// Takes the arguments of the java launcher. Instruments the jars and class directories of the class path into a temporary directory
+/// and runs the program on those, with its own streams, arguments, working directory and exit code; anrscope adds no output to the
+/// program's JVM. When the program has ended, normally or by a signal, its recording is exported, and a few lines on stderr summarise
+/// where the time went.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-    # Writes anrscope-out/app.pftrace and, beside it, the recording app.anrscope.
+    # Writes anrscope-out/app.pftrace and the recording anrscope-out/app.anrscope.
     anrscope jvm -jar app.jar --port 8080
     anrscope open anrscope-out/app.pftrace
     anrscope report anrscope-out/app.anrscope
 
-    # Who waits for whom, beside the methods.
+    # Also record which thread waits for which.
     anrscope jvm --waits -- -jar app.jar
 
-    # Every call with its exact time, and room for 4 GB of them.
+    # Record every call with its exact time, with room for 4 GB of events.
     anrscope jvm --resolution exact --buffer 4G -- -jar app.jar
 
-    # Another place for the trace, and the instrumented classes kept.
+    # Write the trace elsewhere and keep the instrumented classes.
     anrscope jvm --out slow.pftrace --keep slow -- -Xmx2g -cp 'build/classes:libs/*' com.example.Main
     anrscope report slow/*.anrscope
 
-The first word that is not an option of ours begins what java takes; -- makes that plain. A leading
-word java is left out, and a path to a java launcher is the one that runs.
+Arguments of java begin at the first word that is not an option of anrscope jvm; use -- to make that explicit. A leading
+word java is ignored; a leading path to a java launcher selects that launcher.
 
 Which Java: such a path, else JAVA_HOME/bin/java if JAVA_HOME is set, else java on the search path;
 8 or later.
 
-What is kept: beside the trace NAME.pftrace the recording NAME.anrscope and its method map
-NAME.methodMapping.txt (with NAME.methodMapping.txt.lines), which the other commands find by that name.
-An earlier run's files of these names are replaced. With --keep they are in that folder instead.
+Output: the trace NAME.pftrace and beside it the recording NAME.anrscope and its method map
+NAME.methodMapping.txt (with NAME.methodMapping.txt.lines), where the other commands find them.
+Files with these names from an earlier run are replaced. With --keep they are in that directory instead.
 
-What is traced: the class path, wherever it is named: -cp and its other forms, CLASSPATH,
-JDK_JAVA_OPTIONS (which java reads by itself; its class path is replaced like any other), @argfiles,
-wildcards, -jar and the Class-Path of manifests. What is not: the JDK's own classes, agents, modules
-(-m, --module-path), source-file mode, and jars that the program opens by a class loader of its own; a
-line on stderr says so, and the program runs as it would. (Such jars are noticed from Java 9 on.)
-The program sees other paths than usual in java.class.path and in the code source of its classes.
-Archives of loaded classes (-XX:SharedArchiveFile, -XX:AOTCache) are left out, as they fit only the
-classes that they were made of.
+Traced: the class path from any source: -cp and its other forms, CLASSPATH, JDK_JAVA_OPTIONS (java reads it
+itself; its class path is replaced like any other), @argfiles, wildcards, -jar and the Class-Path of
+manifests. Not traced: the JDK's own classes, agents, modules (-m, --module-path), source-file mode, and
+jars that the program opens with its own class loader; a warning on stderr lists them, and the program runs
+as usual. (Such jars are detected from Java 9 on.) The program sees different paths in java.class.path and
+in the code source of its classes. Archives of loaded classes (-XX:SharedArchiveFile, -XX:AOTCache) are not
+used, since they match only the original classes.
 
-Signals: what ends the program ends the recording, and the trace is written. Ctrl-C goes to the program;
-a SIGTERM or SIGHUP for us is handed on to it.
+Signals: if a signal ends the program, the trace is written all the same. Ctrl-C goes to the program;
+SIGTERM and SIGHUP sent to anrscope are forwarded to it.
 
 Exit status:
-    The program's own, 128 and the signal's number if a signal ended it; or, before it has started,
-    1  the class path cannot be instrumented, or a file not be written
+    The program's own, or 128 plus the signal's number if a signal ended it; or, before it has started,
+    1  the class path cannot be instrumented, or a file cannot be written
     2  the command line is wrong
 "
 )]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere it only says so"))]
 pub(crate) struct Options {
-    /// The trace to write [default: anrscope-out/NAME.pftrace, by the name of the jar or main class]
+    /// The trace to write [default: anrscope-out/NAME.pftrace, named after the jar or main class]
     #[arg(long, short, value_name = "FILE", value_parser = crate::export::trace_path())]
     pub(super) out: Option<PathBuf>,
-    /// Keep recording, method map and instrumented classes in this folder; those classes replace the ones of an earlier run
+    /// Keep recording, method map and instrumented classes in this directory; classes of an earlier run are replaced
     #[arg(long, value_name = "DIR")]
     pub(super) keep: Option<PathBuf>,
-    /// Room for events: bytes, or a number with K, M or G. When it is full the oldest are overwritten. One half is for
-    /// the main thread, the other for all others; what is kept of it is as large as what was recorded [default: 64M]
+    /// Buffer size for events: bytes, or a number with K, M or G. When it is full the oldest events are overwritten. Half of it is for the
+    /// main thread, half for all others; the saved recording is only as large as its events [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = buffer_size)]
     pub(super) buffer: Option<u64>,
-    /// How exact times are. 100us and 1ms: of a clock that ticks so often, and a call that no tick falls into leaves nothing;
-    /// exact: every call, each with a clock reading of its own [default: 1ms]
+    /// Time resolution. 100us and 1ms: a clock that ticks at this interval; a call between two ticks is not recorded. exact: every call is
+    /// recorded with its own clock reading [default: 1ms]
     #[arg(long, value_enum, value_name = "RESOLUTION")]
     pub(super) resolution: Option<Resolution>,
-    /// Percent of the program's time that recording may cost: above it, methods that cost much and say little are switched
-    /// off; 0: never [default: 3]
+    /// Maximum overhead of recording, in percent of the program's time: above it, expensive methods with little information are
+    /// switched off; 0: no limit [default: 3]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(super) max_overhead: Option<f64>,
-    /// A file of rules that say what is traced, as for anrscope instrument
+    /// A file of rules that choose what is traced, as for anrscope instrument
     #[arg(long, value_name = "FILE")]
     pub(super) rules: Option<PathBuf>,
-    /// Also record what waits: who waits for which lock or blocking call, and who holds the lock
+    /// Also record waits: which thread waits for which lock or blocking call, and who owns the lock
     #[arg(long)]
     pub(super) waits: bool,
-    /// A file of more calls that block, as for anrscope instrument; says --waits too
+    /// A file of additional blocking calls, as for anrscope instrument; implies --waits
     #[arg(long, value_name = "FILE")]
     pub(super) waits_catalogue: Option<PathBuf>,
-    /// Say nothing on stderr but errors
+    /// Print only errors on stderr
     #[arg(long, short)]
     pub(super) quiet: bool,
-    /// What the java launcher takes
+    /// Arguments of the java launcher
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -99,7 +98,7 @@ pub(crate) struct Options {
     pub(super) arguments: Vec<OsString>,
 }
 
-/// How exact the times of a recording are.
+/// The time resolution of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere it only says so"))]
 pub(super) enum Resolution {
@@ -114,7 +113,7 @@ pub(super) enum Resolution {
 }
 
 impl Resolution {
-    /// The property's value.
+    /// The system property's value.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere it only says so"))]
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -125,12 +124,12 @@ impl Resolution {
     }
 }
 
-/// The least that rings can have.
+/// Minimum size of the rings.
 const MIN_BUFFER: u64 = 256 << 10;
-/// The most that the recorder gives to its rings.
+/// Maximum size of the recorder's rings.
 const MAX_BUFFER: u64 = 4 << 30;
 
-/// Bytes, or a number with a unit.
+/// Parses bytes, or a number with a unit.
 fn buffer_size(text: &str) -> Result<u64, String> {
     let shape = "a size is a number of bytes, or has a unit: 512K, 256M, 2G";
     let upper = text.to_ascii_uppercase();
@@ -146,15 +145,15 @@ fn buffer_size(text: &str) -> Result<u64, String> {
     let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
     match bytes {
         Some(bytes) if (MIN_BUFFER..=MAX_BUFFER).contains(&bytes) => Ok(bytes),
-        _ => Err("a size from 256K to 4G is possible".to_owned()),
+        _ => Err("the size must be from 256K to 4G".to_owned()),
     }
 }
 
-/// A part of the time in percent.
+/// Parses a percentage.
 fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err("a number from 0 to 100 is possible".to_owned()),
+        _ => Err("the value must be a number from 0 to 100".to_owned()),
     }
 }
 

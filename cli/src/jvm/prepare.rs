@@ -1,8 +1,7 @@
-//! Turns a class path into an instrumented one.
+//! Instruments a class path.
 //!
-//! Every jar and folder that the class path leads to, `Class-Path` of manifests included, is
-//! instrumented in one run, so that all have one method map. What cannot be instrumented stays in its
-//! place as it is, and is told.
+//! All jars and directories of the class path, `Class-Path` of manifests included, are instrumented in one run, so that they share one
+//! method map. What cannot be instrumented stays as it is, with a warning.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,31 +10,31 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use instrumenter::{Error, Input, MapPaths, Options, Summary, instrument, outputs_in};
 
-use super::folder;
+use super::class_dir;
 use super::launch::{Launch, Main};
 use super::manifest::{self, Element};
-use super::own_folder::OwnFolder;
+use super::own_dir::OwnDir;
 use crate::embedded;
 use crate::instrument::watched;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 
-/// A class path that is ready to run.
+/// An instrumented class path.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// The elements, in their order.
     pub(crate) class_path: Vec<PathBuf>,
-    /// What the instrumenter did; `None` if there was nothing for it.
+    /// The instrumenter's summary; `None` if there was nothing to instrument.
     pub(crate) summary: Option<Summary>,
-    /// What stayed as it is, and why.
+    /// Elements that were left unchanged, and why.
     pub(crate) untouched: Vec<(PathBuf, String)>,
     /// Where the instrumented classes are.
-    pub(crate) classes: OwnFolder,
+    pub(crate) classes: OwnDir,
 }
 
-/// A jar or folder of the class path.
+/// A jar or directory of the class path.
 struct Node {
-    /// As it was named first.
+    /// The path by which it was named first.
     given: PathBuf,
     canonical: PathBuf,
     kind: Kind,
@@ -45,18 +44,18 @@ struct Node {
 }
 
 enum Kind {
-    /// A jar, with the elements of its manifest's `Class-Path` if there is one.
+    /// A jar, with the elements of its manifest's `Class-Path`, if it has one.
     Jar(Option<Vec<Element>>),
-    /// A folder that is copied whole.
-    Folder,
-    /// A folder of which only the classes are copied, here; the folder itself stays behind the copy.
+    /// A directory that is copied whole.
+    Directory,
+    /// A directory of which only the classes are copied, to this path; the directory itself stays after the copy.
     Sparse(PathBuf),
 }
 
-/// Instruments what `launch` loads, into `dir`, and shows how far it is.
+/// Instruments what `launch` loads, into `dir`, with a progress line.
 ///
 /// # Errors
-/// If there is no room, or the instrumenter finds something that is not the fault of one input.
+/// If there is no room, or the instrumenter fails for a reason other than one of the inputs.
 pub(crate) fn prepare(
     launch: &Launch,
     dir: &Path,
@@ -65,11 +64,12 @@ pub(crate) fn prepare(
     options: &Options,
     progress: &Progress,
 ) -> anyhow::Result<Prepared> {
-    let scratch = Scratch::create().context("cannot make a temporary folder: set TMPDIR to one with room")?;
+    let scratch =
+        Scratch::create().context("cannot create a temporary directory: set TMPDIR to one with room")?;
     let no_room = |of: &Path| format!("cannot write to {}", of.display());
-    // Before any class path is looked at, so that nothing of ours is found there.
-    let staging = OwnFolder::claim(scratch.path(), "classes").with_context(|| no_room(scratch.path()))?;
-    let classes = OwnFolder::claim(dir, "instrumented").with_context(|| no_room(dir))?;
+    // Claimed before any class path is read, so that none of these files is found there.
+    let staging = OwnDir::claim(scratch.path(), "classes").with_context(|| no_room(scratch.path()))?;
+    let classes = OwnDir::claim(dir, "instrumented").with_context(|| no_room(dir))?;
     let mut graph = Graph {
         dir,
         staging: staging.path(),
@@ -79,7 +79,7 @@ pub(crate) fn prepare(
     };
     let is_jar = matches!(launch.main, Main::Jar(_));
     for element in &launch.class_path {
-        // A folder after -jar is for the launcher to refuse, by its own name.
+        // The launcher rejects a directory after -jar, under its original name.
         if !(is_jar && element.is_dir()) {
             graph.add(element)?;
         }
@@ -99,13 +99,13 @@ pub(crate) fn prepare(
         node.output = output;
     }
 
-    let needs = is_jar.then_some(runtime.stand_in.as_path());
+    let needs = is_jar.then_some(runtime.no_op_jar.as_path());
     let summary = graph.instrument(map, needs, options, progress)?;
     let mut class_path: Vec<PathBuf> =
         launch.class_path.iter().flat_map(|element| graph.place_of(element)).collect();
     if !is_jar {
-        // A JVM that the program starts on its own class path has no boot class path of ours.
-        class_path.push(runtime.stand_in.clone());
+        // A JVM that the program starts on its own class path lacks the recorder's boot class path.
+        class_path.push(runtime.no_op_jar.clone());
     }
     Ok(Prepared { class_path, summary, untouched: graph.untouched, classes })
 }
@@ -127,17 +127,17 @@ struct Graph<'a> {
 
 impl Graph<'_> {
     fn add(&mut self, path: &Path) -> anyhow::Result<()> {
-        // The JVM passes over what is not there, and takes relative URLs from the canonical path.
+        // The JVM ignores missing elements, and resolves relative URLs against the canonical path.
         let Ok(canonical) = fs::canonicalize(path) else { return Ok(()) };
         if self.by_path.contains_key(&canonical) {
             return Ok(());
         }
         let kind = if canonical.is_dir() {
-            if folder::is_plain(&canonical, self.dir) {
-                Kind::Folder
+            if class_dir::is_plain(&canonical, self.dir) {
+                Kind::Directory
             } else {
                 let copy = self.staging.join(self.nodes.len().to_string());
-                folder::copy_classes(&canonical, &copy, self.dir)
+                class_dir::copy_classes(&canonical, &copy, self.dir)
                     .with_context(|| format!("cannot copy the classes of {}", canonical.display()))?;
                 Kind::Sparse(copy)
             }
@@ -148,7 +148,7 @@ impl Graph<'_> {
                 }
                 Err(reason) => {
                     if !self.untouched.iter().any(|(known, _)| known == path) {
-                        self.untouched.push((path.to_owned(), format!("it is no jar ({reason})")));
+                        self.untouched.push((path.to_owned(), format!("it is not a jar ({reason})")));
                     }
                     return Ok(());
                 }
@@ -166,7 +166,7 @@ impl Graph<'_> {
         self.nodes.get(index).filter(|node| node.alive)
     }
 
-    /// What takes the place of `element` on the class path.
+    /// The elements that replace `element` on the class path.
     fn place_of(&self, element: &Path) -> Vec<PathBuf> {
         match self.node(element) {
             None => vec![element.to_owned()],
@@ -177,7 +177,7 @@ impl Graph<'_> {
         }
     }
 
-    /// Runs the instrumenter, without the inputs that it cannot take.
+    /// Runs the instrumenter, without the inputs that it rejects.
     fn instrument(
         &mut self,
         map: &Path,
@@ -232,12 +232,12 @@ impl Graph<'_> {
         for element in elements.unwrap_or_default() {
             match element {
                 Element::Other(url) => urls.push(url.clone()),
-                Element::Local { path, folder } => match self.node(path) {
-                    None => urls.push(manifest::url(path, *folder)),
+                Element::Local { path, directory } => match self.node(path) {
+                    None => urls.push(manifest::url(path, *directory)),
                     Some(node) => {
-                        urls.push(manifest::url(&node.output, *folder));
+                        urls.push(manifest::url(&node.output, *directory));
                         if matches!(node.kind, Kind::Sparse(_)) {
-                            urls.push(manifest::url(path, *folder));
+                            urls.push(manifest::url(path, *directory));
                         }
                     }
                 },
@@ -249,7 +249,7 @@ impl Graph<'_> {
 }
 
 impl Node {
-    /// What the instrumenter reads.
+    /// The path that the instrumenter reads.
     fn source(&self) -> &Path {
         match &self.kind {
             Kind::Sparse(copy) => copy,

@@ -1,4 +1,4 @@
-//! What the recorder in the program's JVM is told, as system properties.
+//! The recorder's settings in the program's JVM, as system properties.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use super::launch::{Environment, Launch};
 use super::options::{Options, Resolution};
 
-/// Room for events if nothing is said. A gigabyte a second of events would fill any; with short calls left out, this holds minutes.
+/// Default buffer size. A gigabyte a second of events would fill any; with short calls left out, this holds minutes.
 pub(super) const DEFAULT_BUFFER: u64 = 64 << 20;
 
-/// Percent of the time that recording may cost if nothing is said.
+/// Default limit of the overhead, percent of the program's time.
 const DEFAULT_MAX_OVERHEAD: f64 = 3.0;
 
-/// Bytes of a word of a ring.
+/// Size of a word of a ring, bytes.
 const WORD: u64 = 8;
 
 /// `-Dname=value`.
@@ -22,7 +22,7 @@ pub(super) fn property(name: &str, value: impl AsRef<OsStr>) -> OsString {
     text
 }
 
-/// Whether the user gives this property, on the command line or by a variable that java reads.
+/// Whether the user sets this property, on the command line or in a variable that java reads.
 fn is_given(name: &str, launch: &Launch, environment: &Environment) -> bool {
     let start = format!("-D{name}=");
     let on_line = launch.options.iter().any(|word| word.as_bytes().starts_with(start.as_bytes()));
@@ -31,7 +31,7 @@ fn is_given(name: &str, launch: &Launch, environment: &Environment) -> bool {
     on_line || in_variable
 }
 
-/// The properties of the recorder's settings. What the user gives as a property counts, unless there is an option for it, too.
+/// The properties of the recorder's settings. A property that the user sets is kept, unless there is an option for it, too.
 pub(super) fn settings(
     options: &Options,
     buffer: u64,
@@ -45,7 +45,7 @@ pub(super) fn settings(
             all.push(property(name, (buffer / 2 / WORD).to_string()));
         }
     }
-    // The older property says less, and stands for itself.
+    // The earlier property has fewer values, and is passed on unchanged.
     if options.resolution.is_some() || !given("anrscope.resolution") && !given("anrscope.clock") {
         let resolution = options.resolution.unwrap_or(Resolution::Ms1);
         all.push(property("anrscope.resolution", resolution.name()));
@@ -62,7 +62,7 @@ mod tests {
     use super::super::launch::Main;
     use super::*;
 
-    fn told(options: &[&str], line: &[&str], variable: Option<&str>) -> String {
+    fn formatted(options: &[&str], line: &[&str], variable: Option<&str>) -> String {
         let words = ["x"].iter().chain(options).chain(&["Main"]);
         let command = <Options as clap::Args>::augment_args(clap::Command::new("x"));
         let matches = command.get_matches_from(words);
@@ -76,27 +76,27 @@ mod tests {
             left_out: Vec::new(),
         };
         let environment = Environment { class_path: None, options: variable.map(OsString::from) };
-        let told = settings(&options, options.buffer.unwrap_or(DEFAULT_BUFFER), &launch, &environment);
-        let told: Vec<_> =
-            told.iter().map(|word| word.to_str().unwrap().replace("-Danrscope.", "")).collect();
-        told.join(" ")
+        let formatted = settings(&options, options.buffer.unwrap_or(DEFAULT_BUFFER), &launch, &environment);
+        let formatted: Vec<_> =
+            formatted.iter().map(|word| word.to_str().unwrap().replace("-Danrscope.", "")).collect();
+        formatted.join(" ")
     }
 
     #[test]
-    fn options_count_before_properties_and_those_before_defaults() {
+    fn options_override_properties_and_those_override_defaults() {
         let default = "mainWords=4194304 poolWords=4194304 resolution=1ms max_overhead=3";
-        assert_eq!(told(&[], &["-Dx=anrscope.clock"], None), default);
+        assert_eq!(formatted(&[], &["-Dx=anrscope.clock"], None), default);
         assert_eq!(
-            told(&["--buffer", "1M", "--resolution", "exact", "--max-overhead", "0"], &[], None),
+            formatted(&["--buffer", "1M", "--resolution", "exact", "--max-overhead", "0"], &[], None),
             "mainWords=65536 poolWords=65536 resolution=exact max_overhead=0"
         );
         let own = ["-Danrscope.clock=coarse", "-Danrscope.mainWords=9", "-Danrscope.max_overhead=1"];
-        assert_eq!(told(&[], &own, None), "poolWords=4194304");
+        assert_eq!(formatted(&[], &own, None), "poolWords=4194304");
         assert_eq!(
-            told(&["--resolution", "100us", "--max-overhead", "2.5"], &own, None),
+            formatted(&["--resolution", "100us", "--max-overhead", "2.5"], &own, None),
             "poolWords=4194304 resolution=100us max_overhead=2.5"
         );
         let variable = Some("-Xmx1g -Danrscope.resolution=exact");
-        assert_eq!(told(&[], &[], variable), "mainWords=4194304 poolWords=4194304 max_overhead=3");
+        assert_eq!(formatted(&[], &[], variable), "mainWords=4194304 poolWords=4194304 max_overhead=3");
     }
 }

@@ -1,4 +1,4 @@
-//! One run: prepare, run the program, export what it recorded.
+//! One run: instruments, runs the program, exports its recording.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -19,13 +19,13 @@ use super::child::{Supervisor, exit_code};
 use super::class_log;
 use super::class_path;
 use super::java::{self, Java};
-use super::kept::{self, Beside};
 use super::launch::{self, Environment, Launch, Main, Plan, Untraced};
+use super::notices::{Notices, size};
 use super::options::Options;
 use super::prepare::{Prepared, prepare};
 use super::properties::{self, property};
-use super::stand_in;
-use super::told::{Teller, size};
+use super::no_op_class;
+use super::saved::{self, Beside};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
@@ -33,14 +33,14 @@ use crate::scratch::Scratch;
 use crate::terminal::counted;
 use crate::{embedded, export, instrument};
 
-/// Bytes of a single argument from which on it goes into an argument file; the kernel takes 128 KiB.
+/// An argument of this many bytes goes into an argument file; the kernel's limit is 128 KiB.
 const LONG_ARGUMENT: usize = 100 * 1024;
 
-/// Room in the file system that is left to the program, of what could be had for events.
+/// Free space in the file system that events do not use.
 const LEFT_FREE: u64 = 64 << 20;
 
 pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let tell = Teller { quiet: options.quiet };
+    let notices = Notices { quiet: options.quiet };
     let (named, arguments) = java::without_launcher(&options.arguments);
     let java = Java::find(named)?;
     let environment = Environment {
@@ -52,85 +52,88 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
             match why {
                 Untraced::NoProgram => {}
                 Untraced::Module => {
-                    tell.line("a module's main class runs untraced: give it on the class path")
+                    notices.line("a module's main class runs untraced: give it on the class path")
                 }
                 Untraced::SourceFile => {
-                    tell.line("a source file runs untraced: compile it with javac and run the class");
+                    notices.line("a source file runs untraced: compile it with javac and run the class");
                 }
             }
-            // Nothing is left for us to do: become the program.
+            // Nothing is left to do here: become the program.
             let error = Command::new(&java.path).args(arguments).exec();
             Err(error).with_context(|| format!("cannot run {}", java.path.display()))
         }
         Plan::Traced(launch) => {
             let supervisor = Supervisor::start()?;
             let run = Run::new(&options, &launch, &environment)?;
-            run.run(&java, &launch, &supervisor, tell)
+            run.run(&java, &launch, &supervisor, notices)
         }
     }
 }
 
-/// Where a run writes, and how.
+/// Where and how a run writes.
 struct Run {
-    /// Recordings, map and instrumented classes.
+    /// Directory of recordings, map and instrumented classes.
     dir: PathBuf,
-    /// Removes `dir` when it is not to be kept.
+    /// Removes `dir` unless it is kept.
     scratch: Option<Scratch>,
     /// The trace.
     out: PathBuf,
-    /// Where the recording is kept of a `dir` that is not.
+    /// Where the recording is saved if `dir` is not kept.
     beside: Option<Beside>,
     /// How the classes are instrumented.
     instrumenter: instrumenter::Options,
-    /// Room for events, bytes.
+    /// Buffer size for events, bytes.
     buffer: u64,
-    /// What the recorder is told of its settings.
+    /// The recorder's settings, as system properties.
     settings: Vec<OsString>,
-    /// What an earlier run left in `dir`.
+    /// Recordings of an earlier run in `dir`.
     earlier: HashSet<(PathBuf, u64)>,
 }
 
 /// How a program ended.
 struct Ended {
-    /// With 0.
+    /// Whether the exit status was 0.
     well: bool,
     /// How long it ran.
     ran: Duration,
-    /// Whether it loaded a class that was instrumented, if that is known.
+    /// Whether it loaded an instrumented class, if known.
     traced: Option<bool>,
 }
 
 impl Run {
     fn new(options: &Options, launch: &Launch, environment: &Environment) -> anyhow::Result<Self> {
         let out = options.out.clone().unwrap_or_else(|| default_out(&launch.main));
-        // The program may take hours: what cannot be written then should be known now.
-        // A pipe must not be opened before there is something to write.
+        // The program may take hours: an output that cannot be written must fail now.
+        // A pipe must not be opened before there is data to write.
         if !out.metadata().is_ok_and(|meta| meta.file_type().is_fifo()) {
             drop(Output::create(&out)?);
         }
-        // Absolute, as it is told at the end: the reader may be in another folder than we.
+        // Absolute, since it is printed: the reader may be in another directory.
         let out = std::path::absolute(&out).with_context(|| format!("cannot find {}", out.display()))?;
         let (dir, scratch, beside) = match &options.keep {
             Some(dir) => {
                 fs::create_dir_all(dir)
-                    .with_context(|| format!("cannot make {}: choose another --keep", dir.display()))?;
+                    .with_context(|| format!("cannot create {}: choose another --keep", dir.display()))?;
                 let dir = fs::canonicalize(dir).with_context(|| format!("cannot find {}", dir.display()))?;
                 (dir, None, None)
             }
             None => {
                 let beside = Beside::of(&out)?;
                 let scratch = Scratch::create()
-                    .context("cannot make a temporary folder: set TMPDIR to one that can be written")?;
+                    .context("cannot create a temporary directory: set TMPDIR to one that can be written")?;
                 (scratch.path().to_owned(), Some(scratch), beside)
             }
         };
         if dir.as_os_str().as_bytes().contains(&b':') {
-            bail!("{}: a class path cannot name a folder with a colon: choose another --keep", dir.display());
+            bail!(
+                "{}: a class path cannot contain a directory with a colon: choose another --keep",
+                dir.display()
+            );
         }
         let earlier = recordings_in(&dir)?.into_iter().collect();
         let buffer = buffer_in(&dir, options.buffer)?;
         let instrumenter = instrumenter::Options {
-            // The jars are read once, from this machine's disk: packing them well would only cost time.
+            // The jars are read once, from this machine's disk: good compression would only cost time.
             level: 1,
             rules: options.rules.clone(),
             waits: instrument::waits(options.waits, options.waits_catalogue.as_deref())?,
@@ -145,16 +148,16 @@ impl Run {
         java: &Java,
         launch: &Launch,
         supervisor: &Supervisor,
-        tell: Teller,
+        notices: Notices,
     ) -> anyhow::Result<ExitCode> {
-        let runtime = embedded::unpack(&self.dir, &stand_in::class_file())
+        let runtime = embedded::unpack(&self.dir, &no_op_class::class_file())
             .with_context(|| format!("cannot write to {}: choose another --keep", self.dir.display()))?;
         let map = self.dir.join(MAP_NAME);
-        let progress = Progress::new(!tell.quiet);
+        let progress = Progress::new(!notices.quiet);
         let prepared = prepare(launch, &self.dir, &runtime, &map, &self.instrumenter, &progress)?;
-        // The line is gone before the program writes its own.
+        // The progress line is removed before the program prints.
         drop(progress);
-        tell.prepared(launch, &prepared);
+        notices.prepared(launch, &prepared);
         let mut command = Command::new(&java.path);
         match &prepared.summary {
             Some(summary) => {
@@ -166,7 +169,7 @@ impl Run {
                 ];
                 command.args(java.options(&runtime.boot_classes));
                 command.args(launch.options.iter().map(|word| launch::escape_at(word)));
-                // Behind the user's, so that no other place is recorded to than we look at.
+                // After the user's own, so that the recording's path is certain.
                 command.args(ours);
                 command.args(&self.settings);
                 let log = class_log::option(&self.dir).filter(|_| java.hotspot && java.version >= 9);
@@ -186,13 +189,13 @@ impl Run {
         if prepared.summary.is_some() {
             let loaded = class_log::read(&self.dir, prepared.classes.path());
             if let Some(loaded) = &loaded {
-                tell.loaded(loaded, &prepared);
+                notices.loaded(loaded, &prepared);
             }
             let ended =
                 Ended { well: status.success(), ran, traced: loaded.as_ref().map(|loaded| loaded.traced) };
-            // The exit code stays the program's, whatever becomes of its trace.
-            if let Err(error) = self.export(&prepared, &map, &ended, tell) {
-                tell.error(format_args!("no trace was written: {error:#}"));
+            // The exit code stays the program's, even if its trace fails.
+            if let Err(error) = self.export(&prepared, &map, &ended, notices) {
+                notices.error(format_args!("no trace was written: {error:#}"));
             }
         }
         Ok(code)
@@ -223,8 +226,8 @@ impl Run {
             }
             text.extend_from_slice(b"\"\n");
             fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-            // Options that a class path in JDK_JAVA_OPTIONS may have switched off do not matter to it:
-            // the launcher would have refused such a length by itself.
+            // Options that a class path in JDK_JAVA_OPTIONS may have switched off do not matter: the launcher would have rejected an argument
+            // of this length itself.
             let mut argument = OsString::from("@");
             argument.push(file);
             command.arg(argument);
@@ -235,64 +238,64 @@ impl Run {
         Ok(())
     }
 
-    /// Exports what was recorded, keeps it, and says what there is now.
-    fn export(&self, prepared: &Prepared, map: &Path, ended: &Ended, tell: Teller) -> anyhow::Result<()> {
+    /// Exports and saves the recording, and prints the summary.
+    fn export(&self, prepared: &Prepared, map: &Path, ended: &Ended, notices: Notices) -> anyhow::Result<()> {
         let mut found = recordings_in(&self.dir)?;
         found.retain(|recording| !self.earlier.contains(recording));
         let mut found: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
-        // The program's own before those of JVMs that it started with its own options.
+        // The program's own recording first, then those of JVMs that it started with the same options.
         found.sort_by_cached_key(|path| {
             let start = open_recording(path).map_or(u64::MAX, |recording| recording.header().start.boottime);
             (start, path.clone())
         });
         if found.is_empty() {
-            self.say_why_nothing_was_recorded(ended, tell);
+            self.explain_empty_recording(ended, notices);
             return Ok(());
         }
         if !self.earlier.is_empty() {
-            tell.line(format_args!("recordings of earlier runs in {} are left out", self.dir.display()));
+            notices.line(format_args!("recordings of earlier runs in {} are left out", self.dir.display()));
         }
         let recordings = match &self.beside {
             Some(beside) => beside.keep(&found, map)?,
             None => {
                 for recording in &found {
-                    kept::shrink(recording)?;
+                    saved::shrink(recording)?;
                 }
                 found
             }
         };
         let opened = Recordings::open(&recordings, &mut MethodMaps::new(Some(map), None)?)?;
-        let progress = Progress::new(!tell.quiet);
+        let progress = Progress::new(!notices.quiet);
         let written = export::write_watched(&opened, export::Settings::default(), &self.out, &progress)?;
         drop(progress);
         for warning in &written.warnings {
-            tell.line(format_args!("warning: {warning}"));
+            notices.line(format_args!("warning: {warning}"));
         }
         let traced = prepared.summary.as_ref().map_or(0, |summary| summary.traced);
         let (words, traced) = (export::in_words(&written), counted(traced, "method"));
-        tell.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
+        notices.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
         let inputs = opened.inputs();
-        if let Some(input) = inputs.first().filter(|_| !tell.quiet) {
-            tell.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
+        if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
+            notices.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
         }
-        // What is in a temporary folder will be gone.
+        // A temporary directory is removed.
         let lasting = self.beside.is_some() || self.scratch.is_none();
-        tell.next(&self.out, if lasting { &recordings } else { &[] });
+        notices.next(&self.out, if lasting { &recordings } else { &[] });
         Ok(())
     }
 
-    fn say_why_nothing_was_recorded(&self, ended: &Ended, tell: Teller) {
+    fn explain_empty_recording(&self, ended: &Ended, notices: Notices) {
         let dir = self.dir.display();
         let noexec = statvfs(&self.dir).is_ok_and(|of| of.flags().contains(FsFlags::ST_NOEXEC));
         match ended.traced {
-            // The launcher has said that it found no main class, or whatever went wrong.
+            // The launcher has reported the missing main class or other error.
             Some(false) | None if !ended.well => {}
-            Some(false) => tell.line("nothing was recorded: the program loaded no class that is traced"),
-            _ if noexec => tell.line(format_args!(
-                "nothing was recorded: {dir} is mounted noexec, so that the library cannot be loaded from it: choose \
-                 another place by TMPDIR or --keep"
+            Some(false) => notices.line("nothing was recorded: the program loaded no traced class"),
+            _ if noexec => notices.line(format_args!(
+                "nothing was recorded: {dir} is mounted noexec, so the library cannot be loaded from it: choose another \
+                 directory with TMPDIR or --keep"
             )),
-            _ => tell.line(format_args!(
+            _ => notices.line(format_args!(
                 "nothing was recorded: recording was switched off, no traced method ran, or the library could not be \
                  loaded from {dir}"
             )),
@@ -300,15 +303,15 @@ impl Run {
     }
 }
 
-/// How many bytes of events there is room for in the file system of `dir`.
+/// Buffer size that fits into the file system of `dir`, bytes.
 ///
 /// # Errors
-/// If so many were asked for and there is less.
+/// If more was requested than there is.
 fn buffer_in(dir: &Path, wanted: Option<u64>) -> anyhow::Result<u64> {
     let free = statvfs(dir).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
     match wanted {
         Some(wanted) if wanted > free => bail!(
-            "there is no room for --buffer {}: {} has {} free; choose another place by TMPDIR or --keep",
+            "not enough space for --buffer {}: {} has {} free; choose another directory with TMPDIR or --keep",
             size(wanted),
             dir.display(),
             size(free)
@@ -327,7 +330,7 @@ fn add_plain_main(command: &mut Command, launch: &Launch) {
     };
 }
 
-/// `anrscope-out/NAME.pftrace`, by what runs.
+/// `anrscope-out/NAME.pftrace`, named after the main class or jar.
 fn default_out(main: &Main) -> PathBuf {
     let name = match main {
         Main::Jar(jar) => Path::new(jar).file_stem().unwrap_or(jar).to_owned(),
@@ -341,7 +344,7 @@ fn default_out(main: &Main) -> PathBuf {
     Path::new("anrscope-out").join(file)
 }
 
-/// The recordings in `dir`, each with the number by which the file system tells files apart.
+/// The recordings in `dir`, each with its inode number.
 fn recordings_in(dir: &Path) -> anyhow::Result<Vec<(PathBuf, u64)>> {
     let entries = fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))?;
     let recordings = entries.flatten().filter_map(|entry| {
@@ -357,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_trace_is_named_by_what_runs() {
+    fn the_trace_is_named_after_the_main_class_or_jar() {
         for (main, name) in [
             (Main::Class("com.example.Main".into()), "Main"),
             (Main::Class("com/example/Main".into()), "Main"),

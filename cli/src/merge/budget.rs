@@ -1,16 +1,16 @@
-//! How much `merge` unpacks and remembers, over all of its inputs together.
+//! Limits how much `merge` unpacks and remembers, over all of its inputs together.
 
 use std::cell::Cell;
 use std::io::{self, Read};
 
-/// How many times their own size the inputs may unpack to. Deflate reaches 1,032; traces of a device reach 10 to 20.
+/// Maximum ratio of unpacked to packed size. Deflate reaches 1,032; traces of a device reach 10 to 20.
 const RATIO: u64 = 64;
-/// What small inputs may unpack to, bytes.
+/// Size that small inputs may always unpack to, bytes.
 const FLOOR: u64 = 64 << 20;
-/// Tracks that are remembered of all traces together: 20 MiB of memory.
+/// Maximum number of remembered tracks of all traces together: 20 MiB of memory.
 const MAX_TRACKS: usize = 1 << 20;
 
-/// What is left of it.
+/// The remaining budget.
 #[derive(Debug)]
 pub(super) struct Budget {
     /// Bytes that may be unpacked in all.
@@ -21,12 +21,12 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The budget for inputs of `length` bytes in all.
+    /// The budget for inputs of `length` bytes in total.
     pub(super) fn for_inputs(length: u64) -> Self {
         Self::of(length.saturating_mul(RATIO).max(FLOOR))
     }
 
-    /// One that does not end, for what the program itself compressed.
+    /// An unlimited budget, for data that the program itself has compressed.
     pub(super) fn unlimited() -> Self {
         Self::of(u64::MAX)
     }
@@ -35,7 +35,7 @@ impl Budget {
         Self { whole, left: Cell::new(whole), spent: Cell::new(false), tracks: Cell::new(MAX_TRACKS) }
     }
 
-    /// Whether something wanted more than there was.
+    /// Whether a request exceeded the budget.
     pub(super) fn is_spent(&self) -> bool {
         self.spent.get()
     }
@@ -45,7 +45,7 @@ impl Budget {
         self.whole
     }
 
-    /// Whether one more track may be remembered.
+    /// Takes one track from the budget; returns whether there was room.
     pub(super) fn takes_track(&self) -> bool {
         let left = self.tracks.get();
         self.tracks.set(left.saturating_sub(1));
@@ -58,7 +58,7 @@ impl Budget {
     }
 }
 
-/// What a decoder unpacks, taken out of the budget.
+/// A reader that takes the unpacked bytes from the budget.
 pub(super) struct Metered<'b, R> {
     from: R,
     budget: &'b Budget,

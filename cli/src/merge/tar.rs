@@ -1,4 +1,4 @@
-//! As much of a tar archive (POSIX ustar) as a few files with plain names need.
+//! Writes tar archives (POSIX ustar), as far as a few files with plain names need.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use anyhow::bail;
 
 /// Everything is padded to a multiple of this.
 pub(super) const BLOCK: usize = 512;
-/// The longest name of a member without its folder.
+/// Maximum length of a member's name.
 const MAX_NAME: usize = 100;
 /// Eleven octal digits.
 const MAX_LENGTH: u64 = (1 << 33) - 1;
 
-/// The header of a member.
+/// Builds the header of a member.
 pub(super) fn header(name: &str, length: u64) -> anyhow::Result<[u8; BLOCK]> {
     if length > MAX_LENGTH {
-        bail!("{name} is larger than the 8 GiB that an archive's file may have: take a part of it");
+        bail!("{name} is larger than the maximum of 8 GiB for a file in an archive: export a part of it");
     }
     let mut header = [0; BLOCK];
     let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
@@ -23,7 +23,7 @@ pub(super) fn header(name: &str, length: u64) -> anyhow::Result<[u8; BLOCK]> {
     put(108, "0000000\0");
     put(116, "0000000\0");
     put(124, &format!("{length:011o}\0"));
-    // No time: the same inputs make the same archive.
+    // No time: equal inputs make equal archives.
     put(136, "00000000000\0");
     put(148, "        ");
     put(156, "0");
@@ -34,13 +34,13 @@ pub(super) fn header(name: &str, length: u64) -> anyhow::Result<[u8; BLOCK]> {
     Ok(header)
 }
 
-/// What follows a member of this length.
+/// The padding after a member of this length.
 pub(super) fn padding(length: u64) -> &'static [u8] {
     let over = (length % BLOCK as u64) as usize;
     &[0; BLOCK][..if over == 0 { 0 } else { BLOCK - over }]
 }
 
-/// What a file is called in the archive: as on disk, if nobody else is; a recording becomes a trace.
+/// A file's name in the archive: as on disk, if it is unique; a recording becomes a trace.
 pub(super) fn member_name(path: &Path, recording: bool, number: usize, taken: &[String]) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = if recording { format!("{}.pftrace", name.trim_end_matches(".anrscope")) } else { name };

@@ -1,6 +1,6 @@
-//! Protobuf messages read off a stream: no message is ever held, so its length costs no memory.
+//! Reads protobuf messages from a stream without holding one: its length costs no memory.
 //!
-//! The encoding is that of protobuf.dev/programming-guides/encoding.
+//! The encoding is documented at protobuf.dev/programming-guides/encoding.
 
 use std::io::BufRead;
 
@@ -9,15 +9,15 @@ use std::io::BufRead;
 pub(super) enum Stop {
     /// The bytes end in the middle.
     End,
-    /// They are not what they should be.
+    /// They are invalid.
     Damaged(String),
-    /// They are more than any trace has, whatever follows them.
+    /// They exceed what any trace has.
     TooMany(String),
-    /// A reader or writer below failed; the one that did keeps its error.
+    /// A reader or writer below failed and keeps its error.
     Io,
 }
 
-/// Damage of this kind.
+/// A [`Stop::Damaged`] with this message.
 pub(super) fn damaged<T>(what: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Damaged(what.into()))
 }
@@ -25,9 +25,9 @@ pub(super) fn damaged<T>(what: impl Into<String>) -> Result<T, Stop> {
 /// The value of a field.
 pub(super) enum Value<'v> {
     Number(u64),
-    /// One of 4 or 8 bytes, which is passed over.
+    /// A value of 4 or 8 bytes, which is skipped.
     Fixed,
-    /// So many bytes, of which the receiver may leave any unread.
+    /// This many bytes, of which the receiver may leave any unread.
     Bytes(&'v mut dyn BufRead, u64),
 }
 
@@ -57,7 +57,7 @@ pub(super) fn varint(from: &mut dyn BufRead) -> Result<u64, Stop> {
     damaged("a number is longer than 64 bits")
 }
 
-/// Passes over `length` bytes.
+/// Skips `length` bytes.
 pub(super) fn skip(from: &mut dyn BufRead, mut length: u64) -> Result<(), Stop> {
     while length > 0 {
         let there = from.fill_buf().map_err(|_| Stop::Io)?.len();
@@ -71,7 +71,7 @@ pub(super) fn skip(from: &mut dyn BufRead, mut length: u64) -> Result<(), Stop> 
     Ok(())
 }
 
-/// Gives each field of the message in the next `length` bytes to `field`, with its number.
+/// Calls `field` for each field of the message in the next `length` bytes, with its number.
 ///
 /// # Errors
 /// What `field` returns, or if the bytes are no message.
@@ -83,7 +83,7 @@ pub(super) fn message(
     let mut part = std::io::Read::take(&mut from, length);
     while part.limit() > 0 {
         next_field(&mut part, field).map_err(|stop| match stop {
-            // The message ends, and not what it lies in.
+            // The message ends, and not the one around it.
             Stop::End if part.limit() == 0 => Stop::Damaged("a field ends outside of its message".into()),
             stop => stop,
         })?;
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_found_and_what_nobody_reads_is_passed_over() {
+    fn fields_are_found_and_unread_bytes_are_skipped() {
         let bytes = [0x08, 0x96, 0x01, 0x12, 2, 0xFF, 0xFF, 0x1D, 1, 2, 3, 4, 0x21, 1, 2, 3, 4, 5, 6, 7, 8];
         assert_eq!(numbers(&bytes, 21), Ok(vec![(1, 150), (2, 0), (3, 0), (4, 0)]));
         assert_eq!(numbers(&bytes, 22), Err(Stop::End));

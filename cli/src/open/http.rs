@@ -1,7 +1,7 @@
-//! A server for one file and one page.
+//! An HTTP server for one file and one page.
 //!
-//! Every client has a thread of its own: a browser opens connections that it may never use, and one that says nothing must not keep
-//! the page's own request waiting.
+//! Every client has its own thread: a browser opens connections that it may never use, and a silent one must not delay the page's
+//! request.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -10,31 +10,31 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The page that may have the file.
+/// The only page that may read the file.
 const PAGE: &str = "https://ui.perfetto.dev";
-/// The longest head of a request that is read, bytes.
+/// Maximum size of a request's head, bytes.
 const LONGEST_HEAD: u64 = 16 << 10;
-/// How long a client may take for the head of its request.
+/// Time limit for a request's head.
 const HEAD_TIME: Duration = Duration::from_secs(20);
-/// How long a client that is sent something may take nothing of it.
+/// A client that takes no byte of its answer for this long is disconnected.
 const SILENCE: Duration = Duration::from_secs(20);
-/// What a client has to take in each [`SILENCE`], once the time to wait is over, bytes.
+/// Minimum a client must take in each [`SILENCE`] after the deadline, bytes.
 const LEAST: u64 = 1 << 20;
-/// How many clients are served at a time. The one that came first gives way to one more.
+/// Maximum number of waiting clients. One more disconnects the first.
 const CLIENTS: usize = 32;
 
-/// What is answered.
+/// The answer to a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Answer {
-    /// The file, or only its head.
+    /// The file, or only its headers.
     File { body: bool },
-    /// What a browser asks before it lets a page on the net fetch from this machine.
+    /// The answer to a browser's preflight request, before it lets a page on the net fetch from this machine.
     Preflight,
-    /// No, and why.
+    /// A rejection, with status and text.
     No(&'static str, &'static str),
 }
 
-/// What all clients have in common.
+/// State shared by all clients.
 struct Served {
     name: String,
     port: u16,
@@ -42,14 +42,14 @@ struct Served {
     length: u64,
     /// The deadline for a request.
     end: Instant,
-    /// Whether the whole file went out.
+    /// Whether the whole file was sent.
     done: AtomicBool,
-    /// How many clients are being sent the file.
+    /// How many clients are receiving the file.
     sending: AtomicUsize,
 }
 
-/// Gives `file` out as `/name` until it was fetched once; says whether it was. It is sent for longer than until `end` only if it
-/// was asked for before, and is taken.
+/// Serves `file` as `/name` until it was fetched once; returns whether it was. A transfer that began before `end` may take longer, as
+/// long as the client keeps reading.
 ///
 /// # Errors
 /// If the listener fails.
@@ -66,7 +66,7 @@ pub(super) fn serve(
     let served = Arc::new(Served { name: name.to_owned(), port, file, length, end, done, sending });
     let waiting = Waiting::default();
     while !served.done.load(Ordering::Acquire) {
-        // A client counts as being sent to before its answer begins: it is not forgotten here.
+        // A client counts as receiving before its answer begins, so it is included here.
         if Instant::now() >= end && served.sending.load(Ordering::Acquire) == 0 {
             return Ok(served.done.load(Ordering::Acquire));
         }
@@ -74,9 +74,9 @@ pub(super) fn serve(
             Ok((stream, _)) => {
                 let served = Arc::clone(&served);
                 let place = waiting.enter(&stream);
-                // Without a thread the client is let go: the page tries again.
+                // Without a thread the client is disconnected: the page tries again.
                 let _ = std::thread::Builder::new().name("client".into()).spawn(move || {
-                    // One that breaks off is no end.
+                    // An aborted transfer does not end the server.
                     let _ = one(&stream, &served, place);
                 });
             }
@@ -91,18 +91,18 @@ pub(super) fn serve(
     Ok(true)
 }
 
-/// The clients whose requests have not come yet, those that came first at the front.
+/// The clients whose requests have not arrived yet, in order of arrival.
 #[derive(Default)]
 struct Waiting(Arc<Mutex<Vec<(u64, TcpStream)>>>);
 
-/// A client's place among them, until it is dropped.
+/// A client's entry among them, until it is dropped.
 struct Place {
     all: Arc<Mutex<Vec<(u64, TcpStream)>>>,
     number: u64,
 }
 
 impl Waiting {
-    /// Takes a client in. If there are too many, the first one is hung up on.
+    /// Adds a client. If there are too many, the first one is disconnected.
     fn enter(&self, stream: &TcpStream) -> Place {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= CLIENTS {
@@ -123,7 +123,7 @@ impl Drop for Place {
     }
 }
 
-/// The bytes of a file from a place on, while others read it too.
+/// Reads a file from an offset, while others read it too.
 struct Rest<'f> {
     file: &'f File,
     at: u64,
@@ -142,7 +142,7 @@ impl Read for Rest<'_> {
     }
 }
 
-/// A stream of which no read waits longer than until an instant.
+/// A stream whose reads wait until a deadline at most.
 struct Until<'s> {
     stream: &'s TcpStream,
     end: Instant,
@@ -206,7 +206,7 @@ fn one(stream: &TcpStream, served: &Served, place: Place) -> io::Result<()> {
     }
 }
 
-/// Sends the file behind this head; says whether all of it went out.
+/// Sends the file after this head; returns whether all of it was sent.
 fn send(mut stream: &TcpStream, head: &str, served: &Served) -> io::Result<bool> {
     stream.write_all(head.as_bytes())?;
     let mut file = Rest { file: &served.file, at: 0, end: served.length };
@@ -218,21 +218,21 @@ fn send(mut stream: &TcpStream, head: &str, served: &Served) -> io::Result<bool>
             n => stream.write_all(&piece[..n])?,
         }
         if since.elapsed() >= SILENCE {
-            // One that takes a byte now and then would keep the program for ever.
+            // A client that reads a byte now and then would keep the program running forever.
             if Instant::now() >= served.end && file.at - before < LEAST {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             (since, before) = (Instant::now(), file.at);
         }
     }
-    // Until the client has taken it all and closed: an early close may cost it the last bytes.
+    // Wait until the client has read everything and closed: closing first may cost it the last bytes.
     stream.shutdown(Shutdown::Write)?;
     let end = Instant::now() + SILENCE;
     let _ = io::copy(&mut Until { stream, end }.take(1 << 20), &mut io::sink());
     Ok(file.at == served.length)
 }
 
-/// The request's lines up to the empty one.
+/// Reads the request's lines up to the empty one.
 fn read_head(from: impl BufRead) -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
     for line in from.take(LONGEST_HEAD).split(b'\n') {
@@ -246,9 +246,9 @@ fn read_head(from: impl BufRead) -> io::Result<Vec<String>> {
     Err(io::ErrorKind::UnexpectedEof.into())
 }
 
-/// A request is for us if it was sent to our own name (another one that leads here is a trick), and comes from the page. One
-/// without an origin comes from a program of this machine, or from a page that cannot read the answer: the secret in the path
-/// closes the file to both.
+/// Chooses the answer. A request is accepted if its host is this server (another name that resolves here is an attack) and its origin
+/// is the page. Without an origin it comes from a program on this machine, or from a page that cannot read the answer: the secret in
+/// the path protects the file from both.
 fn judge(head: &[String], name: &str, port: u16) -> Answer {
     let mut words = head.first().map_or("", String::as_str).split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_gets_the_file_under_our_own_name_only() {
+    fn the_page_gets_the_file_from_this_host_only() {
         let get = "GET /a.pftrace HTTP/1.1\r\n";
         assert_eq!(
             answer(&format!("{get}Host: 127.0.0.1:9001\r\nOrigin: {PAGE}\r\n\r\n")),
@@ -340,7 +340,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_request_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn any_bytes_are_answered_or_rejected(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             if let Ok(head) = read_head(bytes.as_slice()) {
                 prop_assert!(matches!(judge(&head, "a.pftrace", 9001), Answer::No(..)));
             }

@@ -1,49 +1,48 @@
-//! The address that shows a trace the way it is wanted.
+//! Builds the address that shows a trace: what is expanded, pinned, selected and zoomed to.
 
 use serde_json::json;
 
-/// The page. Its settings stand behind `#!/`.
+/// The page. Its settings follow `#!/`.
 const PAGE: &str = "https://ui.perfetto.dev/#!/";
-/// What is shown around an ANR, ns on each side.
+/// Margin around an ANR, ns on each side.
 const AROUND: u64 = 1_000_000_000;
-/// The track that is pinned, as the page's regular expression over its name: the ANR with its answer.
+/// The pinned track, as a regular expression over its name: the ANR with its cause.
 const ANR: &str = "^ANR$|Android ANRs";
-/// Main's group, in which it stands beside what it did on the processor.
+/// Main's group, with its track beside its CPU state.
 const MAIN: &str = "^main( [0-9]+)?$";
-/// Tracks that are pinned where no process is known that could be expanded, from the top: main and what it did on the processor,
-/// frames.
+/// Tracks that are pinned if no process is known to expand, from the top: main and its CPU state, frames.
 const PINNED: [&str; 2] = ["^main( [0-9]+)?$|^main: processor while late$", "(Expected|Actual) Timeline"];
-/// The tab where nothing is selected, whose details would be below it: what main was busy with longest.
+/// Query of the tab that opens if nothing is selected (details would be below it): main's longest messages.
 const QUERY: &str = "select s.ts, s.dur / 1e6 as ms, s.name from slice s join thread_track t on s.track_id = t.id \
                      join thread using (utid) where thread.is_main_thread and s.depth = 0 \
                      order by s.dur desc limit 50";
 
-/// What is shown of a trace.
+/// What to show of a trace.
 #[derive(Clone, Default, Debug)]
 pub(super) struct View {
-    /// The process that is expanded.
+    /// The process to expand.
     pub(super) process: Option<String>,
-    /// Whether it has the many threads of a thread dump, by which main may be out of sight: pages before version 57 put the ANR, which
-    /// is selected, behind all of them.
+    /// Whether it has the many threads of a thread dump, so that main may be out of sight: pages before version 57 put the selected ANR
+    /// below all of them.
     pub(super) is_long: bool,
-    /// The ANR or hang that is selected.
+    /// The ANR or hang to select.
     pub(super) hang: Option<Place>,
 }
 
-/// Where an ANR or a hang lies in its trace, all in BOOTTIME ns.
+/// Where an ANR or a hang is in its trace, all in BOOTTIME ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// When main got stuck: what stands there is selected.
+    /// When main stalled: the slice there is selected.
     pub(super) since: u64,
-    /// When that was noticed, or when it ended.
+    /// When it was detected, or when it ended.
     pub(super) until: u64,
-    /// Whether it is an ANR, which has a slice of its own from `since` to `until`.
+    /// Whether it is an ANR, which has its own slice from `since` to `until`.
     pub(super) is_anr: bool,
-    /// The trace's first and last moment: the page looks at no window that reaches beyond.
+    /// The trace's first and last timestamp: the page rejects a window that reaches beyond.
     pub(super) trace: (u64, u64),
 }
 
-/// The page's address for the trace at `trace`. What hung is selected; with `zoom` its time fills the window.
+/// The page's address for the trace at `trace`. The hang is selected; with `zoom` its time fills the window.
 pub(super) fn to_page(trace: &str, zoom: bool, view: &View) -> String {
     let mut url = format!("{PAGE}?url={}", escaped(trace));
     if let Some(Place { since, until, is_anr, trace: (first, last) }) = view.hang {
@@ -54,19 +53,19 @@ pub(super) fn to_page(trace: &str, zoom: bool, view: &View) -> String {
         }
         url.push_str(&format!("&ts={since}"));
         if is_anr {
-            // The message begins at the same moment: the length tells them apart.
+            // The message begins at the same time: the length tells them apart.
             url.push_str(&format!("&dur={}", until.saturating_sub(since)));
         }
     }
     if zoom {
-        // Pages from version 54 on have this themselves.
+        // Pages from version 54 on do this themselves.
         url.push_str("&com.android.AndroidAnr");
     }
     let pin = |name: &str| json!({"id": "dev.perfetto.PinTracksByRegex", "args": [name]});
     let mut commands = vec![pin(ANR)];
     match &view.process {
         Some(process) => {
-            // Behind the name the page writes the pid.
+            // The page appends the pid to the name.
             let names = format!("^{}( [0-9]+)?$|{MAIN}", literal(process));
             commands.extend(view.is_long.then(|| pin(MAIN)));
             commands.push(json!({"id": "dev.perfetto.ExpandTracksByRegex", "args": [names]}));
@@ -81,7 +80,7 @@ pub(super) fn to_page(trace: &str, zoom: bool, view: &View) -> String {
     url
 }
 
-/// A regular expression of the page's that is this text.
+/// Escapes a text for a regular expression of the page.
 fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -93,7 +92,7 @@ fn literal(text: &str) -> String {
     out
 }
 
-/// Percent escapes for all but letters, digits and `-._~`.
+/// Percent-encodes all but letters, digits and `-._~`.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_says_what_to_fetch_where_to_look_and_what_to_show() {
+    fn the_address_has_what_to_fetch_where_to_zoom_and_what_to_show() {
         let hang = Place {
             since: 5_000_000_000,
             until: 10_000_000_000,
@@ -150,7 +149,7 @@ mod tests {
         assert_eq!(unescaped(fields[0]), "url=http://127.0.0.1:9001/a.pftrace");
         assert_eq!(fields[1..4], ["visStart=4000000000", "visEnd=10500000000", "ts=5000000000"]);
         assert_eq!(fields[4..6], ["dur=5000000000", "com.android.AndroidAnr"]);
-        // The answer in the log or the selection's details is not covered by a tab.
+        // No tab covers the log or the selection's details.
         let shown = [
             ("PinTracksByRegex".to_owned(), "^ANR$|Android ANRs".to_owned()),
             (
@@ -160,7 +159,7 @@ mod tests {
         ];
         assert_eq!(commands(&url), shown);
 
-        // The hang is selected without a word, and all of the trace in view.
+        // The hang is selected without --anr too, with all of the trace in view.
         let url = to_page("x", false, &view);
         assert!(url.contains("&ts=5000000000&dur=5000000000&startup") && !url.contains("visStart"), "{url}");
         assert_eq!(commands(&url), shown);
@@ -181,14 +180,14 @@ mod tests {
         assert!(commands(&url)[2].1.contains("is_main_thread"), "{url}");
         let unknown = View::default();
         assert_eq!(names(&to_page("x", false, &unknown))[1..3], ["PinTracksByRegex", "PinTracksByRegex"]);
-        // The page finds the ANR of a trace by itself.
+        // The page finds the ANR of a trace itself.
         let url = to_page("x", true, &unknown);
         assert_eq!(names(&url), ["PinTracksByRegex"; 3]);
         assert!(url.contains("&com.android.AndroidAnr&startup"), "{url}");
     }
 
     #[test]
-    fn a_name_is_no_expression() {
+    fn a_name_is_escaped_as_a_regular_expression() {
         assert_eq!(literal("/opt/a+b (1).jar"), r"/opt/a\+b \(1\)\.jar");
     }
 }

@@ -1,9 +1,9 @@
-//! Which process listens on a port of this machine.
+//! Finds the process that listens on a port of this machine.
 
-/// How a user finds out where this program cannot.
+/// A command that finds it where this program cannot.
 pub(super) const COMMAND: &str = if cfg!(windows) { "netstat -ano" } else { "lsof -i :9001" };
 
-/// Pid and name of whoever listens on `port`, as far as this user may know.
+/// Pid and name of the process that listens on `port`, if this user may see it.
 #[cfg(target_os = "linux")]
 pub(super) fn of(port: u16) -> Option<(u32, String)> {
     let tables =
@@ -23,7 +23,7 @@ pub(super) fn of(port: u16) -> Option<(u32, String)> {
     None
 }
 
-/// The inode of the socket that listens on `port`, in the kernel's table.
+/// The inode of the socket that listens on `port`, from the kernel's table.
 #[cfg(target_os = "linux")]
 fn listener_in(table: &str, port: u16) -> Option<u64> {
     const LISTEN: &str = "0A";
@@ -31,12 +31,12 @@ fn listener_in(table: &str, port: u16) -> Option<u64> {
         let mut fields = line.split_whitespace().skip(1);
         let (local, _remote, state) = (fields.next()?, fields.next()?, fields.next()?);
         let at = u16::from_str_radix(local.rsplit_once(':')?.1, 16).ok()?;
-        // Queues, timer, retransmits, uid, timeout stand before the inode.
+        // Queues, timer, retransmits, uid, timeout precede the inode.
         (at == port && state == LISTEN).then(|| fields.nth(5)?.parse().ok())?
     })
 }
 
-/// Elsewhere the system tells by its own program.
+/// Without /proc: unknown.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn of(_: u16) -> Option<(u32, String)> {
     None
@@ -45,7 +45,7 @@ pub(super) fn of(_: u16) -> Option<(u32, String)> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     #[test]
-    fn we_find_ourselves() {
+    fn this_process_is_found() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         assert_eq!(super::of(port).map(|(pid, _)| pid), Some(std::process::id()));

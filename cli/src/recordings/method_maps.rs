@@ -1,4 +1,4 @@
-//! Which method map each recording is read with.
+//! Finds the method map for each recording.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,29 +14,28 @@ use crate::file_kind::FileKind;
 use crate::terminal::{causes, warn};
 use crate::walk;
 
-/// Files of a directory of maps that are looked at. Of each its first bytes are read, and all of it, as far as a map may be
-/// long, if they are those of a map.
+/// Maximum number of files in a directory of maps. Only the first bytes of each are read, unless they are those of a map.
 const MAX_FILES: usize = 10_000;
-/// Maps that are kept for the recordings that follow.
-const KEPT: usize = 4;
-/// Maps that cannot be read, and builds without a map, that are named.
+/// How many maps are cached for the recordings that follow.
+const CACHED_MAPS: usize = 4;
+/// How many unreadable maps, and builds without a map, are named.
 const NAMED: usize = 10;
 
 /// The method maps that recordings are read with.
 #[derive(Debug)]
 pub(crate) struct MethodMaps {
     from: From,
-    /// Names from before ProGuard or R8.
+    /// The mapping of ProGuard or R8.
     mapping: Option<Mapping>,
-    /// Those that were used last, the latest at the end.
+    /// The cached maps, the most recently used at the end.
     kept: Vec<(Option<PathBuf>, Arc<MethodMap>)>,
-    /// Builds without a map that were named.
+    /// Builds without a map that were reported.
     missing: HashSet<MapId>,
 }
 
 #[derive(Debug)]
 enum From {
-    /// The map beside each recording, if there is one.
+    /// The map beside each recording, if it exists.
     Beside,
     File(PathBuf),
     /// The map with the recording's id.
@@ -47,10 +46,10 @@ enum From {
 }
 
 impl MethodMaps {
-    /// `map` is that of all recordings, or a directory of maps; without it each recording has the one beside it.
+    /// `map` is that of all recordings, or a directory of maps; without it each recording uses the one beside it.
     ///
     /// # Errors
-    /// If the mapping is not one, or the directory has no map.
+    /// If the mapping is invalid, or the directory has no map.
     pub(crate) fn new(map: Option<&Path>, mapping: Option<&Path>) -> anyhow::Result<Self> {
         let from = match map {
             None => From::Beside,
@@ -61,7 +60,7 @@ impl MethodMaps {
         Ok(Self { from, mapping, kept: Vec::new(), missing: HashSet::new() })
     }
 
-    /// The map for the recording `file` of the build with this id; an empty one, with a warning, if a directory has no such map.
+    /// The map for the recording `file` of the build with this id; empty, with a warning, if a directory has no such map.
     ///
     /// # Errors
     /// If it cannot be read, or is not a map.
@@ -94,7 +93,7 @@ impl MethodMaps {
         } else {
             let loaded = path.as_deref().map(MethodMap::load).transpose()?.unwrap_or_default();
             let loaded = self.mapping.as_ref().map(|mapping| loaded.retraced(mapping)).unwrap_or(loaded);
-            if self.kept.len() == KEPT {
+            if self.kept.len() == CACHED_MAPS {
                 self.kept.remove(0);
             }
             self.kept.push((path, Arc::new(loaded)));
@@ -104,7 +103,7 @@ impl MethodMaps {
     }
 }
 
-/// The maps of a directory and of those below it, by id; of equal ones the first by name.
+/// The maps of a directory and its subdirectories, by id; of equal ones the first by name.
 fn by_id(directory: &Path) -> anyhow::Result<HashMap<MapId, PathBuf>> {
     let (mut found, mut unread) = (HashMap::new(), 0);
     for path in walk::files(directory, MAX_FILES, |_, kind| kind.is_file())? {
@@ -128,7 +127,7 @@ fn by_id(directory: &Path) -> anyhow::Result<HashMap<MapId, PathBuf>> {
     }
     if found.is_empty() {
         bail!(
-            "{}: there is no method map in this directory: name one that has the methodMapping.txt of each build",
+            "{}: no method map in this directory: name one that has the methodMapping.txt of each build",
             directory.display()
         );
     }
@@ -151,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn each_recording_gets_the_map_with_its_id_whatever_its_name() {
+    fn each_recording_gets_the_map_with_its_id_under_any_name() {
         let scratch = Scratch::new();
-        let builds: Vec<(MapId, String)> = (0..KEPT + 2).map(|n| map(&format!("a.B{n}"))).collect();
+        let builds: Vec<(MapId, String)> = (0..CACHED_MAPS + 2).map(|n| map(&format!("a.B{n}"))).collect();
         std::fs::create_dir(scratch.path().join("below")).unwrap();
         for (n, (_, text)) in builds.iter().enumerate() {
             scratch.file(&format!("{}{n}.txt", if n % 2 == 0 { "below/" } else { "" }), text.as_bytes());
         }
-        // What else is there: the same map again, a recording, a mapping, a broken map, a directory.
+        // Other content: a copy of a map, a recording, a mapping, a broken map, a directory.
         scratch.file("again.txt", builds[1].1.as_bytes());
         scratch.file("a.anrscope", &trace_format::layout::MAGIC);
         scratch.file("mapping.txt", b"a.B0 -> a.a:\n    void run() -> a\n");
@@ -170,7 +169,7 @@ mod tests {
                 assert_eq!((class(&found), found.map_id()), (Some(format!("a.B{n}")), *id));
             }
         }
-        assert_eq!(maps.kept.len(), KEPT);
+        assert_eq!(maps.kept.len(), CACHED_MAPS);
         for id in [MapId(7), MapId::UNKNOWN] {
             assert!(maps.of(Path::new("r"), id).unwrap().is_empty());
         }
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_the_map_of_all_and_a_mapping_gives_the_names_from_before() {
+    fn a_file_is_the_map_of_all_recordings_and_a_mapping_restores_names() {
         let scratch = Scratch::new();
         let (id, text) = map("a.a");
         let path = scratch.file("m.txt", text.as_bytes());
@@ -187,16 +186,16 @@ mod tests {
         for id in [id, MapId(7)] {
             assert_eq!(class(&maps.of(Path::new("r"), id).unwrap()).as_deref(), Some("com.example.Main"));
         }
-        // Of one that is changed meanwhile: once read it stays.
+        // A map is read once: later changes of the file have no effect.
         std::fs::remove_file(&path).unwrap();
         assert!(maps.of(Path::new("r"), id).is_ok());
     }
 
     #[test]
-    fn a_directory_without_a_map_is_an_error_that_says_so() {
+    fn a_directory_without_a_map_is_an_error() {
         let scratch = Scratch::new();
         scratch.file("a.txt", b"hello\n");
         let error = MethodMaps::new(Some(scratch.path()), None).unwrap_err().to_string();
-        assert!(error.contains("there is no method map in this directory"), "{error}");
+        assert!(error.contains("no method map in this directory"), "{error}");
     }
 }

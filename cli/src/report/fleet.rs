@@ -1,4 +1,4 @@
-//! `anrscope report --group` and `--parquet`: many recordings.
+//! `anrscope report --group` and `--parquet`: reads many recordings.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -16,18 +16,16 @@ use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings, files_of};
 use crate::terminal::counted;
 
-/// Files that could not be read that are named.
+/// How many unreadable files are named.
 const NAMED: usize = 10;
 
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     if !matches!(options.format(), ReportFormat::Text | ReportFormat::Json) {
-        bail!("groups are told as text or as JSON: choose --format text or json");
+        bail!("groups are printed as text or JSON: choose --format text or json");
     }
     if options.out.is_some() && !options.group {
-        crate::usage_error(
-            "--parquet makes no report that --out could hold: give --group too, or leave --out away",
-        );
+        crate::usage_error("--parquet writes no report to --out: add --group, or leave out --out");
     }
     let mut files = Vec::new();
     for path in &options.recordings {
@@ -42,7 +40,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             let left = estimate.left(number as u64, files.len() as u64);
             format!("{number} of {} recordings{left}", files.len())
         });
-        // One at a time, and one that is broken does not spoil the others.
+        // One recording at a time; an unreadable one does not stop the others.
         match row(file, &mut maps) {
             Ok(row) => rows.push(row),
             Err(error) => {
@@ -55,7 +53,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     drop(progress);
     if unread > NAMED {
-        writeln!(stderr, "warning: and {} more that could not be read", unread - NAMED)?;
+        writeln!(stderr, "warning: and {} more that cannot be read", unread - NAMED)?;
     }
     if rows.is_empty() {
         bail!("none of {} could be read", counted(files.len(), "recording"));

@@ -1,4 +1,4 @@
-//! Where Android's classes behave otherwise than a library expects that was tried on its own fakes of them: no deadlock and no contents of messages by the
+//! Android behaviour that simple fakes of its classes would not show: no deadlock and no contents of messages by the
 //! sampler, no vsync for the library, stages with callbacks posted in INPUT, a launch whose list is hidden, idle handlers under another lock.
 
 use trace_format::Event;
@@ -9,7 +9,7 @@ use crate::run::{Line, Options, Work};
 
 pub(crate) fn works(options: &Options) -> Vec<Work> {
     type Judge = fn(&Options, u32, &'static str) -> Line;
-    // With the first level that has the thing.
+    // Each with the first API level that has the feature.
     const FINDINGS: [(&str, u32, Judge); 12] = [
         ("deadlock", 21, deadlock),
         ("contents", 21, contents),
@@ -47,7 +47,7 @@ fn said(run: &Run, word: &str) -> String {
 fn deadlock(options: &Options, level: u32, name: &'static str) -> Line {
     let rounds = options.rounds.to_string();
     let run = case(options, level, name, &["deadlock", &rounds, "with"]).run();
-    // Without the sampler a few tell as much as many.
+    // Without the sampler a few runs show as much as many.
     let few = options.rounds.min(3).to_string();
     let without = case(options, level, "deadlock-without", &["deadlock", &few, "without"]).run();
     let ended = said(&run, "ended");
@@ -63,7 +63,7 @@ fn contents(options: &Options, level: u32, name: &'static str) -> Line {
     let count = |bytes: &[u8]| bytes.windows(4).filter(|part| part == b"4111").count();
     let file: usize = run.files().iter().map(|file| count(&std::fs::read(file).unwrap())).sum();
     let (told, shown) = (count(run.printed.as_bytes()), said(&run, "shown"));
-    // The listener was called, or nothing was tried.
+    // The listener must have been called: otherwise the case tested nothing.
     let called = run.lines("listener").count() > 0;
     Line {
         good: file == 0 && told == 0 && shown == "0" && called,

@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::folder::Folder;
 use crate::program;
+use crate::temp_dir::TempDir;
 
-/// The path of the library, in a folder that is kept.
-pub(crate) fn library(folder: &Folder) -> PathBuf {
+/// The path of the library, in a directory that is kept.
+pub(crate) fn library(directory: &TempDir) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/java/Sleeper.java");
     let classes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../android/method-beat/classes");
     let compiled =
-        Command::new("javac").arg("-cp").arg(classes).arg("-d").arg(folder.path()).arg(source).status();
+        Command::new("javac").arg("-cp").arg(classes).arg("-d").arg(directory.path()).arg(source).status();
     assert!(compiled.expect("javac: run scripts/test, which installs a JDK").success());
-    let kept = folder.name("kept");
-    let shown = program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &folder.name(""), "Sleeper"]);
+    let kept = directory.name("kept");
+    let shown =
+        program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &directory.name(""), "Sleeper"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     Path::new(&kept).join("runtime/libanrscope.so")
 }

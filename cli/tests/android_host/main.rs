@@ -1,14 +1,10 @@
-//! What the library makes of Android's own ways, on the fakes of its classes at several API levels: main hangs in each place that Android calls an
-//! app out of, and each surprise of those classes (`findings`), judged by the recording and by the program's report of it.
+//! The library on fakes of Android's classes at several API levels: main hangs in each place from which Android calls an
+//! app, and each surprise of those classes (`findings`), judged by the recording and by the program's report of it.
 //!
 //! Without arguments the quick form: short limits, few levels. `scripts/prove android-host` runs the whole.
 
 #[cfg(target_os = "linux")]
 mod findings;
-#[cfg(target_os = "linux")]
-#[path = "../cli/folder.rs"]
-#[allow(dead_code, reason = "the other test binaries use more of it")]
-mod folder;
 #[cfg(target_os = "linux")]
 #[path = "../../../trace-runtime/tests/android_host/harness.rs"]
 #[allow(dead_code, reason = "the runtime's own tests use more of it")]
@@ -21,6 +17,10 @@ mod library;
 mod program;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+#[path = "../cli/temp_dir.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod temp_dir;
 #[cfg(target_os = "linux")]
 mod units;
 

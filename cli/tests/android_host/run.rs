@@ -1,31 +1,31 @@
-//! Arguments, cases side by side, and the line of each.
+//! Parses arguments, runs cases in parallel, and prints a line for each.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::folder::Folder;
 use crate::library::library;
+use crate::temp_dir::TempDir;
 use crate::{findings, units};
 
-/// JVMs at once: most of their time main sleeps.
+/// Number of parallel JVMs: main sleeps most of the time.
 const AT_ONCE: usize = 4;
 
-/// How much of everything.
+/// The size of the run.
 pub(crate) struct Options {
     pub levels: Vec<u32>,
     /// How long main hangs.
     pub hang_ms: u64,
     /// When a message is a lag and an ANR, as options of the library; none: its defaults.
     pub limits: &'static [&'static str],
-    /// How long main has nothing to do behind a vsync that it did not ask for.
+    /// How long main idles after a vsync that it did not request.
     pub still_ms: u64,
-    /// Runs of the case of the deadlock, and races of idle handlers.
+    /// Number of runs of the deadlock case, and of races of idle handlers.
     pub rounds: u32,
     pub races: u32,
     names: Vec<String>,
-    /// A case that fails beside others has no second run by itself.
+    /// A case that fails in parallel is not run again alone.
     strict: bool,
     /// The library that the program carries.
     pub library: PathBuf,
@@ -90,7 +90,7 @@ fn options(library: PathBuf) -> Result<Options, String> {
                 options.levels =
                     parsed.map_err(|_| format!("--levels {levels}: numbers with commas between"))?;
             }
-            // Those of the usual harness.
+            // Arguments of the standard test harness.
             _ if word.starts_with('-') => {}
             _ => options.names.push(word),
         }
@@ -108,7 +108,7 @@ pub(crate) fn main() -> ExitCode {
         println!("0 tests, 0 benchmarks");
         return ExitCode::SUCCESS;
     }
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let options = match options(PathBuf::new()) {
         Ok(options) => options,
         Err(fault) => {
@@ -126,7 +126,7 @@ pub(crate) fn main() -> ExitCode {
         println!("test result: ok. 0 passed; 0 failed");
         return ExitCode::SUCCESS;
     }
-    let options = Options { library: library(&folder), ..options };
+    let options = Options { library: library(&directory), ..options };
     let (next, red) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
@@ -150,7 +150,7 @@ pub(crate) fn main() -> ExitCode {
     });
     let mut red = red.into_inner().unwrap();
     if !options.strict {
-        // Main hangs for 1.6 s here, beside three others: what is red for want of a processor is not red by itself.
+        // Main hangs for 1.6 s here, beside three others: a case that fails for lack of CPU time is run again alone.
         red.retain(|work| {
             let line = judged(work, &options);
             let word = if line.good { "ok" } else { "FAILED" };

@@ -1,4 +1,4 @@
-//! Main hangs in each place that Android calls an app out of. A hang is known by LAG, the timer's ANR, stack samples, and a report with the right unit
+//! Main hangs in each place from which Android calls an app. A hang is detected by LAG, the timer's ANR, stack samples, and a report with the right unit
 //! and method.
 
 use std::path::Path;

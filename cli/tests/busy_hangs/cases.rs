@@ -19,12 +19,12 @@ pub(crate) struct Case {
     pub killed: bool,
     /// Its package.
     pub package: String,
-    /// Path below the sources' folder, and text.
+    /// Path below the sources' directory, and text.
     pub files: Vec<(String, String)>,
     pub label: Label,
 }
 
-/// What a right report says.
+/// The content of a correct report.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
     /// The message's name has this in it.
@@ -33,9 +33,9 @@ pub(crate) struct Label {
     pub chain: Vec<String>,
     /// The method whose loop it is.
     pub method: String,
-    /// Methods that are as right, with the reason.
+    /// Other correct methods, with the reason.
     pub also: Vec<(String, String)>,
-    /// The method that most calls below the loop's are of, directly in it; not every loop has one.
+    /// The method with most calls below the loop's, called directly from it; not every loop has one.
     pub callee: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Case {
     }
 }
 
-/// This folder.
+/// This directory.
 pub(crate) fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/busy_hangs")
 }
@@ -137,7 +137,7 @@ fn case(random: &mut Random, made: &Loop, depth: usize, entry: Entry, killed: bo
     Case { kind: made.kind.clone(), depth, entry, killed, files: files.collect(), package, label }
 }
 
-/// The labels' file, as it should be.
+/// The expected labels file.
 pub(crate) fn labels(cases: &[Case]) -> String {
     cases.iter().map(|case| format!("{}\n", case.line())).collect()
 }

@@ -1,10 +1,10 @@
-//! A report of a case beside its label.
+//! Compares a report of a case with its label.
 
 use serde_json::{Value, json};
 
 use crate::cases::Label;
 
-/// What a report has right.
+/// Which parts of a report are correct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Judged {
     pub message: bool,
@@ -15,13 +15,13 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// All that is claimed; the callee is not.
+    /// Whether everything but the callee is correct.
     pub(crate) fn right(self) -> bool {
         self.message && self.chain && self.method
     }
 }
 
-/// What a report says of the hang.
+/// A report's description of the hang.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
     pub message: String,
@@ -81,7 +81,7 @@ impl Said {
     }
 }
 
-/// The judge itself: a made-up report that is right, and each way to be wrong.
+/// Tests the judge: a correct synthetic report, and each kind of error.
 pub(crate) fn check() {
     let text = |s: &str| s.to_owned();
     let label = Label {

@@ -1,17 +1,13 @@
 //! Generated apps whose main thread is busy for too long, on the fakes of Android's classes: does the report name the message, the calls that led to the
 //! loop, and the method whose loop it is?
 //!
-//! Each case is written by a generator that knows the answer, and so its label: `labels.jsonl` is made from how a case was built, never from a report.
+//! Each case is generated together with its label: `labels.jsonl` is made from how a case was built, never from a report.
 //! Without arguments a dozen cases of 1.5 s; `scripts/prove busy-hangs` runs all.
 
 #[cfg(target_os = "linux")]
 mod cases;
 #[cfg(target_os = "linux")]
 mod chain;
-#[cfg(target_os = "linux")]
-#[path = "../cli/folder.rs"]
-#[allow(dead_code, reason = "the other test binaries use more of it")]
-mod folder;
 #[cfg(target_os = "linux")]
 #[path = "../../../trace-runtime/tests/android_host/harness.rs"]
 #[allow(dead_code, reason = "the runtime's own tests use more of it")]
@@ -31,6 +27,10 @@ mod random;
 mod run;
 #[cfg(target_os = "linux")]
 mod table;
+#[cfg(target_os = "linux")]
+#[path = "../cli/temp_dir.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod temp_dir;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

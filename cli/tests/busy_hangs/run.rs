@@ -1,4 +1,4 @@
-//! Arguments; the apps are compiled and instrumented, run some at once, and judged.
+//! Parses arguments; compiles and instruments the apps, runs them in parallel, and judges the reports.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -9,10 +9,10 @@ use std::time::Instant;
 use serde_json::Value;
 
 use crate::cases::{self, Case};
-use crate::folder::Folder;
 use crate::judge::{self, Judged, Said};
 use crate::library::library;
 use crate::table::table;
+use crate::temp_dir::TempDir;
 use crate::{harness, program};
 
 const USAGE: &str =
@@ -64,7 +64,7 @@ fn options() -> Result<Options, String> {
             "--option" => options.app_options.push(value()?),
             "--claim" => options.claim = number(value()?)?,
             "--keep" => options.keep = true,
-            // Those of the usual harness.
+            // Arguments of the standard test harness.
             _ if word.starts_with('-') => {}
             _ => options.names.push(word),
         }
@@ -87,13 +87,13 @@ struct Apps {
     library: PathBuf,
 }
 
-fn build(folder: &Folder, cases: &[Case]) -> Apps {
+fn build(directory: &TempDir, cases: &[Case]) -> Apps {
     let mut sources = Vec::new();
     for (path, text) in cases.iter().flat_map(|case| &case.files) {
-        sources.push(folder.file(&format!("sources/{path}"), text));
+        sources.push(directory.file(&format!("sources/{path}"), text));
     }
     let (plain, traced, map) =
-        (folder.name("plain"), folder.name("traced"), folder.name("methodMapping.txt"));
+        (directory.name("plain"), directory.name("traced"), directory.name("methodMapping.txt"));
     std::fs::create_dir_all(&plain).unwrap();
     let compiled = Command::new("javac")
         .args(["-nowarn", "-Xlint:-options", "-proc:none", "-g", "-cp"])
@@ -112,11 +112,11 @@ fn build(folder: &Folder, cases: &[Case]) -> Apps {
         classes: traced.into(),
         map: map.into(),
         map_id: summary["map_id"].as_str().unwrap().to_owned(),
-        library: library(folder),
+        library: library(directory),
     }
 }
 
-/// Runs a case, and gives the report of its recording.
+/// Runs a case and returns the report of its recording.
 fn report(options: &Options, apps: &Apps, case: &Case) -> Value {
     let mut run = harness::Case::new("BusyLife")
         .named(&case.name())
@@ -187,8 +187,8 @@ pub(crate) fn main() -> ExitCode {
         println!("test result: ok. 0 passed; 0 failed");
         return ExitCode::SUCCESS;
     }
-    let folder = Folder::new();
-    let apps = build(&folder, &cases);
+    let directory = TempDir::new();
+    let apps = build(&directory, &cases);
     let begun = Instant::now();
     let results = judge_all(&options, &apps, &cases);
     let judged: Vec<(&Case, Judged)> = cases.iter().zip(results).collect();
@@ -199,10 +199,10 @@ pub(crate) fn main() -> ExitCode {
     if options.keep {
         println!(
             "kept: {} (sources, classes, map); recordings in {}",
-            folder.path().display(),
+            directory.path().display(),
             recordings().display()
         );
-        std::mem::forget(folder);
+        std::mem::forget(directory);
     }
     let right = judged.iter().filter(|(_, judged)| judged.right()).count();
     let good = (right * 100) as u64 >= cases.len() as u64 * options.claim;

@@ -1,4 +1,4 @@
-//! How many are right, by each dimension.
+//! Counts correct reports, by each dimension.
 
 use crate::cases::Case;
 use crate::judge::Judged;

@@ -1,5 +1,5 @@
-//! What the project is built of: licences that are allowed, no version twice without a reason, nothing that is not used, and the
-//! table of `docs/evidence/dependencies.md`.
+//! Checks the dependencies: allowed licences, no two versions of a crate without a reason, none unused, and the table of
+//! `docs/evidence/dependencies.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Licences under which a program may be given on with ours, Apache-2.0. One of an `OR` is enough.
+/// Licences that are compatible with the project's, Apache-2.0. One of an `OR` is enough.
 const ALLOWED: [&str; 10] = [
     "Apache-2.0",
     "MIT",
@@ -21,7 +21,7 @@ const ALLOWED: [&str; 10] = [
     "Apache-2.0 WITH LLVM-exception",
 ];
 
-/// Crates that are there in two versions, because crates of others ask for them: the list may only become shorter.
+/// Crates with two versions, because dependencies need both: the list may only become shorter.
 const TWICE: [&str; 4] = ["getrandom", "hashbrown", "r-efi", "syn"];
 
 const BEGIN: &str = "<!-- Versions, licences and numbers are made; the reasons are written by hand. -->\n";
@@ -86,7 +86,7 @@ fn is_allowed(licence: &str) -> bool {
 }
 
 #[test]
-fn every_licence_is_one_that_is_allowed() {
+fn every_licence_is_allowed() {
     let metadata = Metadata::read();
     assert!(metadata.packages().len() > 50);
     for package in metadata.packages() {
@@ -98,7 +98,7 @@ fn every_licence_is_one_that_is_allowed() {
 }
 
 #[test]
-fn no_crate_is_there_twice_but_those_that_are_known() {
+fn no_crate_has_two_versions_without_a_known_reason() {
     let metadata = Metadata::read();
     let mut versions = BTreeMap::<&str, usize>::new();
     for package in metadata.packages() {
@@ -109,9 +109,9 @@ fn no_crate_is_there_twice_but_those_that_are_known() {
     }
 }
 
-/// All Rust sources below a folder, with their texts.
-fn sources(folder: &Path, into: &mut Vec<(PathBuf, String)>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
+/// All Rust sources below a directory, with their texts.
+fn sources(directory: &Path, into: &mut Vec<(PathBuf, String)>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -129,10 +129,10 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, (String, Vec<(String, PathBuf
     let mut all = BTreeMap::<String, (String, Vec<(String, PathBuf)>)>::new();
     for id in &own {
         let package = metadata.package(id);
-        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();
+        let directory = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();
         for dependency in package["dependencies"].as_array().unwrap() {
             let name = dependency["name"].as_str().unwrap();
-            // One that is ours is named by its path.
+            // A crate of the project is named by its path.
             if !dependency["path"].is_null() {
                 continue;
             }
@@ -142,7 +142,7 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, (String, Vec<(String, PathBuf
                 Some(_) => &["tests", "examples", "benches", "src"],
             };
             let mut texts = Vec::new();
-            parts.iter().for_each(|part| sources(&folder.join(part), &mut texts));
+            parts.iter().for_each(|part| sources(&directory.join(part), &mut texts));
             let word = name.replace('-', "_");
             let uses = |text: &str| {
                 text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
@@ -154,7 +154,7 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, (String, Vec<(String, PathBuf
             let found = metadata.packages().iter().find(|package| package["name"] == name);
             let Some(found) = found else {
                 assert_eq!(dependency["optional"], true, "{name} is in no graph");
-                // Only with a feature that is off: nobody gets it who does not ask for it.
+                // Only with a feature that is off: it is in no build by default.
                 continue;
             };
             let entry = all.entry(name.to_owned()).or_insert_with(|| {

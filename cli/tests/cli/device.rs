@@ -1,4 +1,4 @@
-//! `device` on a device that is played in a folder, through the real adb server.
+//! `device` on a simulated device, whose files are in a directory, through the real adb server.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -12,8 +12,8 @@ use trace_format::MapId;
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 
-use crate::folder::Folder;
 use crate::program::{Shown, command, run};
+use crate::temp_dir::TempDir;
 
 const PACKAGE: &str = "com.example.shop";
 const OWN: &str = "data/user/0/com.example.shop/no_backup/anrscope";
@@ -23,16 +23,16 @@ struct Bench {
     adb: AdbServer,
     phone: Daemon,
     serial: String,
-    folder: Folder,
+    directory: TempDir,
 }
 
 impl Bench {
     fn new(faults: Faults) -> Self {
-        let folder = Folder::new();
-        let phone = phone(&folder, "phone", faults);
-        let adb = AdbServer::start(&folder.path().join("adb"));
+        let directory = TempDir::new();
+        let phone = phone(&directory, "phone", faults);
+        let adb = AdbServer::start(&directory.path().join("adb"));
         let serial = adb.connect(&phone);
-        Self { adb, phone, serial, folder }
+        Self { adb, phone, serial, directory }
     }
 
     fn record(&self, name: &str, bytes: &[u8]) {
@@ -64,8 +64,8 @@ impl Bench {
     }
 }
 
-fn phone(folder: &Folder, name: &str, faults: Faults) -> Daemon {
-    let files = test_device::DeviceDirectory::create(&folder.path().join(name)).unwrap();
+fn phone(directory: &TempDir, name: &str, faults: Faults) -> Daemon {
+    let files = test_device::DeviceDirectory::create(&directory.path().join(name)).unwrap();
     files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
     Daemon::start(files, faults, 0).unwrap()
 }
@@ -80,7 +80,7 @@ fn recording(map: u64, calls: u64) -> Vec<u8> {
     builder.build()
 }
 
-/// A process that lives as long as the test wants.
+/// A process that runs until it is dropped.
 struct Living(Child);
 
 impl Living {
@@ -97,7 +97,7 @@ impl Drop for Living {
 }
 
 #[test]
-fn doctor_says_what_is_bad_and_its_exit_code_too() {
+fn doctor_prints_failed_checks_and_exits_with_1() {
     let bench = Bench::new(Faults::default());
     let shown = bench.run(&["doctor", PACKAGE]);
     assert_eq!(shown.code, Some(1), "{shown:?}");
@@ -112,16 +112,16 @@ fn doctor_says_what_is_bad_and_its_exit_code_too() {
 }
 
 #[test]
-fn pull_takes_two_devices_and_two_users_apart() {
+fn pull_separates_two_devices_and_two_users() {
     let bench = Bench::new(Faults::default());
-    let tablet = phone(&bench.folder, "tablet", Faults::default());
+    let tablet = phone(&bench.directory, "tablet", Faults::default());
     let second = bench.adb.connect(&tablet);
     bench.record("shop-1.anrscope", &recording(1, 100));
     tablet.directory().write(&format!("{OWN}/shop-1.anrscope"), recording(2, 100)).unwrap();
     let other = format!("data/user/10/{PACKAGE}/no_backup/anrscope/shop-2.anrscope");
     tablet.directory().write(&other, recording(3, 100)).unwrap();
     fs::create_dir_all(bench.phone.directory().path(&format!("data/user/10/{PACKAGE}"))).unwrap();
-    let out = bench.folder.name("out");
+    let out = bench.directory.name("out");
     let shown = bench.run(&["pull", PACKAGE, "-o", &out]);
     shown.failed(1, &["several devices", "-s"]);
     let pulled = bench.json(&[
@@ -151,15 +151,15 @@ fn pull_takes_two_devices_and_two_users_apart() {
 }
 
 #[test]
-fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_goes_on() {
+fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_resumes() {
     let bench = Bench::new(Faults { slow: Duration::from_millis(20), ..Faults::default() });
     let living = Living::start();
     let name = format!("shop-{}.anrscope", living.0.id());
     let bytes = recording(1, 40_000);
     bench.record(&name, &bytes);
-    let out = bench.folder.name("out");
+    let out = bench.directory.name("out");
     let mut child = bench.command(&["pull", PACKAGE, "-o", &out]).spawn().unwrap();
-    let part = bench.folder.path().join(format!("out/.{name}.part"));
+    let part = bench.directory.path().join(format!("out/.{name}.part"));
     let end = Instant::now() + Duration::from_secs(30);
     while !fs::metadata(&part).is_ok_and(|meta| meta.len() > 20_000) {
         assert!(Instant::now() < end && child.try_wait().unwrap().is_none(), "it never came so far");
@@ -174,23 +174,23 @@ fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_goes_on() {
     assert!(part.exists());
     let pulled = bench.json(&["pull", PACKAGE, "-o", &out, "--json"]);
     assert_eq!(pulled["pulled"][0]["live"], true);
-    assert_eq!(fs::read(bench.folder.path().join("out").join(&name)).unwrap(), bytes);
+    assert_eq!(fs::read(bench.directory.path().join("out").join(&name)).unwrap(), bytes);
     assert!(!part.exists());
     assert_eq!(bench.names(OWN), [name.as_str()]);
 }
 
 #[test]
-fn nothing_to_pull_is_told_and_a_stranger_is_an_error() {
+fn nothing_to_pull_is_reported_and_an_unknown_package_is_an_error() {
     let bench = Bench::new(Faults::default());
-    let out = bench.folder.name("out");
+    let out = bench.directory.name("out");
     let shown = bench.run(&["pull", PACKAGE, "-o", &out]);
     assert!(shown.code == Some(0) && shown.stderr.contains("no recording of com.example.shop"), "{shown:?}");
-    bench.run(&["pull", "com.example.other", "-o", &out, "-s", "nobody"]).failed(1, &["no device nobody"]);
+    bench.run(&["pull", "com.example.other", "-o", &out, "-s", "missing"]).failed(1, &["no device missing"]);
     bench.run(&["pull", "no/package", "-o", &out]).failed(1, &["a package is letters"]);
 }
 
 #[test]
-fn startup_sets_ams_figures_beside_each_other() {
+fn startup_prints_activity_managers_figures() {
     let bench = Bench::new(Faults::default());
     let times = format!("data/app/{PACKAGE}/times");
     bench.phone.directory().write(&times, "300\n500\n400\n").unwrap();
@@ -229,7 +229,7 @@ fn startup_has_the_figure_of_each_starts_own_recording() {
 }
 
 #[test]
-fn record_brings_the_apps_trace_and_the_systems() {
+fn record_writes_the_apps_trace_and_the_systems() {
     let bench = Bench::new(Faults::default());
     let living = Living::start();
     let pid = living.0.id();
@@ -238,23 +238,23 @@ fn record_brings_the_apps_trace_and_the_systems() {
     bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
     let system: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
     bench.phone.directory().write("system.pftrace", &system).unwrap();
-    let out = bench.folder.name("out/scroll.pftrace");
+    let out = bench.directory.name("out/scroll.pftrace");
     let shown = bench.json(&["record", PACKAGE, "-o", &out, "--for", "0.5", "--system", "--json"]);
     assert_eq!(shown["slices"], 1_000, "one process's: {shown}");
     assert!(fs::metadata(&out).unwrap().len() > 100);
     assert_eq!(fs::read(shown["system"].as_str().unwrap()).unwrap(), system);
     assert!(bench.names("data/misc/perfetto-traces").is_empty(), "nothing is left there");
-    // That was none of Perfetto's: the app's trace is there without it.
+    // The file was not a Perfetto trace: the app's trace is written without it.
     assert_eq!(shown["merged"], false);
 
-    // A real one is joined with it; a trace of ours is as good as the system's for that.
+    // A valid trace is merged; an exported one stands for the system's.
     let system = RecordingBuilder::new(77, "system_server").main("main", |t| {
         for n in 0..500 {
             t.enter(1_000 + n * 10, 1).exit(1_005 + n * 10, 1);
         }
     });
-    let other = bench.folder.file("other.anrscope", system.build());
-    let theirs = bench.folder.name("theirs.pftrace");
+    let other = bench.directory.file("other.anrscope", system.build());
+    let theirs = bench.directory.name("theirs.pftrace");
     run(["export", &other, "-o", &theirs, "--merge-safe", "--level", "0"]).ok(&["500 slices"]);
     let system = fs::read(&theirs).unwrap();
     bench.phone.directory().write("system.pftrace", &system).unwrap();
@@ -265,7 +265,7 @@ fn record_brings_the_apps_trace_and_the_systems() {
     let joined = fs::metadata(&out).unwrap().len();
     assert!(joined >= alone + system.len() as u64 / 2, "{joined} of {alone} and {}", system.len());
     fs::remove_file(bench.phone.directory().path(&format!("proc/{PACKAGE}"))).unwrap();
-    bench.run(&["record", PACKAGE, "-o", &out, "--for", "1"]).failed(1, &["does not run", "--launch"]);
+    bench.run(&["record", PACKAGE, "-o", &out, "--for", "1"]).failed(1, &["is not running", "--launch"]);
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
     bench.record(&format!("shop-{pid}.anrscope"), &recording(1, 1_000));
     bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
     bench.phone.directory().write("system.pftrace", "system").unwrap();
-    let out = bench.folder.name("out/scroll.pftrace");
+    let out = bench.directory.name("out/scroll.pftrace");
     let mut record = bench.command(&["record", PACKAGE, "-o", &out, "--system", "--json"]);
     let mut child = record.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(child.stderr.take().unwrap());
@@ -291,7 +291,7 @@ fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
     assert_eq!(shown.code, Some(0), "{shown:?} {rest}");
     let written: Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(written["slices"], 1_000, "{written}");
-    let alone = bench.folder.name("alone.pftrace");
+    let alone = bench.directory.name("alone.pftrace");
     run(["export", written["recordings"][0].as_str().unwrap(), "-o", &alone]).ok(&["1000 slices"]);
     assert_eq!(fs::read(&out).unwrap(), fs::read(&alone).unwrap());
     assert_eq!(fs::read(written["system"].as_str().unwrap()).unwrap(), b"system");
@@ -300,9 +300,9 @@ fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
 }
 
 #[test]
-fn an_app_that_does_not_run_cannot_be_asked() {
+fn trigger_needs_a_running_app() {
     let bench = Bench::new(Faults::default());
-    bench.run(&["trigger", PACKAGE]).failed(1, &["does not run", "start it first"]);
+    bench.run(&["trigger", PACKAGE]).failed(1, &["is not running", "start it first"]);
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn scripts_pull_report_and_export() {
     let bench = Bench::new(Faults::default());
     bench.record("shop-1.anrscope", &recording(1, 100));
     bench.record("shop-2.anrscope", &recording(1, 100));
-    let out = bench.folder.name("out of there");
+    let out = bench.directory.name("out of there");
     let script = |name: &str, arguments: &[&str]| -> Shown {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts").join(name);
         let mut command = Command::new(path);
@@ -339,8 +339,8 @@ fn scripts_are_clean() {
     let mut pending =
         ["scripts", ".ci", "device/test-device/src/programs"].map(|name| root.join(name)).to_vec();
     let mut scripts = Vec::new();
-    while let Some(folder) = pending.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 pending.push(path);
@@ -354,7 +354,7 @@ fn scripts_are_clean() {
     }
     assert!(scripts.len() > 30, "{scripts:?}");
     let mut command = Command::new("shellcheck");
-    // What a script sources is looked at with it; it is named from the top.
+    // Sourced files are checked with their script; they are named from the top.
     command.args(["-x", "-P", ".", "-S", "warning"]).current_dir(&root).args(&scripts);
     let shown: Shown = command.output().expect("shellcheck: scripts/install-test-needs installs it").into();
     assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
@@ -368,9 +368,9 @@ fn scripts_are_clean() {
     assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
 }
 
-/// Each says in its first line what it proves: `scripts/prove` and the page of results show that.
+/// The first line of each describes what it proves: `scripts/prove` and the page of results show it.
 #[test]
-fn every_proof_says_what_it_proves() {
+fn every_proof_describes_what_it_proves() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let shown: Shown =
         Command::new("bash").arg(root.join("scripts/prove")).arg("--help").output().unwrap().into();
@@ -388,7 +388,7 @@ fn every_proof_says_what_it_proves() {
 }
 
 #[test]
-fn what_a_device_says_reaches_the_terminal_as_text() {
+fn control_characters_from_a_device_do_not_reach_the_terminal() {
     let bench = Bench::new(Faults::default());
     bench.record("shop-999999999.anrscope", &recording(0, 10));
     let program = "system/bin/cksum";
@@ -397,7 +397,7 @@ fn what_a_device_says_reaches_the_terminal_as_text() {
     bench.phone.directory().write(program, says).unwrap();
     let path = bench.phone.directory().path(program);
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let shown = bench.run(&["pull", PACKAGE, "-o", &bench.folder.name("here")]);
+    let shown = bench.run(&["pull", PACKAGE, "-o", &bench.directory.name("here")]);
     assert_eq!(shown.code, Some(1), "{shown:?}");
     let all = shown.stdout + &shown.stderr;
     assert!(all.contains("]0;taken") && !all.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{all:?}");

@@ -7,8 +7,8 @@ use std::process::Stdio;
 use serde_json::Value;
 use trace_format::synth::RecordingBuilder;
 
-use super::folder::Folder;
 use super::program::{Shown, command, run};
+use super::temp_dir::TempDir;
 
 fn sample(name: &str) -> String {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data/dump");
@@ -16,7 +16,7 @@ fn sample(name: &str) -> String {
 }
 
 #[test]
-fn the_page_answers_first() {
+fn the_page_begins_with_the_cause() {
     let page = run(["dump", &sample("art14-deadlock.txt")]).ok(&[]);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text:?} is not in\n{page}"));
     let places =
@@ -27,7 +27,7 @@ fn the_page_answers_first() {
 }
 
 #[test]
-fn json_has_the_form_that_scripts_lean_on() {
+fn json_has_the_documented_form() {
     let files = [sample("art14-deadlock.txt"), sample("art8-holder-not-named.txt")];
     let shown = run(["dump", "--json", &files[0], &files[1]]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
@@ -57,7 +57,7 @@ fn json_has_the_form_that_scripts_lean_on() {
 }
 
 #[test]
-fn stdin_is_read_too() {
+fn stdin_is_read() {
     let mut child = command()
         .args(["dump", "-", "--thread", "main"])
         .stdin(Stdio::piped())
@@ -75,20 +75,20 @@ fn stdin_is_read_too() {
 
 #[test]
 fn directories_and_bug_reports_are_read_and_grouped() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let main = |method: &str, line: u32| {
         format!(
             "----- pid 7 at 2026-01-0{line} 00:00:00 -----\nCmd line: com.acme\n\n\"main\" prio=5 tid=1 Native\n  at a.B.{method}(B.java:{line})\n\n----- end 7 -----\n"
         )
     };
-    folder.file("one.txt", main("often", 1));
-    folder.file("two.txt", main("often", 2));
-    folder.file("three.txt", main("once", 3));
-    folder.file("notes.md", "what a day\n");
-    let directory = folder.name("");
-    let page = run(["dump", &directory]).ok(&["1 file left out"]);
+    directory.file("one.txt", main("often", 1));
+    directory.file("two.txt", main("often", 2));
+    directory.file("three.txt", main("once", 3));
+    directory.file("notes.md", "what a day\n");
+    let directory = directory.name("");
+    let page = run(["dump", &directory]).ok(&["skipped 1 file: not a thread dump"]);
     assert_eq!(page.matches("MAIN \"main\"").count(), 3, "{page}");
-    let page = run(["dump", "--group", &directory]).ok(&["1 file left out"]);
+    let page = run(["dump", "--group", &directory]).ok(&["skipped 1 file: not a thread dump"]);
     assert!(page.starts_with("3 texts, 2 groups of equal main stacks\n\n     2  66.7 %  com.acme: main is in native code\n        cause: unknown, in a.B.often (B.java:1)\n        at a.B.often\n"), "{page}");
     assert!(page.contains("newest: ") && page.contains("two.txt (2026-01-02 00:00:00)"), "{page}");
     let shown = run(["dump", "--group", "--json", &directory]);
@@ -105,48 +105,48 @@ fn directories_and_bug_reports_are_read_and_grouped() {
 
 #[test]
 fn names_from_before_r8_and_the_mapping_of_another_build() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let mapping = sample("mapping-r8.txt");
     let page = run(["dump", &sample("obfuscated.txt"), "--mapping", &mapping]).ok(&[]);
     assert!(page.contains("at com.acme.shop.Table.find(Table.kt:12)  [inlined]"), "{page}");
     let of = |id: &str| format!("\"main\" prio=5 tid=1 Runnable\n  at a.b.c(r8-map-id-{id}:2)\n");
-    let same = folder.file("same.txt", of("5eed5eed0011"));
+    let same = directory.file("same.txt", of("5eed5eed0011"));
     assert!(run(["dump", &same, "--mapping", &mapping]).ok(&[]).contains("PriceStore.cached(Prices.kt:31)"));
-    let other = folder.file("other.txt", of("0bad0bad"));
-    let page = run(["dump", &other, "--mapping", &mapping]).ok(&["warning: ", "0bad0bad", "not used"]);
+    let other = directory.file("other.txt", of("0bad0bad"));
+    let page = run(["dump", &other, "--mapping", &mapping]).ok(&["warning: ", "0bad0bad", "was ignored"]);
     assert!(page.contains("at a.b.c("), "{page}");
 }
 
 #[test]
-fn what_is_no_dump_and_what_is_no_mapping_is_refused() {
-    let folder = Folder::new();
+fn files_that_are_not_dumps_or_mappings_are_errors() {
+    let directory = TempDir::new();
     let dump = sample("art14-deadlock.txt");
-    let text = folder.file("text.txt", "\nwhat a day\n");
+    let text = directory.file("text.txt", "\nwhat a day\n");
     let (empty, missing, itself) =
-        (folder.file("empty.txt", ""), folder.name("missing.txt"), folder.name("."));
+        (directory.file("empty.txt", ""), directory.name("missing.txt"), directory.name("."));
     for (input, place) in
         [(&text, "offset 1"), (&empty, "is empty"), (&missing, "No such file"), (&itself, "directory")]
     {
         run(["dump", input]).failed(1, &[input, place]);
-        // Nothing of the others is shown either.
+        // The other dump is not shown either.
         run(["dump", &dump, input]).failed(1, &[input, place]);
     }
     run(["dump", &dump, "--mapping", &text]).failed(1, &[&format!("{text}:2"), "mapping.txt"]);
     run(["dump", &dump, "--mapping", &missing]).failed(1, &[&missing, "No such file"]);
-    run(["dump", &dump, "--thread", "nobody"]).failed(1, &["\"nobody\""]);
+    run(["dump", &dump, "--thread", "nosuch"]).failed(1, &["\"nosuch\""]);
 }
 
 #[test]
 fn reports_and_traces_take_the_mapping_too() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let bytes = RecordingBuilder::new(42, "com.example")
         .main("main", |t| {
             t.enter(2_000, 1);
         })
         .build();
-    let input = folder.file("app.anrscope", bytes);
-    folder.file("methodMapping.txt", "1,1,a.b g (I)V\n");
-    let (mapping, out) = (sample("mapping-r8.txt"), folder.name("t.pftrace"));
+    let input = directory.file("app.anrscope", bytes);
+    directory.file("methodMapping.txt", "1,1,a.b g (I)V\n");
+    let (mapping, out) = (sample("mapping-r8.txt"), directory.name("t.pftrace"));
     run(["export", &input, "-o", &out, "--level", "0", "--mapping", &mapping]).ok(&["1 slice"]);
     let trace = String::from_utf8_lossy(&std::fs::read(&out).unwrap()).into_owned();
     assert!(trace.contains("com.acme.shop.PriceStore.second") && !trace.contains("a.b.g"));

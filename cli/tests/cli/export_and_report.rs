@@ -4,8 +4,8 @@ use std::process::Stdio;
 use serde_json::Value;
 use trace_format::synth::RecordingBuilder;
 
-use super::folder::Folder;
 use super::program::{command, run};
+use super::temp_dir::TempDir;
 
 /// Two methods on main, one of which never ends, and one on a worker.
 fn recording(pid: u32) -> Vec<u8> {
@@ -23,12 +23,12 @@ const MAP: &str = "1,1,a.Main one ()V\n2,1,a.Main two ()V\n3,1,a.Worker three ()
 
 #[test]
 fn each_form_is_written_by_its_name() {
-    let folder = Folder::new();
-    let input = folder.file("app.anrscope", recording(42));
-    folder.file("methodMapping.txt", MAP);
-    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    let directory = TempDir::new();
+    let input = directory.file("app.anrscope", recording(42));
+    directory.file("methodMapping.txt", MAP);
+    let read = |name: &str| fs::read(directory.path().join(name)).unwrap();
     for name in ["t.pftrace", "t.json", "t.json.gz"] {
-        let shown = run(["export", &input, "-o", &folder.name(name), "--json"]);
+        let shown = run(["export", &input, "-o", &directory.name(name), "--json"]);
         assert_eq!(shown.code, Some(0), "{shown:?}");
         let json: Value = serde_json::from_str(&shown.stdout).unwrap();
         assert_eq!((json["slices"].as_u64(), json["events"].as_u64()), (Some(3), Some(5)), "{json}");
@@ -45,15 +45,15 @@ fn each_form_is_written_by_its_name() {
         .unwrap();
     assert_eq!(inflated.as_bytes(), read("t.json"));
     // Without compression the names are there to be seen.
-    run(["export", &input, "-o", &folder.name("t.pftrace"), "--level", "0"]).ok(&["3 slices"]);
+    run(["export", &input, "-o", &directory.name("t.pftrace"), "--level", "0"]).ok(&["3 slices"]);
     assert!(String::from_utf8_lossy(&read("t.pftrace")).contains("a.Worker.three"));
 }
 
 #[test]
-fn a_part_is_written_if_it_is_asked_for() {
-    let folder = Folder::new();
-    let input = folder.file("app.anrscope", recording(42));
-    let out = folder.name("t.json");
+fn part_of_a_recording_is_exported() {
+    let directory = TempDir::new();
+    let input = directory.file("app.anrscope", recording(42));
+    let out = directory.name("t.json");
     let slices = |options: &[&str]| {
         let shown = run([&["export", &input, "-o", &out, "--json"], options].concat());
         let json: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|e| panic!("{e}: {shown:?}"));
@@ -69,10 +69,10 @@ fn a_part_is_written_if_it_is_asked_for() {
 }
 
 #[test]
-fn several_recordings_come_into_one_trace() {
-    let folder = Folder::new();
-    let inputs = [folder.file("a.anrscope", recording(42)), folder.file("b.anrscope", recording(50))];
-    let shown = run(["export", &inputs[0], &inputs[1], "-o", &folder.name("t.pftrace"), "--json"]);
+fn several_recordings_are_exported_into_one_trace() {
+    let directory = TempDir::new();
+    let inputs = [directory.file("a.anrscope", recording(42)), directory.file("b.anrscope", recording(50))];
+    let shown = run(["export", &inputs[0], &inputs[1], "-o", &directory.name("t.pftrace"), "--json"]);
     let json: Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(json["slices"], 6, "{json}");
     let report = run(["report", &inputs[0], &inputs[1]]);
@@ -82,9 +82,9 @@ fn several_recordings_come_into_one_trace() {
 
 #[test]
 fn a_report_names_the_process_and_goes_to_stdout() {
-    let folder = Folder::new();
-    let input = folder.file("app.anrscope", recording(42));
-    let map = folder.file("map.txt", MAP);
+    let directory = TempDir::new();
+    let input = directory.file("app.anrscope", recording(42));
+    let map = directory.file("map.txt", MAP);
     let report = run(["report", &input, "--format", "text", "--method-map", &map]);
     assert_eq!(report.code, Some(0), "{report:?}");
     assert!(report.stdout.contains("com.example"), "{report:?}");
@@ -92,9 +92,9 @@ fn a_report_names_the_process_and_goes_to_stdout() {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
-    let folder = Folder::new();
-    let input = folder.file("app.anrscope", recording(42));
+fn a_closed_pipe_is_not_an_error() {
+    let directory = TempDir::new();
+    let input = directory.file("app.anrscope", recording(42));
     // A pipe whose reading end is closed before the program can write.
     let mut child = command()
         .args(["report", &input])

@@ -1,10 +1,10 @@
-//! Completions and pages of the manual: what shells and readers of manuals make of them.
+//! Completions and manual pages, as shells and man read them.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
-use super::folder::Folder;
 use super::program::run;
+use super::temp_dir::TempDir;
 
 fn completions(shell: &str) -> String {
     let text = run(["completions", shell]).ok(&[]);
@@ -28,8 +28,8 @@ fn bash_offers(script: &str, words: &[&str]) -> Vec<String> {
 
 #[test]
 fn bash_completes_what_is_typed() {
-    let folder = Folder::new();
-    let script = folder.file("anrscope.bash", completions("bash"));
+    let directory = TempDir::new();
+    let script = directory.file("anrscope.bash", completions("bash"));
     assert_eq!(bash_offers(&script, &["anrscope", "exp"]), ["export"]);
     let all = bash_offers(&script, &["anrscope", ""]);
     for subcommand in ["demo", "jvm", "instrument", "device", "completions"] {
@@ -54,8 +54,8 @@ fn each_shell_gets_completions_for_each_subcommand() {
 
 #[test]
 fn the_manual_has_a_page_for_each_subcommand_and_is_well_formed() {
-    let folder = Folder::new();
-    let out = folder.name("man/man1");
+    let directory = TempDir::new();
+    let out = directory.name("man/man1");
     run(["man", &out]).ok(&["pages -> "]);
     let names: Vec<_> =
         fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -67,7 +67,7 @@ fn the_manual_has_a_page_for_each_subcommand_and_is_well_formed() {
     assert!(!names.iter().any(|name| name.contains("child") || name.contains("help")), "{names:?}");
     for name in &names {
         let page = format!("{out}/{name}");
-        // Errors are told by exit codes from 3 on; a style is another matter.
+        // Exit codes from 3 on are errors; lower ones are style.
         let lint = Command::new("mandoc").args(["-T", "lint", "-W", "error", &page]).output();
         let lint = lint.unwrap_or_else(|e| panic!("mandoc: {e}: run scripts/install-test-needs"));
         assert!(lint.status.success(), "{name}: {}", String::from_utf8_lossy(&lint.stdout));

@@ -6,8 +6,8 @@ use serde_json::Value;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use super::folder::Folder;
 use super::program::run;
+use super::temp_dir::TempDir;
 
 /// A class with two methods that are worth tracing, `main` and `run`, of the given version: the
 /// compiled form of
@@ -71,8 +71,8 @@ fn class(major: u16) -> Vec<u8> {
 }
 
 /// A jar with that class and a text.
-pub(crate) fn jar(folder: &Folder, name: &str, major: u16) -> String {
-    let path = folder.name(name);
+pub(crate) fn jar(directory: &TempDir, name: &str, major: u16) -> String {
+    let path = directory.name(name);
     let mut jar = ZipWriter::new(fs::File::create(&path).unwrap());
     for (entry, bytes) in [("com/acme/Shop.class", class(major)), ("note.txt", b"a text".to_vec())] {
         jar.start_file(entry, SimpleFileOptions::default()).unwrap();
@@ -91,72 +91,76 @@ fn entry(jar: &str, name: &str) -> Vec<u8> {
 
 #[test]
 fn one_jar_is_copied_with_its_map_beside() {
-    let folder = Folder::new();
-    let input = jar(&folder, "app.jar", 52);
-    let out = folder.name("traced/app.jar");
+    let directory = TempDir::new();
+    let input = jar(&directory, "app.jar", 52);
+    let out = directory.name("traced/app.jar");
     run(["instrument", &input, "--out", &out]).ok(&["1 class, 1 of them changed", "2 traced", "ms"]);
     assert_eq!(entry(&out, "note.txt"), b"a text");
     let changed = entry(&out, "com/acme/Shop.class");
     assert!(changed.windows(24).any(|bytes| bytes == b"dev/anrscope/MethodBeat\x01".as_slice()
         || bytes.starts_with(b"dev/anrscope/MethodBeat")));
-    let map = fs::read_to_string(folder.name("traced/methodMapping.txt")).unwrap();
+    let map = fs::read_to_string(directory.name("traced/methodMapping.txt")).unwrap();
     assert!(
         map.starts_with("1,9,com.acme.Shop main ([Ljava.lang.String;)V\n2,9,com.acme.Shop run ()V\n"),
         "{map}"
     );
 
-    // The same again, into a folder that is there, gives the same bytes.
-    fs::create_dir(folder.name("again")).unwrap();
-    run(["instrument", &input, "--out", &folder.name("again")]).ok(&["2 traced"]);
-    assert_eq!(fs::read(folder.name("again/app.jar")).unwrap(), fs::read(&out).unwrap());
-    assert_eq!(fs::read_to_string(folder.name("again/methodMapping.txt")).unwrap(), map);
+    // The same again, into a directory that is there, gives the same bytes.
+    fs::create_dir(directory.name("again")).unwrap();
+    run(["instrument", &input, "--out", &directory.name("again")]).ok(&["2 traced"]);
+    assert_eq!(fs::read(directory.name("again/app.jar")).unwrap(), fs::read(&out).unwrap());
+    assert_eq!(fs::read_to_string(directory.name("again/methodMapping.txt")).unwrap(), map);
 }
 
 #[test]
-fn several_inputs_share_a_map_in_the_folder() {
-    let folder = Folder::new();
-    let first = jar(&folder, "app.jar", 52);
-    folder.file("classes/com/acme/Shop.class", class(61));
-    let out = folder.name("out");
-    let shown = run(["instrument", &first, &folder.name("classes"), "--out", &out, "--json"]);
+fn several_inputs_share_a_map_in_the_directory() {
+    let directory = TempDir::new();
+    let first = jar(&directory, "app.jar", 52);
+    directory.file("classes/com/acme/Shop.class", class(61));
+    let out = directory.name("out");
+    let shown = run(["instrument", &first, &directory.name("classes"), "--out", &out, "--json"]);
     let json: Value = serde_json::from_str(&shown.ok(&[])).unwrap();
     assert_eq!((&json["classes"], &json["traced"]), (&Value::from(2), &Value::from(4)), "{json}");
     assert_eq!(json["outputs"][0], Value::from(format!("{out}/app.jar")));
     for name in ["app.jar", "classes/com/acme/Shop.class", "methodMapping.txt", "ignoreMethodMapping.txt"] {
-        assert!(folder.path().join("out").join(name).is_file(), "{name}");
+        assert!(directory.path().join("out").join(name).is_file(), "{name}");
     }
-    // A folder by itself becomes OUT, with the map in it and nothing beside.
-    run(["instrument", &folder.name("classes"), "--out", &folder.name("alone/copy")]).ok(&["2 traced"]);
-    assert!(folder.path().join("alone/copy/com/acme/Shop.class").is_file());
-    assert!(folder.path().join("alone/copy/methodMapping.txt").is_file());
-    assert_eq!(fs::read_dir(folder.path().join("alone")).unwrap().count(), 1);
+    // A directory by itself becomes OUT, with the map in it and nothing beside.
+    run(["instrument", &directory.name("classes"), "--out", &directory.name("alone/copy")]).ok(&["2 traced"]);
+    assert!(directory.path().join("alone/copy/com/acme/Shop.class").is_file());
+    assert!(directory.path().join("alone/copy/methodMapping.txt").is_file());
+    assert_eq!(fs::read_dir(directory.path().join("alone")).unwrap().count(), 1);
 }
 
 #[test]
-fn a_class_of_a_future_version_is_copied_and_told() {
-    let folder = Folder::new();
-    let input = jar(&folder, "app.jar", 99);
-    let out = folder.name("out.jar");
-    run(["instrument", &input, "--out", &out]).ok(&["warning: left as it is", "com/acme/Shop", "version 99"]);
+fn a_class_of_a_future_version_is_copied_with_a_warning() {
+    let directory = TempDir::new();
+    let input = jar(&directory, "app.jar", 99);
+    let out = directory.name("out.jar");
+    run(["instrument", &input, "--out", &out]).ok(&[
+        "warning: left unchanged",
+        "com/acme/Shop",
+        "version 99",
+    ]);
     assert_eq!(entry(&out, "com/acme/Shop.class"), class(99));
     let json: Value = serde_json::from_str(
-        &run(["instrument", &input, "--out", &folder.name("json.jar"), "--json"]).ok(&[]),
+        &run(["instrument", &input, "--out", &directory.name("json.jar"), "--json"]).ok(&[]),
     )
     .unwrap();
     assert_eq!(json["skipped"][0]["input"], Value::from(input));
 }
 
 #[test]
-fn rules_mapping_and_stale_lines_are_told() {
-    let folder = Folder::new();
-    let input = jar(&folder, "app.jar", 52);
-    let rules = folder.file("trace.rules", "exclude method main\nexclude class gone.A\n");
-    let mapping = folder.file("mapping.txt", "org.real.Store -> com.acme.Shop:\n    void sell() -> run\n");
-    let base = folder.file("base.txt", "5,1,gone.Class m ()V\n");
-    let map = folder.name("methodMapping.txt");
+fn rules_mapping_and_stale_lines_are_reported() {
+    let directory = TempDir::new();
+    let input = jar(&directory, "app.jar", 52);
+    let rules = directory.file("trace.rules", "exclude method main\nexclude class gone.A\n");
+    let mapping = directory.file("mapping.txt", "org.real.Store -> com.acme.Shop:\n    void sell() -> run\n");
+    let base = directory.file("base.txt", "5,1,gone.Class m ()V\n");
+    let map = directory.name("methodMapping.txt");
     let arguments =
         ["--rules", &rules, "--mapping", &mapping, "--base-map", &base, "--method-map", &map, "--json"];
-    let out = folder.name("out.jar");
+    let out = directory.name("out.jar");
     let json = run(["instrument", &input, "--out", &out].into_iter().chain(arguments)).ok(&[]);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["traced"], &json["excluded"], &json["focus"]), (&1.into(), &1.into(), &0.into()));
@@ -172,9 +176,9 @@ fn rules_mapping_and_stale_lines_are_told() {
 
 #[test]
 fn compat_matrix_calls_its_class_and_takes_no_rules() {
-    let folder = Folder::new();
-    let input = jar(&folder, "app.jar", 52);
-    let out = folder.name("out.jar");
+    let directory = TempDir::new();
+    let input = jar(&directory, "app.jar", 52);
+    let out = directory.name("out.jar");
     run(["instrument", &input, "--out", &out, "--compat", "matrix"]).ok(&["2 traced"]);
     let mut jar = ZipArchive::new(fs::File::open(&out).unwrap()).unwrap();
     let mut class = Vec::new();
@@ -187,9 +191,9 @@ fn compat_matrix_calls_its_class_and_takes_no_rules() {
 
 #[test]
 fn compat_matrix_goes_with_neither_cache_nor_waits() {
-    let folder = Folder::new();
-    let input = jar(&folder, "app.jar", 52);
-    let out = folder.name("out.jar");
+    let directory = TempDir::new();
+    let input = jar(&directory, "app.jar", 52);
+    let out = directory.name("out.jar");
     for other in [&["--cache", "x"][..], &["--waits"], &["--waits-catalogue", "x"]] {
         let arguments = ["instrument", &input, "--out", &out, "--compat", "matrix"];
         run(arguments.iter().chain(other).copied()).failed(2, &["cannot be used with"]);
@@ -211,76 +215,77 @@ fn the_gradle_plug_in_knows_the_flags() {
 }
 
 #[test]
-fn something_left_as_it_is_fails_if_asked_to() {
-    let folder = Folder::new();
-    let input = jar(&folder, "app.jar", 99);
-    let out = folder.name("out.jar");
+fn fail_on_skip_fails_if_a_class_is_left_unchanged() {
+    let directory = TempDir::new();
+    let input = jar(&directory, "app.jar", 99);
+    let out = directory.name("out.jar");
     // The summary comes first, and the outputs are there.
     let shown = run(["instrument", &input, "--out", &out, "--fail-on-skip"]);
     assert_eq!(shown.code, Some(1), "{shown:?}");
-    assert!(shown.stderr.contains("left as it is: ") && shown.stderr.contains("\nerror: 1 "), "{shown:?}");
+    assert!(shown.stderr.contains("left unchanged: ") && shown.stderr.contains("\nerror: 1 "), "{shown:?}");
     assert!(Path::new(&out).is_file());
-    run(["instrument", &input, "--out", &out]).ok(&["left as it is"]);
+    run(["instrument", &input, "--out", &out]).ok(&["left unchanged"]);
 }
 
 #[test]
-fn what_is_blocked_is_left_alone_and_numbers_are_kept() {
-    let folder = Folder::new();
-    let input = jar(&folder, "app.jar", 52);
-    let list = folder.file("block.txt", "# quiet\n\n-keeppackage com/acme/\n");
-    run(["instrument", &input, "--out", &folder.name("blocked.jar"), "--block-list", &list])
+fn blocked_classes_are_left_unchanged_and_ids_are_kept() {
+    let directory = TempDir::new();
+    let input = jar(&directory, "app.jar", 52);
+    let list = directory.file("block.txt", "# quiet\n\n-keeppackage com/acme/\n");
+    run(["instrument", &input, "--out", &directory.name("blocked.jar"), "--block-list", &list])
         .ok(&["0 traced", "2 blocked"]);
-    let base = folder.file("base.txt", "77,9,com.acme.Shop run ()V\n");
-    let map = folder.name("map.txt");
-    let arguments = ["--base-map", &base, "--method-map", &map, "--ignored-map", &folder.name("ignored.txt")];
-    run(["instrument", &input, "--out", &folder.name("x.jar")].into_iter().chain(arguments))
+    let base = directory.file("base.txt", "77,9,com.acme.Shop run ()V\n");
+    let map = directory.name("map.txt");
+    let arguments =
+        ["--base-map", &base, "--method-map", &map, "--ignored-map", &directory.name("ignored.txt")];
+    run(["instrument", &input, "--out", &directory.name("x.jar")].into_iter().chain(arguments))
         .ok(&["2 traced"]);
     let map = fs::read_to_string(map).unwrap();
     assert!(map.starts_with("77,9,com.acme.Shop run ()V\n78,9,com.acme.Shop main "), "{map}");
-    assert!(folder.path().join("ignored.txt").is_file());
+    assert!(directory.path().join("ignored.txt").is_file());
 }
 
 /// A directory that a build left its dependencies in.
 #[test]
 fn the_jars_of_a_directory_are_instrumented_where_they_are_in_it() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let jar = |name: &str| {
-        folder.file(name, b"");
-        jar(&folder, name, 52);
+        directory.file(name, b"");
+        jar(&directory, name, 52);
     };
     jar("libs/a.jar");
     jar("libs/deep/er/b.jar");
-    folder.file("libs/LICENSE", b"text");
-    let out = folder.name("out");
-    run(["instrument", &folder.name("libs"), "--out", &out]).ok(&[
+    directory.file("libs/LICENSE", b"text");
+    let out = directory.name("out");
+    run(["instrument", &directory.name("libs"), "--out", &out]).ok(&[
         "2 classes, 2 of them changed",
         "4 traced",
-        "1 file beside the jars left out",
+        "skipped 1 file beside the jars",
     ]);
     for name in ["a.jar", "deep/er/b.jar"] {
         let changed = entry(&format!("{out}/{name}"), "com/acme/Shop.class");
         assert!(changed.len() > class(52).len(), "{name}");
     }
-    assert!(folder.path().join("out/methodMapping.txt").is_file());
+    assert!(directory.path().join("out/methodMapping.txt").is_file());
     // Beside another input it has a directory of its own.
-    let classes = folder.file("classes/com/acme/Shop.class", class(52));
-    let out = folder.name("both");
-    run(["instrument", &folder.name("classes"), &folder.name("libs"), "--out", &out])
+    let classes = directory.file("classes/com/acme/Shop.class", class(52));
+    let out = directory.name("both");
+    run(["instrument", &directory.name("classes"), &directory.name("libs"), "--out", &out])
         .ok(&["3 classes, 3 of them"]);
-    assert!(folder.path().join("both/libs/deep/er/b.jar").is_file(), "{classes}");
+    assert!(directory.path().join("both/libs/deep/er/b.jar").is_file(), "{classes}");
     // What would be its own input the next time.
-    run(["instrument", &folder.name("libs"), "--out", &folder.name("libs/out")])
+    run(["instrument", &directory.name("libs"), "--out", &directory.name("libs/out")])
         .failed(1, &["choose another output"]);
     // An input without classes gets a warning.
-    folder.file("empty/text", b"");
-    run(["instrument", &folder.name("empty"), "--out", &folder.name("nothing")])
-        .ok(&["there is no class file, jar or aar"]);
+    directory.file("empty/text", b"");
+    run(["instrument", &directory.name("empty"), "--out", &directory.name("nothing")])
+        .ok(&["no class file, jar or aar in it"]);
 }
 
 #[test]
 fn names_of_a_class_are_shown_as_text_when_it_is_explained() {
-    let folder = Folder::new();
-    let path = folder.name("named.jar");
+    let directory = TempDir::new();
+    let path = directory.name("named.jar");
     let mut jar = ZipWriter::new(fs::File::create(&path).unwrap());
     jar.start_file("com/acme/Shop.class", SimpleFileOptions::default()).unwrap();
     // Characters of as many bytes as those of the names that they stand for.
@@ -292,7 +297,8 @@ fn names_of_a_class_are_shown_as_text_when_it_is_explained() {
     jar.write_all(&named).unwrap();
     jar.finish().unwrap();
     for options in [&["--json"][..], &[]] {
-        let explained = ["instrument", &path, "--out", &folder.name("out.jar"), "--explain", "com.acme.Shop"];
+        let explained =
+            ["instrument", &path, "--out", &directory.name("out.jar"), "--explain", "com.acme.Shop"];
         let shown = run(explained.iter().chain(options));
         assert_eq!(shown.code, Some(0), "{shown:?}");
         let all = shown.stdout + &shown.stderr;

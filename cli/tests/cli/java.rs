@@ -26,16 +26,16 @@ fn finish(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Compiles test programs into `folder`.
-pub(crate) fn compile(names: &[&str], class_path: &Path, folder: &Path) {
+/// Compiles test programs into `directory`.
+pub(crate) fn compile(names: &[&str], class_path: &Path, directory: &Path) {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
     let sources = names.iter().map(|name| sources.join(name).with_extension("java"));
-    finish(tool("javac").arg("-cp").arg(class_path).arg("-d").arg(folder).args(sources));
+    finish(tool("javac").arg("-cp").arg(class_path).arg("-d").arg(directory).args(sources));
 }
 
-/// Signs a jar with a key that is made for it in `folder`.
-pub(crate) fn sign(jar: &Path, folder: &Path) {
-    let store = folder.join("keys");
+/// Signs a jar with a key that is made for it in `directory`.
+pub(crate) fn sign(jar: &Path, directory: &Path) {
+    let store = directory.join("keys");
     let key = ["-storepass", "secret", "-keypass", "secret", "-keystore"];
     let mut keytool = tool("keytool");
     keytool
@@ -46,10 +46,10 @@ pub(crate) fn sign(jar: &Path, folder: &Path) {
     finish(tool("jarsigner").args(key).arg(&store).arg(jar).arg("test"));
 }
 
-/// Packs `folder` into a jar with these lines in its manifest.
-pub(crate) fn pack(folder: &Path, jar: &Path, manifest: &str) {
-    let lines = folder.with_extension("manifest");
+/// Packs `directory` into a jar with these lines in its manifest.
+pub(crate) fn pack(directory: &Path, jar: &Path, manifest: &str) {
+    let lines = directory.with_extension("manifest");
     std::fs::write(&lines, manifest).unwrap();
-    finish(tool("jar").arg("cfm").arg(jar).arg(&lines).arg("-C").arg(folder).arg("."));
+    finish(tool("jar").arg("cfm").arg(jar).arg(&lines).arg("-C").arg(directory).arg("."));
     std::fs::remove_file(lines).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Real programs on the machine's JVM: the same with us as without.
+//! Real programs on the machine's JVM behave the same under anrscope.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use trace_format::{Event, Item, Recording};
 
 use super::engine;
-use super::folder::Folder;
 use super::java::{compile, java, pack, sign};
 use super::program::{Shown, command, run};
+use super::temp_dir::TempDir;
 
 /// The test programs, compiled and packed in several ways.
 ///
@@ -21,65 +21,65 @@ use super::program::{Shown, command, run};
 /// app/app.jar         Program, with Class-Path "../my%20libs/greeter.jar resources/ missing.jar"
 /// ```
 struct Programs {
-    folder: Folder,
+    directory: TempDir,
 }
 
 impl Programs {
     fn build() -> Self {
-        let folder = Folder::new();
-        let at = |name: &str| folder.path().join(name);
+        let directory = TempDir::new();
+        let at = |name: &str| directory.path().join(name);
         for name in ["classes", "program", "greeter", "libs", "app/resources", "my libs", "tmp"] {
             fs::create_dir_all(at(name)).unwrap();
         }
         compile(&["Greeter"], Path::new(""), &at("greeter"));
         compile(&["Program"], &at("greeter"), &at("program"));
         compile(&["Greeter", "Program"], Path::new(""), &at("classes"));
-        folder.file("classes/resource.txt", "out of the folder");
-        folder.file("app/resources/resource.txt", "out of the Class-Path");
+        directory.file("classes/resource.txt", "out of the directory");
+        directory.file("app/resources/resource.txt", "out of the Class-Path");
         pack(&at("program"), &at("libs/program.jar"), "");
         pack(&at("greeter"), &at("libs/greeter.jar"), "");
-        // It leads back to the first: the JVM does not mind a circle.
+        // It leads back to the first: the JVM accepts a cycle.
         pack(&at("greeter"), &at("my libs/greeter.jar"), "Class-Path: ../app/app.jar\n");
         let manifest = "Main-Class: Program\nClass-Path: ../my%20libs/greeter.jar resources/ missing.jar\n";
         pack(&at("program"), &at("app/app.jar"), manifest);
-        Self { folder }
+        Self { directory }
     }
 
     fn name(&self, name: &str) -> String {
-        self.folder.name(name)
+        self.directory.name(name)
     }
 
-    /// `anrscope jvm`, with temporary files in a folder of ours.
+    /// `anrscope jvm`, with temporary files in the test's directory.
     fn traced(&self, options: &[&str]) -> Command {
         let mut command = command();
-        command.env("TMPDIR", self.folder.path().join("tmp")).current_dir(self.folder.path());
+        command.env("TMPDIR", self.directory.path().join("tmp")).current_dir(self.directory.path());
         command.arg("jvm").args(options).arg("--");
         command
     }
 
-    /// What a run shows with these options of ours and arguments of java.
+    /// Runs with these options of anrscope and arguments of java.
     fn shown(&self, options: &[&str], arguments: &[&str]) -> Shown {
         Shown::from(self.traced(options).args(arguments).output().unwrap())
     }
 
     fn plain(&self) -> Command {
         let mut command = java();
-        command.current_dir(self.folder.path());
+        command.current_dir(self.directory.path());
         command
     }
 
-    /// Nothing was left among the temporary files.
+    /// Asserts that no temporary files are left.
     #[track_caller]
     fn assert_tidy(&self) {
         let left: Vec<PathBuf> =
-            fs::read_dir(self.folder.path().join("tmp")).unwrap().map(|e| e.unwrap().path()).collect();
+            fs::read_dir(self.directory.path().join("tmp")).unwrap().map(|e| e.unwrap().path()).collect();
         // The JVM's own counters.
         let left: Vec<_> =
             left.iter().filter(|path| !path.to_string_lossy().contains("hsperfdata")).collect();
         assert!(left.is_empty(), "{left:?}");
     }
 
-    /// Runs `arguments` with and without us, and asserts that nobody can tell.
+    /// Runs `arguments` with and without anrscope, and asserts that the results are equal.
     #[track_caller]
     fn assert_same(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Shown {
         let plain =
@@ -93,14 +93,14 @@ impl Programs {
     }
 }
 
-fn recording_in(folder: &Path) -> PathBuf {
-    let mut found = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+fn recording_in(directory: &Path) -> PathBuf {
+    let mut found = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     found.find(|path| path.extension().is_some_and(|end| end == "anrscope")).expect("a recording")
 }
 
-/// Threads of the one recording in `folder` that have events: name and how many begins and ends.
-fn recorded(folder: &Path) -> Vec<(String, usize, usize)> {
-    let recording = Recording::open(fs::read(recording_in(folder)).unwrap()).unwrap();
+/// Threads of the one recording in `directory` that have events: name and how many begins and ends.
+fn recorded(directory: &Path) -> Vec<(String, usize, usize)> {
+    let recording = Recording::open(fs::read(recording_in(directory)).unwrap()).unwrap();
     let threads = recording.threads().iter().map(|thread| {
         let (mut begins, mut ends) = (0, 0);
         for item in recording.events(thread) {
@@ -124,7 +124,7 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
     let at = |name: &str| programs.name(name);
     let wildcard = at("libs/*");
     let both = format!("{}:{}", at("libs/program.jar"), at("libs/greeter.jar"));
-    let argfile = programs.folder.file(
+    let argfile = programs.directory.file(
         "arguments",
         format!(
             "# options\n-Dx='y z' -cp \"{}:\\\n    {}\"\nProgram 'one two'",
@@ -134,10 +134,10 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
     );
     let jar = at("app/app.jar");
     let options = format!("-cp '{}'", at("libs/*"));
-    let text = programs.folder.file("text.jar", "no jar");
+    let text = programs.directory.file("text.jar", "no jar");
     let with_text = format!("{text}:{}:{}", at("missing"), at("classes"));
     // Longer than fits an argument of its own when our part is added.
-    let long = format!("{}classes", "no/such/folder/of/classes:".repeat(4_900));
+    let long = format!("{}classes", "no/such/parent/of/classes:".repeat(4_900));
     let cases: &[Case<'_>] = &[
         (&[], &["-cp", "classes", "Program", "a b", "", "@x"]),
         (&[], &["-cp", &both, "Program", "exit"]),
@@ -180,7 +180,7 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
             // What `exit` leaves open is main itself.
             let open = if name == "main" && arguments.contains(&"exit") { 1 } else { 0 };
             assert_eq!(*begins, ends + open, "{arguments:?}: {threads:?}");
-            // The greeter is in another jar or folder than the program.
+            // The greeter is in another jar or directory than the program.
             assert!(*begins > if name == "main" { 10 } else { 100 }, "{arguments:?}: {threads:?}");
         }
         // Every call is a slice with a name and an end, and the engine has nothing to complain of. (The recorder's own
@@ -199,9 +199,9 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
 }
 
 #[test]
-fn what_cannot_be_traced_runs_all_the_same() {
+fn untraceable_programs_run_unchanged() {
     let programs = Programs::build();
-    let source = programs.folder.file(
+    let source = programs.directory.file(
         "Hello.java",
         "class Hello { public static void main(String[] a) { System.out.println(\"hi \" + a.length); } }",
     );
@@ -225,10 +225,10 @@ fn what_cannot_be_traced_runs_all_the_same() {
     }
     let shown = Shown::from(programs.traced(&[]).args(["-cp", "nothing:here", "Program"]).output().unwrap());
     assert!(shown.stderr.contains("nothing to trace"), "{shown:?}");
-    let text = programs.folder.file("text.jar", "no jar");
+    let text = programs.directory.file("text.jar", "no jar");
     let class_path = format!("{text}:classes");
     let shown = Shown::from(programs.traced(&[]).args(["-cp", &class_path, "Program"]).output().unwrap());
-    assert!(shown.stderr.contains(&format!("warning: {text} runs untraced: it is no jar")), "{shown:?}");
+    assert!(shown.stderr.contains(&format!("warning: {text} runs untraced: it is not a jar")), "{shown:?}");
     let off = ["-cp", "classes", "-Danrscope.off=true", "Program"];
     let shown = Shown::from(programs.traced(&[]).args(off).output().unwrap());
     assert!(shown.stderr.contains("nothing was recorded"), "{shown:?}");
@@ -237,9 +237,9 @@ fn what_cannot_be_traced_runs_all_the_same() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_before_the_program_runs() {
+fn an_unwritable_output_is_reported_before_the_program_runs() {
     let programs = Programs::build();
-    let file = programs.folder.file("file", "");
+    let file = programs.directory.file("file", "");
     let below = format!("{file}/trace.pftrace");
     let keep = format!("{file}/keep");
     for (options, place) in [(["--out", &below], &below), (["--keep", &keep], &keep)] {
@@ -255,15 +255,15 @@ fn what_cannot_be_written_is_told_before_the_program_runs() {
 }
 
 #[test]
-fn the_current_folder_may_hold_everything_that_we_write() {
+fn the_current_directory_may_hold_everything_that_we_write() {
     let programs = Programs::build();
-    let classes = programs.folder.path().join("classes");
-    std::os::unix::fs::symlink("..", classes.join("circle")).unwrap();
+    let classes = programs.directory.path().join("classes");
+    std::os::unix::fs::symlink("..", classes.join("cycle")).unwrap();
     for _ in 0..2 {
         let mut command = programs.traced(&["--resolution", "exact", "--keep", "keep"]);
         let shown = Shown::from(command.current_dir(&classes).arg("Program").output().unwrap());
         assert!(
-            shown.stdout.contains("hello main") && shown.stdout.contains("out of the folder"),
+            shown.stdout.contains("hello main") && shown.stdout.contains("out of the directory"),
             "{shown:?}"
         );
         assert!(shown.stderr.contains("methods traced"), "{shown:?}");
@@ -273,7 +273,7 @@ fn the_current_folder_may_hold_everything_that_we_write() {
 }
 
 #[test]
-fn standard_input_is_the_programs() {
+fn standard_input_goes_to_the_program() {
     let programs = Programs::build();
     let mut command = programs.traced(&["--quiet"]);
     command.args(["-cp", "classes", "Program", "read"]);
@@ -311,7 +311,7 @@ fn signal(name: &str, pid: u32) {
 fn a_signal_ends_the_program_and_its_trace_is_written() {
     let programs = Programs::build();
     let (out, keep) = (programs.name("trace.pftrace"), programs.name("keep"));
-    // For us: handed on, and the program ends in order.
+    // Sent to anrscope: forwarded, and the program ends in order.
     let (child, _, mut stdout) = waiting(&programs, &["--out", &out]);
     signal("TERM", child.id());
     let mut rest = String::new();
@@ -357,10 +357,10 @@ fn a_signal_ends_the_program_and_its_trace_is_written() {
     programs.assert_tidy();
 }
 
-/// Names in a folder, sorted.
-fn names(folder: &Path) -> Vec<String> {
+/// Names in a directory, sorted.
+fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -391,7 +391,7 @@ fn the_recording_is_kept_beside_the_trace_and_read_without_options() {
         run(["report", recording]).ok(&[]);
     }
     programs.assert_tidy();
-    // Another program's trace in the same folder does not take the first one's map away.
+    // Another program's trace in the same directory does not take the first one's map away.
     programs.shown(&exact, &["-jar", "app/app.jar"]);
     let trace = programs.name("of-the-first.pftrace");
     run(["export", &programs.name("anrscope-out/Program.anrscope"), "-o", &trace]).ok(&["slices on"]);
@@ -399,8 +399,8 @@ fn the_recording_is_kept_beside_the_trace_and_read_without_options() {
         engine::rows(Path::new(&trace), "select count(*) as n from slice where name like 'method %'")[0]["n"],
         0
     );
-    // Whatever else has such a name stays.
-    let other = programs.folder.file("other.anrscope", "notes");
+    // Other files with such a name stay.
+    let other = programs.directory.file("other.anrscope", "notes");
     let shown = programs.shown(&["--out", &programs.name("other.pftrace")], &["-cp", "classes", "Program"]);
     shown.failed(1, &[&other, "--out"]);
     assert_eq!(fs::read(other).unwrap(), b"notes");
@@ -413,7 +413,7 @@ fn the_recording_is_kept_beside_the_trace_and_read_without_options() {
 }
 
 #[test]
-fn the_end_says_where_the_time_went() {
+fn the_summary_shows_where_the_time_went() {
     let programs = Programs::build();
     let shown = programs.shown(&["--waits", "--resolution", "exact"], &["-cp", "classes", "Program"]);
     let lines: Vec<&str> = shown.stderr.lines().filter(|line| !line.contains("other stream")).collect();
@@ -430,9 +430,9 @@ fn the_end_says_where_the_time_went() {
     assert!(!shown.stdout.contains("anrscope"), "{shown:?}");
 }
 
-/// Class files below a folder.
-fn classes_below(folder: &Path) -> usize {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+/// Class files below a directory.
+fn classes_below(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     entries
         .map(|path| match path.is_dir() {
             true => classes_below(&path),
@@ -442,16 +442,16 @@ fn classes_below(folder: &Path) -> usize {
 }
 
 #[test]
-fn kept_folders_below_the_class_path_are_never_instrumented_again() {
+fn kept_directories_below_the_class_path_are_never_instrumented_again() {
     let programs = Programs::build();
-    let classes = programs.folder.path().join("classes");
+    let classes = programs.directory.path().join("classes");
     let mut found = Vec::new();
     // Each run sees what all before it have kept, and the last two their own.
     for keep in ["kept-1", "kept-2", "a/kept-3", "kept-4", "kept-5", "kept-5", "kept-5"] {
         let mut command = programs.traced(&["--keep", keep]);
         let shown =
             Shown::from(command.current_dir(&classes).args(["-cp", ".", "Program"]).output().unwrap());
-        assert!(shown.stdout.contains("out of the folder"), "{shown:?}");
+        assert!(shown.stdout.contains("out of the directory"), "{shown:?}");
         assert!(!shown.stderr.contains("warning"), "{shown:?}");
         found.push(classes_below(&classes.join(keep).join("instrumented")));
         assert!(!classes.join(keep).join("instrumented-2").exists());
@@ -465,13 +465,13 @@ fn kept_folders_below_the_class_path_are_never_instrumented_again() {
 }
 
 #[test]
-fn classes_from_outside_of_the_class_path_are_told() {
+fn classes_from_outside_the_class_path_are_reported() {
     let programs = Programs::build();
-    let plugin = programs.folder.path().join("plug ins");
+    let plugin = programs.directory.path().join("plug ins");
     fs::create_dir_all(&plugin).unwrap();
     let plugin = plugin.join("greeter.jar");
     fs::copy(programs.name("libs/greeter.jar"), &plugin).unwrap();
-    let loader = programs.folder.path().join("loader");
+    let loader = programs.directory.path().join("loader");
     fs::create_dir_all(&loader).unwrap();
     compile(&["Loader"], Path::new(""), &loader);
     let plugin = plugin.canonicalize().unwrap().to_str().unwrap().to_owned();
@@ -488,9 +488,9 @@ fn classes_from_outside_of_the_class_path_are_told() {
     programs.assert_same(&[], &["-cp", "loader", "Loader", &plugin]);
 
     // A signature that is lost.
-    let jar = programs.folder.path().join("signed.jar");
+    let jar = programs.directory.path().join("signed.jar");
     pack(&loader, &jar, "");
-    sign(&jar, programs.folder.path());
+    sign(&jar, programs.directory.path());
     let plain = programs.plain().args(["-cp", "signed.jar", "Loader", &plugin]).output().unwrap();
     assert!(Shown::from(plain).stdout.ends_with("\nsigned\n"));
     let shown = programs.shown(&[], &["-cp", "signed.jar", "Loader", &plugin]);
@@ -512,31 +512,31 @@ fn a_command_line_of_java_may_follow_at_once() {
         Shown::from(programs.plain().args(["-jar", "app/app.jar", "-o", "--quiet"]).output().unwrap());
     for front in [&[][..], &["java"], &[launcher], &["--", "java"], &["--", launcher]] {
         let mut command = command();
-        command.env("TMPDIR", programs.name("tmp")).current_dir(programs.folder.path());
+        command.env("TMPDIR", programs.name("tmp")).current_dir(programs.directory.path());
         command.args(["jvm", "-q"]).args(front).args(["-jar", "app/app.jar", "-o", "--quiet"]);
         assert_eq!(Shown::from(command.output().unwrap()), plain, "{front:?}");
-        let trace = programs.folder.path().join("anrscope-out/app.pftrace");
+        let trace = programs.directory.path().join("anrscope-out/app.pftrace");
         assert!(trace.is_file(), "{front:?}");
         fs::remove_file(trace).unwrap();
     }
-    // Nothing of ours is worth saying where java refuses.
+    // Where java rejects the command line, anrscope prints nothing.
     let plain = Shown::from(programs.plain().args(["-cp", "classes", "nosuch.Main"]).output().unwrap());
     assert!(plain.stderr.contains("nosuch.Main") && plain.code == Some(1), "{plain:?}");
     assert_eq!(programs.shown(&[], &["-cp", "classes", "nosuch.Main"]), plain);
     assert_eq!(
-        names(&programs.folder.path().join("anrscope-out")).iter().filter(|n| n.contains("Main")).count(),
+        names(&programs.directory.path().join("anrscope-out")).iter().filter(|n| n.contains("Main")).count(),
         0
     );
 }
 
-/// The properties of ours that the program has.
+/// The recorder's properties in the program.
 fn properties(programs: &Programs, options: &[&str], arguments: &[&str]) -> String {
     let mut line = vec!["-XshowSettings:properties", "-cp", "classes"];
     line.extend(arguments);
     line.push("Program");
     let shown = programs.shown(options, &line);
-    let of_ours = shown.stderr.lines().filter_map(|line| line.trim().strip_prefix("anrscope."));
-    of_ours.filter(|line| !line.contains('/')).collect::<Vec<_>>().join("; ")
+    let own = shown.stderr.lines().filter_map(|line| line.trim().strip_prefix("anrscope."));
+    own.filter(|line| !line.contains('/')).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
@@ -562,10 +562,10 @@ fn options_reach_the_recorder_and_the_instrumenter() {
     let configuration = String::from_utf8(configuration.unwrap()).unwrap();
     assert!(configuration.contains("main_blocks=130\n"), "{configuration}");
 
-    let rules = programs.folder.file("trace.rules", "exclude class Greeter\n");
+    let rules = programs.directory.file("trace.rules", "exclude class Greeter\n");
     programs.shown(&["--rules", &rules, "--keep", &keep, "--out", &out], &["-cp", "classes", "Program"]);
     let map = fs::read_to_string(Path::new(&keep).join("methodMapping.txt")).unwrap();
     assert!(map.contains("Program main") && !map.contains("Greeter"), "{map}");
-    let bad = programs.folder.file("bad.rules", "exclude nothing\n");
+    let bad = programs.directory.file("bad.rules", "exclude nothing\n");
     programs.shown(&["--rules", &bad], &["-cp", "classes", "Program"]).failed(1, &["bad.rules:1"]);
 }

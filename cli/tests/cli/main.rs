@@ -1,4 +1,4 @@
-//! The program as its users see it: exit codes, both streams, and what is on disk afterwards.
+//! The program as users see it: exit codes, both streams, and the files it leaves.
 
 #[cfg(target_os = "linux")]
 mod dependencies;
@@ -8,7 +8,6 @@ mod dump;
 #[path = "../../../exporter/tests/engine/mod.rs"]
 mod engine;
 mod export_and_report;
-mod folder;
 #[cfg(target_os = "linux")]
 mod generated;
 mod help;
@@ -28,6 +27,7 @@ mod scenario;
 #[path = "../../../exporter/tests/schema/mod.rs"]
 mod schema;
 mod status;
+mod temp_dir;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod wrong_input;

@@ -7,8 +7,8 @@ use trace_format::event::Clocks;
 use trace_format::synth::RecordingBuilder;
 
 use super::engine;
-use super::folder::Folder;
 use super::program::run;
+use super::temp_dir::TempDir;
 
 const S: u64 = 1_000_000_000;
 
@@ -32,11 +32,11 @@ const ROWS: &str = "select p.name, p.pid, s.ts, s.dur from slice s join thread_t
 
 #[test]
 fn recordings_and_a_trace_become_one() {
-    let folder = Folder::new();
-    let app = folder.file("app.anrscope", recording(42, "com.example", BOOTED));
-    let remote = folder.file("remote.anrscope", recording(43, "com.example:remote", BOOTED + S));
-    let other = folder.file("other.anrscope", recording(60, "system", BOOTED));
-    let (system, out) = (folder.name("system.pftrace"), folder.name("both.pftrace"));
+    let directory = TempDir::new();
+    let app = directory.file("app.anrscope", recording(42, "com.example", BOOTED));
+    let remote = directory.file("remote.anrscope", recording(43, "com.example:remote", BOOTED + S));
+    let other = directory.file("other.anrscope", recording(60, "system", BOOTED));
+    let (system, out) = (directory.name("system.pftrace"), directory.name("both.pftrace"));
     assert_eq!(run(["export", &other, "-o", &system]).code, Some(0));
     run(["merge", &app, &remote, &system, "-o", &out]).ok(&["3 files -> "]);
     let rows = engine::rows(out.as_ref(), ROWS);
@@ -48,39 +48,39 @@ fn recordings_and_a_trace_become_one() {
     // Compressed as a whole it is the same trace; cut, all but its last packet.
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut gz, &fs::read(&system).unwrap()).unwrap();
-    let gz = folder.file("system.gz", gz.finish().unwrap());
+    let gz = directory.file("system.gz", gz.finish().unwrap());
     run(["merge", &app, &remote, &gz, "-o", &out]).ok(&["3 files -> "]);
     assert_eq!(engine::rows(out.as_ref(), ROWS), rows);
     let whole = fs::read(&system).unwrap();
-    let cut = folder.file("cut.pftrace", &whole[..whole.len() - 1]);
+    let cut = directory.file("cut.pftrace", &whole[..whole.len() - 1]);
     run(["merge", &app, &cut, "-o", &out]).ok(&["warning: ", "ends in the middle of a packet"]);
     assert!(!engine::rows(out.as_ref(), ROWS).is_empty());
 }
 
 #[test]
-fn what_would_mix_is_refused_and_what_is_exported_for_it_is_not() {
-    let folder = Folder::new();
-    let inputs = [1, 2].map(|i| folder.file(&format!("{i}.anrscope"), recording(40 + i, "app", BOOTED)));
-    let traces = [1, 2].map(|i| folder.name(&format!("{i}.pftrace")));
-    let out = folder.name("out.pftrace");
+fn conflicting_tracks_are_an_error_unless_exported_with_merge_safe() {
+    let directory = TempDir::new();
+    let inputs = [1, 2].map(|i| directory.file(&format!("{i}.anrscope"), recording(40 + i, "app", BOOTED)));
+    let traces = [1, 2].map(|i| directory.name(&format!("{i}.pftrace")));
+    let out = directory.name("out.pftrace");
     for (input, trace) in inputs.iter().zip(&traces) {
         assert_eq!(run(["export", input, "-o", trace]).code, Some(0));
     }
     run(["merge", &traces[0], &traces[1], "-o", &out])
         .failed(1, &["have a track with the number", "--merge-safe"]);
-    assert!(!folder.path().join("out.pftrace").exists());
+    assert!(!directory.path().join("out.pftrace").exists());
     for (input, trace) in inputs.iter().zip(&traces) {
         assert_eq!(run(["export", input, "-o", trace, "--merge-safe"]).code, Some(0));
     }
     run(["merge", &traces[0], &traces[1], "-o", &out]).ok(&["2 files -> "]);
     assert_eq!(engine::rows(out.as_ref(), ROWS).len(), 2);
 
-    let json = folder.name("t.json");
+    let json = directory.name("t.json");
     assert_eq!(run(["export", &inputs[0], "-o", &json]).code, Some(0));
-    run(["merge", &json, &traces[1], "-o", &out]).failed(1, &["is no Perfetto trace", ".tar"]);
-    run(["merge", &folder.name("gone"), &traces[1], "-o", &out]).failed(1, &["cannot open"]);
+    run(["merge", &json, &traces[1], "-o", &out]).failed(1, &["is not a Perfetto trace", ".tar"]);
+    run(["merge", &directory.name("gone"), &traces[1], "-o", &out]).failed(1, &["cannot open"]);
     run(["merge", &traces[1], "-o", &out]).failed(2, &[]);
-    let junk = folder.file("junk", [0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]);
+    let junk = directory.file("junk", [0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]);
     run(["merge", &junk, &traces[1], "-o", &out]).failed(1, &["junk"]);
 }
 
@@ -139,10 +139,10 @@ fn system_trace(anr: bool) -> Vec<u8> {
     trace
 }
 
-/// What the system's trace says already is not said again: there is one ANR, one system_server, and one process of the app.
+/// Content of the system's trace is not repeated: there is one ANR, one system_server, and one process of the app.
 #[test]
-fn an_anr_and_a_process_that_both_know_are_one() {
-    let folder = Folder::new();
+fn an_anr_and_a_process_in_both_traces_are_merged() {
+    let directory = TempDir::new();
     let clocks = Clocks { boottime: 50 * S, monotonic: 50 * S, realtime: BOOTED + 50 * S };
     let sigquit = trace_format::event::Sigquit {
         sensed: 57 * S,
@@ -164,13 +164,13 @@ fn an_anr_and_a_process_that_both_know_are_one() {
         })
         .section(trace_format::section::SectionKind::Process, b"name=com.example\nparent_pid=812\n")
         .last_alive(58 * S);
-    let app = folder.file("app.anrscope", app.build());
-    let out = folder.name("both.pftrace");
+    let app = directory.file("app.anrscope", app.build());
+    let out = directory.name("both.pftrace");
     let anrs = "include perfetto module android.anrs; select anr_type, error_id from android_anrs";
     let processes =
         "select name, pid from process where name in ('system_server', 'com.example') order by name";
     for (anr, wanted) in [(true, "INPUT_DISPATCHING_TIMEOUT"), (false, "UNKNOWN_ANR_TYPE")] {
-        let system = folder.file("system.pftrace", system_trace(anr));
+        let system = directory.file("system.pftrace", system_trace(anr));
         run(["merge", &app, &system, "-o", &out]).ok(&["2 files -> "]);
         let found = engine::rows(out.as_ref(), anrs);
         assert_eq!(found.len(), 1, "{found:?}");
@@ -182,9 +182,9 @@ fn an_anr_and_a_process_that_both_know_are_one() {
     }
 }
 
-/// The engine takes clocks that run back for broken ones, whichever trace comes first.
+/// Perfetto reports clocks that run backwards as errors; the order of the traces does not matter.
 #[test]
-fn clocks_that_were_read_in_turns_are_no_error() {
+fn interleaved_clock_snapshots_are_not_an_error() {
     let at = |boottime| Clocks { boottime, monotonic: boottime - S, realtime: BOOTED + boottime };
     let recorded = |pid, times: [u64; 2]| {
         let main = |t: &mut trace_format::synth::ThreadBuilder| {
@@ -197,10 +197,10 @@ fn clocks_that_were_read_in_turns_are_no_error() {
         })
         .build()
     };
-    let folder = Folder::new();
-    let one = folder.file("1.anrscope", recorded(41, [50 * S, 70 * S]));
-    let two = folder.file("2.anrscope", recorded(42, [40 * S, 60 * S]));
-    let (trace, out) = (folder.name("2.pftrace"), folder.name("out.pftrace"));
+    let directory = TempDir::new();
+    let one = directory.file("1.anrscope", recorded(41, [50 * S, 70 * S]));
+    let two = directory.file("2.anrscope", recorded(42, [40 * S, 60 * S]));
+    let (trace, out) = (directory.name("2.pftrace"), directory.name("out.pftrace"));
     assert_eq!(run(["export", &two, "-o", &trace]).code, Some(0));
     for inputs in [[&one, &two], [&two, &one], [&one, &trace]] {
         run(["merge", inputs[0], inputs[1], "-o", &out]).ok(&["2 files -> "]);
@@ -211,19 +211,19 @@ fn clocks_that_were_read_in_turns_are_no_error() {
 }
 
 #[test]
-fn two_boots_are_told() {
-    let folder = Folder::new();
-    let one = folder.file("1.anrscope", recording(41, "app", BOOTED));
-    let two = folder.file("2.anrscope", recording(42, "app", BOOTED + 3600 * S));
-    run(["merge", &one, &two, "-o", &folder.name("out.pftrace")]).ok(&["different boots"]);
+fn two_boots_are_reported() {
+    let directory = TempDir::new();
+    let one = directory.file("1.anrscope", recording(41, "app", BOOTED));
+    let two = directory.file("2.anrscope", recording(42, "app", BOOTED + 3600 * S));
+    run(["merge", &one, &two, "-o", &directory.name("out.pftrace")]).ok(&["different boots"]);
 }
 
 #[test]
 fn an_archive_has_all_of_them_and_a_manifest() {
-    let folder = Folder::new();
-    let app = folder.file("app.anrscope", recording(42, "com.example", BOOTED));
-    let other = folder.file("other.anrscope", recording(60, "system", BOOTED));
-    let (json, out) = (folder.name("other.json"), folder.name("both.tar"));
+    let directory = TempDir::new();
+    let app = directory.file("app.anrscope", recording(42, "com.example", BOOTED));
+    let other = directory.file("other.anrscope", recording(60, "system", BOOTED));
+    let (json, out) = (directory.name("other.json"), directory.name("both.tar"));
     assert_eq!(run(["export", &other, "-o", &json]).code, Some(0));
     run(["merge", &app, &json, "-o", &out]).ok(&["is JSON", "2 files -> "]);
 
@@ -244,25 +244,25 @@ fn an_archive_has_all_of_them_and_a_manifest() {
     assert_eq!((&manifest["version"], &manifest["trace_time"]["clock"]), (&1.into(), &"BOOTTIME".into()));
     assert_eq!(manifest["files"][0]["path"], "app.pftrace");
     assert_eq!(manifest["files"][1]["clocks"]["sync_to"]["file"], "app.pftrace");
-    tar(&["-xf", &out, "-C", folder.path().to_str().unwrap()]);
-    assert_eq!(engine::rows(folder.name("app.pftrace").as_ref(), ROWS).len(), 1);
-    assert_eq!(engine::rows(folder.name("other.json").as_ref(), ROWS).len(), 1);
+    tar(&["-xf", &out, "-C", directory.path().to_str().unwrap()]);
+    assert_eq!(engine::rows(directory.name("app.pftrace").as_ref(), ROWS).len(), 1);
+    assert_eq!(engine::rows(directory.name("other.json").as_ref(), ROWS).len(), 1);
 }
 
 #[test]
-fn a_run_that_is_given_twice_is_named() {
-    let folder = Folder::new();
-    let app = folder.file("app.anrscope", recording(42, "com.example", BOOTED));
-    let copy = folder.file("copy.anrscope", recording(42, "com.example", BOOTED));
-    let (plain, safe) = (folder.name("plain.pftrace"), folder.name("safe.pftrace"));
+fn a_run_that_is_given_twice_is_reported() {
+    let directory = TempDir::new();
+    let app = directory.file("app.anrscope", recording(42, "com.example", BOOTED));
+    let copy = directory.file("copy.anrscope", recording(42, "com.example", BOOTED));
+    let (plain, safe) = (directory.name("plain.pftrace"), directory.name("safe.pftrace"));
     assert_eq!(run(["export", &app, "-o", &plain]).code, Some(0));
     assert_eq!(run(["export", &app, "-o", &safe, "--merge-safe"]).code, Some(0));
     let packed = {
         let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut gz, &fs::read(&plain).unwrap()).unwrap();
-        folder.file("packed.gz", gz.finish().unwrap())
+        directory.file("packed.gz", gz.finish().unwrap())
     };
-    for out in ["out.pftrace", "out.tar"].map(|name| folder.name(name)) {
+    for out in ["out.pftrace", "out.tar"].map(|name| directory.name(name)) {
         run(["merge", &app, &copy, "-o", &out]).failed(
             1,
             &[
@@ -274,29 +274,29 @@ fn a_run_that_is_given_twice_is_named() {
         for trace in [&plain, &packed] {
             let said = run(["merge", &app, trace, "-o", &out]);
             let told =
-                "are of the same run of pid 42, whose events would be there twice: leave one of them out";
+                "are of the same run of pid 42, so their events would be there twice: leave one of them out";
             assert_eq!((said.code, said.stderr.matches(told).count()), (Some(0), 1), "{said:?}");
             fs::remove_file(&out).unwrap();
         }
     }
     // Their tracks have the same numbers, and nothing can be joined.
-    run(["merge", &app, &safe, "-o", &folder.name("out.pftrace")]).failed(
+    run(["merge", &app, &safe, "-o", &directory.name("out.pftrace")]).failed(
         1,
         &["safe.pftrace and ", "app.anrscope are of the same run of pid 42", "leave one of them out"],
     );
     // Another run of the same process number.
-    let later = folder.file("later.anrscope", {
+    let later = directory.file("later.anrscope", {
         let clocks = Clocks { boottime: 90 * S, monotonic: 90 * S, realtime: BOOTED + 90 * S };
         RecordingBuilder::new(42, "com.example").start(clocks).build()
     });
-    run(["merge", &later, &plain, "-o", &folder.name("out.pftrace")]).ok(&["2 files -> "]);
-    let said = run(["merge", &later, &plain, "-o", &folder.name("out.tar")]);
+    run(["merge", &later, &plain, "-o", &directory.name("out.pftrace")]).ok(&["2 files -> "]);
+    let said = run(["merge", &later, &plain, "-o", &directory.name("out.tar")]);
     assert!(!said.stderr.contains("same run"), "{said:?}");
 }
 
 #[test]
-fn a_profile_that_the_platform_left_is_told_unless_it_is_among_the_inputs() {
-    let folder = Folder::new();
+fn a_profile_that_the_platform_saved_is_reported_unless_it_is_an_input() {
+    let directory = TempDir::new();
     let clocks = Clocks { boottime: 50 * S, monotonic: 50 * S, realtime: BOOTED + 50 * S };
     let noted =
         "path=/data/user/0/com.example/files/profiling/profile_trigger_anr.pftrace\nbytes=9\ntime_ms=1\n";
@@ -306,15 +306,15 @@ fn a_profile_that_the_platform_left_is_told_unless_it_is_among_the_inputs() {
             t.enter(51 * S, 1).exit(52 * S, 1);
         })
         .section(trace_format::section::SectionKind::AnrProfile, noted.as_bytes());
-    let app = folder.file("app.anrscope", recording.build());
-    let other = folder.file("other.anrscope", self::recording(60, "system", BOOTED));
-    let (profile, out) = (folder.name("profile_trigger_anr.pftrace"), folder.name("both.pftrace"));
+    let app = directory.file("app.anrscope", recording.build());
+    let other = directory.file("other.anrscope", self::recording(60, "system", BOOTED));
+    let (profile, out) = (directory.name("profile_trigger_anr.pftrace"), directory.name("both.pftrace"));
     run(["merge", &app, &other, "-o", &out])
-        .ok(&["the platform left a profile of this recording's ANR at /data/user/0/"]);
+        .ok(&["the platform saved a profile of this recording's ANR at /data/user/0/"]);
     assert_eq!(run(["export", &other, "-o", &profile]).code, Some(0));
     let told = run(["merge", &app, &profile, "-o", &out]);
     assert_eq!(told.code, Some(0));
-    assert!(!told.stderr.contains("the platform left"), "{}", told.stderr);
+    assert!(!told.stderr.contains("the platform saved"), "{}", told.stderr);
     let report = run(["report", "--verbose", &app]);
     assert!(report.stdout.contains("profile_trigger_anr.pftrace (9 bytes)"), "{}", report.stdout);
     let json: Value = serde_json::from_str(&run(["report", &app, "--format", "json"]).stdout).unwrap();
@@ -329,8 +329,8 @@ mod bombs {
     use flate2::Compression;
     use flate2::write::{GzEncoder, ZlibEncoder};
 
-    use crate::folder::Folder;
     use crate::program::{Shown, command};
+    use crate::temp_dir::TempDir;
 
     fn varint(mut number: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -414,13 +414,13 @@ mod bombs {
                 "64 times the size",
             ),
         ];
-        let folder = Folder::new();
-        let other = folder.file("other.pftrace", [0x0A, 5, 0xE2, 0x03, 2, 0x08, 7]);
-        let out = folder.name("out.pftrace");
+        let directory = TempDir::new();
+        let other = directory.file("other.pftrace", [0x0A, 5, 0xE2, 0x03, 2, 0x08, 7]);
+        let out = directory.name("out.pftrace");
         for (name, bytes, why) in cases {
-            let bomb = folder.file(name, &bytes);
+            let bomb = directory.file(name, &bytes);
             run_in_64_mib(&["merge", &bomb, &other, "-o", &out]).failed(1, &[name, "offset ", why]);
-            assert!(!folder.path().join("out.pftrace").exists(), "{name}");
+            assert!(!directory.path().join("out.pftrace").exists(), "{name}");
         }
     }
 }

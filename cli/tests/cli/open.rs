@@ -1,12 +1,12 @@
-//! `open`: what it gives out, to whom, and when it ends.
+//! `open`: what it serves, to whom, and when it ends.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use crate::folder::Folder;
 use crate::program::{command, run};
+use crate::temp_dir::TempDir;
 
 /// A port that is free, below those that the system gives out by itself.
 fn port() -> u16 {
@@ -53,9 +53,9 @@ fn ask(port: u16, request: &str, fields: &[&str]) -> (String, String, Vec<u8>) {
 
 #[test]
 fn the_page_fetches_the_trace_and_the_program_ends() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n * 7) as u8).collect();
-    let trace = folder.file("my trace.pftrace", &bytes);
+    let trace = directory.file("my trace.pftrace", &bytes);
     let port = port();
     let (child, url) = waiting(&[&trace], port);
     assert!(url.starts_with("https://ui.perfetto.dev/#!/?url=http%3A%2F%2F127.0.0.1%3A"), "{url}");
@@ -68,12 +68,12 @@ fn the_page_fetches_the_trace_and_the_program_ends() {
         "{path}"
     );
 
-    // Whoever is not the page gets nothing and does not end it.
+    // Other clients get nothing and do not end it.
     let (status, fields, _) = ask(port, &format!("GET {path}"), &[&host, "Origin: https://evil.example"]);
     assert!(status.contains("403") && !fields.contains("Allow-Origin"), "{status} {fields}");
     let (status, ..) = ask(port, &format!("GET {path}"), &["Host: rebound.example", origin]);
     assert!(status.contains("421"), "{status}");
-    // Another user's program says no origin, and does not know the address.
+    // Another user's program sends no origin, and does not know the address.
     let guess = format!("GET /{:032x}/my_trace.pftrace", 0);
     for request in ["GET /etc/passwd", "GET /my_trace.pftrace", &guess] {
         let (status, ..) = ask(port, request, &[&host]);
@@ -95,7 +95,7 @@ fn the_page_fetches_the_trace_and_the_program_ends() {
 
 #[test]
 fn a_recording_is_exported_and_shown_at_its_anr() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let mut builder = trace_format::synth::RecordingBuilder::new(4242, "com.example.shop");
     builder = builder
         .main("main", |t| {
@@ -105,7 +105,7 @@ fn a_recording_is_exported_and_shown_at_its_anr() {
             let stall = trace_format::event::Stall { stuck_since: 2_000_000_000 };
             t.event(7_000_000_000, trace_format::Event::Stall(stall));
         });
-    let recording = folder.file("app.anrscope", builder.build());
+    let recording = directory.file("app.anrscope", builder.build());
     let port = port();
     let (child, url) = waiting(&[&recording, "--anr"], port);
     assert!(
@@ -118,38 +118,39 @@ fn a_recording_is_exported_and_shown_at_its_anr() {
     let (status, _, body) = ask(port, &format!("GET {}", path(&url)), &[&host]);
     assert!(status.contains("200") && body.len() > 100, "{status}");
     assert!(child.wait_with_output().unwrap().status.success());
-    assert_eq!(folder.listing().len(), 1, "nothing is left beside the recording");
+    assert_eq!(directory.listing().len(), 1, "nothing is left beside the recording");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_taken_port_is_told_with_who_has_it() {
-    let folder = Folder::new();
-    let trace = folder.file("a.pftrace", b"x");
+fn a_port_in_use_is_reported_with_its_owner() {
+    let directory = TempDir::new();
+    let trace = directory.file("a.pftrace", b"x");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let pid = format!("pid {}", std::process::id());
-    run(["open", &trace, "--print-url", "--port", &port]).failed(1, &["is taken by", &pid, "end it"]);
+    run(["open", &trace, "--print-url", "--port", &port]).failed(1, &["is in use by", &pid, "end it"]);
 }
 
 #[test]
-fn nobody_who_comes_and_no_file_are_errors() {
-    let folder = Folder::new();
-    let trace = folder.file("a.pftrace", b"x");
+fn a_timeout_and_a_missing_file_are_errors() {
+    let directory = TempDir::new();
+    let trace = directory.file("a.pftrace", b"x");
     let (child, _) = waiting(&[&trace, "--wait", "1"], port());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("nobody fetched"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("the page did not fetch"), "{output:?}");
     let port = port().to_string();
-    run(["open", &folder.name("no.pftrace"), "--port", &port]).failed(1, &["no.pftrace", "name a trace"]);
+    run(["open", &directory.name("no.pftrace"), "--port", &port])
+        .failed(1, &["no.pftrace", "name an existing trace"]);
 }
 
 /// Browsers open connections before they know what for.
 #[test]
-fn connections_that_say_nothing_or_little_do_not_stop_the_page() {
-    let folder = Folder::new();
+fn silent_and_slow_connections_do_not_stop_the_page() {
+    let directory = TempDir::new();
     let bytes: Vec<u8> = (0..3_000_000_u32).map(|n| (n * 7) as u8).collect();
-    let trace = folder.file("a.pftrace", &bytes);
+    let trace = directory.file("a.pftrace", &bytes);
     let port = port();
     let (child, url) = waiting(&[&trace], port);
     let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -171,9 +172,9 @@ fn connections_that_say_nothing_or_little_do_not_stop_the_page() {
 
 /// The bytes go on coming until the program ends, so this test ends only if they do not keep it.
 #[test]
-fn a_head_that_comes_byte_by_byte_does_not_keep_the_program() {
-    let folder = Folder::new();
-    let trace = folder.file("a.pftrace", b"x");
+fn a_request_that_arrives_byte_by_byte_does_not_keep_the_program_running() {
+    let directory = TempDir::new();
+    let trace = directory.file("a.pftrace", b"x");
     let port = port();
     let (mut child, _) = waiting(&[&trace, "--wait", "1"], port);
     let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();

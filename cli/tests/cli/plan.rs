@@ -5,8 +5,8 @@ use trace_format::event::{Event, Folded};
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 
-use super::folder::Folder;
 use super::program::run;
+use super::temp_dir::TempDir;
 
 const MAP: [&str; 4] = [
     "1,1,com.acme.Main run ()V",
@@ -17,7 +17,7 @@ const MAP: [&str; 4] = [
 
 /// A recording in which a method is called 2,000 times, another one left nothing 50,000 times, and a third was
 /// switched off.
-fn recorded(folder: &Folder, name: &str) -> String {
+fn recorded(directory: &TempDir, name: &str) -> String {
     let hot = [(3, 800_000), (0, 0), (0, 0), (0, 0)];
     let recording = RecordingBuilder::new(7, "com.acme").map_id(MapId::of_lines(MAP)).main("main", |t| {
         t.enter(0, 1);
@@ -28,14 +28,14 @@ fn recorded(folder: &Folder, name: &str) -> String {
         t.exit(1_002_000_000, 1);
     });
     let recording = recording.section(SectionKind::Overhead, b"2000000 off 4 7000\n");
-    folder.file(&format!("{name}/methodMapping.txt"), MAP.join("\n"));
-    folder.file(&format!("{name}/1.anrscope"), recording.build())
+    directory.file(&format!("{name}/methodMapping.txt"), MAP.join("\n"));
+    directory.file(&format!("{name}/1.anrscope"), recording.build())
 }
 
 #[test]
-fn a_plan_has_a_rule_a_method_with_its_evidence() {
-    let folder = Folder::new();
-    let recording = recorded(&folder, "runs");
+fn a_plan_has_one_rule_per_method_with_its_evidence() {
+    let directory = TempDir::new();
+    let recording = recorded(&directory, "runs");
     let told = "3 left out of 4 methods that were called: 83.0 % of 59,001 calls";
     let plan = run(["plan", &recording]).ok(&[told]);
     let lines: Vec<&str> = plan.lines().collect();
@@ -49,10 +49,10 @@ fn a_plan_has_a_rule_a_method_with_its_evidence() {
             "exclude class-only com.acme.Node method get(I)Lcom.acme.Node; # 2,000 calls (3.39 %), mean 0.400 µs, longest 0.000 ms",
         ]
     );
-    // A folder, and a file that appears whole; the same again.
-    let rules = folder.name("trace.rules");
+    // A directory, and a file that appears whole; the same again.
+    let rules = directory.name("trace.rules");
     for _ in 0..2 {
-        assert_eq!(run(["plan", &folder.name("runs"), "--out", &rules]).ok(&[told]), "");
+        assert_eq!(run(["plan", &directory.name("runs"), "--out", &rules]).ok(&[told]), "");
         assert_eq!(std::fs::read_to_string(&rules).unwrap(), plan);
     }
     let few = run(["plan", &recording, "--max-methods", "1"]).ok(&["1 left out of 4 methods"]);
@@ -63,8 +63,8 @@ fn a_plan_has_a_rule_a_method_with_its_evidence() {
 
 #[test]
 fn a_script_reads_the_plan_as_json() {
-    let folder = Folder::new();
-    let recording = recorded(&folder, "runs");
+    let directory = TempDir::new();
+    let recording = recorded(&directory, "runs");
     let json = run(["plan", &recording, &recording, "--json"]).ok(&[]);
     let plan: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((plan["recordings"].as_u64(), plan["calls"].as_u64()), (Some(2), Some(118_002)));
@@ -75,13 +75,13 @@ fn a_script_reads_the_plan_as_json() {
 
 #[test]
 fn a_recording_without_the_map_of_its_build_makes_no_plan() {
-    let folder = Folder::new();
-    let recording = recorded(&folder, "runs");
-    folder.file("runs/methodMapping.txt", "1,1,com.other.Build run ()V\n");
+    let directory = TempDir::new();
+    let recording = recorded(&directory, "runs");
+    directory.file("runs/methodMapping.txt", "1,1,com.other.Build run ()V\n");
     let shown = run(["plan", &recording]);
     assert_eq!((shown.code, shown.stdout.as_str()), (Some(1), ""));
     assert!(shown.stderr.contains("name it with --map"), "{shown:?}");
-    let map = folder.file("map.txt", MAP.join("\n"));
+    let map = directory.file("map.txt", MAP.join("\n"));
     run(["plan", &recording, "--map", &map]).ok(&["3 left out"]);
     run(["plan", &recording, "--map", &map, "--min-share", "101"]).failed(1, &["--min-share takes 0 to 100"]);
 }
@@ -95,23 +95,24 @@ fn a_program_is_recorded_planned_and_built_again() {
     use super::java::{compile, java};
     use super::program::command;
 
-    let folder = Folder::new();
-    let classes = folder.name("classes");
+    let directory = TempDir::new();
+    let classes = directory.name("classes");
     std::fs::create_dir(&classes).unwrap();
     compile(&["Busy"], Path::new(""), Path::new(&classes));
-    let kept = folder.name("kept");
+    let kept = directory.name("kept");
     let mut jvm = command();
-    jvm.current_dir(folder.path()).args(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &classes, "Busy"]);
+    jvm.current_dir(directory.path())
+        .args(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &classes, "Busy"]);
     let jvm = jvm.output().unwrap();
     assert!(jvm.status.success(), "{jvm:?}");
 
-    let rules = folder.name("trace.rules");
+    let rules = directory.name("trace.rules");
     run(["plan", &kept, "--out", &rules]).ok(&["1 left out of"]);
     let plan = std::fs::read_to_string(&rules).unwrap();
     assert!(plan.contains("\nexclude class-only Busy method digits(I)I # "), "{plan}");
     assert!(!plan.contains("slow") && !plan.contains("method main"), "{plan}");
 
-    let traced = folder.name("traced");
+    let traced = directory.name("traced");
     let shown = run(["instrument", &classes, "--out", &traced, "--rules", &rules]);
     assert!(shown.code == Some(0) && !shown.stderr.contains("warning"), "{shown:?}");
     let map = std::fs::read_to_string(Path::new(&traced).join("methodMapping.txt")).unwrap();

@@ -31,7 +31,7 @@ pub(crate) fn with_default_signals(command: &mut Command) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn with_default_signals(_: &mut Command) {}
 
-/// What a run showed.
+/// The output and exit code of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) code: Option<i32>,
@@ -55,7 +55,7 @@ pub(crate) fn run<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Sh
 }
 
 impl Shown {
-    /// Asserts success without a word on stderr but these.
+    /// Asserts success, and only these messages on stderr.
     #[track_caller]
     pub(crate) fn ok(self, stderr: &[&str]) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -66,7 +66,7 @@ impl Shown {
         self.stdout
     }
 
-    /// Asserts an error with this exit code that says all of `stderr`, and nothing on stdout.
+    /// Asserts an error with this exit code and all of `stderr`, and nothing on stdout.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, stderr: &[&str]) {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self:?}");

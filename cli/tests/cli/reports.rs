@@ -9,8 +9,8 @@ use trace_format::MapId;
 use trace_format::event::{Event, Message};
 use trace_format::synth::RecordingBuilder;
 
-use super::folder::Folder;
 use super::program::run;
+use super::temp_dir::TempDir;
 use super::{scenario, schema};
 
 const S: u64 = 1_000_000_000;
@@ -40,15 +40,15 @@ fn recording_of(build: MapId, [load, draw]: [u32; 2], took: u64, hang: u64) -> V
     .build()
 }
 
-fn of(folder: &Folder, name: &str, took: u64, hang: u64) -> String {
-    folder.file("methodMapping.txt", MAP);
-    folder.file(name, recording(took, hang))
+fn of(directory: &TempDir, name: &str, took: u64, hang: u64) -> String {
+    directory.file("methodMapping.txt", MAP);
+    directory.file(name, recording(took, hang))
 }
 
 #[test]
-fn a_hang_is_told_in_each_form() {
-    let folder = Folder::new();
-    let input = of(&folder, "app.anrscope", 50, 6);
+fn a_hang_is_reported_in_each_format() {
+    let directory = TempDir::new();
+    let input = of(&directory, "app.anrscope", 50, 6);
     let form = |form: &str| {
         let shown = run(["report", &input, "--format", form]);
         assert_eq!(shown.code, Some(0), "{shown:?}");
@@ -71,24 +71,24 @@ fn a_hang_is_told_in_each_form() {
         assert!(part.starts_with("ui.perfetto.dev"), "{}", &part[..40]);
     }
     assert!(!page.contains("http://") && !page.contains("src="));
-    run(["report", &input, &input, "--format", "html"]).failed(1, &["one page is of one recording"]);
+    run(["report", &input, &input, "--format", "html"]).failed(1, &["an HTML page holds one recording"]);
 }
 
 /// What earlier versions recorded and every made-up case, as the program prints them.
 #[test]
-fn the_json_of_forty_recordings_fits_the_written_schema() {
-    let folder = Folder::new();
+fn the_json_of_forty_recordings_matches_the_schema() {
+    let directory = TempDir::new();
     let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
     let mut files: Vec<String> = cases
         .iter()
-        .map(|case| folder.file(&format!("{}.anrscope", case.name), scenario::built(case).0))
+        .map(|case| directory.file(&format!("{}.anrscope", case.name), scenario::built(case).0))
         .collect();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data");
     for name in ["recording-1.0.anrscope", "recording-1.1.anrscope"] {
         let packed = fs::File::open(data.join(format!("{name}.gz"))).unwrap();
         let mut bytes = Vec::new();
         flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
-        files.push(folder.file(name, bytes));
+        files.push(directory.file(name, bytes));
     }
     assert!(files.len() >= 40, "{}", files.len());
     let shown = run([&["report".to_owned(), "--format".to_owned(), "json".to_owned()], &files[..]].concat());
@@ -100,11 +100,11 @@ fn the_json_of_forty_recordings_fits_the_written_schema() {
 
 #[test]
 fn a_name_from_a_recording_cannot_break_out_of_the_page() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let bytes = RecordingBuilder::new(42, "</script><script>alert(1)//<!--").main("main", |t| {
         t.enter(S, 1);
     });
-    let input = folder.file("app.anrscope", bytes.build());
+    let input = directory.file("app.anrscope", bytes.build());
     let page = run(["report", &input, "--format", "html"]).stdout;
     assert_eq!(page.matches("<script").count(), 2, "ours");
     assert!(!page.contains("alert(1)//<!--"));
@@ -112,28 +112,28 @@ fn a_name_from_a_recording_cannot_break_out_of_the_page() {
 
 #[test]
 fn matrix_s_data_are_read_as_recordings() {
-    let folder = Folder::new();
-    folder.file("methodMapping.txt", MAP);
+    let directory = TempDir::new();
+    directory.file("methodMapping.txt", MAP);
     let issue = r#"{"tag":"Trace_EvilMethod","detail":"NORMAL","cost":1006,"stack":"0,1048574,1,1006\n1,1,1,1000\n","time":1700000000000}"#;
-    let input = folder.file("issue.json", issue);
-    let shown = run(["export", &input, "-o", &folder.name("t.json"), "--json"]);
+    let input = directory.file("issue.json", issue);
+    let shown = run(["export", &input, "-o", &directory.name("t.json"), "--json"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    assert!(fs::read_to_string(folder.name("t.json")).unwrap().contains("a.Shop.load"));
+    assert!(fs::read_to_string(directory.name("t.json")).unwrap().contains("a.Shop.load"));
     let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     assert_eq!(parsed(&run(["report", &input, "--format", "matrix"]).stdout), parsed(issue));
     let word = |entered: u64, id: u64, ms: u64| ((entered << 63) | (id << 43) | ms).to_be_bytes();
     let ring = [word(1, 1, 5), word(0, 1, 905)].concat();
-    let ring = folder.file("ring.bin", ring);
+    let ring = directory.file("ring.bin", ring);
     let shown = run(["report", &ring]);
     assert!(shown.stdout.contains("made of 2 words of Matrix's ring, big-endian"), "{shown:?}");
-    let bad = folder.file("bad.json", r#"{"tag":"Trace_EvilMethod","stack":"0,1\n"}"#);
+    let bad = directory.file("bad.json", r#"{"tag":"Trace_EvilMethod","stack":"0,1\n"}"#);
     run(["report", &bad]).failed(1, &["bad.json: report 1, line 1 of its stack"]);
 }
 
 #[test]
 fn a_build_that_became_slower_fails_the_check_and_one_that_did_not_passes() {
-    let folder = Folder::new();
-    let (fast, slow) = (of(&folder, "fast.anrscope", 50, 1), of(&folder, "slow.anrscope", 80, 1));
+    let directory = TempDir::new();
+    let (fast, slow) = (of(&directory, "fast.anrscope", 50, 1), of(&directory, "slow.anrscope", 80, 1));
     let shown = run(["diff", &fast, &slow, "--fail-above", "20", "--json"]);
     assert_eq!(shown.code, Some(1), "{shown:?}");
     assert!(
@@ -152,13 +152,13 @@ fn a_build_that_became_slower_fails_the_check_and_one_that_did_not_passes() {
 }
 
 #[test]
-fn folders_are_grouped_and_what_is_broken_is_told_and_passed_over() {
-    let folder = Folder::new();
+fn directories_are_grouped_and_broken_recordings_are_reported_and_skipped() {
+    let directory = TempDir::new();
     for i in 0..3 {
-        of(&folder, &format!("{i}.anrscope"), 50, 6 + i);
+        of(&directory, &format!("{i}.anrscope"), 50, 6 + i);
     }
-    folder.file("broken.anrscope", b"ANRSCOPE".repeat(9));
-    let (root, target) = (folder.path().display().to_string(), folder.name("fleet.parquet"));
+    directory.file("broken.anrscope", b"ANRSCOPE".repeat(9));
+    let (root, target) = (directory.path().display().to_string(), directory.name("fleet.parquet"));
     let shown = run(["report", "--group", &root, "--parquet", &target, "--format", "json"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(shown.stderr.contains("broken.anrscope") && shown.stderr.contains("3 rows ->"), "{shown:?}");
@@ -173,7 +173,7 @@ fn folders_are_grouped_and_what_is_broken_is_told_and_passed_over() {
 
 #[test]
 fn each_recording_is_read_with_the_map_of_its_build_out_of_a_directory() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     // One build has a method more, and the others have other numbers for it. The third has no map.
     let lines = [
         ["1,1,a.Shop load ()V", "2,1,a.Shop draw ()V", "3,1,a.Shop z ()V"],
@@ -183,16 +183,17 @@ fn each_recording_is_read_with_the_map_of_its_build_out_of_a_directory() {
     let ids = lines.map(MapId::of_lines);
     for (build, (id, numbers)) in ids.into_iter().zip([[1, 2], [2, 3], [1, 2]]).enumerate() {
         for copy in 0..2 {
-            folder.file(
+            directory.file(
                 &format!("all/{build}-{copy}.anrscope"),
                 recording_of(id, numbers, 50, 6 + build as u64),
             );
         }
     }
     for (name, lines) in ["maps/1.0.txt", "maps/old/methodMapping.txt"].into_iter().zip(&lines) {
-        folder.file(name, format!("# {name}\n{}\n", lines.join("\n")));
+        directory.file(name, format!("# {name}\n{}\n", lines.join("\n")));
     }
-    let (all, maps, target) = (folder.name("all"), folder.name("maps"), folder.name("fleet.parquet"));
+    let (all, maps, target) =
+        (directory.name("all"), directory.name("maps"), directory.name("fleet.parquet"));
     let grouped = |arguments: &[&str]| {
         let shown = run(["report", "--group", &all, "--json", "--quiet"].iter().chain(arguments));
         assert_eq!(shown.code, Some(0), "{shown:?}");
@@ -217,13 +218,13 @@ fn each_recording_is_read_with_the_map_of_its_build_out_of_a_directory() {
     assert_eq!(grouped(&[]).0, by_number);
     // Wherever a map is taken.
     for build in ["0", "1"] {
-        let file = folder.name(&format!("all/{build}-0.anrscope"));
+        let file = directory.name(&format!("all/{build}-0.anrscope"));
         assert!(run(["report", &file, "--method-map", &maps]).ok(&[]).contains("a.Shop.draw"));
-        let trace = folder.name("t.json");
+        let trace = directory.name("t.json");
         run(["export", &file, "-o", &trace, "--method-map", &maps]).ok(&[" -> "]);
         assert!(fs::read_to_string(&trace).unwrap().contains("a.Shop.draw"));
     }
-    let [before, after] = ["0", "1"].map(|build| folder.name(&format!("all/{build}-0.anrscope")));
+    let [before, after] = ["0", "1"].map(|build| directory.name(&format!("all/{build}-0.anrscope")));
     let compared = run(["diff", &before, &after, "--before-map", &maps, "--after-map", &maps, "--json"]);
     let compared: Value = serde_json::from_str(&compared.ok(&[])).unwrap();
     let rows = compared["rows"].as_array().unwrap();
@@ -232,11 +233,11 @@ fn each_recording_is_read_with_the_map_of_its_build_out_of_a_directory() {
 }
 
 #[test]
-fn names_are_put_back_into_any_text() {
-    let folder = Folder::new();
-    let map = folder.file("methodMapping.txt", MAP);
-    let mapping = folder.file("mapping.txt", "com.acme.Cart -> a.b:\n    1:1:void add(int):20:20 -> c\n");
-    let text = folder.file("text", "boom a.b\n  at a.b.c(SourceFile:1)\n0,1,1,30\n");
+fn names_are_restored_in_any_text() {
+    let directory = TempDir::new();
+    let map = directory.file("methodMapping.txt", MAP);
+    let mapping = directory.file("mapping.txt", "com.acme.Cart -> a.b:\n    1:1:void add(int):20:20 -> c\n");
+    let text = directory.file("text", "boom a.b\n  at a.b.c(SourceFile:1)\n0,1,1,30\n");
     let shown = run(["retrace", &text, "--mapping", &mapping, "--method-map", &map]);
     let expected = "boom com.acme.Cart\n  at com.acme.Cart.add(Cart.java:20)\n0,1,1,30  a.Shop.load\n";
     assert_eq!(shown.ok(&[]), expected);

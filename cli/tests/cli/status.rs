@@ -1,4 +1,4 @@
-//! The tests that `docs/evidence/status.md` and `docs/evidence/security.md` name are there.
+//! The tests that `docs/evidence/status.md` and `docs/evidence/security.md` name exist.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn named_tests_are_there(page: &str) -> usize {
     for (file, test) in &named {
         let source =
             std::fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{page}: {file}: {e}"));
-        // A function, or a case that a harness of ours knows by its name.
+        // A function, or a named case of a custom harness.
         let there = source.contains(&format!("fn {test}(")) || source.contains(&format!("\"{test}\""));
         assert!(there, "{page}: {file} has no test {test}");
     }
@@ -26,7 +26,7 @@ fn named_tests_are_there(page: &str) -> usize {
 }
 
 #[test]
-fn every_test_that_the_status_names_is_there() {
+fn every_test_that_the_status_names_exists() {
     assert!(named_tests_are_there("docs/evidence/status.md") >= 100);
     assert!(named_tests_are_there("docs/evidence/security.md") >= 20);
 }

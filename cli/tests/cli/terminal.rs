@@ -1,4 +1,4 @@
-//! What a terminal shows, and what a pipe does not.
+//! Output on a terminal and in a pipe.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -6,15 +6,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::folder::Folder;
 use super::program::{command, run};
+use super::temp_dir::TempDir;
 
 /// What a terminal gets of the program: `script` gives it one.
 fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
     let mut script = Command::new("script");
     script.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_anrscope")), "/dev/null"]);
     script.env("TERM", "xterm").envs(variables.iter().copied());
-    // What runs the tests may have a say of its own: a CI job counts as a terminal with colours, whatever TERM is.
+    // The environment of the tests may change the result: a CI job counts as a terminal with colours, for any TERM.
     for name in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
         if !variables.iter().any(|(given, _)| *given == name) {
             script.env_remove(name);
@@ -28,7 +28,7 @@ fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
 const ESCAPE: char = '\u{1b}';
 
 #[test]
-fn colour_is_for_terminals_and_for_those_who_want_it() {
+fn colour_is_used_on_terminals_and_on_request() {
     for line in ["--help", "export --help", "export"] {
         let shown = on_a_terminal(line, &[]);
         assert!(shown.contains(ESCAPE) && shown.contains("Usage:"), "{line}: {shown:?}");
@@ -45,20 +45,20 @@ fn colour_is_for_terminals_and_for_those_who_want_it() {
 }
 
 /// A recording whose export takes a second and more.
-fn large(folder: &Folder) -> String {
+fn large(directory: &TempDir) -> String {
     let builder = trace_format::synth::RecordingBuilder::new(42, "com.example").main("main", |t| {
         for n in 0..1_500_000_u64 {
             t.enter(1_000 + n * 10, 1).exit(1_005 + n * 10, 1);
         }
     });
-    folder.file("large.anrscope", builder.build())
+    directory.file("large.anrscope", builder.build())
 }
 
 #[test]
-fn long_work_is_watched_on_a_terminal_and_silent_in_a_pipe() {
-    let folder = Folder::new();
-    let input = large(&folder);
-    let out = folder.name("out.json.gz");
+fn long_work_shows_progress_on_a_terminal_and_not_in_a_pipe() {
+    let directory = TempDir::new();
+    let input = large(&directory);
+    let out = directory.name("out.json.gz");
     let shown = on_a_terminal(&format!("export {input} -o {out} --level 9"), &[]);
     assert!(shown.contains(" % read, ") && shown.contains(" s left"), "{shown:?}");
     // The line is gone when the work is done.
@@ -73,12 +73,12 @@ fn long_work_is_watched_on_a_terminal_and_silent_in_a_pipe() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn instrumenting_is_watched_on_a_terminal_and_silent_in_a_pipe() {
-    let folder = Folder::new();
+fn instrumenting_shows_progress_on_a_terminal_and_not_in_a_pipe() {
+    let directory = TempDir::new();
     let data = std::env::var_os("ANRSCOPE_TEST_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"), Into::into);
     let jar = data.join("closure/package/compiler.jar");
-    let line = format!("jvm --out {} -jar {} --version", folder.name("v.pftrace"), jar.display());
+    let line = format!("jvm --out {} -jar {} --version", directory.name("v.pftrace"), jar.display());
     let shown = on_a_terminal(&line, &[]);
     let drawn: Vec<&str> = shown.split("\r\u{1b}[2K").collect();
     assert!(drawn.iter().any(|text| text.contains("writing ") || text.contains(" methods")), "{shown:?}");
@@ -92,8 +92,8 @@ fn instrumenting_is_watched_on_a_terminal_and_silent_in_a_pipe() {
     assert!(piped.stderr.contains("methods traced"), "{piped:?}");
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(folder)
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -110,21 +110,23 @@ fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 fn kill(pid: u32, signal: libc::c_int) {
-    // SAFETY: kill(2) takes any numbers; the process is a child of ours that was not waited for.
+    // SAFETY: kill(2) takes any numbers; the process is a child that was not waited for.
     assert_eq!(unsafe { libc::kill(pid as libc::pid_t, signal) }, 0);
 }
 
 #[test]
-fn an_export_that_is_ended_leaves_the_old_trace_and_no_half_one() {
-    let folder = Folder::new();
-    let input = large(&folder);
-    let out = folder.file("out.json.gz", b"from before");
+fn an_interrupted_export_keeps_the_old_trace_and_leaves_no_part() {
+    let directory = TempDir::new();
+    let input = large(&directory);
+    let out = directory.file("out.json.gz", b"from before");
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGKILL] {
         let mut export = command();
         let mut child = export.args(["export", &input, "-o", &out]).stderr(Stdio::null()).spawn().unwrap();
-        let part = || names(folder.path()).into_iter().find(|name| name.ends_with(".part"));
+        let part = || names(directory.path()).into_iter().find(|name| name.ends_with(".part"));
         wait_for("a part of it", || {
-            part().is_some_and(|name| fs::metadata(folder.path().join(name)).is_ok_and(|meta| meta.len() > 0))
+            part().is_some_and(|name| {
+                fs::metadata(directory.path().join(name)).is_ok_and(|meta| meta.len() > 0)
+            })
         });
         kill(child.id(), signal);
         let status = child.wait().unwrap();
@@ -134,25 +136,25 @@ fn an_export_that_is_ended_leaves_the_old_trace_and_no_half_one() {
             // A kill that cannot be caught leaves the part, under a name that is no trace's.
             Some(name) if signal == libc::SIGKILL => {
                 assert!(name.starts_with(".out.json.gz."), "{name}");
-                fs::remove_file(folder.path().join(name)).unwrap();
+                fs::remove_file(directory.path().join(name)).unwrap();
             }
             left => assert_eq!(left, None),
         }
     }
-    assert_eq!(names(folder.path()), ["large.anrscope", "out.json.gz"]);
+    assert_eq!(names(directory.path()), ["large.anrscope", "out.json.gz"]);
 }
 
-/// Whether a process lives, and is not only a name that nobody has asked for.
+/// Whether a process runs and is not a zombie.
 fn lives(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
 }
 
 #[test]
-fn a_demo_that_is_ended_takes_its_app_and_its_files_along() {
+fn an_interrupted_demo_ends_its_app_and_removes_its_files() {
     for signal in [libc::SIGTERM, libc::SIGKILL] {
-        let folder = Folder::new();
-        let out = folder.name("out");
+        let directory = TempDir::new();
+        let out = directory.name("out");
         let mut demo = command();
         let mut child = demo.args(["demo", "--out", &out]).stdout(Stdio::null()).spawn().unwrap();
         let recording = Path::new(&out).join("demo.anrscope");
@@ -176,25 +178,25 @@ fn a_demo_that_is_ended_takes_its_app_and_its_files_along() {
 }
 
 #[test]
-fn quiet_is_quiet_and_says_what_is_wrong_all_the_same() {
-    let folder = Folder::new();
+fn quiet_prints_errors_only() {
+    let directory = TempDir::new();
     let recording = trace_format::synth::RecordingBuilder::new(42, "com.example").main("main", |t| {
         t.enter(2_000, 1).exit(3_000, 1);
     });
     let whole = recording.build();
-    let input = folder.file("app.anrscope", &whole);
-    let out = folder.name("out.pftrace");
+    let input = directory.file("app.anrscope", &whole);
+    let out = directory.name("out.pftrace");
     let without_words = |arguments: &[&str]| {
         let shown = run(arguments);
         assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
         assert!(shown.stderr.lines().all(|line| line.starts_with("warning: ")), "{shown:?}");
     };
-    folder.file("methodMapping.txt", "1,1,com.example.Main run ()V\n");
+    directory.file("methodMapping.txt", "1,1,com.example.Main run ()V\n");
     without_words(&["export", &input, "-o", &out, "--quiet"]);
-    without_words(&["merge", &input, &out, "-o", &folder.name("both.tar"), "-q"]);
-    without_words(&["man", "-q", &folder.name("man")]);
-    let cut = folder.file("cut.anrscope", &whole[..whole.len() - 100]);
+    without_words(&["merge", &input, &out, "-o", &directory.name("both.tar"), "-q"]);
+    without_words(&["man", "-q", &directory.name("man")]);
+    let cut = directory.file("cut.anrscope", &whole[..whole.len() - 100]);
     let shown = run(["export", &cut, "-o", &out, "--quiet"]);
     assert!(shown.stderr.contains("warning: "), "{shown:?}");
-    run(["export", &folder.name("gone"), "-o", &out, "--quiet"]).failed(1, &["gone"]);
+    run(["export", &directory.name("gone"), "-o", &out, "--quiet"]).failed(1, &["gone"]);
 }

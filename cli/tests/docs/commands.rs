@@ -22,9 +22,9 @@ use trace_format::event::Clocks;
 use trace_format::synth::RecordingBuilder;
 
 use crate::exceptions::{FAILS, INTERRUPTED, NOT_RUN, RUN_AS};
-use crate::folder::Folder;
 use crate::markdown::{Block, Page, pages};
 use crate::masks::missing;
+use crate::temp_dir::TempDir;
 use crate::{program, repository};
 
 /// How long a line may take on a busy machine.
@@ -151,12 +151,12 @@ fn commands_are_in_blocks_marked_as_sh() {
 struct Bench {
     adb: AdbServer,
     phone: Daemon,
-    folder: Folder,
+    folder: TempDir,
 }
 
 impl Bench {
     fn new() -> Self {
-        let folder = Folder::new();
+        let folder = TempDir::new();
         let files = test_device::DeviceDirectory::create(&folder.path().join("phone")).unwrap();
         files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
         let phone = Daemon::start(files, Faults::default(), 0).unwrap();

@@ -1,22 +1,23 @@
-//! README and docs held against the repository and the program: what they say to type runs and prints what they say, what they
-//! name is there, and their words are spelled right.
+//! Compares README and docs with the repository and the program: their commands run and print what the page shows, the files and
+//! options that they name exist, and their words are spelled right. The words of all tracked text are checked as well.
 
 #![cfg(target_os = "linux")]
 
 mod architecture;
 mod commands;
 mod exceptions;
-#[path = "../cli/folder.rs"]
-#[allow(dead_code, reason = "the other test binaries use more of it")]
-mod folder;
 mod links;
 mod markdown;
 mod masks;
 mod names;
+mod phrases;
 #[path = "../cli/program.rs"]
 #[allow(dead_code, reason = "the other test binaries use more of it")]
 mod program;
 mod spelling;
+#[path = "../cli/temp_dir.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod temp_dir;
 
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::five_questions::scenario;
-use crate::folder::Folder;
+use crate::temp_dir::TempDir;
 use crate::{engine, number, program, test_data};
 
 fn script(name: &str, arguments: &[&str]) -> Output {
@@ -23,9 +23,9 @@ fn perfetto() -> String {
     dist.to_str().unwrap().to_owned()
 }
 
-fn demo(folder: &Folder) -> String {
-    program::run(["demo", "--stall", "6", "--out", &folder.name("demo")]);
-    folder.name("demo/demo.anrscope")
+fn demo(directory: &TempDir) -> String {
+    program::run(["demo", "--stall", "6", "--out", &directory.name("demo")]);
+    directory.name("demo/demo.anrscope")
 }
 
 /// The HTML report of a recording, beside it.
@@ -38,7 +38,7 @@ fn page(recording: &str, more: &[&str]) -> String {
 }
 
 /// What was seen of each page.
-fn looked_at(pages: &[&str]) -> Vec<Value> {
+fn inspect(pages: &[&str]) -> Vec<Value> {
     let dist = perfetto();
     let shown = script("report.mjs", &[&[dist.as_str()], pages].concat());
     let stderr = String::from_utf8_lossy(&shown.stderr);
@@ -52,16 +52,16 @@ fn looked_at(pages: &[&str]) -> Vec<Value> {
 /// beside main's; nothing hung is neither. And the button gives the real UI the trace.
 #[test]
 fn html_reports_can_be_read_anywhere_and_give_their_trace_to_perfetto() {
-    let folder = Folder::new();
-    let recording = demo(&folder);
+    let directory = TempDir::new();
+    let recording = demo(&directory);
     let mut pages = vec![page(&recording, &[])];
     let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
     for name in ["storm-of-one-handler", "busy-many-small-calls", "nothing-hung"] {
         let (bytes, map) = scenario::built(cases.iter().find(|case| case.name == name).unwrap());
-        let recording = folder.file(&format!("{name}.anrscope"), bytes);
-        pages.push(page(&recording, &["--method-map", &folder.file(&format!("{name}.map"), map)]));
+        let recording = directory.file(&format!("{name}.anrscope"), bytes);
+        pages.push(page(&recording, &["--method-map", &directory.file(&format!("{name}.map"), map)]));
     }
-    let seen = looked_at(&pages.iter().map(String::as_str).collect::<Vec<_>>());
+    let seen = inspect(&pages.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(seen.len(), pages.len());
     for page in &seen {
         assert_eq!(page["problems"], serde_json::json!([]), "{page:#}");
@@ -86,24 +86,24 @@ fn html_reports_can_be_read_anywhere_and_give_their_trace_to_perfetto() {
     assert_eq!((shape(3, "alarming"), shape(3, "beside")), (false.into(), false.into()));
     let arrived = &seen[0]["arrived"];
     assert!(arrived["title"].as_str().unwrap().starts_with("com.example.shop"), "{arrived}");
-    let trace = folder.name("demo.pftrace");
+    let trace = directory.name("demo.pftrace");
     program::run(["export", &recording, "-o", &trace]).ok(&["slices"]);
     let rows = engine::rows(Path::new(&trace), "select count(*) as n from slice");
     assert_eq!(number(arrived, "slices"), number(&rows[0], "n"));
 }
 
 #[test]
-fn a_page_that_is_spoiled_is_found_out() {
-    let folder = Folder::new();
+fn a_damaged_page_is_detected() {
+    let directory = TempDir::new();
     let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
     let case = cases.iter().find(|case| case.name == "busy-json-parse").unwrap();
-    let recording = folder.file("a.anrscope", scenario::built(case).0);
+    let recording = directory.file("a.anrscope", scenario::built(case).0);
     let good = std::fs::read_to_string(page(&recording, &[])).unwrap();
     let fault = "<p style='color:#888;background:#999'>grey</p><div style='width:3000px'>wide</div>\
                  <script>console.error('spoiled'); fetch('https://example.com/x').catch(() => {});</script></body>";
     let bad = good.replace("</body>", fault).replace("default-src 'none'; ", "");
     assert_ne!(good.len() + fault.len(), bad.len() + "</body>".len(), "the policy is gone");
-    let seen = looked_at(&[&folder.file("bad.html", bad)]);
+    let seen = inspect(&[&directory.file("bad.html", bad)]);
     let problems = seen[0]["problems"].to_string();
     for problem in
         ["scrolls sideways", "console.error: spoiled", "request: https://example.com/x", "contrast 1."]
@@ -122,8 +122,8 @@ fn a_page_that_is_spoiled_is_found_out() {
 
 #[test]
 fn open_shows_the_hang_in_the_real_ui_in_its_expanded_process() {
-    let folder = Folder::new();
-    let recording = demo(&folder);
+    let directory = TempDir::new();
+    let recording = demo(&directory);
     let program = env!("CARGO_BIN_EXE_anrscope");
     let shown = script("open.mjs", &[program, &recording, &perfetto(), "CheckoutActivity$PayTask"]);
     assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));

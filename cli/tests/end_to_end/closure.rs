@@ -4,12 +4,12 @@ use std::process::Command;
 
 use trace_format::Event;
 
-use crate::folder::Folder;
+use crate::temp_dir::TempDir;
 use crate::{engine, events, number, program, recording, test_data};
 
 #[test]
 fn the_closure_compiler_gives_the_same_output_and_a_whole_trace() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let jar = test_data("closure/package/compiler.jar");
     let source = test_data("lodash/package/lodash.js");
     let arguments = |output: &str| {
@@ -24,9 +24,9 @@ fn the_closure_compiler_gives_the_same_output_and_a_whole_trace() {
         ]
         .map(str::to_owned)
     };
-    let (plain, traced) = (folder.name("plain.js"), folder.name("traced.js"));
+    let (plain, traced) = (directory.name("plain.js"), directory.name("traced.js"));
     let without = Command::new("java").args(arguments(&plain)).output().unwrap();
-    let (trace, kept) = (folder.name("closure.pftrace"), folder.name("kept"));
+    let (trace, kept) = (directory.name("closure.pftrace"), directory.name("kept"));
     let mut ours = program::command();
     ours.args(["jvm", "--quiet", "--out", &trace, "--keep", &kept, "--"]).args(arguments(&traced));
     let with = ours.output().unwrap();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::five_questions::answered;
-use crate::folder::Folder;
+use crate::temp_dir::TempDir;
 use crate::{engine, number, program, schema, text};
 
 const ANRS: &str = "include perfetto module android.anrs; select * from android_anrs";
@@ -70,8 +70,8 @@ fn within(time: u64, bounds: (u64, u64)) -> bool {
 
 #[test]
 fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
-    let folder = Folder::new();
-    let shown = program::run(["demo", "--stall", "7", "--out", folder.path().to_str().unwrap()]).ok(&[]);
+    let directory = TempDir::new();
+    let shown = program::run(["demo", "--stall", "7", "--out", directory.path().to_str().unwrap()]).ok(&[]);
     for answer in [
         "CheckoutActivity$PayTask (Handler callback)",
         "com.example.shop.PriceStore",
@@ -80,14 +80,14 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
         "): main thread blocked for ",
         "Cause: LOCK WAIT (high confidence)\n",
         ", forwarded to the Signal Catcher; ANR\n",
-        // Main sleeps in the lock; the looks at it say so.
+        // Main sleeps in the lock; the samples show it.
         "  CPU           sleeping for 100 % of ",
         "; cost ",
     ] {
         assert!(shown.contains(answer), "{answer} is not in {shown}");
     }
     answered("demo", &shown, false);
-    let verbose = program::run(["report", &folder.name("demo.anrscope"), "--verbose"]).ok(&[]);
+    let verbose = program::run(["report", &directory.name("demo.anrscope"), "--verbose"]).ok(&[]);
     for detail in [
         "  cost, ",
         "  SIGQUIT: 1 received, 1 forwarded, 0 not forwarded;",
@@ -97,15 +97,15 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
     ] {
         assert!(verbose.contains(detail), "{detail} is not in {verbose}");
     }
-    let json = program::run(["report", &folder.name("demo.anrscope"), "--format", "json"]).ok(&[]);
+    let json = program::run(["report", &directory.name("demo.anrscope"), "--format", "json"]).ok(&[]);
     schema::fits(&serde_json::from_str(&json).unwrap());
-    let (log, instants) = read_log(&folder.path().join("demo.log"));
+    let (log, instants) = read_log(&directory.path().join("demo.log"));
     let (sigquit, sigkill) = (instants["parent SIGQUIT"], instants["parent SIGKILL"]);
     // The Signal Catcher got it, after the sensor.
     let caught = instants["Signal Catcher SIGQUIT"];
 
     for trace in ["demo.pftrace", "demo.json"] {
-        let answer = engine::ask(&folder.path().join(trace), &[ANRS, SLICES]);
+        let answer = engine::ask(&directory.path().join(trace), &[ANRS, SLICES]);
         assert!(answer.problems.is_empty(), "{trace}: {:?}", answer.problems);
         let [anr] = &answer.queries[0][..] else { panic!("{trace}: {:?}", answer.queries[0]) };
         let at = number(anr, "ts");
@@ -173,18 +173,18 @@ fn check_stages(rows: &[serde_json::Value]) {
 
 #[test]
 fn without_a_hang_there_is_no_anr() {
-    let folder = Folder::new();
-    let shown = program::run(["demo", "--stall", "0", "--out", folder.path().to_str().unwrap()]).ok(&[]);
+    let directory = TempDir::new();
+    let shown = program::run(["demo", "--stall", "0", "--out", directory.path().to_str().unwrap()]).ok(&[]);
     assert!(shown.starts_with("No hang in com.example.shop (pid "), "{shown}");
     for trace in ["demo.pftrace", "demo.json"] {
-        assert_eq!(engine::rows(&folder.path().join(trace), ANRS), [] as [serde_json::Value; 0]);
+        assert_eq!(engine::rows(&directory.path().join(trace), ANRS), [] as [serde_json::Value; 0]);
     }
 }
 
 #[test]
-fn a_hang_that_the_system_does_not_notice_is_told_all_the_same() {
-    let folder = Folder::new();
-    let shown = program::run(["demo", "--stall", "3", "--out", folder.path().to_str().unwrap()]).ok(&[]);
+fn a_hang_that_the_system_does_not_detect_is_reported() {
+    let directory = TempDir::new();
+    let shown = program::run(["demo", "--stall", "3", "--out", directory.path().to_str().unwrap()]).ok(&[]);
     assert!(shown.starts_with("Hang in com.example.shop (pid ") && shown.contains("SyncWorker"), "{shown}");
-    assert_eq!(engine::rows(&folder.path().join("demo.pftrace"), ANRS), [] as [serde_json::Value; 0]);
+    assert_eq!(engine::rows(&directory.path().join("demo.pftrace"), ANRS), [] as [serde_json::Value; 0]);
 }

@@ -1,4 +1,4 @@
-//! A phone is played in a folder; what runs on it is real: a process that hangs, and a JVM.
+//! A simulated phone, whose files are in a directory; the processes on it are real: one that hangs, and a JVM.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use test_device::{AdbServer, App, Daemon, Faults};
 
-use crate::folder::Folder;
+use crate::temp_dir::TempDir;
 use crate::{compile, engine, number, program, recordings};
 
 const PACKAGE: &str = "com.example.shop";
@@ -19,7 +19,7 @@ pub(crate) struct Bench {
     pub(crate) adb: AdbServer,
     pub(crate) phone: Daemon,
     pub(crate) serial: String,
-    pub(crate) folder: Folder,
+    pub(crate) directory: TempDir,
 }
 
 impl Bench {
@@ -28,13 +28,13 @@ impl Bench {
     }
 
     pub(crate) fn with(app: App<'_>, faults: Faults) -> Self {
-        let folder = Folder::new();
-        let files = test_device::DeviceDirectory::create(&folder.path().join("phone")).unwrap();
+        let directory = TempDir::new();
+        let files = test_device::DeviceDirectory::create(&directory.path().join("phone")).unwrap();
         files.install(app).unwrap();
         let phone = Daemon::start(files, faults, 0).unwrap();
-        let adb = AdbServer::start(&folder.path().join("adb"));
+        let adb = AdbServer::start(&directory.path().join("adb"));
         let serial = adb.connect(&phone);
-        Self { adb, phone, serial, folder }
+        Self { adb, phone, serial, directory }
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
@@ -44,7 +44,7 @@ impl Bench {
         command
     }
 
-    /// Where the app's recordings lie.
+    /// The directory of the app's recordings.
     fn own(&self) -> PathBuf {
         self.phone.directory().path(&format!("data/user/0/{PACKAGE}/no_backup/anrscope"))
     }
@@ -64,9 +64,9 @@ impl Drop for Running {
 struct Demo(Child);
 
 impl Demo {
-    fn hangs_in(folder: &Path) -> Self {
+    fn hangs_in(directory: &Path) -> Self {
         let mut demo = program::command();
-        demo.args(["demo", "--stall", "7", "--out"]).arg(folder);
+        demo.args(["demo", "--stall", "7", "--out"]).arg(directory);
         Self(demo.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 }
@@ -89,7 +89,7 @@ fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
 fn watch_catches_an_anr_while_it_happens_and_ends_in_a_trace_that_opens() {
     let bench = Bench::new();
     fs::create_dir_all(bench.own()).unwrap();
-    let out = bench.folder.name("anrs");
+    let out = bench.directory.name("anrs");
     let watch = bench
         .command(&["watch", PACKAGE, "-o", &out, "--once", "--for", "120", "--interval", "0.3", "--json"])
         .stdout(Stdio::piped())
@@ -118,13 +118,13 @@ fn watch_catches_an_anr_while_it_happens_and_ends_in_a_trace_that_opens() {
 }
 
 #[test]
-fn capture_on_anr_keeps_each_and_runs_a_command() {
+fn capture_on_anr_saves_each_anr_and_runs_a_command() {
     let bench = Bench::new();
     fs::create_dir_all(bench.own()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/capture-on-anr");
-    let folder = bench.folder.name("anrs");
+    let directory = bench.directory.name("anrs");
     let mut capture = Command::new(script);
-    capture.args([PACKAGE, &folder, "echo", "CAUGHT"]).envs(bench.adb.environment()).stdin(Stdio::null());
+    capture.args([PACKAGE, &directory, "echo", "CAUGHT"]).envs(bench.adb.environment()).stdin(Stdio::null());
     capture.env("ANRSCOPE", env!("CARGO_BIN_EXE_anrscope")).env("COUNT", "1");
     capture.env("OPTIONS", "--for 120 --interval 0.3").env_remove("ANDROID_SERIAL");
     let capture = capture.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -145,14 +145,14 @@ fn capture_on_anr_keeps_each_and_runs_a_command() {
 }
 
 #[test]
-fn trigger_asks_a_real_jvm_and_pulls_its_answer() {
+fn trigger_asks_a_real_jvm_and_pulls_its_dump() {
     let bench = Bench::new();
     let own = bench.own();
-    compile("Sleeper", bench.folder.path());
+    compile("Sleeper", bench.directory.path());
     let jvm = program::command()
         .args(["jvm", "--quiet", "--keep"])
         .arg(&own)
-        .args(["--", "-cp", &bench.folder.name(""), "Sleeper"])
+        .args(["--", "-cp", &bench.directory.name(""), "Sleeper"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -169,7 +169,7 @@ fn trigger_asks_a_real_jvm_and_pulls_its_answer() {
     let name = recordings(&own)[0].file_stem().unwrap().to_str().unwrap().to_owned();
     let pid = name.rsplit_once('-').unwrap().1.to_owned();
     bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
-    let out = bench.folder.name("now");
+    let out = bench.directory.name("now");
     let map = own.join("methodMapping.txt");
     let output = bench.command(&["trigger", PACKAGE, "-o", &out, "--method-map"]).arg(map).output().unwrap();
     let shown = program::Shown::from(output);

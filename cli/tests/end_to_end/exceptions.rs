@@ -1,13 +1,13 @@
 //! An exception that passes through ten calls closes each of them at the right time.
 
-use crate::folder::Folder;
+use crate::temp_dir::TempDir;
 use crate::{engine, number, recording, traced};
 
 #[test]
 fn an_exception_closes_every_call_that_it_leaves() {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let (trace, kept, shown) =
-        traced(&folder, "DeepThrow", &["--resolution", "exact", "--max-overhead", "0"]);
+        traced(&directory, "DeepThrow", &["--resolution", "exact", "--max-overhead", "0"]);
     // System.nanoTime is CLOCK_MONOTONIC, the trace's axis CLOCK_BOOTTIME.
     let start = recording(kept.as_ref()).header().start;
     let ahead = start.boottime.wrapping_sub(start.monotonic);

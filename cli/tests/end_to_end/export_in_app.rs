@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::folder::Folder;
 use crate::harness::Case;
 use crate::life::library;
 use crate::lifetime::app_recordings;
+use crate::temp_dir::TempDir;
 use crate::{engine, number, program};
 
 /// The exporter's library, which cargo builds beside this test.
@@ -23,16 +23,16 @@ fn case(library: &Path, name: &str) -> Case {
 
 #[test]
 fn the_app_writes_the_trace_that_the_program_writes() {
-    let folder = Folder::new();
-    let library = library(&folder);
+    let directory = TempDir::new();
+    let library = library(&directory);
     // A recording of a real program, with its map.
-    let kept = folder.name("kept");
+    let kept = directory.name("kept");
     let recording = crate::recordings(Path::new(&kept)).remove(0);
     assert!(Path::new(&kept).join("methodMapping.txt").is_file());
-    let by_program = folder.name("program.pftrace");
+    let by_program = directory.name("program.pftrace");
     program::run(["export", recording.to_str().unwrap(), "-o", &by_program]).ok(&["slices on"]);
 
-    let traces = folder.name("traces");
+    let traces = directory.name("traces");
     fs::create_dir_all(&traces).unwrap();
     let case = case(&library, "with").property(&format!("anrscope.export.lib={}", exporter().display()));
     let own = case.folder();
@@ -48,7 +48,7 @@ fn the_app_writes_the_trace_that_the_program_writes() {
         "select count(*) as n from process where name = 'com.example.app'",
     );
     assert_eq!(number(&processes[0], "n"), 1);
-    // What cannot be done is told with its cure, and leaves nothing.
+    // Errors name the cure, and leave no file.
     assert!(said("main:").contains("another thread than main"), "{}", said("main:"));
     assert!(said("none:").contains("none.anrscope"), "{}", said("none:"));
     assert!(!said("nowhere:").starts_with("done"), "{}", said("nowhere:"));
@@ -61,11 +61,11 @@ fn the_app_writes_the_trace_that_the_program_writes() {
 
 #[test]
 fn without_the_library_it_says_which_one_is_missing() {
-    let folder = Folder::new();
-    let library = library(&folder);
-    let recording = crate::recordings(Path::new(&folder.name("kept"))).remove(0);
+    let directory = TempDir::new();
+    let library = library(&directory);
+    let recording = crate::recordings(Path::new(&directory.name("kept"))).remove(0);
     let case = case(&library, "without").property("anrscope.export.lib=/no/such/library.so");
-    let run = case.word(recording.to_str().unwrap()).word(&folder.name("")).run();
+    let run = case.word(recording.to_str().unwrap()).word(&directory.name("")).run();
     let said = run.lines("old:").next().unwrap();
     assert!(said.contains("libanrscope_export.so cannot be loaded"), "{said}");
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::folder::Folder;
 use crate::program;
+use crate::temp_dir::TempDir;
 
 #[path = "../../../exporter/tests/scenario/mod.rs"]
 pub(crate) mod scenario;
@@ -96,12 +96,12 @@ const MADE: [&str; 6] = [
 #[test]
 fn the_text_of_recordings_of_six_causes_answers_six_questions() {
     let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
-    let folder = Folder::new();
+    let directory = TempDir::new();
     for name in MADE {
         let case = cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("no case {name}"));
         let (bytes, map) = scenario::built(case);
-        let recording = folder.file(&format!("{name}.anrscope"), bytes);
-        let map = folder.file(&format!("{name}.map"), map);
+        let recording = directory.file(&format!("{name}.anrscope"), bytes);
+        let map = directory.file(&format!("{name}.map"), map);
         let shown = program::run(["report", &recording, "--method-map", &map]);
         assert_eq!(shown.code, Some(0), "{shown:?}");
         answered(name, &shown.stdout, true);
@@ -110,7 +110,7 @@ fn the_text_of_recordings_of_six_causes_answers_six_questions() {
 
 /// The check can fail.
 #[test]
-fn a_page_without_its_answers_is_not_taken_for_one_with_them() {
+fn a_page_without_answers_fails_the_check() {
     let page = "Hang in x (pid 1): main thread blocked for 7.0 s\n\n  Message       H\n";
     assert_eq!(
         answers(page),

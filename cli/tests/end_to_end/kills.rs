@@ -8,39 +8,40 @@ use std::time::Duration;
 use trace_format::layout::State;
 use trace_format::{Event, Recording};
 
-use crate::folder::Folder;
+use crate::temp_dir::TempDir;
 use crate::{compile, events, program, recording, recordings, runtime_classes};
 
 const KILLS: u64 = 200;
 
 #[test]
 fn two_hundred_kills_lose_no_word() {
-    let folder = Folder::new();
-    compile("Counter", folder.path());
+    let directory = TempDir::new();
+    compile("Counter", directory.path());
     // Any traced run lays the library out.
-    compile("DeepThrow", folder.path());
-    let kept = folder.name("kept");
-    let shown = program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &folder.name(""), "DeepThrow"]);
+    compile("DeepThrow", directory.path());
+    let kept = directory.name("kept");
+    let shown =
+        program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &directory.name(""), "DeepThrow"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     let library = Path::new(&kept).join("runtime/libanrscope.so");
 
     // Two at a time: most of each is the JVM's start.
     std::thread::scope(|scope| {
         for half in 0..2 {
-            let (folder, library) = (&folder, &library);
+            let (directory, library) = (&directory, &library);
             scope.spawn(move || {
                 for kill in (half..KILLS).step_by(2) {
                     // Spread over the first tenth of a second of writing by a fixed sequence.
                     let micros = (kill.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % 100_000;
-                    kill_after(folder, library, kill, Duration::from_micros(micros));
+                    kill_after(directory, library, kill, Duration::from_micros(micros));
                 }
             });
         }
     });
 }
 
-fn kill_after(folder: &Folder, library: &Path, kill: u64, after: Duration) {
-    let own = folder.path().join(format!("kill-{kill}"));
+fn kill_after(directory: &TempDir, library: &Path, kill: u64, after: Duration) {
+    let own = directory.path().join(format!("kill-{kill}"));
     std::fs::create_dir(&own).unwrap();
     let mut java = Command::new("java")
         .arg(format!("-Xbootclasspath/a:{}", runtime_classes().display()))
@@ -52,7 +53,7 @@ fn kill_after(folder: &Folder, library: &Path, kill: u64, after: Duration) {
         .arg(format!("-XX:TieredStopAtLevel={}", if kill % 8 < 4 { 1 } else { 4 }))
         // Small rings, so that most kills fall on words that overwrite others.
         .args(["-Danrscope.mainWords=65536", "-Danrscope.poolWords=65536", "-cp"])
-        .arg(folder.path())
+        .arg(directory.path())
         .arg("Counter")
         .arg(own.join("page"))
         .stdout(Stdio::piped())
@@ -73,9 +74,9 @@ fn kill_after(folder: &Folder, library: &Path, kill: u64, after: Duration) {
     std::fs::remove_dir_all(&own).unwrap();
 }
 
-fn is_there(folder: &Path) -> bool {
+fn is_there(directory: &Path) -> bool {
     let mut magic = [0; 8];
-    let Some(path) = recordings(folder).pop() else { return false };
+    let Some(path) = recordings(directory).pop() else { return false };
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
     read.is_ok() && magic == trace_format::layout::MAGIC
 }

@@ -1,5 +1,5 @@
-//! The life of an app, on the stand-ins of Android's classes and with the library that the program carries: what the engine
-//! and a server that takes Matrix's reports make of its recordings. `ANRSCOPE_KEEP` names a folder for them and
+//! The life of an app, on fakes of Android's classes and with the library that the program carries: what the engine
+//! and a server that takes Matrix's reports make of its recordings. `ANRSCOPE_KEEP` names a directory for them and
 //! their trace, for other proofs.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +10,10 @@ use serde_json::Value;
 use exporter::MethodMap;
 
 use crate::five_questions::answered;
-use crate::folder::Folder;
 use crate::harness::Case;
 use crate::lifetime::{app_recordings, live};
 use crate::model_rows::same_in_all_forms;
+use crate::temp_dir::TempDir;
 use crate::{compile, engine, program, schema};
 
 /// What each report has besides what all have (Matrix's `Plugin.onDetectIssue` and `DeviceUtil.getDeviceInfo`).
@@ -40,34 +40,35 @@ const KEYS: [(&str, &str); 8] = [
 ];
 
 /// The library that the program carries, as a traced run lays it out.
-pub(crate) fn library(folder: &Folder) -> std::path::PathBuf {
-    compile("DeepThrow", folder.path());
-    let kept = folder.name("kept");
-    let shown = program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &folder.name(""), "DeepThrow"]);
+pub(crate) fn library(directory: &TempDir) -> std::path::PathBuf {
+    compile("DeepThrow", directory.path());
+    let kept = directory.name("kept");
+    let shown =
+        program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &directory.name(""), "DeepThrow"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     Path::new(&kept).join("runtime/libanrscope.so")
 }
 
 #[test]
 fn the_life_of_an_app_is_a_clean_trace_and_matrix_reports() {
-    let folder = Folder::new();
-    let library = library(&folder);
+    let directory = TempDir::new();
+    let library = library(&directory);
     let (pid, runs) = live(|| Case::new("AppLife").named("program").library(&library));
     let recordings = app_recordings(&runs);
     let recordings: Vec<&str> = recordings.iter().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(recordings.len(), 3, "{recordings:?}");
-    let trace = folder.name("life.pftrace");
+    let trace = directory.name("life.pftrace");
     let shown =
         program::run([&["export"], &recordings[..], &["-o", &trace, "--min-perfetto", "52"]].concat());
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    looks_at_the_trace(Path::new(&trace), pid);
+    check_trace(Path::new(&trace), pid);
     let slices = recordings.iter().map(|path| same_in_all_forms(Path::new(path), &MethodMap::empty()));
     assert!(slices.sum::<u64>() > 100);
 
     let killed = recordings.iter().find(|path| path.contains(&format!("com.example.app-{pid}."))).unwrap();
     let shown = program::run(["report", "--format", "matrix", killed]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    looks_at_the_reports(&shown.stdout);
+    check_reports(&shown.stdout);
 
     let shown = program::run([&["report", "--format", "json"], &recordings[..]].concat());
     schema::fits(&serde_json::from_str(&shown.stdout).unwrap());
@@ -81,7 +82,7 @@ fn the_life_of_an_app_is_a_clean_trace_and_matrix_reports() {
     answered("life", &page, false);
 }
 
-fn looks_at_the_trace(trace: &Path, pid: u32) {
+fn check_trace(trace: &Path, pid: u32) {
     let answer = engine::ask(
         trace,
         &[
@@ -115,7 +116,7 @@ fn looks_at_the_trace(trace: &Path, pid: u32) {
 }
 
 /// Exactly Matrix's keys, and of each the type that a server of its reports expects.
-fn looks_at_the_reports(lines: &str) {
+fn check_reports(lines: &str) {
     let mut seen = BTreeSet::new();
     for line in lines.lines() {
         let report: BTreeMap<String, Value> = serde_json::from_str(line).expect(line);

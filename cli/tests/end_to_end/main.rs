@@ -1,5 +1,5 @@
-//! The whole road on real programs: recorded by the real runtime, opened by the real Perfetto engine, and held against
-//! what the programs noted by their own means.
+//! End-to-end tests on real programs: recorded by the real runtime, opened by the real Perfetto engine, and compared with
+//! the programs' own logs.
 
 #![cfg(target_os = "linux")]
 
@@ -15,9 +15,6 @@ mod engine;
 mod exceptions;
 mod export_in_app;
 mod five_questions;
-#[path = "../cli/folder.rs"]
-#[allow(dead_code, reason = "the other test binary uses more of it")]
-mod folder;
 #[path = "../../../trace-runtime/tests/android_host/harness.rs"]
 #[allow(dead_code, reason = "the runtime's own tests use more of it")]
 mod harness;
@@ -42,6 +39,9 @@ mod rows;
 #[path = "../../../exporter/tests/schema/mod.rs"]
 mod schema;
 mod sigquit;
+#[path = "../cli/temp_dir.rs"]
+#[allow(dead_code, reason = "the other test binary uses more of it")]
+mod temp_dir;
 mod waits;
 mod without_a_library;
 
@@ -52,27 +52,27 @@ use serde_json::Value;
 use trace_format::{Event, Item, Recording, Thread};
 
 /// Compiles one of the Java programs beside this file.
-fn compile(name: &str, folder: &Path) {
+fn compile(name: &str, directory: &Path) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/java");
     let method_beat = runtime_classes();
     let output = Command::new("javac")
         .args(["-nowarn", "-cp"])
         .arg(method_beat)
         .arg("-d")
-        .arg(folder)
+        .arg(directory)
         .arg(here.join(name).with_extension("java"))
         .output()
         .expect("javac: run scripts/test, which installs a JDK");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Runs one of the Java programs beside this file under `anrscope jvm`. Gives the trace, the folder of the
+/// Runs one of the Java programs beside this file under `anrscope jvm`. Gives the trace, the directory of the
 /// recording, and what was shown.
-fn traced(folder: &folder::Folder, name: &str, flags: &[&str]) -> (String, String, program::Shown) {
-    compile(name, folder.path());
-    let (trace, kept) = (folder.name(&format!("{name}.pftrace")), folder.name("kept"));
+fn traced(directory: &temp_dir::TempDir, name: &str, flags: &[&str]) -> (String, String, program::Shown) {
+    compile(name, directory.path());
+    let (trace, kept) = (directory.name(&format!("{name}.pftrace")), directory.name("kept"));
     let own = ["jvm", "--quiet", "--out", &trace, "--keep", &kept];
-    let java = ["--", "-Xverify:all", "-cp", &folder.name(""), name];
+    let java = ["--", "-Xverify:all", "-cp", &directory.name(""), name];
     let shown = program::run(own.iter().chain(flags).chain(&java).copied());
     assert_eq!(shown.code, Some(0), "{shown:?}");
     (trace, kept, shown)
@@ -87,28 +87,28 @@ fn test_data(path: &str) -> PathBuf {
     path
 }
 
-/// The folder with `dev.anrscope.MethodBeat`.
+/// The directory with `dev.anrscope.MethodBeat`.
 fn runtime_classes() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../android/method-beat/classes")
 }
 
-/// The recordings in a folder.
-fn recordings(folder: &Path) -> Vec<PathBuf> {
-    std::fs::read_dir(folder)
+/// The recordings in a directory.
+fn recordings(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|e| e == "anrscope"))
         .collect()
 }
 
-/// The one recording in a folder.
-fn recording(folder: &Path) -> Recording<Vec<u8>> {
-    let files = recordings(folder);
+/// The one recording in a directory.
+fn recording(directory: &Path) -> Recording<Vec<u8>> {
+    let files = recordings(directory);
     assert_eq!(files.len(), 1, "{files:?}");
     Recording::open(std::fs::read(&files[0]).unwrap()).unwrap()
 }
 
-/// A thread's events, none of which may be missing, without what the begin of a block says again.
+/// A thread's events, none of which may be missing, without those that the start of a block repeats.
 fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> {
     recording
         .events(thread)

@@ -1,14 +1,14 @@
 //! What an app says of its own is in no output of the program, but where docs/configuration.md says that a recording has it.
 
-use crate::folder::Folder;
 use crate::harness::Case;
 use crate::life::library;
+use crate::temp_dir::TempDir;
 use crate::{marked, program};
 
 #[test]
-fn no_output_has_what_an_app_says() {
-    let folder = Folder::new();
-    let library = library(&folder);
+fn no_output_has_texts_of_the_app() {
+    let directory = TempDir::new();
+    let library = library(&directory);
     for (redact, allowed) in [("0", &marked::ITS_OWN[..]), ("1", &[])] {
         let case = || Case::new("MarkersLife").named(&format!("program-{redact}")).library(&library);
         let (_, recordings) = marked::live(case, redact);
@@ -20,7 +20,7 @@ fn no_output_has_what_an_app_says() {
             }
         }
         for form in ["pftrace", "json"] {
-            let trace = folder.name(&format!("{redact}.{form}"));
+            let trace = directory.name(&format!("{redact}.{form}"));
             outputs.push(printed(&[&["export", "-o", &trace], &recordings[..]].concat()));
             outputs.push((trace.clone(), std::fs::read(trace).unwrap()));
         }

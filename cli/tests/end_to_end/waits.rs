@@ -4,8 +4,8 @@ use exporter::MethodMap;
 use trace_format::event::WaitKind;
 use trace_format::{Event, Recording, Thread};
 
-use crate::folder::Folder;
 use crate::model_rows::same_in_all_forms;
+use crate::temp_dir::TempDir;
 use crate::{engine, events, number, recording, recordings, text, traced};
 
 /// Kind, owner's uid, lock, class and nanoseconds of each wait of a thread.
@@ -29,18 +29,18 @@ fn waits(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(WaitKind, u32,
 
 /// Of a real program on a real virtual machine, its locks and their owners among them.
 #[test]
-fn every_row_of_a_jvms_trace_is_the_models() {
-    let folder = Folder::new();
-    let (_, kept, _) = traced(&folder, "Contention", &["--waits"]);
+fn every_row_of_a_jvms_trace_matches_the_model() {
+    let directory = TempDir::new();
+    let (_, kept, _) = traced(&directory, "Contention", &["--waits"]);
     let map = MethodMap::load(&std::path::Path::new(&kept).join("methodMapping.txt")).unwrap();
     let slices: u64 = recordings(kept.as_ref()).iter().map(|path| same_in_all_forms(path, &map)).sum();
     assert!(slices > 10, "{slices}");
 }
 
 #[test]
-fn the_recording_says_who_waited_for_whom() {
-    let folder = Folder::new();
-    let (trace, kept, shown) = traced(&folder, "Contention", &["--waits"]);
+fn the_recording_has_who_waited_for_whom() {
+    let directory = TempDir::new();
+    let (trace, kept, shown) = traced(&directory, "Contention", &["--waits"]);
     assert_eq!(shown.stderr, "");
     let (hashes, rest) = shown.stdout.split_once('\n').unwrap();
     assert_eq!(rest, "mine\nsize 1\nnull\n", "as without our calls");

@@ -3,20 +3,28 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::folder::Folder;
+use crate::temp_dir::TempDir;
 use crate::{compile, program, recordings, runtime_classes};
 
 #[test]
 fn the_program_runs_on_without_the_recorder() {
-    let folder = Folder::new();
-    std::fs::create_dir(folder.path().join("classes")).unwrap();
-    compile("DeepThrow", &folder.path().join("classes"));
-    let kept = folder.name("kept");
-    let shown =
-        program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &folder.name("classes"), "DeepThrow"]);
+    let directory = TempDir::new();
+    std::fs::create_dir(directory.path().join("classes")).unwrap();
+    compile("DeepThrow", &directory.path().join("classes"));
+    let kept = directory.name("kept");
+    let shown = program::run([
+        "jvm",
+        "--quiet",
+        "--keep",
+        &kept,
+        "--",
+        "-cp",
+        &directory.name("classes"),
+        "DeepThrow",
+    ]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     let kept = Path::new(&kept);
-    let broken = folder.file("broken.so", b"no library at all");
+    let broken = directory.file("broken.so", b"no library at all");
     let library = format!("-Danrscope.lib={}", kept.join("runtime/libanrscope.so").display());
     let cases: &[&[&str]] = &[
         &["-Danrscope.lib=/nonexistent/libanrscope.so"],
@@ -33,12 +41,12 @@ fn the_program_runs_on_without_the_recorder() {
             .arg("-cp")
             .arg(kept.join("instrumented/classes"))
             .arg("DeepThrow")
-            .current_dir(folder.path())
+            .current_dir(directory.path())
             .output()
             .unwrap();
         assert_eq!(output.status.code(), Some(0), "{options:?}");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        // HotSpot has a word to say of a file that is no library; we have one of a recording that nobody will find.
+        // HotSpot warns about a file that is not a library; the recorder warns about a recording without a file.
         let nowhere = options.contains(&"-Danrscope.dir=/proc/nowhere");
         assert_eq!(stderr.contains("anrscope: no recording file, in memory only"), nowhere, "{stderr}");
         assert!(
@@ -47,6 +55,6 @@ fn the_program_runs_on_without_the_recorder() {
             "{options:?}: {stderr}"
         );
         assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1_000, "{options:?}");
-        assert!(recordings(folder.path()).is_empty(), "{options:?}");
+        assert!(recordings(directory.path()).is_empty(), "{options:?}");
     }
 }

@@ -26,7 +26,7 @@ fn read(arguments: &[&str], environment: &Environment, version: u32) -> String {
 }
 
 #[test]
-fn command_lines_are_read_as_the_launcher_reads_them() {
+fn command_lines_are_parsed_as_the_launcher_parses_them() {
     let nothing = Environment::default();
     let cases: &[(&[&str], &str)] = &[
         (&["Main"], "class |  | . | Main | "),
@@ -89,7 +89,7 @@ fn command_lines_are_read_as_the_launcher_reads_them() {
 }
 
 #[test]
-fn java_8_knows_fewer_options() {
+fn java_8_has_fewer_options() {
     let environment = Environment { options: Some("-cp ignored".into()), ..Environment::default() };
     assert_eq!(read(&["-cp", "a", "Main"], &environment, 8), "class |  | a | Main | ");
     assert_eq!(read(&["-p", "x"], &environment, 8), "class | -p | . | x | ");
@@ -163,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn what_follows_the_main_class_is_never_touched(tail in proptest::collection::vec("[ -~]{0,10}", 0..5)) {
+    fn words_after_the_main_class_are_unchanged(tail in proptest::collection::vec("[ -~]{0,10}", 0..5)) {
         let mut words = vec![OsString::from("-cp"), "a".into(), "Main".into()];
         words.extend(tail.iter().map(OsString::from));
         match plan(&words, &Environment::default(), 17) {

@@ -1,10 +1,10 @@
-//! A class by the name that instrumented code calls, all of whose methods do nothing.
+//! A no-op class with the name that instrumented code calls.
 //!
-//! A program may start a JVM on its own class path, which is then ours. That JVM has no recorder on its
-//! boot class path and none is wanted there, but the calls must lead somewhere. The recorder's own class
-//! would not do: from Java 24 on its try to load the library prints a warning.
+//! A program may start a JVM on its own class path, which is then the instrumented one. That JVM has no recorder on its boot class
+//! path and needs none, but the calls must resolve. The recorder's own class would not do: from Java 24 on its attempt to load the
+//! library prints a warning.
 
-/// The methods, each with its descriptor and the number of words it takes.
+/// The methods, each with its descriptor and the number of words of its arguments.
 const METHODS: [(&str, &str, u16); 6] = [
     ("i", "(I)V", 1),
     ("o", "(I)V", 1),
@@ -14,14 +14,14 @@ const METHODS: [(&str, &str, u16); 6] = [
     ("wr", "(Ljava/lang/Object;)V", 1),
 ];
 
-/// Version of the class file: that of Java 5, which every JVM takes without stack maps.
+/// Version of the class file: that of Java 5, which every JVM loads without stack maps.
 const VERSION: u16 = 49;
 
 /// `public static`, and for the class `public final super`.
 const PUBLIC_STATIC: u16 = 0x9;
 const PUBLIC_FINAL: u16 = 0x31;
 
-/// The class file.
+/// Builds the class file.
 pub(crate) fn class_file() -> Vec<u8> {
     let mut pool = Pool::default();
     let this = pool.class(instrumenter::CALL_CLASS);

@@ -1,4 +1,4 @@
-//! What is left of a run: the recordings, small, and with the map that names their methods.
+//! Saves a run's recordings beside the trace, compacted, with the map that names their methods.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -13,24 +13,24 @@ use trace_format::layout::MAGIC;
 use crate::output::Output;
 use crate::recordings::own_map_of;
 
-/// What a recording's name ends with.
+/// Extension of a recording.
 const END: &str = "anrscope";
 
-/// The longest ends first: `x.json.gz` is the trace of `x`.
+/// The longest extensions first: `x.json.gz` is the trace of `x`.
 const TRACES: [&str; 4] = [".json.gz", ".json", ".perfetto-trace", ".pftrace"];
 
-/// Where the recordings of a trace are kept: beside it, by its name.
+/// Where a trace's recordings are saved: beside it, under its name.
 #[derive(Debug)]
 pub(super) struct Beside {
-    /// `folder/NAME`, without an end.
+    /// `directory/NAME`, without extension.
     stem: PathBuf,
 }
 
 impl Beside {
-    /// The place beside `trace`; `None` if that is no file of its own, such as a pipe.
+    /// The paths beside `trace`; `None` if that is not a regular file, such as a pipe.
     ///
     /// # Errors
-    /// If there is a file by one of the names that is none of ours.
+    /// If a file with one of the names exists that no run of anrscope has written.
     pub(super) fn of(trace: &Path) -> anyhow::Result<Option<Self>> {
         if trace.metadata().is_ok_and(|meta| !meta.is_file()) {
             return Ok(None);
@@ -55,7 +55,7 @@ impl Beside {
             };
             if foreign {
                 bail!(
-                    "{} is there and not from a run of anrscope: the recording would replace it; choose another --out",
+                    "{} exists and is not from a run of anrscope: the recording would replace it; choose another --out",
                     path.display()
                 );
             }
@@ -63,7 +63,7 @@ impl Beside {
         Ok(Some(beside))
     }
 
-    /// The place of the `n`th recording, from 1.
+    /// The path of the `n`th recording, from 1.
     fn recording(&self, n: usize) -> PathBuf {
         let mut name = self.stem.clone().into_os_string();
         if n > 1 {
@@ -73,7 +73,7 @@ impl Beside {
         PathBuf::from(name)
     }
 
-    /// Keeps `recordings` and, for each, the map. Gives where they are.
+    /// Saves `recordings` and, for each, the map. Returns their new paths.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -90,7 +90,7 @@ impl Beside {
                 };
                 copy(&with_end(map), &with_end(&own_map))?;
             }
-            // Behind its map, so that nobody reads it with an older one.
+            // After its map, so that it is never read with an earlier one.
             copy_compact(recording, &to)?;
             kept.push(to);
         }
@@ -102,7 +102,7 @@ fn is_recording(start: &[u8]) -> bool {
     start.starts_with(&MAGIC)
 }
 
-/// Whether it begins as a method map: `1,1,com.example.Main...`. An empty one is nobody's.
+/// Whether it begins as a method map: `1,1,com.example.Main...`. An empty file does not count.
 fn is_map(start: &[u8]) -> bool {
     let digits = start.iter().take_while(|byte| byte.is_ascii_digit()).count();
     start.is_empty() || start[0] == b'#' || digits > 0 && start.get(digits) == Some(&b',')
@@ -116,12 +116,12 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     output.commit()
 }
 
-/// Copies what is used of a recording.
+/// Copies the used part of a recording.
 fn copy_compact(from: &Path, to: &Path) -> anyhow::Result<()> {
     let source = FileSource::open(from)?;
     let output = Output::create(to)?;
     let cannot_copy = || format!("cannot copy {} to {}", from.display(), to.display());
-    // What a program did is its user's business alone, as the recorder has it.
+    // Only the user may read what a program did; the recorder sets the same permissions.
     output.file().set_permissions(fs::Permissions::from_mode(0o600)).with_context(cannot_copy)?;
     let mut out = BufWriter::new(output.file());
     compact(&source, &mut out).with_context(cannot_copy)?;
@@ -130,13 +130,13 @@ fn copy_compact(from: &Path, to: &Path) -> anyhow::Result<()> {
     output.commit()
 }
 
-/// Leaves of a recording what is used, in its place. One that a process still writes to stays as it is.
+/// Compacts a recording in place. One that a process still writes to is left alone.
 ///
 /// # Errors
 /// If it cannot be written.
 pub(super) fn shrink(recording: &Path) -> anyhow::Result<()> {
     let file = File::open(recording).with_context(|| format!("cannot read {}", recording.display()))?;
-    // The recorder has it locked as long as its process lives.
+    // The recorder keeps it locked as long as its process lives.
     if file.try_lock().is_err() {
         return Ok(());
     }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_kept_under_the_traces_name_with_its_map() {
+    fn a_recording_is_saved_under_the_traces_name_with_its_map() {
         let scratch = Scratch::new();
         let first = scratch.file("run/a.anrscope", &recording());
         let map = scratch.file("run/methodMapping.txt", b"1,1,a.B c ()V\n");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_somebody_else_is_not_replaced() {
+    fn a_file_of_another_program_is_not_replaced() {
         let scratch = Scratch::new();
         let trace = scratch.path().join("x.pftrace");
         let other = scratch.file("x.anrscope", b"my notes");
@@ -211,6 +211,6 @@ mod tests {
         whole.truncate(5_000);
         fs::write(&path, &whole).unwrap();
         shrink(&path).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), whole, "what is cut is not made to look whole");
+        assert_eq!(fs::read(&path).unwrap(), whole, "a cut recording is not made to look whole");
     }
 }

@@ -1,16 +1,16 @@
-//! A folder for one test.
+//! A directory for one test.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that is removed at the end of the test, unless it failed.
-pub(crate) struct Folder {
+/// A directory that is removed at the end of the test, unless it failed.
+pub(crate) struct TempDir {
     path: PathBuf,
 }
 
-impl Folder {
+impl TempDir {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -28,7 +28,7 @@ impl Folder {
         self.path.join(name).to_str().unwrap().to_owned()
     }
 
-    /// Writes a file, with the folders that it needs, and gives its path.
+    /// Writes a file, with the directories that it needs, and gives its path.
     pub(crate) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         let path = self.path.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -40,8 +40,8 @@ impl Folder {
     pub(crate) fn listing(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut listing = BTreeMap::new();
         let mut pending = vec![self.path.clone()];
-        while let Some(folder) = pending.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
+        while let Some(directory) = pending.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
                     pending.push(path.clone());
@@ -54,7 +54,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempDir {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let _ = fs::remove_dir_all(&self.path);

@@ -1,4 +1,4 @@
-//! What a run says on stderr, beside the program's own lines.
+//! Lines of a run on stderr, beside the program's own.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -13,37 +13,37 @@ use super::launch::Launch;
 use super::prepare::Prepared;
 use crate::terminal::counted;
 
-/// How many of a kind get a line each.
+/// How many items of a kind get a line each.
 const LISTED: usize = 5;
 
-/// Threads of which it is said where the time went.
+/// How many threads the profile lists.
 const THREADS: usize = 3;
 
-/// Our own lines, all on stderr.
+/// Prints lines of a run, all on stderr.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Teller {
+pub(super) struct Notices {
     pub(super) quiet: bool,
 }
 
-impl Teller {
+impl Notices {
     pub(super) fn line(self, text: impl Display) {
         self.raw(format_args!("anrscope: {text}"));
     }
 
-    /// A line that goes on from the one before.
+    /// Prints a line that continues the one before.
     fn raw(self, text: impl Display) {
         if !self.quiet {
-            // Whoever closed stderr does not want to hear it.
+            // If stderr is closed, the lines are dropped.
             let _ = writeln!(crate::terminal::stderr(), "{}", crate::terminal::plain(text));
         }
     }
 
-    /// An error, which is said in any case.
+    /// Prints an error, also with --quiet.
     pub(super) fn error(self, text: impl Display) {
         let _ = writeln!(crate::terminal::stderr(), "anrscope: error: {}", crate::terminal::plain(text));
     }
 
-    /// A line each of `all`, but of no more than a few.
+    /// Prints a line each of `all`, up to a limit.
     fn warnings(self, all: &[String], what: &str) {
         for text in all.iter().take(LISTED) {
             self.line(format_args!("warning: {text}"));
@@ -53,7 +53,7 @@ impl Teller {
         }
     }
 
-    /// What will run otherwise than it was given.
+    /// Warns about what will run differently from the command line.
     pub(super) fn prepared(self, launch: &Launch, prepared: &Prepared) {
         if prepared.summary.is_none() {
             self.line("the class path has nothing to trace: the program runs as it is");
@@ -62,7 +62,7 @@ impl Teller {
             self.line("modules on the module path run untraced; the class path is traced");
         }
         for option in &launch.left_out {
-            self.line(format_args!("{} is left out: it fits the classes as they were", option.display()));
+            self.line(format_args!("{} is not used: it matches only the original classes", option.display()));
         }
         let untouched: Vec<String> = prepared
             .untouched
@@ -85,7 +85,7 @@ impl Teller {
         self.warnings(&warnings, "about the class path");
     }
 
-    /// Classes that came from elsewhere than the class path.
+    /// Warns about classes that came from outside the class path.
     pub(super) fn loaded(self, loaded: &Loaded, prepared: &Prepared) {
         let known = |path: &Path| {
             prepared.untouched.iter().any(|(untouched, _)| {
@@ -101,7 +101,7 @@ impl Teller {
         if places.is_empty() {
             return;
         }
-        // Those with most classes first.
+        // Most classes first.
         places.sort_by_key(|(path, classes)| (std::cmp::Reverse(*classes), *path));
         let sum: u64 = places.iter().map(|(_, classes)| classes).sum();
         let listed: Vec<String> = places
@@ -112,14 +112,14 @@ impl Teller {
         let more = places.len().saturating_sub(LISTED);
         let and = if more == 0 { String::new() } else { format!(" and {more} more") };
         self.line(format_args!(
-            "warning: {} ran untraced, loaded by the program from outside of the class path: {}{and}; what is on the \
-             class path is traced",
+            "warning: {} ran untraced, loaded by the program from outside of the class path: {}{and}; the class path is \
+             traced",
             counted(sum, "class"),
             listed.join(", ")
         ));
     }
 
-    /// How much of the program's time the recording covers, and where the time went.
+    /// Prints how much of the program's time the recording covers, and where the time went.
     pub(super) fn profile(self, profile: &Profile, ran: Duration, buffer: u64) {
         let ran = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
         let recorded = profile.end.saturating_sub(profile.begin).min(ran);
@@ -135,8 +135,8 @@ impl Teller {
             text.push_str(", none lost");
         } else {
             text.push_str(&format!(
-                "; {} older ones were overwritten, so that {} of the threads' time is covered: a --buffer larger than {} \
-                 keeps more",
+                "; {} older ones were overwritten, so {} of the threads' time is covered: use a --buffer larger than {} to \
+                 keep more",
                 profile.missing,
                 share(profile.coverage()),
                 size(buffer)
@@ -148,7 +148,7 @@ impl Teller {
         }
     }
 
-    /// The commands for what is there now.
+    /// Prints the commands that open and read the result.
     pub(super) fn next(self, trace: &Path, recordings: &[PathBuf]) {
         let open = format!("anrscope open {}", shell_word(trace));
         let names: Vec<String> = recordings.iter().map(|path| shell_word(path)).collect();
@@ -161,7 +161,7 @@ impl Teller {
     }
 }
 
-/// Bytes in the largest unit that fits.
+/// Formats bytes in the largest unit that fits.
 pub(super) fn size(bytes: u64) -> String {
     [('G', 30), ('M', 20), ('K', 10)]
         .into_iter()
@@ -169,7 +169,7 @@ pub(super) fn size(bytes: u64) -> String {
         .map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift))
 }
 
-/// A path as it can be typed into a shell.
+/// Quotes a path for a shell.
 fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_alphanumeric() || "/._-+=,@%".contains(c);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_as_they_are_typed() {
+    fn sizes_are_formatted_as_options_take_them() {
         assert_eq!([1 << 26, 1 << 30, 300 << 10, 7].map(size), ["64M", "1G", "300K", "7"]);
     }
 }

@@ -1,35 +1,34 @@
-//! Folders on a class path: which can be copied whole, and the classes of the others.
+//! Directories on a class path: which can be copied whole, and the classes of the others.
 //!
-//! The current folder is the default class path, and may be anything: a home folder, a build tree of
-//! gigabytes, the very folder into which we write. Such a folder stays on the class path, behind a copy
-//! of its classes.
+//! The current directory is the default class path and may be anything: a home directory, a build tree of gigabytes, or the very
+//! directory that this program writes into. Such a directory stays on the class path, after a copy of its classes.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::own_folder::is_ours;
+use super::own_dir::is_ours;
 
-/// Bytes of other files that are copied along with classes.
+/// Maximum size of other files that are copied along with classes.
 const MAX_OTHER_BYTES: u64 = 64 << 20;
-/// Entries that are looked at before a folder counts as large.
+/// A directory with more entries than this counts as large.
 const MAX_ENTRIES: usize = 20_000;
-/// How deep packages may lie. Links that lead in a circle end here at the latest.
+/// Maximum depth of packages. Links that lead in a cycle end here at the latest.
 const MAX_DEPTH: usize = 64;
 
-/// Whether `folder` (canonical) is what a compiler and a build tool write: files and folders, not too
-/// many of them, none of which is `ours` or an earlier run's.
-pub(crate) fn is_plain(folder: &Path, ours: &Path) -> bool {
-    let holds_ours = fs::canonicalize(ours).is_ok_and(|ours| ours.starts_with(folder));
-    !holds_ours && plain_below(folder).unwrap_or(false)
+/// Whether `directory` (canonical) looks like the output of a compiler or build tool: files and directories, not too many of them, and
+/// none of them is `ours` or an earlier run's.
+pub(crate) fn is_plain(directory: &Path, ours: &Path) -> bool {
+    let holds_ours = fs::canonicalize(ours).is_ok_and(|ours| ours.starts_with(directory));
+    !holds_ours && plain_below(directory).unwrap_or(false)
 }
 
-fn plain_below(folder: &Path) -> io::Result<bool> {
+fn plain_below(directory: &Path) -> io::Result<bool> {
     let (mut bytes, mut entries) = (0, 0);
-    let mut pending = vec![folder.to_owned()];
-    while let Some(folder) = pending.pop() {
-        for entry in fs::read_dir(&folder)? {
+    let mut pending = vec![directory.to_owned()];
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(&directory)? {
             let entry = entry?;
             let kind = entry.file_type()?;
             entries += 1;
@@ -40,7 +39,7 @@ fn plain_below(folder: &Path) -> io::Result<bool> {
                 pending.push(entry.path());
                 continue;
             }
-            // Through a link: one to a file is copied as that file.
+            // Through a link: a link to a file is copied as that file.
             let meta = fs::metadata(entry.path())?;
             if !is_class(&entry.path()) {
                 bytes += meta.len();
@@ -57,19 +56,18 @@ fn is_class(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "class")
 }
 
-/// Copies the classes below `folder`, links followed, to `copy`, but not those in `ours` or in what an
-/// earlier run has written: they would be instrumented once more. What cannot be read is left out: the
-/// JVM will find it, or not, in the folder itself.
+/// Copies the classes below `directory`, links followed, to `copy`, without those in `ours` or written by an earlier run: they would be
+/// instrumented a second time. Unreadable files are left out: the JVM will find them, or not, in the directory itself.
 ///
 /// # Errors
 /// If the copy cannot be written.
-pub(crate) fn copy_classes(folder: &Path, copy: &Path, ours: &Path) -> io::Result<()> {
+pub(crate) fn copy_classes(directory: &Path, copy: &Path, ours: &Path) -> io::Result<()> {
     fs::create_dir_all(copy)?;
     let ours = fs::canonicalize(ours).unwrap_or_else(|_| ours.to_owned());
     let mut seen = HashSet::new();
-    let mut pending = vec![(folder.to_owned(), PathBuf::new())];
+    let mut pending = vec![(directory.to_owned(), PathBuf::new())];
     while let Some((from, relative)) = pending.pop() {
-        // The folder itself is meant, whatever else is written there.
+        // The directory itself is always copied, even if it is `ours`.
         let root = relative.as_os_str().is_empty();
         let first = fs::canonicalize(&from)
             .is_ok_and(|path| (root || path != ours && !is_ours(&path)) && seen.insert(path));
@@ -101,7 +99,7 @@ mod tests {
     use crate::scratch::Scratch;
 
     #[test]
-    fn a_folder_that_holds_ours_or_a_link_is_not_copied_whole() {
+    fn a_directory_that_contains_ours_or_a_link_is_not_copied_whole() {
         let scratch = Scratch::new();
         scratch.file("plain/a/B.class", b"x");
         scratch.file("plain/r.txt", b"x");
@@ -126,14 +124,14 @@ mod tests {
         for name in ["in/A.class", "in/p/B.class", "in/text", "in/ours/C.class", "other/D.class"] {
             scratch.file(name, name.as_bytes());
         }
-        // Of runs with other folders.
+        // Of runs with other directories.
         scratch.file("in/x/run/.anrscope-run", b"");
         scratch.file("in/x/run/E.class", b"x");
         scratch.file("in/old/runtime/libanrscope.so", b"");
         scratch.file("in/old/instrumented/F.class", b"x");
         let root = scratch.path();
         std::os::unix::fs::symlink("../other", root.join("in/linked")).unwrap();
-        std::os::unix::fs::symlink("..", root.join("in/p/circle")).unwrap();
+        std::os::unix::fs::symlink("..", root.join("in/p/cycle")).unwrap();
         copy_classes(&root.join("in"), &root.join("out"), &root.join("in/ours")).unwrap();
         for (name, there) in [
             ("A.class", true),
@@ -141,13 +139,13 @@ mod tests {
             ("linked/D.class", true),
             ("text", false),
             ("ours/C.class", false),
-            ("p/circle/A.class", false),
+            ("p/cycle/A.class", false),
             ("x/run/E.class", false),
             ("old/instrumented/F.class", false),
         ] {
             assert_eq!(root.join("out").join(name).exists(), there, "{name}");
         }
-        // We may write right into the folder.
+        // The run may write directly into the directory.
         copy_classes(&root.join("in"), &root.join("beside"), &root.join("in")).unwrap();
         assert!(root.join("beside/A.class").exists() && !root.join("beside/x").exists());
     }

@@ -1,4 +1,4 @@
-//! Pulling with progress, and what is made of what was pulled.
+//! Pulls recordings with a progress line, and exports and reads what was pulled.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -15,27 +15,32 @@ use crate::export::{self, Settings};
 use crate::progress::Progress;
 use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
 
-/// Pulls one recording into `folder`, with a line of progress; what went wrong on the way is told.
-pub(super) fn fetch(app: &App, remote: &Remote, folder: &Path, quiet: bool) -> Result<Pulled, device::Error> {
-    fetch_at_most(app, remote, folder, MAX_RECORDING, quiet)
+/// Pulls one recording into `directory` with a progress line; problems on the way are warnings.
+pub(super) fn fetch(
+    app: &App,
+    remote: &Remote,
+    directory: &Path,
+    quiet: bool,
+) -> Result<Pulled, device::Error> {
+    fetch_at_most(app, remote, directory, MAX_RECORDING, quiet)
 }
 
-/// The same, of a recording that has `limit` bytes at most, and no more than the disk has room for.
+/// As [`fetch`], but refuses a recording of more than `limit` bytes or more than the disk has room for.
 pub(super) fn fetch_at_most(
     app: &App,
     remote: &Remote,
-    folder: &Path,
+    directory: &Path,
     limit: u64,
     quiet: bool,
 ) -> Result<Pulled, device::Error> {
     let progress = Progress::new(!quiet);
     let began = Instant::now();
-    // Where this connection began: what was here before says nothing about its speed.
+    // Bytes that were here before say nothing about this connection's speed.
     let first = RefCell::new(None);
-    // What is here of it already needs no room.
-    let here = folder.join(format!(".{}.part", remote.name)).metadata().map_or(0, |part| part.len());
-    let limit = room_in(folder).map_or(limit, |room| limit.min(room.saturating_add(here)));
-    let pulled = pull_at_most(app, remote, folder, limit, &mut |step| match step {
+    // A part that is here already needs no more room.
+    let here = directory.join(format!(".{}.part", remote.name)).metadata().map_or(0, |part| part.len());
+    let limit = room_in(directory).map_or(limit, |room| limit.min(room.saturating_add(here)));
+    let pulled = pull_at_most(app, remote, directory, limit, &mut |step| match step {
         Step::Bytes(done, total) => progress.show(|| {
             let (at, from) = *first.borrow_mut().get_or_insert((Instant::now(), done));
             let rate = (done - from.min(done)) as f64 / at.elapsed().as_secs_f64().max(0.001);
@@ -51,7 +56,7 @@ pub(super) fn fetch_at_most(
     })?;
     drop(progress);
     if let Some(left) = &pulled.left_behind {
-        // It is out of reach now; the next pull that comes an hour later removes it.
+        // Out of reach now; the next pull, an hour or more later, removes it.
         let _ = writeln!(
             crate::terminal::stderr(),
             "warning: {left} was left on the device, which went away: a later pull removes it"
@@ -60,19 +65,19 @@ pub(super) fn fetch_at_most(
     if !pulled.checked {
         let _ = writeln!(
             crate::terminal::stderr(),
-            "warning: {}: the app writes to it and the device has no room for a copy: it was read as it stood, and its \
-             sum could not be compared",
+            "warning: {}: the app writes to it and the device has no room for a copy: it was read while in use, and its \
+             checksum could not be verified",
             remote.name
         );
     }
     Ok(pulled)
 }
 
-/// How many bytes can be written below `folder`, of which a part need not be there yet; `None` where the system does not say.
+/// Free bytes of the file system of `directory`, which need not exist yet; `None` if the system does not say.
 #[cfg(target_os = "linux")]
-fn room_in(folder: &Path) -> Option<u64> {
-    let there = std::path::absolute(folder).ok()?;
-    let there = there.ancestors().find(|folder| folder.is_dir())?;
+fn room_in(directory: &Path) -> Option<u64> {
+    let there = std::path::absolute(directory).ok()?;
+    let there = there.ancestors().find(|directory| directory.is_dir())?;
     let disk = nix::sys::statvfs::statvfs(there).ok()?;
     Some(disk.blocks_available() * disk.fragment_size())
 }
@@ -82,17 +87,17 @@ fn room_in(_: &Path) -> Option<u64> {
     None
 }
 
-/// What was pulled, as a phrase.
+/// Describes a pull, in a phrase.
 pub(super) fn in_words(pulled: &Pulled, remote: &Remote) -> String {
     if pulled.already {
-        return format!("{} is here already, the same", pulled.path.display());
+        return format!("{} is up to date", pulled.path.display());
     }
     let lost = match pulled.lost {
         0 => String::new(),
         1 => ", the connection lost once".into(),
         n => format!(", the connection lost {n} times"),
     };
-    let live = if pulled.live { ", of a process that lives" } else { "" };
+    let live = if pulled.live { ", of a running process" } else { "" };
     format!(
         "{} bytes by {}, sum {}{live}{lost} -> {}",
         pulled.bytes,
@@ -102,7 +107,7 @@ pub(super) fn in_words(pulled: &Pulled, remote: &Remote) -> String {
     )
 }
 
-/// When the ANRs of a recording were detected, by the device's clock, ns since 1970.
+/// Returns when the ANRs of a recording were detected, by the device's clock, ns since 1970.
 pub(super) fn anrs_of(file: &Path) -> anyhow::Result<Vec<u64>> {
     let recording = exporter::open_recording(file)?;
     let facts = Facts::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
@@ -112,7 +117,7 @@ pub(super) fn anrs_of(file: &Path) -> anyhow::Result<Vec<u64>> {
     Ok(incidents.anrs.iter().map(|anr| wall(anr.detected)).collect())
 }
 
-/// How many SIGQUITs a recording tells of that its process has judged.
+/// Returns how many SIGQUITs of the recording its process has judged.
 pub(super) fn judged_in(file: &Path) -> anyhow::Result<usize> {
     let recording = exporter::open_recording(file)?;
     let facts = Facts::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
@@ -121,13 +126,13 @@ pub(super) fn judged_in(file: &Path) -> anyhow::Result<usize> {
     Ok(anrs + incidents.captures.iter().filter(|capture| capture.verdict.is_some()).count())
 }
 
-/// The map for what comes off a device: the one that was given, or one in the folder it goes to.
-pub(super) fn map_for(given: Option<&Path>, folder: &Path) -> Option<PathBuf> {
-    let beside = || Some(folder.join(MAP_NAME)).filter(|path| path.is_file());
+/// Returns the map for recordings of a device: the one that was given, or one in the output directory.
+pub(super) fn map_for(given: Option<&Path>, directory: &Path) -> Option<PathBuf> {
+    let beside = || Some(directory.join(MAP_NAME)).filter(|path| path.is_file());
     given.map(Path::to_owned).or_else(beside)
 }
 
-/// Exports `file` beside it and gives the trace's path and the report's text.
+/// Exports `file` beside it and returns the trace's path and the report's text.
 pub(super) fn answer(file: &Path, map: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
     let trace = file.with_extension("pftrace");
     let recordings = Recordings::open(&[file.to_owned()], &mut MethodMaps::new(map, None)?)?;
