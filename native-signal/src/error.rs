@@ -5,10 +5,7 @@ use nix::errno::Errno;
 use std::fmt;
 use std::io;
 
-#[cfg(doc)]
-use crate::{install, open_in_this_thread};
-
-/// Why [`install`] did nothing.
+/// Why [`crate::install`] did nothing.
 #[derive(Debug)]
 pub enum InstallError {
     /// The sensor is installed in this process already, or is being installed or uninstalled at this moment.
@@ -48,7 +45,7 @@ impl std::error::Error for InstallError {
     }
 }
 
-/// Why [`open_in_this_thread`] did nothing.
+/// Why [`crate::open_in_this_thread`] did nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
     /// No handler of ours forwards to a catcher: an open SIGQUIT would kill the process, or go where it should not.

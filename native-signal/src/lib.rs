@@ -110,15 +110,16 @@ pub use elf::ElfError;
 pub use error::{InstallError, OpenError};
 pub use judge::{
     Confidence, ErrorPolls, ErrorState, ErrorVote, Evidence, Head, Identity, Judge, Judgement, LateBy,
-    Policy, ProcessInError, Reason, Sender, Trigger, Verdict,
+    Outcome, Policy, ProcessInError, Reason, Sender, Trigger,
 };
 pub use mask::spawn_quiet;
-pub use mode::{Counters, LastError, Mode, PassiveReason, Uninstalled};
+pub use mode::{LastError, Mode, PassiveReason, Uninstalled};
 pub use passive_watch::{PassiveWatch, SeenPassively};
 pub use rescue::check_pending;
 pub use sensed::{Forwarded, Sensed};
 pub use sensor::{Config, Sensor, close_in_this_thread, install, install_quietly, open_in_this_thread};
 pub use stall::{StallEvent, StallTimer, Thresholds};
+pub use trace_format::verdict::Counters;
 pub use trace_text::{
     Ended, HookError, Limits, Target, TraceCapture, TraceText, UnhookError, Writer, capture_trace_text,
 };

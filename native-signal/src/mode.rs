@@ -1,8 +1,5 @@
 //! How the sensor stands, in the words of its API.
 
-#[cfg(doc)]
-use crate::{Sensor, close_in_this_thread, install, open_in_this_thread};
-
 /// How SIGQUIT is sensed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -24,12 +21,12 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassiveReason {
     /// No thread "Signal Catcher", and SIGQUIT has the default action (it would kill the process, and must), or had it
-    /// before our first [`install`].
+    /// before our first [`crate::install`].
     DefaultAction,
     /// No thread "Signal Catcher", and SIGQUIT is ignored.
     Ignored,
-    /// The leader blocks SIGQUIT and [`install`] ran on another thread. The handler is in place and idle; call
-    /// [`open_in_this_thread`] on the leader.
+    /// The leader blocks SIGQUIT and [`crate::install`] ran on another thread. The handler is in place and idle; call
+    /// [`crate::open_in_this_thread`] on the leader.
     LeaderClosed,
     /// There is an older handler, but the leader blocks SIGQUIT, so that the Signal Catcher gets it. Opening the leader
     /// would give it to that handler instead, and nobody knows whether it would hand it on.
@@ -38,7 +35,7 @@ pub enum PassiveReason {
     OlderHandlerOneShot,
     /// The kernel refuses `tgkill` to a thread of this process (seccomp): what we took we could not forward.
     CannotForward,
-    /// Other code set SIGQUIT to the default action or to ignore after [`install`]. The leader blocks it again, and the Signal
+    /// Other code set SIGQUIT to the default action or to ignore after [`crate::install`]. The leader blocks it again, and the Signal
     /// Catcher gets it.
     HandlerRemoved,
     /// The observer panicked: signals are only handed on.
@@ -62,22 +59,7 @@ impl std::fmt::Display for PassiveReason {
     }
 }
 
-/// Numbers of this process since the first [`install`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// SIGQUITs that we took, in the handler or by rescue.
-    pub sensed: u64,
-    /// Of these and of those passed on while disarmed: handed to the catcher or the older handler.
-    pub forwarded: u64,
-    /// Handed to nobody.
-    pub failed: u64,
-    /// Sensed and handed on, but the observer was not called for them: more came than there are slots.
-    pub merged: u64,
-    /// Taken from a leader that did not run.
-    pub rescued: u64,
-}
-
-/// What [`Sensor::uninstall`] left.
+/// What [`crate::Sensor::uninstall`] left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uninstalled {
     /// The action that was there before is in force again.
@@ -85,7 +67,7 @@ pub enum Uninstalled {
     /// The handler stays and only hands on: a later handler may chain to it, or what was there before is the default
     /// action, which must not stand behind a mask that may still be open in some thread.
     PassThrough {
-        /// SIGQUIT is still open in the leader because of us; [`close_in_this_thread`], called there, closes it.
+        /// SIGQUIT is still open in the leader because of us; [`crate::close_in_this_thread`], called there, closes it.
         leader_open: bool,
     },
     /// There was nothing to undo.

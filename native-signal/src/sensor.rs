@@ -2,7 +2,7 @@
 
 use crate::displaced::Displaced;
 use crate::error::{InstallError, OpenError};
-use crate::mode::{Counters, LastError, Mode, PassiveReason, Uninstalled};
+use crate::mode::{LastError, Mode, PassiveReason, Uninstalled};
 use crate::older::Action;
 use crate::passive_watch::PassiveWatch;
 use crate::poller;
@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use trace_format::verdict::Counters;
 
 /// How to sense.
 #[derive(Clone, Debug)]

@@ -39,6 +39,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use trace_format::android::ANR_LIMIT_NS;
 
 /// The thread's name.
 const NAME: &str = "anrscope-timer";
@@ -68,7 +69,7 @@ pub struct Thresholds {
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Thresholds { suspect_ns: 1_000_000_000, stall_ns: 5_000_000_000, tick_ns: 20_000_000 }
+        Thresholds { suspect_ns: 1_000_000_000, stall_ns: ANR_LIMIT_NS, tick_ns: 20_000_000 }
     }
 }
 

@@ -13,8 +13,10 @@
 
 use crate::ids;
 
-mod carried;
-pub use carried::*;
+mod payload;
+mod wait;
+pub use payload::*;
+pub use wait::*;
 
 /// The most payload words an event can have.
 pub const MAX_PAYLOAD: usize = 15;
@@ -355,10 +357,10 @@ impl Event {
             }
             (types::FRAME, false) if p(0) == Some(1) => Self::FrameSkipped,
             (types::FRAME, false) => Self::FrameEnd,
-            (types::STAGE_FIRST..=types::STAGE_LAST, true) => Self::StageBegin(Stage::of_type(ty)?),
-            (types::STAGE_FIRST..=types::STAGE_LAST, false) => Self::StageEnd(Stage::of_type(ty)?),
+            (types::STAGE_FIRST..=types::STAGE_LAST, true) => Self::StageBegin(Stage::from_type(ty)?),
+            (types::STAGE_FIRST..=types::STAGE_LAST, false) => Self::StageEnd(Stage::from_type(ty)?),
             (types::WAIT, true) => Self::WaitBegin(Wait {
-                kind: WaitKind::decode(upper(p(0)?)),
+                kind: WaitKind::from(upper(p(0)?)),
                 owner: lower(p(0)?),
                 lock: p(1)?,
                 class: TextId(upper(p(2)?)),
@@ -402,14 +404,14 @@ impl Event {
                 si_code: upper(p(1)?) as i32,
                 si_pid: lower(p(1)?),
                 si_uid: upper(p(2)?),
-                forward: Forward::decode(lower(p(2)?)),
+                forward: Forward::from(lower(p(2)?)),
                 stuck_since: p(3)?,
             }),
             (types::STALL, false) => Self::Stall(Stall { stuck_since: p(0)? }),
             (types::RECOVERED, false) => Self::Recovered(Stall { stuck_since: p(0)? }),
             (types::NOTICE, false) => Self::Notice(text()?),
             (types::CONTROL, false) => Self::Control(Control {
-                change: Change::decode(upper(p(0)?)),
+                change: Change::from(upper(p(0)?)),
                 method: lower(p(0)?),
                 rate: p(1)?,
             }),

@@ -22,6 +22,10 @@
 //! assert_eq!(recording.events(main).filter(|e| matches!(e, Ok(Item::Event { .. }))).count(), 2);
 //! ```
 
+#[macro_use]
+mod words;
+
+pub mod android;
 mod crc32;
 mod cursor;
 mod error;
@@ -44,3 +48,4 @@ pub use reader::{CompactError, Events, Header, Item, Recording, Section, Texts, 
 #[doc(no_inline)]
 pub use sections::verdict;
 pub use source::Source;
+pub use words::UnknownWord;

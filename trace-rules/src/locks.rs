@@ -2,6 +2,8 @@
 //! and whether they wait in a circle. The desk's reader of dumps knows far more of them ([`cycles`] is its, too); this one is for the app, which
 //! tells its listener.
 
+use trace_format::android::NATIVE_POLL_ONCE;
+
 /// A thread that waits for a monitor that another one holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Waiting<'a> {
@@ -26,8 +28,6 @@ pub struct Locks<'a> {
     pub main_waits: bool,
 }
 
-/// Where main waits for its next message. Matrix means to tell of that, and never does.
-const IDLE: &str = "android.os.MessageQueue.nativePollOnce";
 /// ART counts its threads from main on.
 const MAIN: u32 = 1;
 /// Threads that wait, at most: a file from outside must not keep us.
@@ -66,7 +66,7 @@ impl<'a> Locks<'a> {
         self.main
             .lines()
             .find(|line| line.trim_start().starts_with("at "))
-            .is_some_and(|line| line.contains(IDLE))
+            .is_some_and(|line| line.contains(NATIVE_POLL_ONCE))
     }
 }
 

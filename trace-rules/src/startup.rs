@@ -12,6 +12,8 @@
 //! A provider starts before `Application.onCreate` and ends nothing. Times are nanoseconds of one clock; costs are told in
 //! whole milliseconds.
 
+use trace_format::android::h;
+
 const MS: u64 = 1_000_000;
 
 /// What the first message of the process was for (`ActivityThread.H`).
@@ -20,26 +22,35 @@ pub struct CreatedBy(pub i32);
 
 impl CreatedBy {
     /// LAUNCH_ACTIVITY (to API 27).
-    pub const LAUNCH: CreatedBy = CreatedBy(100);
+    pub const LAUNCH: CreatedBy = CreatedBy(h::LAUNCH_ACTIVITY);
     /// EXECUTE_TRANSACTION with a LaunchActivityItem (from API 28). Matrix's report says 159 then.
-    pub const TRANSACTION: CreatedBy = CreatedBy(159);
+    pub const TRANSACTION: CreatedBy = CreatedBy(h::EXECUTE_TRANSACTION);
     /// RECEIVER.
-    pub const RECEIVER: CreatedBy = CreatedBy(113);
+    pub const RECEIVER: CreatedBy = CreatedBy(h::RECEIVER);
     /// CREATE_SERVICE.
-    pub const SERVICE: CreatedBy = CreatedBy(114);
+    pub const SERVICE: CreatedBy = CreatedBy(h::CREATE_SERVICE);
     /// No message could be read: the first activity's create ended it.
     pub const UNKNOWN: CreatedBy = CreatedBy(0);
 
     /// What a message of H with this `what` says; `None` if it ends nothing. `launches` is whether a transaction (159) holds a
     /// launch, anywhere in its list (Matrix looks at the first entry only).
     #[must_use]
-    pub fn of_message(what: i32, launches: bool) -> Option<Self> {
+    pub fn from_message(what: i32, launches: bool) -> Option<Self> {
         match what {
-            159 => launches.then_some(CreatedBy(what)),
-            // RELAUNCH_ACTIVITY is 126 on older systems and 160 on newer ones.
-            100 | 126 | 160 | 113 | 114 => Some(CreatedBy(what)),
+            h::EXECUTE_TRANSACTION => launches.then_some(CreatedBy(what)),
+            h::LAUNCH_ACTIVITY
+            | h::RELAUNCH_ACTIVITY_8
+            | h::RELAUNCH_ACTIVITY
+            | h::RECEIVER
+            | h::CREATE_SERVICE => Some(CreatedBy(what)),
             _ => None,
         }
+    }
+
+    /// Whether an activity was relaunched.
+    #[must_use]
+    pub fn is_relaunch(self) -> bool {
+        matches!(self.0, h::RELAUNCH_ACTIVITY_8 | h::RELAUNCH_ACTIVITY)
     }
 
     /// Whether it shows an activity.

@@ -229,11 +229,11 @@ fn from_api_24_on_stages_are_estimated_and_refined_afterwards() {
 
 #[test]
 fn input_latency_needs_an_event() {
-    assert_eq!(InputEvents::of_frame_info(i64::MAX, 0), None);
-    assert_eq!(InputEvents::of_frame_info(0, 0), None);
-    assert_eq!(InputEvents::of_frame_info(5, 4), None);
-    let events = InputEvents::of_frame_info(90 * MS as i64, 98 * MS as i64).unwrap();
-    assert_eq!((events.span_ns(), events.latency_ns(130 * MS)), (8 * MS, 40 * MS));
+    assert_eq!(InputEvents::from_frame_info(i64::MAX, 0), None);
+    assert_eq!(InputEvents::from_frame_info(0, 0), None);
+    assert_eq!(InputEvents::from_frame_info(5, 4), None);
+    let events = InputEvents::from_frame_info(90 * MS as i64, 98 * MS as i64).unwrap();
+    assert_eq!((events.span(), events.latency(130 * MS)), (8 * MS, 40 * MS));
 }
 
 #[test]

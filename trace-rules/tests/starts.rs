@@ -184,7 +184,7 @@ fn item_30_hot_is_back_to_the_front_with_a_living_activity() {
 
 #[test]
 fn item_30_messages_that_create_something() {
-    let by = |what, launches| CreatedBy::of_message(what, launches).map(|by| by.launches());
+    let by = |what, launches| CreatedBy::from_message(what, launches).map(|by| by.launches());
     assert_eq!(by(100, false), Some(true));
     assert_eq!((by(159, true), by(159, false)), (Some(true), None));
     assert_eq!((by(126, false), by(160, false)), (Some(true), Some(true)), "relaunch, older and newer");

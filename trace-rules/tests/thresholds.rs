@@ -98,7 +98,7 @@ fn starts() {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[test]
 fn the_head_of_the_queue() {
-    use native_signal::{Evidence, Head, Identity, Judge, Policy, Verdict};
+    use native_signal::{Evidence, Head, Identity, Judge, Outcome, Policy};
 
     let own = Identity { pid: 4_321, uid: 10_123 };
     let anr = |foreground, when| {
@@ -109,7 +109,7 @@ fn the_head_of_the_queue() {
             head: Head::When(when),
             ..Evidence::default()
         };
-        Judge::new(Policy::Matrix, own).judge(&evidence).verdict == Verdict::Anr
+        Judge::new(Policy::Matrix, own).judge(&evidence).outcome == Outcome::Anr
     };
     assert_eq!((anr(true, -1_999), anr(true, -2_000), anr(true, -2_001)), (false, false, true));
     assert_eq!((anr(false, -9_999), anr(false, -10_000), anr(false, -10_001)), (false, false, true));

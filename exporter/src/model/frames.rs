@@ -1,5 +1,6 @@
 //! Frames: what each dropped, what the system said of it, and how many came a second.
 
+use trace_format::android::ANR_LIMIT_NS;
 use trace_format::event::{Frame, FrameMetrics, Stage};
 use trace_rules::frame::{DropLevels, FpsMeter, Level, dropped, interval_ns};
 
@@ -8,7 +9,7 @@ use crate::ExportError;
 use crate::facts::FrameFacts;
 
 /// Main that is in one message for so long is said not to respond, ns.
-const UNRESPONSIVE: u64 = 5_000_000_000;
+const UNRESPONSIVE: u64 = ANR_LIMIT_NS;
 /// How often frames a second are told, ns of a stretch of frames.
 const WINDOW: u64 = 1_000_000_000;
 /// A vsync so long before its frame is a damaged word, ns: ten minutes.

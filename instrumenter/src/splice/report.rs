@@ -87,7 +87,7 @@ pub(crate) fn lock(rewritten: bool, enter_call: u32, out: &mut Vec<Inserted>) {
 /// Writes down what lies behind the old code.
 pub(crate) fn behind(stubs: &[Placed], handler: Option<u32>, out: &mut Vec<Inserted>) {
     for placed in stubs {
-        let kind = WaitKind::of_number(u32::from(placed.stub.kind)).unwrap_or(WaitKind::Blocking);
+        let kind = WaitKind::from_number(u32::from(placed.stub.kind)).unwrap_or(WaitKind::Blocking);
         let old = match placed.stub.target {
             Target::Handler(pc) => Some(u32::from(pc)),
             Target::Exit => None,

@@ -23,8 +23,8 @@ use super::error_state::ErrorVote;
 use super::evidence::{Evidence, Head};
 use super::judgement::Judgement;
 use super::reason::{LateBy, Reason};
-use super::sender::{Identity, Sender};
-use super::verdict::{Confidence, Verdict};
+use super::sender::Identity;
+use trace_format::verdict::{Confidence, Outcome, Sender};
 
 /// Where main counts as late and as stuck, in milliseconds.
 struct Limits {
@@ -33,12 +33,13 @@ struct Limits {
 }
 
 impl Limits {
-    fn on(foreground: Option<bool>) -> Self {
-        match foreground {
-            Some(true) => Limits { late: 2_000, stuck: 5_000 },
-            Some(false) => Limits { late: 5_000, stuck: 10_000 },
-            None => Limits { late: 2_000, stuck: 10_000 },
-        }
+    fn new(foreground: Option<bool>, anr_ms: u64) -> Self {
+        let (late, stuck) = match foreground {
+            Some(true) => (2_000, anr_ms),
+            Some(false) => (5_000, anr_ms.saturating_mul(2)),
+            None => (2_000, anr_ms.saturating_mul(2)),
+        };
+        Limits { late: late.min(stuck), stuck }
     }
 }
 
@@ -50,35 +51,36 @@ enum Main {
     Unknown,
 }
 
-pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
-    let sender = Sender::of(evidence.si_pid, evidence.si_uid, own);
-    let mut reasons = vec![Reason::SentBy(sender)];
+pub(super) fn weigh(evidence: &Evidence, own: Identity, anr_ms: u64) -> Judgement {
+    let (pid, uid) = (evidence.si_pid, evidence.si_uid);
+    let sender = own.sender(pid, uid);
+    let mut reasons = vec![Reason::SentBy { sender, pid, uid }];
     if sender == Sender::Ourselves && evidence.asked_by_us {
         // Even while an ANR goes on: that has a signal of its own.
         reasons.push(Reason::AskedByUs);
-        return Judgement { verdict: Verdict::DumpRequested, confidence: Confidence::High, reasons };
+        return Judgement { outcome: Outcome::DumpRequested, confidence: Confidence::High, reasons };
     }
 
-    let (main, reason) = main_thread(evidence);
+    let (main, reason) = main_thread(evidence, anr_ms);
     reasons.push(reason);
     if evidence.frozen_ms > 0 && main != Main::Unknown {
         reasons.push(Reason::Frozen { ms: evidence.frozen_ms });
     }
     reasons.push(evidence.errors.reason());
-    let (verdict, mut confidence) = verdict(sender, main, evidence.errors);
+    let (outcome, mut confidence) = outcome(sender, main, evidence.errors);
 
     if evidence.signal_35 {
         reasons.push(Reason::Signal35);
-        confidence = match verdict {
-            Verdict::Anr | Verdict::SuspectedAnr => confidence.more(),
+        confidence = match outcome {
+            Outcome::Anr | Outcome::SuspectedAnr => confidence.more(),
             _ => confidence.less(),
         };
     }
-    Judgement { verdict, confidence, reasons }
+    Judgement { outcome, confidence, reasons }
 }
 
 /// How late main is, by whichever of the two witnesses saw it later.
-fn main_thread(evidence: &Evidence) -> (Main, Reason) {
+fn main_thread(evidence: &Evidence, anr_ms: u64) -> (Main, Reason) {
     let running = evidence.running_ms.map(|ms| (ms, LateBy::Message));
     let head = match evidence.head {
         Head::When(when) => Some((when.min(0).unsigned_abs(), LateBy::QueueHead)),
@@ -91,7 +93,7 @@ fn main_thread(evidence: &Evidence) -> (Main, Reason) {
     };
     let Some((late_ms, by)) = later else { return (Main::Unknown, Reason::MainUnknown) };
     let late_ms = late_ms.saturating_sub(evidence.frozen_ms);
-    let limits = Limits::on(evidence.foreground);
+    let limits = Limits::new(evidence.foreground, anr_ms);
     if late_ms >= limits.stuck {
         (Main::Stuck, Reason::MainStuck { late_ms, limit_ms: limits.stuck, by })
     } else if late_ms >= limits.late {
@@ -101,9 +103,9 @@ fn main_thread(evidence: &Evidence) -> (Main, Reason) {
     }
 }
 
-fn verdict(sender: Sender, main: Main, errors: ErrorVote) -> (Verdict, Confidence) {
+fn outcome(sender: Sender, main: Main, errors: ErrorVote) -> (Outcome, Confidence) {
     use Confidence::{High, Low, Medium};
-    use Verdict::{Anr, DumpRequested, SomebodyElses, SuspectedAnr, Unknown};
+    use Outcome::{Anr, DumpRequested, SomebodyElses, SuspectedAnr, Unknown};
 
     if matches!(errors, ErrorVote::Ours { .. }) {
         return (Anr, High);
@@ -121,7 +123,7 @@ fn verdict(sender: Sender, main: Main, errors: ErrorVote) -> (Verdict, Confidenc
             Main::Unknown => (SuspectedAnr, Low),
         },
         // As the system, with one step less of certainty: a vendor's own way, or nobody who can name an ANR.
-        Sender::Unknown { .. } => match main {
+        Sender::Unknown => match main {
             Main::Stuck => (SuspectedAnr, Medium),
             Main::Late => (SuspectedAnr, Low),
             Main::InTime if others => (SomebodyElses, Medium),
@@ -129,11 +131,7 @@ fn verdict(sender: Sender, main: Main, errors: ErrorVote) -> (Verdict, Confidenc
             Main::Unknown if others => (SomebodyElses, Low),
             Main::Unknown => (Unknown, Low),
         },
-        Sender::Ourselves
-        | Sender::Root
-        | Sender::Shell
-        | Sender::OwnApp { .. }
-        | Sender::OtherApp { .. } => match main {
+        Sender::Ourselves | Sender::Root | Sender::Shell | Sender::OwnApp | Sender::OtherApp => match main {
             Main::Stuck => (SuspectedAnr, Medium),
             Main::Late | Main::Unknown => (DumpRequested, Medium),
             Main::InTime => (DumpRequested, High),

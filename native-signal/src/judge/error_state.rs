@@ -1,8 +1,8 @@
 //! `ActivityManager.getProcessesInErrorState`, asked until it answers for us or we give up.
 
-use super::policy::Policy;
 use super::sender::Identity;
 use std::time::Duration;
+use trace_format::verdict::Policy;
 
 /// One entry of the system's list of processes in error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

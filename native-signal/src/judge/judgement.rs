@@ -1,14 +1,14 @@
 //! What is said of one signal.
 
 use super::reason::Reason;
-use super::verdict::{Confidence, Verdict};
 use std::fmt;
+use trace_format::verdict::{Confidence, Outcome};
 
 /// A verdict with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// What it was.
-    pub verdict: Verdict,
+    pub outcome: Outcome,
     /// How sure that is.
     pub confidence: Confidence,
     /// Why, in the order in which it was weighed.
@@ -17,7 +17,7 @@ pub struct Judgement {
 
 impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.verdict, self.confidence)?;
+        write!(f, "{} ({} confidence)", self.outcome.name(), self.confidence)?;
         for (index, reason) in self.reasons.iter().enumerate() {
             write!(f, "{} {reason}", if index == 0 { ":" } else { ";" })?;
         }

@@ -11,19 +11,20 @@ use super::error_state::ErrorVote;
 use super::evidence::{Evidence, Head};
 use super::judgement::Judgement;
 use super::reason::Reason;
-use super::sender::{Identity, Sender};
-use super::verdict::{Confidence, Verdict};
+use super::sender::Identity;
+use trace_format::verdict::{Confidence, Outcome};
 
 const FOREGROUND_MS: u64 = 2_000;
 const BACKGROUND_MS: u64 = 10_000;
 
 pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
-    let mut reasons = vec![Reason::SentBy(Sender::of(evidence.si_pid, evidence.si_uid, own))];
+    let (pid, uid) = (evidence.si_pid, evidence.si_uid);
+    let mut reasons = vec![Reason::SentBy { sender: own.sender(pid, uid), pid, uid }];
     if evidence.si_pid == own.pid {
         if evidence.asked_by_us {
             reasons.push(Reason::AskedByUs);
         }
-        return Judgement { verdict: Verdict::DumpRequested, confidence: Confidence::High, reasons };
+        return Judgement { outcome: Outcome::DumpRequested, confidence: Confidence::High, reasons };
     }
 
     let limit_ms = if evidence.foreground == Some(true) { FOREGROUND_MS } else { BACKGROUND_MS };
@@ -32,14 +33,14 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
         && when.unsigned_abs() > limit_ms
     {
         reasons.push(Reason::HeadBlocked { late_ms: when.unsigned_abs(), limit_ms });
-        return Judgement { verdict: Verdict::Anr, confidence: Confidence::Medium, reasons };
+        return Judgement { outcome: Outcome::Anr, confidence: Confidence::Medium, reasons };
     }
     reasons.push(Reason::HeadNotBlocked(evidence.head));
-    let (verdict, confidence) = match evidence.errors {
-        ErrorVote::Ours { .. } => (Verdict::Anr, Confidence::High),
-        ErrorVote::SomebodyElses { .. } => (Verdict::SomebodyElses, Confidence::Medium),
-        ErrorVote::Nothing | ErrorVote::NotAsked => (Verdict::Unknown, Confidence::Low),
+    let (outcome, confidence) = match evidence.errors {
+        ErrorVote::Ours { .. } => (Outcome::Anr, Confidence::High),
+        ErrorVote::SomebodyElses { .. } => (Outcome::SomebodyElses, Confidence::Medium),
+        ErrorVote::Nothing | ErrorVote::NotAsked => (Outcome::Unknown, Confidence::Low),
     };
     reasons.push(evidence.errors.reason());
-    Judgement { verdict, confidence, reasons }
+    Judgement { outcome, confidence, reasons }
 }

@@ -2,9 +2,8 @@
 
 use super::error_state::ErrorVote;
 use super::evidence::Head;
-use super::sender::Sender;
-use super::verdict::Verdict;
 use std::fmt;
+use trace_format::verdict::{self, Outcome, Sender};
 
 /// Where a lateness of main was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +18,14 @@ pub enum LateBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Who sent it.
-    SentBy(Sender),
+    SentBy {
+        /// Who that is.
+        sender: Sender,
+        /// `si_pid` as it came.
+        pid: i32,
+        /// `si_uid` as it came.
+        uid: u32,
+    },
     /// We asked for the dump.
     AskedByUs,
     /// Main is later than any timeout of the system's allows.
@@ -86,10 +92,39 @@ pub enum Reason {
     /// The same ANR was told before.
     SameAs {
         /// As what.
-        verdict: Verdict,
+        outcome: Outcome,
         /// How long before.
         before_ms: u64,
     },
+}
+
+impl Reason {
+    /// The reason in a word for programs, as a recording has it.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Reason::SentBy { .. } => "sent-by",
+            Reason::AskedByUs => "asked-by-us",
+            Reason::MainStuck { .. } => "main-stuck",
+            Reason::MainLate { .. } => "main-late",
+            Reason::MainInTime { .. } => "main-in-time",
+            Reason::Frozen { .. } => "frozen",
+            Reason::MainUnknown => "main-unknown",
+            Reason::ErrorStateOurs { .. } => "error-state-ours",
+            Reason::ErrorStateSomebodyElses { .. } => "error-state-somebody-elses",
+            Reason::ErrorStateEmpty => "error-state-empty",
+            Reason::ErrorStateNotAsked => "error-state-not-asked",
+            Reason::Signal35 => "signal-35",
+            Reason::HeadBlocked { .. } => "head-blocked",
+            Reason::HeadNotBlocked(_) => "head-not-blocked",
+            Reason::SameAs { .. } => "same-as",
+        }
+    }
+}
+
+impl From<&Reason> for verdict::Reason {
+    fn from(reason: &Reason) -> Self {
+        verdict::Reason { code: reason.code().to_owned(), text: reason.to_string() }
+    }
 }
 
 impl fmt::Display for Reason {
@@ -99,7 +134,15 @@ impl fmt::Display for Reason {
             LateBy::QueueHead => write!(f, "the head of main's queue is {ms} ms late"),
         };
         match *self {
-            Reason::SentBy(sender) => sender.fmt(f),
+            Reason::SentBy { sender, pid, uid } => match sender {
+                Sender::Ourselves => f.write_str("sent from this process"),
+                Sender::System => f.write_str("sent by the system (uid 1000)"),
+                Sender::Root => f.write_str("sent by root"),
+                Sender::Shell => f.write_str("sent from a shell (uid 2000)"),
+                Sender::OwnApp => write!(f, "sent by process {pid} of the same uid"),
+                Sender::OtherApp => write!(f, "sent by another app (uid {uid})"),
+                Sender::Unknown => write!(f, "sent by nobody known (pid {pid}, uid {uid})"),
+            },
             Reason::AskedByUs => f.write_str("asked for by us"),
             Reason::MainStuck { late_ms, limit_ms, by } => {
                 lateness(f, by, late_ms)?;
@@ -133,8 +176,8 @@ impl fmt::Display for Reason {
                 Head::AtFront => f.write_str("the head of main's queue was posted at the front"),
                 Head::When(when) => write!(f, "the head of main's queue is due in {when} ms"),
             },
-            Reason::SameAs { verdict, before_ms } => {
-                write!(f, "told {before_ms} ms before as: {verdict}")
+            Reason::SameAs { outcome, before_ms } => {
+                write!(f, "told {before_ms} ms before as: {}", outcome.name())
             }
         }
     }

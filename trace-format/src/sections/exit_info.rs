@@ -83,7 +83,7 @@ impl ExitInformation {
                 time_ms: keys.number("time_ms").unwrap_or(0),
                 reason: keys.owned("reason").unwrap_or_default(),
                 reason_number: keys.number("reason_number").unwrap_or(0),
-                trace: keys.text("trace").and_then(Trace::of_word).unwrap_or(Trace::None),
+                trace: keys.text("trace").and_then(|word| word.parse().ok()).unwrap_or(Trace::None),
                 more: more.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
                 text: text.to_vec(),
             }

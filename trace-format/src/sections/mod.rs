@@ -10,8 +10,6 @@
 //! A parser takes memory in proportion to its payload. How many sections of a type a reader keeps is up to the reader.
 
 mod lines;
-#[macro_use]
-mod words;
 
 pub mod anr_snapshot;
 pub mod configuration;

@@ -91,7 +91,7 @@ impl Startup {
         let within = |key| keys.time(key).filter(|t| (begin..=end).contains(t));
         (begin <= end).then_some(())?;
         Some(Self {
-            kind: StartKind::of_word(keys.text("kind")?)?,
+            kind: keys.text("kind")?.parse().ok()?,
             activity: keys.owned("activity").unwrap_or_default(),
             begin,
             application_end: within("application_end"),
@@ -99,7 +99,7 @@ impl Startup {
             // A page may draw before it has the focus, and after.
             first_draw: keys.time("first_draw").filter(|t| *t >= begin),
             splash_end: within("splash_end"),
-            grade: keys.text("grade").and_then(Grade::of_word).unwrap_or(Grade::Unknown),
+            grade: keys.text("grade").and_then(|word| word.parse().ok()).unwrap_or(Grade::Unknown),
         })
     }
 

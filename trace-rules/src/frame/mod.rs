@@ -19,4 +19,5 @@ pub use fps::FpsMeter;
 pub use overlay::{BARS, Colour, OVERLAY_MS, Overlay, OverlayText};
 pub use sample::{METRICS, Metric, Sample};
 pub use scenes::{BadListener, Counts, Listener, REPORT_MS, SceneReport, Scenes};
-pub use stages::{FrameCosts, InputEvents, OpenStage, Stage, Stages};
+pub use stages::{FrameCosts, OpenStage, Stages};
+pub use trace_format::event::{InputEvents, Stage};

@@ -10,27 +10,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The stages, in Choreographer's order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[repr(u8)]
-pub enum Stage {
-    /// INPUT callbacks.
-    Input = 0,
-    /// ANIMATION callbacks.
-    Animation = 1,
-    /// INSETS_ANIMATION callbacks (API 30).
-    InsetsAnimation = 2,
-    /// TRAVERSAL callbacks: measure, layout, draw.
-    Traversal = 3,
-    /// COMMIT callbacks (API 23).
-    Commit = 4,
-}
-
-impl Stage {
-    /// All, in order.
-    pub const ALL: [Stage; 5] =
-        [Stage::Input, Stage::Animation, Stage::InsetsAnimation, Stage::Traversal, Stage::Commit];
-}
+use trace_format::event::Stage;
 
 /// The stage that is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,36 +23,6 @@ pub struct OpenStage {
     pub estimated: bool,
 }
 
-/// The input events that a frame handled (FrameInfo's oldest and newest, API 23).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct InputEvents {
-    /// When the oldest happened, ns.
-    pub oldest_ns: u64,
-    /// When the newest did, ns.
-    pub newest_ns: u64,
-}
-
-impl InputEvents {
-    /// Of FrameInfo's two fields; `None` if the frame handled none (then the oldest is the largest `long`, and the newest 0).
-    #[must_use]
-    pub fn of_frame_info(oldest: i64, newest: i64) -> Option<Self> {
-        (0 < oldest && oldest <= newest && newest != i64::MAX)
-            .then_some(InputEvents { oldest_ns: oldest as u64, newest_ns: newest as u64 })
-    }
-
-    /// What Matrix calls the input event cost: newest − oldest, ns.
-    #[must_use]
-    pub fn span_ns(&self) -> u64 {
-        self.newest_ns - self.oldest_ns
-    }
-
-    /// The input latency: from the oldest event until the frame that shows its effect was done on main, ns.
-    #[must_use]
-    pub fn latency_ns(&self, frame_end_ns: u64) -> u64 {
-        frame_end_ns.saturating_sub(self.oldest_ns)
-    }
-}
-
 /// What a frame cost on main.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameCosts {
@@ -83,7 +33,7 @@ pub struct FrameCosts {
     /// When its message ended, ns.
     pub ended_ns: u64,
     /// What each stage took, ns; 0 for one that did not run, or is not told apart on this system.
-    pub stages: [u64; 5],
+    pub stages: [u64; Stage::COUNT],
     /// Which of them are known only nearly, a bit each.
     pub estimated: u8,
 }
@@ -103,7 +53,7 @@ const ESTIMATED: u64 = 1 << 3;
 pub struct Stages {
     /// Stage + 1 in 3 bits, whether estimated in one, and since when in 60 (36 years of ns); 0 if none is open.
     open: AtomicU64,
-    stages: [AtomicU64; 5],
+    stages: [AtomicU64; Stage::COUNT],
     /// Begin and intended vsync of the frame; a begin of 0 is no frame.
     frame: [AtomicU64; 2],
     /// How many messages are around the frame's.
@@ -119,7 +69,7 @@ impl Stages {
     pub const fn new() -> Self {
         Stages {
             open: AtomicU64::new(0),
-            stages: [const { AtomicU64::new(0) }; 5],
+            stages: [const { AtomicU64::new(0) }; Stage::COUNT],
             frame: [const { AtomicU64::new(0) }; 2],
             nested: AtomicU64::new(0),
             inner: AtomicU64::new(0),
@@ -182,13 +132,13 @@ impl Stages {
             self.close(open, at_ns, estimated);
         }
         let flag = if estimated { ESTIMATED } else { 0 };
-        self.open.store(at_ns << 4 | flag | (stage as u64 + 1), Ordering::Release);
+        self.open.store(at_ns << 4 | flag | (stage.index() as u64 + 1), Ordering::Release);
         true
     }
 
     /// The costs of `open` up to now. They are near ones if its begin or its end is.
     fn close(&self, open: OpenStage, at_ns: u64, estimated: bool) {
-        let at = open.stage as usize;
+        let at = open.stage.index();
         self.stages[at].store(at_ns.saturating_sub(open.since_ns), Ordering::Relaxed);
         if open.estimated || estimated {
             self.estimated.store(self.estimated.load(Ordering::Relaxed) | 1 << at, Ordering::Relaxed);
@@ -230,8 +180,8 @@ impl Stages {
         }
         let mut costs = self.costs(now_ns);
         if let Some(open) = self.open() {
-            costs.stages[open.stage as usize] = now_ns.saturating_sub(open.since_ns);
-            costs.estimated |= u8::from(open.estimated) << open.stage as u8;
+            costs.stages[open.stage.index()] = now_ns.saturating_sub(open.since_ns);
+            costs.estimated |= u8::from(open.estimated) << open.stage.index();
         }
         Some(costs)
     }
@@ -253,10 +203,10 @@ impl FrameCosts {
     pub fn refine(&mut self, sample: &super::sample::Sample) {
         use super::sample::Metric::{Animation, Draw, InputHandling, LayoutMeasure};
         let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
-        self.stages[Stage::Input as usize] = ns(InputHandling);
-        self.stages[Stage::Animation as usize] =
-            ns(Animation).saturating_sub(self.stages[Stage::InsetsAnimation as usize]);
-        self.stages[Stage::Traversal as usize] = ns(LayoutMeasure) + ns(Draw);
-        self.estimated &= 1 << Stage::Commit as u8;
+        self.stages[Stage::Input.index()] = ns(InputHandling);
+        self.stages[Stage::Animation.index()] =
+            ns(Animation).saturating_sub(self.stages[Stage::InsetsAnimation.index()]);
+        self.stages[Stage::Traversal.index()] = ns(LayoutMeasure) + ns(Draw);
+        self.estimated &= 1 << Stage::Commit.index();
     }
 }

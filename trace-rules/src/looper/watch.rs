@@ -14,6 +14,8 @@
 //! | the process was frozen or stopped | the process used no processor time meanwhile | is none either |
 //! | only the watching thread was late | the process did | counts, and the report says how late it is |
 
+use trace_format::android::ANR_LIMIT_MS;
+
 /// When a message is a LAG, and an ANR, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -27,13 +29,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { lag_ms: 2_000, anr_ms: 5_000, too_late_ms: 0 }
+        Limits { lag_ms: 2_000, anr_ms: ANR_LIMIT_MS, too_late_ms: 0 }
     }
 }
 
 impl Limits {
     /// Matrix's: a report that would be a second late is dropped.
-    pub const MATRIX: Limits = Limits { lag_ms: 2_000, anr_ms: 5_000, too_late_ms: 6_000 };
+    pub const MATRIX: Limits = Limits { lag_ms: 2_000, anr_ms: ANR_LIMIT_MS, too_late_ms: 6_000 };
 }
 
 /// A look at the watched thread.

@@ -1,5 +1,7 @@
 //! `EvilMethodTracer` and `FrameBeat` of 0.4.
 
+use trace_format::android::ANR_LIMIT_MS;
+
 /// Hands on pairs of frame times.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FrameBeat {
@@ -46,7 +48,7 @@ pub struct OldIssue {
 }
 
 const FRAME_MS: i64 = 1_000;
-const ANR_MS: i64 = 5_000;
+const ANR_MS: i64 = ANR_LIMIT_MS as i64;
 const UNLOCK_MS: u64 = 20_000;
 
 /// From where on it reports, and from where on it does not any more.

@@ -4,11 +4,13 @@
 //! calls that an exception unwound vanish, their children stay; the whole stack is lost when time runs back or when
 //! what came last is not at depth 0; a merged call of exactly 5,000 ms counts as long as the ones before it.
 
+use trace_format::android::ANR_LIMIT_MS;
+
 use super::call::{DISPATCH, Word};
 use super::line::Line;
 
 /// The 5,000 ms of the merge fault (`Constants.DEFAULT_ANR`).
-const DEFAULT_ANR_MS: i32 = 5_000;
+const DEFAULT_ANR_MS: i32 = ANR_LIMIT_MS as i32;
 
 /// The lines of a slice of Matrix's ring.
 ///

@@ -130,7 +130,7 @@ impl OldFile {
                 self.profiles.extend(name.map(OsString::from));
             }
             Some(SectionKind::Verdict) => {
-                let outcome = Outcome::of_payload(&self.payload(section, payload));
+                let outcome = Outcome::from_payload(&self.payload(section, payload));
                 self.has_anr |= matches!(outcome, Some(Outcome::Anr | Outcome::SuspectedAnr));
             }
             _ => {}

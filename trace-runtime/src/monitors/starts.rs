@@ -122,7 +122,7 @@ pub(crate) fn configure() {
 
 /// A message of `ActivityThread.H` begins on main; whether the application's part ends with it.
 pub(crate) fn message(what: i32, at_ns: u64) -> bool {
-    let Some(created_by) = CreatedBy::of_message(what, true) else { return false };
+    let Some(created_by) = CreatedBy::from_message(what, true) else { return false };
     with(|state| {
         state.place(at_ns);
         let first = state.application_end_ns == 0;
@@ -346,7 +346,7 @@ fn kind_of(created_by: CreatedBy) -> SectionStart {
     match created_by {
         CreatedBy::SERVICE => SectionStart::Service,
         CreatedBy::RECEIVER => SectionStart::Receiver,
-        CreatedBy(126 | 160) => SectionStart::Relaunch,
+        by if by.is_relaunch() => SectionStart::Relaunch,
         _ => SectionStart::Cold,
     }
 }

@@ -64,7 +64,7 @@ fn on_sigquit(sensed: Sensed) {
         Forwarded::ToCatcher { .. } | Forwarded::LateToCatcher { .. } | Forwarded::Rescued { .. } => {
             Forward::Catcher
         }
-        Forwarded::ToOlderHandler => Forward::OlderHandler,
+        Forwarded::ToOlderHandler => Forward::PreviousHandler,
         Forwarded::Failed { .. } => Forward::Failed,
     };
     let counters = SENSOR.get().map_or_else(Counters::default, Sensor::counters);

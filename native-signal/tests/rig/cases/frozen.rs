@@ -6,7 +6,7 @@ use super::art::{block_as_art, scribe, start_catcher};
 use super::driver::Played;
 use super::page::{Page, nap, wait_until};
 use native_signal::{
-    Config, Evidence, Identity, Judge, Policy, StallEvent, StallTimer, Thresholds, Verdict, boottime_ns,
+    Config, Evidence, Identity, Judge, Outcome, Policy, StallEvent, StallTimer, Thresholds, boottime_ns,
 };
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,7 +53,7 @@ fn judge_signal(page: &Page, at_ns: u64) {
         frozen_ms: frozen_ns / 1_000_000,
         ..Evidence::default()
     };
-    let verdict = |evidence: &Evidence| Judge::new(Policy::Anrscope, own).judge(evidence).verdict as i64;
+    let verdict = |evidence: &Evidence| Judge::new(Policy::Anrscope, own).judge(evidence).outcome as i64;
     page.answer(answer::VERDICT, verdict(&evidence));
     page.answer(answer::VERDICT_BY_THE_CLOCK, verdict(&Evidence { frozen_ms: 0, ..evidence }));
     page.answer(answer::FROZEN_MS, evidence.frozen_ms as i64);
@@ -127,7 +127,7 @@ fn judge_frozen(played: &mut Played, order: Order, is_anr: bool) {
     ]
     .map(|index| played.page.answered(index));
     println!("  {running_ms} ms in its message, {frozen_ms} ms of it frozen");
-    let wanted = if is_anr { Verdict::Anr } else { Verdict::DumpRequested };
+    let wanted = if is_anr { Outcome::Anr } else { Outcome::DumpRequested };
     assert_eq!(verdict, wanted as i64);
     assert_eq!(stalls, i64::from(is_anr), "the timer's own ANR");
     if is_anr {

@@ -1,87 +1,57 @@
 //! What the events carry.
 
-/// An enumeration whose values events have as numbers, with a value for the numbers of later minor versions: an event that
-/// has one is not lost, and stays visible.
-macro_rules! numbered {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $number:literal,)* }) => {
-        $(#[$doc])*
-        ///
-        /// | number | value |
-        /// | --- | --- |
-        $(#[doc = concat!("| ", $number, " | [`", stringify!($name), "::", stringify!($variant), "`] |")])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum $name {
-            $($(#[$variant_doc])* $variant,)*
-            /// The number of a later minor version, or 0 where there is no number.
-            Unknown(u32),
-        }
-
-        impl $name {
-            /// All that this version knows.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// Its number in an event.
-            #[must_use]
-            pub const fn number(self) -> u32 {
-                match self { $(Self::$variant => $number,)* Self::Unknown(number) => number }
-            }
-
-            /// The value with this number, if this version knows it.
-            #[must_use]
-            pub const fn of_number(number: u32) -> Option<Self> {
-                match number { $($number => Some(Self::$variant),)* _ => None }
-            }
-
-            /// The value with this number, of whatever version.
-            pub(super) fn decode(number: u32) -> Self {
-                Self::of_number(number).unwrap_or(Self::Unknown(number))
-            }
-        }
-    };
-}
-
-/// The stages of a frame, in the order in which Choreographer runs them
-/// (AOSP `Choreographer.java`, CALLBACK_INPUT to CALLBACK_COMMIT).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Stage {
-    /// INPUT callbacks.
-    Input = 0x10,
-    /// ANIMATION callbacks.
-    Animation = 0x11,
-    /// INSETS_ANIMATION callbacks (API 30).
-    InsetsAnimation = 0x12,
-    /// TRAVERSAL callbacks: measure, layout, draw.
-    Traversal = 0x13,
-    /// COMMIT callbacks (API 23).
-    Commit = 0x14,
-}
-
-impl Stage {
-    /// All stages in order.
-    pub const ALL: [Self; 5] =
-        [Self::Input, Self::Animation, Self::InsetsAnimation, Self::Traversal, Self::Commit];
-
-    pub(super) fn of_type(ty: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|stage| *stage as u8 == ty)
+words! {
+    /// The stages of a frame, in the order in which Choreographer runs them
+    /// (AOSP `Choreographer.java`, CALLBACK_INPUT to CALLBACK_COMMIT). Their words are AOSP's.
+    #[derive(PartialOrd, Ord)]
+    #[repr(u8)]
+    Stage {
+        /// INPUT callbacks.
+        Input(0x10) = "input",
+        /// ANIMATION callbacks.
+        Animation(0x11) = "animation",
+        /// INSETS_ANIMATION callbacks (API 30).
+        InsetsAnimation(0x12) = "insets_animation",
+        /// TRAVERSAL callbacks: measure, layout, draw.
+        Traversal(0x13) = "traversal",
+        /// COMMIT callbacks (API 23).
+        Commit(0x14) = "commit",
     }
 }
 
-numbered! {
-    /// Why a thread waits.
-    WaitKind {
-        /// Entering a monitor that another thread holds.
-        Monitor = 1,
-        /// `Object.wait`.
-        ObjectWait = 2,
-        /// `LockSupport.park` and what is built on it.
-        Park = 3,
-        /// `Thread.sleep`.
-        Sleep = 4,
-        /// `Thread.join`.
-        Join = 5,
-        /// A blocking call: binder, file, socket.
-        Blocking = 6,
+impl Stage {
+    /// How many stages a frame has.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The stage's place among [`Stage::ALL`].
+    ///
+    /// ```
+    /// use trace_format::event::Stage;
+    ///
+    /// let mut costs = [0; Stage::COUNT];
+    /// costs[Stage::Traversal.index()] = 8_000_000;
+    /// assert_eq!(Stage::ALL[3], Stage::Traversal);
+    /// ```
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize - Self::Input as usize
+    }
+
+    /// The name of its constant in `Choreographer`, without `CALLBACK_`.
+    #[must_use]
+    pub const fn constant(self) -> &'static str {
+        match self {
+            Self::Input => "INPUT",
+            Self::Animation => "ANIMATION",
+            Self::InsetsAnimation => "INSETS_ANIMATION",
+            Self::Traversal => "TRAVERSAL",
+            Self::Commit => "COMMIT",
+        }
+    }
+
+    /// The stage with this event type.
+    pub(super) fn from_type(ty: u8) -> Option<Self> {
+        Self::ALL.iter().copied().find(|stage| *stage as u8 == ty)
     }
 }
 
@@ -175,6 +145,39 @@ pub struct InputEvents {
     pub newest: u64,
 }
 
+impl InputEvents {
+    /// The two fields of Android's `FrameInfo` (API 23); `None` if the frame handled no input (then the oldest is the largest
+    /// `long`, and the newest 0). [`InputEvents::intended`] is 0.
+    ///
+    /// ```
+    /// use trace_format::event::InputEvents;
+    ///
+    /// let input = InputEvents::from_frame_info(90_000_000, 98_000_000).unwrap();
+    /// assert_eq!((input.span(), input.latency(121_000_000)), (8_000_000, 31_000_000));
+    /// assert_eq!(InputEvents::from_frame_info(i64::MAX, 0), None);
+    /// ```
+    #[must_use]
+    pub fn from_frame_info(oldest: i64, newest: i64) -> Option<Self> {
+        (0 < oldest && oldest <= newest && newest != i64::MAX).then_some(Self {
+            intended: 0,
+            oldest: oldest as u64,
+            newest: newest as u64,
+        })
+    }
+
+    /// The time between the oldest and the newest event, ns: Matrix's input event cost.
+    #[must_use]
+    pub fn span(&self) -> u64 {
+        self.newest.saturating_sub(self.oldest)
+    }
+
+    /// The input latency, ns: from the oldest event until main has done the frame that shows its effect.
+    #[must_use]
+    pub fn latency(&self, frame_end: u64) -> u64 {
+        frame_end.saturating_sub(self.oldest)
+    }
+}
+
 /// Calls of a thread that were open when its block began, so that a reader of this block alone knows them. A stack of more
 /// calls than one event has room for takes several, one behind the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -259,19 +262,6 @@ pub struct Standstill {
     pub until: u64,
 }
 
-/// The begin of a wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wait {
-    /// What is waited for.
-    pub kind: WaitKind,
-    /// Thread uid of the lock's holder; 0 if unknown.
-    pub owner: u32,
-    /// Identity of the lock, unique enough in one process; 0 if none.
-    pub lock: u64,
-    /// Class of the lock, or name of the blocking call.
-    pub class: TextId,
-}
-
 /// The three clocks, read together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Clocks {
@@ -287,13 +277,13 @@ numbered! {
     /// Where a sensed SIGQUIT went.
     Forward {
         /// By `tgkill` to ART's Signal Catcher.
-        Catcher = 1,
+        Catcher = 1 "catcher",
         /// To the handler that was there before ours.
-        OlderHandler = 2,
+        PreviousHandler = 2 "older-handler",
         /// Nowhere: the attempt failed.
-        Failed = 3,
+        Failed = 3 "failed",
         /// Nobody: it was seen without being taken (passive mode).
-        Passive = 4,
+        Passive = 4 "passive",
     }
 }
 
@@ -325,19 +315,19 @@ numbered! {
     /// What was changed while recording ran.
     Change {
         /// Nothing is recorded from here on, until [`Change::Resumed`].
-        Paused = 1,
+        Paused = 1 "paused",
         /// Recording goes on.
-        Resumed = 2,
+        Resumed = 2 "resumed",
         /// Every event reads the clock from here on.
-        Precise = 3,
+        Precise = 3 "precise",
         /// Methods have coarse time from here on.
-        Coarse = 4,
+        Coarse = 4 "coarse",
         /// A method is not recorded from here on: it was asked for.
-        MethodOff = 5,
+        MethodOff = 5 "method-off",
         /// The method is recorded again.
-        MethodOn = 6,
+        MethodOn = 6 "method-on",
         /// A method is not recorded from here on: it was too frequent and too short.
-        OverBudget = 7,
+        OverBudget = 7 "over-budget",
     }
 }
 
