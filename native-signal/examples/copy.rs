@@ -29,7 +29,7 @@ mod copy {
         });
     }
 
-    /// 0 passive, 1 beside the catcher, 2 before an older handler, -1 refused.
+    /// 0 passive, 1 beside the catcher, 2 before a previous handler, -1 refused.
     #[unsafe(no_mangle)]
     extern "C" fn copy_install() -> i32 {
         let observer = Box::new(|_| {
@@ -40,7 +40,7 @@ mod copy {
         let mode = match sensor.mode() {
             Mode::Passive { .. } => 0,
             Mode::BesideCatcher { .. } => 1,
-            Mode::BeforeOlderHandler => 2,
+            Mode::BeforePreviousHandler => 2,
         };
         *SENSOR.lock().unwrap() = Some(sensor);
         mode

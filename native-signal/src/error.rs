@@ -1,4 +1,4 @@
-//! What may go wrong, and what to do then.
+//! Errors of installing the sensor, each with what to do.
 
 use crate::poller;
 use nix::errno::Errno;

@@ -1,4 +1,4 @@
-//! What is said of one signal.
+//! The judgement of one signal.
 
 use super::reason::Reason;
 use std::fmt;
@@ -6,12 +6,13 @@ use trace_format::verdict::{Confidence, Outcome};
 
 /// A verdict with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Judgement {
-    /// What it was.
+    /// What the signal was.
     pub outcome: Outcome,
-    /// How sure that is.
+    /// How sure the outcome is.
     pub confidence: Confidence,
-    /// Why, in the order in which it was weighed.
+    /// The reasons, in the order in which they were weighed.
     pub reasons: Vec<Reason>,
 }
 

@@ -1,11 +1,11 @@
 //! Matrix's rules for one signal, as they are (`SignalAnrTracer`, `anrCallback` and what it calls).
 //!
-//! Whoever the sender is, as long as it is not this process: if the head of the queue is late by *more* than 2 s in
+//! For any sender but this process: if the head of the queue is late by *more* than 2 s in
 //! the foreground or 10 s in the background, it is an ANR at once; else the error state decides. Our own record and
-//! signal 35 beside a SIGQUIT count for nothing. An unknown ground reads as background there (no activity was found
+//! signal 35 beside a SIGQUIT are ignored. An unknown foreground state reads as background there (no activity was found
 //! that is not paused).
 //!
-//! Not taken over: on 32-bit its test for "sent by this process" also compares our pid with the *uid* of the sender.
+//! Not reproduced: on 32-bit its test for "sent by this process" also compares our pid with the *uid* of the sender.
 
 use super::error_state::ErrorVote;
 use super::evidence::{Evidence, Head};

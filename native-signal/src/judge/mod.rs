@@ -1,8 +1,8 @@
-//! Whether a SIGQUIT was an ANR, and why one says so.
+//! Decides whether a SIGQUIT was an ANR, with reasons.
 //!
-//! Pure logic: no I/O, no clock, no thread of its own. The caller collects [`Evidence`] when a signal is sensed, asks
-//! [`Judge::judge`] for a first verdict, lets [`ErrorPolls`] ask the system for up to 20 s *after everything worth
-//! keeping is on disk*, and then has [`Judge::reconsider`] weigh the same signal again.
+//! Pure logic: no I/O, no clock, no thread. The caller collects [`Evidence`] when a signal is sensed, asks
+//! [`Judge::judge`] for a first verdict, polls the system with [`ErrorPolls`] for up to 20 s *after everything worth
+//! keeping is on disk*, and then calls [`Judge::reconsider`] to weigh the same signal again.
 //!
 //! ```
 //! use native_signal::{ErrorPolls, ErrorState, Evidence, Identity, Judge, Outcome, Policy};
@@ -65,7 +65,7 @@ struct Reported {
     outcome: Outcome,
 }
 
-/// Judges signals one after another and remembers what it told.
+/// Judges signals one after another and remembers the last one that it reported.
 #[derive(Debug)]
 pub struct Judge {
     policy: Policy,
@@ -76,10 +76,10 @@ pub struct Judge {
 
 impl Judge {
     /// Two signals of one ANR come within this: the time that the system waits for all dumps of one ANR, after which
-    /// it takes the next one. Counted from the signal that was told, so that a storm does not stretch it.
+    /// it takes the next one. Counted from the signal that was reported, so that a storm does not extend it.
     pub const WINDOW_MS: u64 = 20_000;
 
-    /// A judge that has told nothing yet.
+    /// A judge that has seen no signal yet.
     pub fn new(policy: Policy, own: Identity) -> Self {
         Judge { policy, own, anr_ms: ANR_LIMIT_MS, reported: None }
     }
@@ -92,11 +92,11 @@ impl Judge {
 
     /// Judges a signal that was not judged before. From any thread but a signal handler: it allocates its reasons.
     ///
-    /// By our policy a signal is a [`Outcome::Duplicate`] if by itself it would be an ANR or the suspicion of one,
-    /// something at least as strong was told less than [`Judge::WINDOW_MS`] before, and it is about the same: main is
-    /// in the same message as then (or in none that is known, as then), or main is not seen to be late and only the
-    /// error state still names us, which it does for as long as the dialog is up. A stronger verdict is told again; a signal that
-    /// was for somebody else hides none of ours after it, even in the same message.
+    /// By anrscope's policy a signal is a [`Outcome::Duplicate`] if by itself it would be an ANR or the suspicion of one,
+    /// something at least as strong was reported less than [`Judge::WINDOW_MS`] before, and it is about the same: main is
+    /// in the same message as then (or in no known one, as then), or main is not late and only the
+    /// error state still lists this process, which it does for as long as the dialog is up. A stronger verdict is reported again; a
+    /// signal for another process suppresses no later one, even in the same message.
     pub fn judge(&mut self, evidence: &Evidence) -> Judgement {
         let mut judgement = self.weigh(evidence);
         let since = self.reported.and_then(|reported| {
@@ -115,13 +115,13 @@ impl Judge {
     }
 
     /// Judges a signal again that [`Judge::judge`] did not call a duplicate, with evidence that came since. It is no
-    /// duplicate of itself, and what is told of it now is what the next one is compared with.
+    /// duplicate of itself, and the next signal is compared with the new judgement.
     pub fn reconsider(&mut self, evidence: &Evidence) -> Judgement {
         let judgement = self.weigh(evidence);
         if self.reported.is_some_and(|reported| reported.at_ns == evidence.at_ns) {
             self.reported = None;
         }
-        // Another signal may have been told while the system was asked about this one.
+        // Another signal may have been reported while the system was polled about this one.
         if self.reported.is_none_or(|reported| reported.at_ns < evidence.at_ns) {
             self.remember(evidence, judgement.outcome);
         }
@@ -137,7 +137,7 @@ impl Judge {
 
     fn is_duplicate(&self, evidence: &Evidence, judgement: &Judgement, reported: Reported) -> bool {
         match self.policy {
-            // Within 20 s of a report it does not even look at the next signal 35, unless it is its own.
+            // Within 20 s of a report it ignores the next signal 35, unless it is its own.
             Policy::Matrix => {
                 evidence.trigger == Trigger::NativeDump && judgement.outcome != Outcome::DumpRequested
             }

@@ -1,11 +1,11 @@
-//! Why a verdict is what it is.
+//! The reasons of a judgement.
 
 use super::error_state::ErrorVote;
 use super::evidence::Head;
 use std::fmt;
 use trace_format::verdict::{self, Outcome, Sender};
 
-/// Where a lateness of main was read.
+/// The source of a lateness of main.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LateBy {
     /// The age of the message that main is in, from our own record.
@@ -16,8 +16,9 @@ pub enum LateBy {
 
 /// One reason of a judgement. They are listed in the order in which they were weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
-    /// Who sent it.
+    /// The sender.
     SentBy {
         /// Who that is.
         sender: Sender,
@@ -26,74 +27,74 @@ pub enum Reason {
         /// `si_uid` as it came.
         uid: u32,
     },
-    /// We asked for the dump.
+    /// This process requested the dump.
     AskedByUs,
-    /// Main is later than any timeout of the system's allows.
+    /// Main has reached the limit of an ANR.
     MainStuck {
-        /// By how much.
+        /// How late, ms.
         late_ms: u64,
-        /// From where on it counts as stuck.
+        /// The limit from which on it is stuck, ms.
         limit_ms: u64,
-        /// Where that was read.
+        /// The source of the lateness.
         by: LateBy,
     },
-    /// Main is late, but not by as much as a timeout.
+    /// Main is late, but below the limit.
     MainLate {
-        /// By how much.
+        /// How late, ms.
         late_ms: u64,
-        /// From where on it would count as stuck.
+        /// The limit from which on it would be stuck, ms.
         limit_ms: u64,
-        /// Where that was read.
+        /// The source of the lateness.
         by: LateBy,
     },
     /// Main is not late.
     MainInTime {
-        /// How old its message or how late its queue is.
+        /// The age of its message or the lateness of its queue, ms.
         late_ms: u64,
-        /// From where on it would count as late.
+        /// The limit from which on it would be late, ms.
         limit_ms: u64,
-        /// Where that was read.
+        /// The source of the lateness.
         by: LateBy,
     },
-    /// The process was frozen, which does not count towards main's lateness.
+    /// The process was frozen; that time does not count towards main's lateness.
     Frozen {
-        /// For how long.
+        /// How long, ms.
         ms: u64,
     },
     /// Nothing is known about main.
     MainUnknown,
-    /// The system lists us as not responding.
+    /// The system lists this process as not responding.
     ErrorStateOurs {
-        /// Since which poll.
+        /// The first poll that listed it.
         poll: u32,
     },
-    /// The system lists another process as not responding, and never us.
+    /// The system lists another process as not responding, and never this one.
     ErrorStateSomebodyElses {
         /// Its pid.
         pid: i32,
         /// Its uid.
         uid: u32,
     },
-    /// The system lists nobody. Some vendors' systems never do.
+    /// The system lists no process. Some vendors' systems never do.
     ErrorStateEmpty,
-    /// The system's list was not asked for, or not yet.
+    /// The system was not polled, or not yet.
     ErrorStateNotAsked,
     /// Signal 35 came as well.
     Signal35,
     /// Matrix's rule for the head of the queue says that main is blocked.
     HeadBlocked {
-        /// How late the head is.
+        /// How late the head is, ms.
         late_ms: u64,
-        /// What it had to exceed.
+        /// The limit that it exceeds, ms.
         limit_ms: u64,
     },
-    /// Matrix's rule for the head of the queue does not say so.
+    /// Matrix's rule for the head of the queue does not apply.
     HeadNotBlocked(Head),
-    /// The same ANR was told before.
+    /// The same ANR was reported before.
     SameAs {
-        /// As what.
+        /// Its outcome then.
         outcome: Outcome,
-        /// How long before.
+        /// How long before, ms.
         before_ms: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Who sent a signal, by uid and pid.
+//! Identifies the sender of a signal by uid and pid.
 
 use trace_format::verdict::Sender;
 
@@ -25,14 +25,14 @@ impl Identity {
     pub fn sender(self, si_pid: i32, si_uid: u32) -> Sender {
         let own = self;
         match (si_pid, si_uid) {
-            // Pid 0 sends nothing: the field is not filled in, so a uid of 0 beside it is not root either. A uid that
-            // is filled in still counts.
+            // No process has pid 0: the field is not set, so a uid of 0 beside it is not root either. A uid that
+            // is set still counts.
             (0, ROOT) => Sender::Unknown,
             (pid, uid) if pid == own.pid && uid == own.uid => Sender::Ourselves,
             (pid, _) if pid == own.pid => Sender::Unknown,
             // Before our own uid: a system app shares this one with system_server.
             (_, SYSTEM) => Sender::System,
-            // Before root: on a desk the process under test may itself run as root.
+            // Before root: on a host the process under test may itself run as root.
             (_, uid) if uid == own.uid => Sender::OwnApp,
             (_, ROOT) => Sender::Root,
             (_, SHELL) => Sender::Shell,
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_desk_run_as_root_is_not_the_root_of_a_phone() {
+    fn on_a_host_a_test_run_as_root_is_its_own_app_and_not_root() {
         let own = Identity { pid: 50, uid: 0 };
         assert_eq!(own.sender(50, 0), Sender::Ourselves);
         assert_eq!(own.sender(51, 0), Sender::OwnApp);

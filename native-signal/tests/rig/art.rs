@@ -90,7 +90,7 @@ pub(crate) fn scribe(page: &'static Page) -> Box<dyn FnMut(Sensed) + Send> {
 pub(crate) fn write_down(page: &Page, sensed: Sensed) {
     let (kind, detail) = match sensed.forwarded {
         Forwarded::ToCatcher { tid } => (0, tid),
-        Forwarded::ToOlderHandler => (1, 0),
+        Forwarded::ToPreviousHandler => (1, 0),
         Forwarded::LateToCatcher { tid } => (2, tid),
         Forwarded::Rescued { tid } => (3, tid),
         Forwarded::Failed { errno } => (4, errno),

@@ -53,7 +53,7 @@ pub(crate) struct Told {
     pub(crate) si_code: AtomicI64,
     pub(crate) si_pid: AtomicI64,
     pub(crate) si_uid: AtomicI64,
-    /// 0 catcher, 1 older, 2 late, 3 rescued, 4 failed.
+    /// 0 catcher, 1 previous, 2 late, 3 rescued, 4 failed.
     pub(crate) kind: AtomicI64,
     pub(crate) detail: AtomicI64,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Page {
     /// What the Signal Catcher took by sigwait.
     pub(crate) catcher: Log,
     /// What the handler took that was there before ours, or came after.
-    pub(crate) older: Log,
+    pub(crate) previous: Log,
     /// Calls of the observer.
     pub(crate) observer: Log,
     pub(crate) told: [Told; LOG],

@@ -46,7 +46,7 @@ impl Second {
         }
     }
 
-    /// 0 passive, 1 beside the catcher, 2 before an older handler, -1 refused.
+    /// 0 passive, 1 beside the catcher, 2 before a previous handler, -1 refused.
     pub(crate) fn install(self) -> i32 {
         (self.install)()
     }

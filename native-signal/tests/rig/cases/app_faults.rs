@@ -197,7 +197,7 @@ fn judge_removed_between(played: &mut Played) {
 }
 
 extern "C" fn previous(_signal: i32) {
-    page_of_handlers().older.note();
+    page_of_handlers().previous.note();
 }
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -215,13 +215,13 @@ extern "C" fn without_siginfo(signal: i32) {
 fn play_no_siginfo(page: &'static Page) {
     set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     NEXT.store(current_handler(), Ordering::SeqCst);
     set_handler(page, without_siginfo as *const () as usize, libc::SA_RESTART, &[]);
     page.reach(1);
     // Each signal comes deeper in the stack: a call from inside the previous handler is known by its depth.
     while page.allowed.load(Ordering::SeqCst) < 2 {
-        wait_deep_down(page, page.older.count());
+        wait_deep_down(page, page.previous.count());
     }
     answer_counters(page, &sensor);
     page.reach(2);
@@ -235,8 +235,8 @@ fn wait_deep_down(page: &Page, frames: u64) {
     if frames > 0 {
         wait_deep_down(page, frames - 1);
     } else {
-        let before = page.older.count();
-        while page.older.count() == before && page.allowed.load(Ordering::SeqCst) < 2 {
+        let before = page.previous.count();
+        while page.previous.count() == before && page.allowed.load(Ordering::SeqCst) < 2 {
             nap(200);
         }
     }
@@ -244,7 +244,7 @@ fn wait_deep_down(page: &Page, frames: u64) {
 }
 
 fn judge_no_siginfo(played: &mut Played) {
-    let previous = |page: &Page| page.older.count();
+    let previous = |page: &Page| page.previous.count();
     played.send_sensed(41, previous);
     played.settles_at("the previous handler", 41, previous);
     assert_eq!(played.page.answered(0), 41, "each was chained to ours");
@@ -254,7 +254,7 @@ fn judge_no_siginfo(played: &mut Played) {
 }
 
 extern "C" fn without_siginfo_and_noted(signal: i32) {
-    page_of_handlers().older.note();
+    page_of_handlers().previous.note();
     without_siginfo(signal);
 }
 
@@ -266,7 +266,7 @@ fn play_circle(page: &'static Page) {
     super::art::set_blocked(&[]);
     set_handler(page, theirs, libc::SA_RESTART, &[]);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     NEXT.store(current_handler(), Ordering::SeqCst);
     set_handler(page, theirs, libc::SA_RESTART, &[]);
     page.reach(1);
@@ -277,7 +277,7 @@ fn judge_circle(played: &mut Played) {
     for round in 1..=20 {
         played.send_taken(1, received);
         // It, then ours, then it once more as the previous handler; then the circle ends, at the catcher.
-        played.settles_at("the chaining handler", round * 2, |page| page.older.count());
+        played.settles_at("the chaining handler", round * 2, |page| page.previous.count());
         played.settles_at("the catcher", round, received);
     }
 }

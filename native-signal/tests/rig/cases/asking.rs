@@ -43,14 +43,14 @@ fn judge_beside(played: &mut Played) {
     }
 }
 
-extern "C" fn older(_signal: i32) {
-    page_of_handlers().older.note();
+extern "C" fn previous(_signal: i32) {
+    page_of_handlers().previous.note();
 }
 
 fn play_older(page: &'static Page) {
-    set_handler(page, older as *const () as usize, libc::SA_RESTART, &[]);
+    set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     page.reach(1);
     page.wait_allowed(2);
     ask_for_dump().unwrap();
@@ -61,7 +61,7 @@ fn play_older(page: &'static Page) {
 fn judge_older(played: &mut Played) {
     played.allow(2);
     played.await_step(2);
-    played.settles_at("the older handler", 1, |page| page.older.count());
+    played.settles_at("the previous handler", 1, |page| page.previous.count());
     played.settles_at("the observer", 1, |page| page.observer.count());
 }
 
@@ -79,13 +79,13 @@ fn judge_alone(played: &mut Played) {
 
 fn play_nobody(page: &'static Page) {
     // It would end the process.
-    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     set_blocked(&[libc::SIGQUIT]);
-    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     set_handler(page, libc::SIG_IGN, 0, &[]);
-    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     // It would use up a handler that is to run once.
-    set_handler(page, older as *const () as usize, libc::SA_RESETHAND, &[]);
-    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    set_handler(page, previous as *const () as usize, libc::SA_RESETHAND, &[]);
+    assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     page.reach(1);
 }

@@ -47,7 +47,7 @@ fn play_second_below(page: &'static Page) {
     let second = begin(page);
     assert_eq!(second.install(), 1);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     page.reach(1);
     page.wait_allowed(2);
     page.answer(0, second.sensed() as i64);

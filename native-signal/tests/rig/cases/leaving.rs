@@ -62,7 +62,7 @@ fn judge_passed_on(played: &mut Played) {
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn chaining(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    page_of_handlers().older.note();
+    page_of_handlers().previous.note();
     // SAFETY: our handler, which has SA_SIGINFO.
     let next: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
         unsafe { std::mem::transmute(NEXT.load(Ordering::SeqCst)) };
@@ -106,7 +106,7 @@ fn judge_displaced(played: &mut Played) {
     played.allow(2);
     played.await_step(2);
     played.send_taken(10, received);
-    assert_eq!((played.page.older.count(), played.page.observer.count()), (20, 10));
+    assert_eq!((played.page.previous.count(), played.page.observer.count()), (20, 10));
     played.allow(3);
     played.await_step(3);
     played.send_sensed(10, received);

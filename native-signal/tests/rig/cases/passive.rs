@@ -17,7 +17,7 @@ pub(super) const CASES: &[Row] = &[
     ("default_and_no_catcher", play_default, judge_default),
     ("ignored_and_no_catcher", play_ignored, judge_nothing_happens),
     ("one_shot_older_handler", play_one_shot, |_| {}),
-    ("older_handler_behind_a_closed_leader", play_unreached, judge_unreached),
+    ("previous_handler_behind_a_closed_leader", play_unreached, judge_unreached),
     ("installed_off_the_leader", play_off_leader, judge_off_leader),
     ("only_one_sensor", play_twice, |_| {}),
     ("seen_by_the_catchers_sleeps", play_watch, judge_watch),
@@ -60,28 +60,28 @@ fn judge_nothing_happens(played: &mut Played) {
     assert_eq!(played.page.observer.count(), 0);
 }
 
-extern "C" fn older(_signal: i32) {
-    page_of_handlers().older.note();
+extern "C" fn previous(_signal: i32) {
+    page_of_handlers().previous.note();
 }
 
 fn play_one_shot(page: &'static Page) {
-    set_handler(page, older as *const () as usize, libc::SA_RESETHAND, &[]);
-    stays_out(page, PassiveReason::OlderHandlerOneShot);
+    set_handler(page, previous as *const () as usize, libc::SA_RESETHAND, &[]);
+    stays_out(page, PassiveReason::PreviousHandlerOneShot);
     page.reach(1);
 }
 
 fn play_unreached(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
-    set_handler(page, older as *const () as usize, libc::SA_RESTART, &[]);
-    stays_out(page, PassiveReason::OlderHandlerNotReached);
+    set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
+    stays_out(page, PassiveReason::PreviousHandlerNotReached);
     page.reach(1);
     page.wait_allowed(2);
 }
 
 fn judge_unreached(played: &mut Played) {
     played.send_spaced(10, |page| page.catcher.count());
-    assert_eq!((played.page.older.count(), played.page.observer.count()), (0, 0));
+    assert_eq!((played.page.previous.count(), played.page.observer.count()), (0, 0));
 }
 
 fn play_off_leader(page: &'static Page) {

@@ -206,22 +206,22 @@ fn judge_vfork_no_descriptors(played: &mut Played) {
     assert_eq!([8, 9, 10, 12].map(|index| played.page.answered(index)), [6, 6, 0, 1]);
 }
 
-extern "C" fn older(_signal: i32) {
+extern "C" fn previous(_signal: i32) {
     let page = page_of_handlers();
     page.answer(0, super::art::own_id());
-    page.older.note();
+    page.previous.note();
 }
 
 fn play_vfork_older(page: &'static Page) {
-    set_handler(page, older as *const () as usize, libc::SA_RESTART, &[]);
-    // A second thread on which the older handler can run, as HotSpot's.
+    set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
+    // A second thread on which the previous handler can run, as HotSpot's.
     thread::spawn(move || {
         page.answer(3, super::art::own_id());
         page.wait_allowed(u64::MAX);
     });
     wait_until("the second thread", || page.answered(3) != 0);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     sleep_on_demand(page);
     answer_counters(page, &sensor);
     page.reach(100);
@@ -229,16 +229,16 @@ fn play_vfork_older(page: &'static Page) {
 }
 
 fn judge_vfork_older(played: &mut Played) {
-    let received = |page: &Page| page.older.count();
+    let received = |page: &Page| page.previous.count();
     played.send_sensed(5, received);
     send_while_asleep(played, 1);
-    wait_until("the older handler, while the leader sleeps", || received(played.page) == 6);
+    wait_until("the previous handler, while the leader sleeps", || received(played.page) == 6);
     assert!(sleeps_uninterruptibly(played));
     assert_eq!(played.page.answered(0), played.page.answered(3), "on the other thread");
     played.settles_at("the observer", 6, |page| page.observer.count());
     assert_eq!(played.page.told[5].kind.load(Ordering::SeqCst), 3);
     wake(played, 1);
-    played.settles_at("the older handler", 6, received);
+    played.settles_at("the previous handler", 6, received);
     end(played);
     assert_eq!([8, 10, 12].map(|index| played.page.answered(index)), [6, 0, 1]);
 }

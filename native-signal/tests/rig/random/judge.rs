@@ -101,7 +101,7 @@ impl Judge<'_> {
             return;
         }
         self.outcome.by_catcher = self.page.catcher.count();
-        self.outcome.by_handler = self.page.older.count();
+        self.outcome.by_handler = self.page.previous.count();
         self.outcome.sensed = self.page.answered(answer::SENSED) as u64;
         self.outcome.rescued = self.page.answered(answer::RESCUED) as u64;
         if whole {
@@ -157,7 +157,7 @@ impl Judge<'_> {
     }
 
     fn received(&self) -> u64 {
-        self.page.catcher.count() + self.page.older.count()
+        self.page.catcher.count() + self.page.previous.count()
     }
 
     /// What came after its burst was quiet (the sensor looks for a catcher that ended for up to a second) is of that
@@ -174,7 +174,7 @@ impl Judge<'_> {
     }
 
     fn last_received(&self) -> u64 {
-        self.page.catcher.last().max(self.page.older.last())
+        self.page.catcher.last().max(self.page.previous.last())
     }
 
     /// Sends a burst and waits until all is quiet; false if a signal is lost.

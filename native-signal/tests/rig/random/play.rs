@@ -256,7 +256,7 @@ fn write_down_number(page: &Page, info: *mut libc::siginfo_t) {
 extern "C" fn keeps(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     let page = page_of_handlers();
     write_down_number(page, info);
-    page.older.note();
+    page.previous.note();
 }
 
 extern "C" fn forwards(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {

@@ -1,4 +1,4 @@
-//! Before an older handler: it gets every signal, in the form that it asked for, and never in a circle.
+//! Before a previous handler: it gets every signal, in the form that it asked for, and never in a circle.
 
 use super::Row;
 use super::art::{
@@ -11,16 +11,16 @@ use native_signal::{Mode, Uninstalled};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) const CASES: &[Row] = &[
-    ("older_handler_spaced", play_older, judge_spaced),
-    ("older_handler_storm", play_older, judge_storm),
-    ("older_handler_without_siginfo", play_plain, judge_spaced),
-    ("older_handler_that_raises_again", play_raise, judge_raise),
-    ("older_handler_on_top_of_us_again", play_circle, judge_circle),
-    ("older_handler_comes_back", play_back, judge_back),
+    ("previous_handler_spaced", play_older, judge_spaced),
+    ("previous_handler_storm", play_older, judge_storm),
+    ("previous_handler_without_siginfo", play_plain, judge_spaced),
+    ("previous_handler_that_raises_again", play_raise, judge_raise),
+    ("previous_handler_on_top_of_us_again", play_circle, judge_circle),
+    ("previous_handler_comes_back", play_back, judge_back),
 ];
 
 fn received(page: &Page) -> u64 {
-    page.older.count()
+    page.previous.count()
 }
 
 extern "C" fn with_info(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -32,7 +32,7 @@ extern "C" fn with_info(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     // The mask that it asked for, and the signal itself; nothing else.
     let mask = [libc::SIGHUP, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR2].map(blocks);
     page.answer(2, i64::from(mask == [true, true, false, false]));
-    page.older.note();
+    page.previous.note();
 }
 
 extern "C" fn plain(_signal: i32) {
@@ -40,12 +40,12 @@ extern "C" fn plain(_signal: i32) {
     page.answer(0, i64::from(std::process::id()));
     page.answer(1, 1);
     page.answer(2, 1);
-    page.older.note();
+    page.previous.note();
 }
 
 fn run(page: &'static Page) {
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     page.reach(1);
     page.wait_allowed(2);
     answer_counters(page, &sensor);
@@ -89,20 +89,20 @@ fn judge_spaced(played: &mut Played) {
 
 fn judge_storm(played: &mut Played) {
     played.send_storm(5000);
-    let balance = played.balance(received, |page| page.older.last());
+    let balance = played.balance(received, |page| page.previous.last());
     assert!(!balance.lost, "{balance:?}");
     played.allow(2);
     played.await_step(2);
     let [sensed, forwarded, failed, merged] = [8, 9, 10, 11].map(|index| played.page.answered(index));
-    // The older handler counts by itself, and it is called for each that we took.
+    // The previous handler counts by itself, and it is called for each that we took.
     assert_eq!((sensed, forwarded, failed), (received(played.page) as i64, sensed, 0));
     println!("  {} sent, {sensed} taken, {merged} without a note", balance.sent);
 }
 
 extern "C" fn raising(_signal: i32) {
     let page = page_of_handlers();
-    page.older.note();
-    if page.older.count() % 2 == 1 {
+    page.previous.note();
+    if page.previous.count() % 2 == 1 {
         // SAFETY: an integer.
         unsafe { libc::raise(libc::SIGQUIT) };
     }
@@ -116,7 +116,7 @@ fn play_raise(page: &'static Page) {
 fn judge_raise(played: &mut Played) {
     for round in 1..=20 {
         played.send();
-        played.settles_at("the older handler, and its own", round * 2, received);
+        played.settles_at("the previous handler, and its own", round * 2, received);
     }
     played.settles_at("the observer", 40, |page| page.observer.count());
 }
@@ -125,7 +125,7 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// A handler that calls what was there before it, whoever that is.
 extern "C" fn chaining(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    page_of_handlers().older.note();
+    page_of_handlers().previous.note();
     let next = NEXT.load(Ordering::SeqCst);
     if next > 1 {
         // SAFETY: a handler with SA_SIGINFO, as `play_circle` made sure.
@@ -141,7 +141,7 @@ fn play_circle(page: &'static Page) {
     start_catcher(page, "Signal Catcher", u64::MAX);
     NEXT.store(set_handler(page, us, flags, &[]).sa_sigaction, Ordering::SeqCst);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     // It notices that it was displaced, and puts itself on top again, with ours as the one before.
     NEXT.store(set_handler(page, us, flags, &[]).sa_sigaction, Ordering::SeqCst);
     assert!(sensor.displaced());
@@ -153,7 +153,7 @@ fn play_circle(page: &'static Page) {
 }
 
 fn judge_circle(played: &mut Played) {
-    // It, then ours, then it once more as our older one; then the circle ends, at the catcher.
+    // It, then ours, then it once more as our previous one; then the cycle ends, at the catcher.
     for round in 1..=20 {
         played.send_taken(1, |page| page.catcher.count());
         played.settles_at("the chaining handler", round * 2, received);
@@ -178,7 +178,7 @@ fn play_back(page: &'static Page) {
     page.wait_allowed(3);
     // And once more from the beginning.
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     page.reach(3);
     page.wait_allowed(4);
     block_as_art();
