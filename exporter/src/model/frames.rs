@@ -87,7 +87,7 @@ impl Frames {
     ) -> Result<bool, ExportError> {
         let took = at.saturating_sub(begun);
         let lost = dropped(took, interval_ns(0.0)).whole();
-        let frozen = DropLevels::default().of(lost) == Level::Frozen;
+        let frozen = DropLevels::default().level(lost) == Level::Frozen;
         // Frames were drawn just before, or the system itself would say that nothing responds.
         let wanted =
             self.last_end > 0 && (begun.saturating_sub(self.last_end) < WINDOW || took >= UNRESPONSIVE);
@@ -140,7 +140,7 @@ impl Frames {
         let told = (1..=WINDOW).contains(&frame.interval);
         let interval = if told { frame.interval } else { interval_ns(0.0) };
         let lost = dropped(end.saturating_sub(from), interval).whole();
-        let level = DropLevels::default().of(lost);
+        let level = DropLevels::default().level(lost);
         let (word, group) = level_name(level);
 
         if frame.estimated {

@@ -186,7 +186,7 @@ pub struct OpenCalls {
     pub depth: u32,
     /// The number of the first call that is named here, from 0, which is the outermost.
     pub first: u32,
-    /// How many are named here; [`OpenCalls::MOST`] at most.
+    /// How many are named here; [`OpenCalls::MAX_IDS`] at most.
     count: u8,
     /// Their ids, 20 bits each, three in a word from its low end on.
     ids: [u64; 12],
@@ -194,13 +194,13 @@ pub struct OpenCalls {
 
 impl OpenCalls {
     /// The most calls that one event names.
-    pub const MOST: usize = 36;
+    pub const MAX_IDS: usize = 36;
     pub(super) const IDS_IN_WORD: usize = 3;
 
-    /// Of `depth` open calls those from the number `first` on; [`OpenCalls::MOST`] of `ids` at most are taken.
+    /// Of `depth` open calls those from the number `first` on; [`OpenCalls::MAX_IDS`] of `ids` at most are taken.
     #[must_use]
     pub fn new(depth: u32, first: u32, ids: &[u32]) -> Self {
-        let ids = &ids[..ids.len().min(Self::MOST)];
+        let ids = &ids[..ids.len().min(Self::MAX_IDS)];
         let mut words = [0; 12];
         for (word, three) in words.iter_mut().zip(ids.chunks(Self::IDS_IN_WORD)) {
             *word = three.iter().rev().fold(0, |word, id| word << 20 | u64::from(id & 0xF_FFFF));

@@ -50,7 +50,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         any::<[u64; 3]>().prop_map(|[intended, oldest, newest]| {
             Event::InputEvents(InputEvents { intended, oldest, newest })
         }),
-        (0..1u32 << 24, 0..1u32 << 24, prop::collection::vec(1..=ids::METHOD_LAST, 0..=OpenCalls::MOST))
+        (0..1u32 << 24, 0..1u32 << 24, prop::collection::vec(1..=ids::METHOD_LAST, 0..=OpenCalls::MAX_IDS))
             .prop_map(|(depth, first, ids)| Event::OpenCalls(OpenCalls::new(depth, first, &ids))),
         (any::<[u64; 2]>(), prop::collection::vec((1..=ids::METHOD_LAST, any::<u32>()), 0..=4)).prop_map(
             |([calls, since], named)| {

@@ -55,7 +55,7 @@ impl Default for DropLevels {
 impl DropLevels {
     /// The level of a frame that dropped so many. Where limits are out of order, the worst that is reached.
     #[must_use]
-    pub fn of(&self, dropped: u32) -> Level {
+    pub fn level(&self, dropped: u32) -> Level {
         match dropped {
             n if n >= self.frozen => Level::Frozen,
             n if n >= self.high => Level::High,

@@ -10,7 +10,7 @@ use crate::frame::matrix::HeadFps;
 pub const REPORT_MS: u64 = 10_000;
 
 /// Scenes that are counted apart at a time.
-const MOST_SCENES: usize = 64;
+const MAX_SCENES: usize = 64;
 
 /// Frames and dropped frames of each level, by [`super::Level`]'s order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,7 +24,7 @@ pub struct Counts {
 impl Counts {
     /// A frame that dropped so many.
     pub fn add(&mut self, dropped: u32, levels: &DropLevels) {
-        let level = levels.of(dropped) as usize;
+        let level = levels.level(dropped) as usize;
         self.frames[level] = self.frames[level].saturating_add(1);
         self.dropped[level] = self.dropped[level].saturating_add(dropped);
     }
@@ -186,7 +186,7 @@ impl Scenes {
         let at = match self.sums.iter().position(|sums| sums.scene == sample.scene) {
             Some(at) => at,
             None => {
-                if self.sums.len() == MOST_SCENES {
+                if self.sums.len() == MAX_SCENES {
                     // The one that came first: the app was there long ago, or its window would be over.
                     self.sums.remove(0);
                 }

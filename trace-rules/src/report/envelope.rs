@@ -22,7 +22,7 @@ pub enum Machine {
 impl Machine {
     /// Of the memory in bytes, negative if it is not known, and the number of processors.
     #[must_use]
-    pub fn of(memory: i64, processors: u32) -> Self {
+    pub fn new(memory: i64, processors: u32) -> Self {
         const GIB: i64 = 1 << 30;
         match memory {
             n if n >= 8 * GIB => Machine::Best,
@@ -84,7 +84,7 @@ impl Device {
 
     pub(super) fn put(&self, object: &mut JsonObject) {
         object
-            .text("machine", Machine::of(self.memory, self.processors).name())
+            .text("machine", Machine::new(self.memory, self.processors).name())
             .fraction("cpu_app", self.cpu_app(), 6)
             .int("mem", self.memory)
             .int("mem_free", self.free_kib);

@@ -3,7 +3,7 @@
 use super::envelope::Envelope;
 use super::json::JsonObject;
 use crate::frame::{Level, Metric, SceneReport};
-use crate::older::OldStart;
+use crate::matrix_04::Matrix04Start;
 use crate::startup::{Start, StartKind};
 
 /// Which lag.
@@ -163,7 +163,7 @@ pub enum Issue<'a> {
     /// A start, by the first generation.
     OldStartup {
         /// The numbers.
-        start: &'a OldStart,
+        start: &'a Matrix04Start,
         /// The page.
         scene: &'a str,
     },

@@ -29,7 +29,7 @@ impl Call {
 }
 
 /// The calls in a slice of Matrix's ring: bit 63 enter, 20 bits id, 43 bits milliseconds. A word of 0 is an empty slot.
-pub fn of_matrix_words(words: &[i64]) -> impl Iterator<Item = Call> + '_ {
+pub fn from_matrix_words(words: &[i64]) -> impl Iterator<Item = Call> + '_ {
     words.iter().filter(|word| **word != 0).map(|&word| {
         let word = Word(word);
         Call { id: word.id(), entered: word.entered(), at_ns: word.ms() as u64 * 1_000_000 }
@@ -69,7 +69,7 @@ mod tests {
     fn a_word_of_matrix_is_a_call_and_an_empty_slot_is_none() {
         let word = |entered: bool, id: i64, ms: i64| (i64::from(entered) << 63) | (id << 43) | ms;
         let words = [word(true, 7, 12), 0, word(false, 0xFFFFE, (1 << 43) - 1)];
-        let calls: Vec<_> = of_matrix_words(&words).collect();
+        let calls: Vec<_> = from_matrix_words(&words).collect();
         assert_eq!(calls, [Call::enter(7, 12_000_000), Call::exit(DISPATCH, ((1 << 43) - 1) * 1_000_000)]);
     }
 

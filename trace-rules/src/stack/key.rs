@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn item_15_the_key_is_the_deepest_heavy_line() {
+    fn the_key_is_the_deepest_heavy_line() {
         let of = |lines: &[Line], cost| key(lines, cost, Rules::Anrscope);
         // 0.3f is a little more than 0.3, and 1000 · 0.3f still 300 in 32 bits.
         assert_eq!(of(&[line(0, DISPATCH, 1000), line(1, 5, 300)], 1000), "5|");

@@ -36,7 +36,7 @@ mod text;
 mod tree;
 mod trim;
 
-pub use call::{Call, DISPATCH, of_matrix_words, since_first_message};
+pub use call::{Call, DISPATCH, from_matrix_words, since_first_message};
 pub use key::key;
 pub use line::Line;
 pub use text::{cost_ms, log_text, text};

@@ -51,7 +51,7 @@ mod tests {
     use crate::stack::DISPATCH;
 
     #[test]
-    fn item_16_both_text_forms_are_exact() {
+    fn both_text_forms_are_exact() {
         let lines = [
             Line { depth: 0, id: DISPATCH, count: 1, ms: 1_006 },
             Line { depth: 1, id: 243, count: 3, ms: 1_000 },

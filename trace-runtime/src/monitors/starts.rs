@@ -7,7 +7,7 @@ use trace_format::event::{Event, TextId};
 use trace_format::layout::header;
 use trace_format::section::SectionKind;
 use trace_format::sections::startup::{Grade, StartKind as SectionStart, Startup};
-use trace_rules::older::{OldStart, OldStartTimes};
+use trace_rules::matrix_04::{Matrix04Start, Matrix04StartTimes};
 use trace_rules::report::Issue;
 use trace_rules::startup::{CreatedBy, Grades, Page, Start, StartConfig, StartKind, Starts};
 
@@ -268,7 +268,7 @@ impl State {
             return;
         }
         let ms = |ns: u64| i64::try_from(ns / MS).unwrap_or(i64::MAX);
-        let times = OldStartTimes {
+        let times = Matrix04StartTimes {
             application_begin: ms(self.begun_ns),
             application_end: ms(self.application_end_ns),
             first_create: ms(old.first_created_ns),
@@ -276,7 +276,9 @@ impl State {
             focus: ms(at_ns),
         };
         self.old = None;
-        if let Some(start) = OldStart::of(&times).filter(|_| options::is_on(Number::OlderStartup)) {
+        if let Some(start) =
+            Matrix04Start::from_times(&times).filter(|_| options::is_on(Number::OlderStartup))
+        {
             let scene = class.to_owned();
             worker::then(Box::new(move || {
                 reports::tell(&Issue::OldStartup { start: &start, scene: &scene })

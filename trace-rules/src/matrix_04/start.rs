@@ -2,7 +2,7 @@
 
 /// The moments, in ms of one clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct OldStartTimes {
+pub struct Matrix04StartTimes {
     /// `Application` began.
     pub application_begin: i64,
     /// Its create ended.
@@ -17,7 +17,7 @@ pub struct OldStartTimes {
 
 /// What it reports, ms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OldStart {
+pub struct Matrix04Start {
     /// `application_create`
     pub application: i64,
     /// `stage_between_app_and_activity`
@@ -35,10 +35,10 @@ pub struct OldStart {
 /// The process had begun long before its first activity: the time between is not the start's.
 const WARM_MS: i64 = 2_000;
 
-impl OldStart {
+impl Matrix04Start {
     /// `None` where the application's part is no time: it was not seen.
     #[must_use]
-    pub fn of(times: &OldStartTimes) -> Option<Self> {
+    pub fn from_times(times: &Matrix04StartTimes) -> Option<Self> {
         let application = times.application_end - times.application_begin;
         if application <= 0 {
             return None;
@@ -46,7 +46,7 @@ impl OldStart {
         let between = times.first_create - times.application_end;
         let activity = times.focus - times.first_create;
         let warm = between > WARM_MS;
-        Some(OldStart {
+        Some(Matrix04Start {
             application,
             between: if warm { 0 } else { between },
             activity,
