@@ -1,8 +1,8 @@
-//! Enumerations whose values stand in a recording as words or numbers.
+//! Enumerations whose values a recording stores as words or numbers.
 
 use std::fmt;
 
-/// A word that stands for no value of an enumeration, as it was read.
+/// A word that stands for no value of an enumeration, as it was read: it may be of a later version.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownWord(pub String);
 
@@ -13,6 +13,18 @@ impl fmt::Display for UnknownWord {
 }
 
 impl std::error::Error for UnknownWord {}
+
+/// A number that stands for no value of an enumeration: it may be of a later version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownNumber(pub u32);
+
+impl fmt::Display for UnknownNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown number {}: it may be of a later version", self.0)
+    }
+}
+
+impl std::error::Error for UnknownNumber {}
 
 /// An enumeration whose values a section has as words: `word()`, [`std::fmt::Display`] and [`std::str::FromStr`] use the same table.
 macro_rules! words {

@@ -72,7 +72,7 @@ fn recordings_that_are_cut_are_read_as_far_as_they_go() {
 fn maps_that_are_none_or_of_another_build_are_told() {
     let folder = Folder::new();
     let line = "1,1,com.example.Main onCreate ()V";
-    let input = folder.file("app.anrscope", recording(MapId::of_lines([line])));
+    let input = folder.file("app.anrscope", recording(MapId::from_lines([line])));
     let out = folder.name("out.pftrace");
     for (text, place) in [(&b"1,1,a b\nnonsense\n"[..], ":2"), (b"\xff\xfe", ":1")] {
         let map = folder.file("map.txt", text);

@@ -159,7 +159,7 @@ fn what_is_not_understood_is_copied_and_named() {
     // The two versions of the class share their ids, and the generated class tells the map.
     let map = fs::read_to_string(&maps.methods).unwrap();
     assert_eq!(map.lines().count(), summary.traced / 2 + 1);
-    let id = trace_format::MapId::of_lines(map.lines());
+    let id = trace_format::MapId::from_lines(map.lines());
     assert_eq!(id, summary.map_id);
     let id = id.to_string();
     assert!(contents("dev/anrscope/MapId.class").windows(16).any(|window| window == id.as_bytes()));

@@ -1,4 +1,4 @@
-//! What the events carry.
+//! The payloads of events.
 
 words! {
     /// The stages of a frame, in the order in which Choreographer runs them
@@ -75,7 +75,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// In [`Message::handler`]: a stretch of the thread that came out of no queue, such as an input event that the native Looper
+    /// In [`Message::handler`]: work of the thread that came from no queue, such as an input event that the native Looper
     /// dispatches inside of `MessageQueue.nativePollOnce`. Its target and callback are names, its `what` and `due` are 0.
     ///
     /// No handler has this number: ART stores an object's identity hash code in 28 bits of its lock word (AOSP
@@ -98,12 +98,12 @@ pub struct Frame {
     pub intended: u64,
     /// The interval between two vsyncs in ns; 0 if unknown.
     pub interval: u64,
-    /// When its stages begin is concluded from public callbacks, and not told by the Choreographer's own queues.
+    /// Whether the starts of its stages are estimated from public callbacks, and not read from Choreographer's queues.
     pub estimated: bool,
 }
 
-/// What a frame cost by the system's own count (`android.view.FrameMetrics`, API 24), ns. Comes after the frame, and from
-/// another thread; `intended` tells which one it was.
+/// The cost of a frame as the system measured it (`android.view.FrameMetrics`, API 24), ns. Arrives after the frame, from
+/// another thread; `intended` identifies the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameMetrics {
     /// The vsync that the frame was for (API 26), else 0.
@@ -178,8 +178,8 @@ impl InputEvents {
     }
 }
 
-/// Calls of a thread that were open when its block began, so that a reader of this block alone knows them. A stack of more
-/// calls than one event has room for takes several, one behind the other.
+/// Calls of a thread that were open when its block began, for a reader of this block alone. A stack of more
+/// calls than fit into one event takes several events, one after another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenCalls {
     /// How many calls were open.
@@ -240,23 +240,23 @@ impl OpenCalls {
     }
 }
 
-/// Calls of this thread that were so short that they left nothing.
+/// Calls of this thread that were too short to be recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Folded {
     /// About how many calls.
     pub calls: u64,
-    /// Since when, CLOCK_BOOTTIME ns: the event's own time is the end of the stretch.
+    /// The start of the interval, CLOCK_BOOTTIME ns; the event's own time is its end.
     pub since: u64,
-    /// The methods that were called most often among them, and how many in 1,000,000 of the calls were theirs, by a sample. Behind
-    /// the last one the id is 0.
+    /// The methods that were called most often among them, and their sampled shares of the calls, in 1,000,000ths. The id after
+    /// the last one is 0.
     pub hot: [(u32, u32); 4],
 }
 
-/// The thread that keeps coarse time did not run. What was recorded meanwhile has the time of the begin, and a call
-/// that began and ended in this stretch has left nothing, however long it took.
+/// The thread that refreshes coarse time did not run. Events recorded meanwhile have the time of the start, and a call
+/// that began and ended in this interval was not recorded, however long it took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Standstill {
-    /// Begin of the stretch, CLOCK_BOOTTIME ns: when time was fresh last.
+    /// Start of the interval, CLOCK_BOOTTIME ns: the last refresh.
     pub since: u64,
     /// Its end.
     pub until: u64,
@@ -278,11 +278,11 @@ numbered! {
     Forward {
         /// By `tgkill` to ART's Signal Catcher.
         Catcher = 1 "catcher",
-        /// To the handler that was there before ours.
+        /// To the handler that was installed before ours.
         PreviousHandler = 2 "older-handler",
         /// Nowhere: the attempt failed.
         Failed = 3 "failed",
-        /// Nobody: it was seen without being taken (passive mode).
+        /// Not forwarded: it was seen without being taken (passive mode).
         Passive = 4 "passive",
     }
 }
@@ -304,7 +304,7 @@ pub struct Sigquit {
     pub stuck_since: u64,
 }
 
-/// The looper timer's finding.
+/// A stall, as the looper timer detected it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stall {
     /// Begin of the message that main is in.
@@ -322,7 +322,7 @@ numbered! {
         Precise = 3 "precise",
         /// Methods have coarse time from here on.
         Coarse = 4 "coarse",
-        /// A method is not recorded from here on: it was asked for.
+        /// A method is not recorded from here on, on request.
         MethodOff = 5 "method-off",
         /// The method is recorded again.
         MethodOn = 6 "method-on",
@@ -334,7 +334,7 @@ numbered! {
 /// Recording was changed while it ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Control {
-    /// What.
+    /// The change.
     pub change: Change,
     /// The method, or 0.
     pub method: u32,
@@ -342,19 +342,19 @@ pub struct Control {
     pub rate: u64,
 }
 
-/// What a thread has used of the processor since it started.
+/// A thread's CPU usage since it started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     /// The thread.
     pub tid: u32,
     /// Its state as a letter (man 5 proc_pid_stat: R running, S sleeping, D in uninterruptible sleep...).
     pub state: u8,
-    /// Time on a processor, ns.
+    /// CPU time, ns.
     pub ran: u64,
-    /// Time runnable and not running, ns.
+    /// Time runnable but not running, ns.
     pub waited: u64,
-    /// Times that it gave the processor up.
+    /// Voluntary context switches.
     pub voluntary: u32,
-    /// Times that it was taken away.
+    /// Involuntary context switches.
     pub involuntary: u32,
 }

@@ -49,9 +49,9 @@ impl SelfMeasurement {
         })
     }
 
-    /// What an event of this clock costs, ns.
+    /// The cost of an event with this clock, ns.
     #[must_use]
-    pub fn of_clock(&self, clock: ClockMode) -> f64 {
+    pub fn cost(&self, clock: ClockMode) -> f64 {
         match clock {
             ClockMode::Precise => self.precise,
             ClockMode::Coarse => self.coarse,

@@ -17,7 +17,7 @@ words! {
         Cold = "cold",
         /// A page, in a process that had none.
         Warm = "warm",
-        /// A page that was there.
+        /// A page that existed already.
         Hot = "hot",
         /// One page after another.
         Page = "page",
@@ -31,11 +31,11 @@ words! {
 }
 
 words! {
-    /// Whether it took as long as it may.
+    /// Whether a start was within its limit.
     Grade {
-        /// It did not take longer.
+        /// Within the limit.
         Good = "good",
-        /// It took longer.
+        /// Above the limit.
         Bad = "bad",
         /// This kind has no limit.
         Unknown = "unknown",
@@ -57,9 +57,9 @@ pub struct Startup {
     pub end: u64,
     /// When it first drew, if that is known.
     pub first_draw: Option<u64>,
-    /// When the page in front of it went, if there was one.
+    /// When the splash page in front of it ended, if there was one.
     pub splash_end: Option<u64>,
-    /// Whether it took as long as it may.
+    /// Whether a start was within its limit.
     pub grade: Grade,
 }
 
@@ -79,7 +79,7 @@ impl Startup {
         lines.into_bytes()
     }
 
-    /// Reads a payload; `None` if it is too long, has no kind that is known, or no times that can be.
+    /// Reads a payload; `None` if it is too long, has no known kind, or no valid times.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
         if !is_bounded(SectionKind::Startup, payload) {

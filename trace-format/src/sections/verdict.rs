@@ -1,4 +1,4 @@
-//! What a SIGQUIT was and why one says so: the payload of [`crate::section::SectionKind::Verdict`].
+//! The verdict on a SIGQUIT, with reasons: the payload of [`crate::section::SectionKind::Verdict`].
 //!
 //! ```text
 //! signal=<BOOTTIME ns>           when it was sensed: the same number as in its event of the service ring
@@ -15,11 +15,11 @@
 //! reason=<code> <text>           one line each, in the order in which they were weighed
 //! ```
 //! UTF-8 lines, each with its newline; what follows the last newline was cut and is not read. The first line of a
-//! key counts, keys that are not known are passed over. Later versions of the section add keys, codes and senders;
-//! a word that this version does not know reads as the type's `Unknown`, `anrscope` (policy) or `low` (confidence), and stands
-//! as it was read among the reasons, with the code [`UNKNOWN_WORD`].
+//! key counts, unknown keys are skipped. Later versions of the section add keys, codes and senders;
+//! a word that this version does not know reads as the type's `Unknown`, `anrscope` (policy) or `low` (confidence), and is
+//! listed as it was read among the reasons, with the code [`UNKNOWN_WORD`].
 //!
-//! A section says all that its event in the ring says, since a ring forgets and sections stay.
+//! A section repeats all of its event in the ring, since a ring overwrites events and sections stay.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -159,7 +159,7 @@ words! {
     }
 }
 
-/// Why, in a word for programs and a text for people.
+/// A reason, as a word for programs and a text for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reason {
     /// Without spaces, such as `main-stuck`.
@@ -168,16 +168,16 @@ pub struct Reason {
     pub text: String,
 }
 
-/// What the sensor had done in this process until then.
+/// The counters of the SIGQUIT sensor in this process.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
-    /// SIGQUITs taken.
+    /// SIGQUITs received, in the handler or by rescue.
     pub sensed: u64,
-    /// Handed to the catcher or the older handler.
+    /// Forwarded to the catcher or the previous handler.
     pub forwarded: u64,
-    /// Handed to nobody.
+    /// Not forwarded, since there was no receiver.
     pub failed: u64,
-    /// Handed on, but told together with another one.
+    /// Forwarded, but reported together with another one: more came than there are slots.
     pub merged: u64,
     /// Taken from a main thread that did not run.
     pub rescued: u64,
@@ -188,26 +188,26 @@ pub struct Counters {
 pub struct Verdict {
     /// The signal, as in the service ring.
     pub sigquit: Sigquit,
-    /// Whether the system's error state was asked before.
+    /// Whether the system's error state was polled before.
     pub reconsidered: bool,
-    /// By whose rules.
+    /// The rules.
     pub policy: Policy,
-    /// What it was.
+    /// What the signal was.
     pub outcome: Outcome,
-    /// How sure that is.
+    /// How sure the outcome is.
     pub confidence: Confidence,
     /// Who sent it.
     pub sender: Sender,
     /// Whether the app was in the foreground, where that was known.
     pub foreground: Option<bool>,
-    /// What the sensor had done until then.
+    /// The sensor's counters at that time.
     pub counters: Counters,
-    /// Why; at most [`MAX_REASONS`].
+    /// The reasons; at most [`MAX_REASONS`].
     pub reasons: Vec<Reason>,
 }
 
 impl Outcome {
-    /// What a payload says that the signal was, even if its other keys are missing or of a later version.
+    /// The outcome in a payload, even if its other keys are missing or of a later version.
     #[must_use]
     pub fn from_payload(payload: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(payload.get(..MAX_LEN).unwrap_or(payload));
@@ -393,7 +393,7 @@ mod tests {
         }
 
         #[test]
-        fn one_cut_anywhere_says_nothing_false(verdict in any_verdict()) {
+        fn a_verdict_cut_anywhere_has_nothing_wrong(verdict in any_verdict()) {
             let bytes = verdict.encode();
             for length in 0..bytes.len() {
                 let Some(cut) = Verdict::parse(&bytes[..length]) else { continue };
@@ -452,7 +452,7 @@ mod tests {
         let texts: Vec<_> = read.reasons.iter().map(|r| r.text.as_str()).collect();
         assert_eq!(texts, ["forward=post", "policy=ours", "sender=moon"]);
         assert!(read.is_outcome_known());
-        // A word that the recorder itself writes for what it does not know.
+        // The recorder itself writes this word if it does not know.
         let unknown = Verdict::parse(b"signal=1\nverdict=unknown\nconfidence=low\n").unwrap();
         assert!(unknown.is_outcome_known() && unknown.reasons.is_empty());
         assert_eq!(Verdict::parse(b"signal=1\nconfidence=low\n"), None, "cut before the verdict");

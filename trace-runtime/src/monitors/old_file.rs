@@ -114,7 +114,7 @@ impl OldFile {
     }
 
     fn note(&mut self, section: SectionHeader, payload: u64) {
-        match SectionKind::of_number(section.kind) {
+        match SectionKind::try_from(section.kind).ok() {
             Some(SectionKind::AnrSnapshot) => self.has_anr = true,
             Some(SectionKind::ExitInformation) => {
                 self.has_exit = true;
