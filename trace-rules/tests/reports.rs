@@ -7,7 +7,7 @@ use trace_rules::Rules;
 use trace_rules::frame::{DropLevels, Listener, Metric, Sample, SceneReport, Scenes};
 use trace_rules::matrix_04::Matrix04Start;
 use trace_rules::report::{
-    AnrLog, CpuTicks, Device, Envelope, Issue, LagKind, Machine, Memory, OldMethod, OldView, Priority,
+    AnrLog, CpuTicks, Device, Envelope, Issue, LagKind, Machine, Matrix04Method, Memory, OldView, Priority,
     StackFrame, StackStyle, anr_log, slow_log, thread_stack,
 };
 use trace_rules::startup::{CreatedBy, Start, StartKind};
@@ -173,24 +173,24 @@ fn a_start_report_is_matrixs() {
     };
     let keys = "application_create:I stage_between_app_and_activity:I first_activity_create:I startup_duration:I \
                 splash_activity_duration:I is_warm_start_up:B scene:S";
-    expect(&Issue::OldStartup { start: &old, scene: "a.B" }, "Trace_StartUp", None, keys);
+    expect(&Issue::Matrix04Startup { start: &old, scene: "a.B" }, "Trace_StartUp", None, keys);
 }
 
 #[test]
 fn matrix_04_method_reports_are_matrixs() {
     let view = OldView { depth: 12, count: 340, activity: "a.B" };
     for (kind, detail) in [
-        (OldMethod::Normal, "NORMAL"),
-        (OldMethod::Anr, "ANR"),
-        (OldMethod::Full, "FULL"),
-        (OldMethod::Startup, "STARTUP"),
-        (OldMethod::Enter(view), "ENTER"),
+        (Matrix04Method::Normal, "NORMAL"),
+        (Matrix04Method::Anr, "ANR"),
+        (Matrix04Method::Full, "FULL"),
+        (Matrix04Method::Startup, "STARTUP"),
+        (Matrix04Method::Enter(view), "ENTER"),
     ] {
-        let issue = Issue::OldMethod { kind, cost_ms: 3_000, stack: "", key: "" };
-        let entered = matches!(kind, OldMethod::Enter(_));
+        let issue = Issue::Matrix04Method { kind, cost_ms: 3_000, stack: "", key: "" };
+        let entered = matches!(kind, Matrix04Method::Enter(_));
         let keys = format!("subType:I cost:I stack:S stackKey:S {}", if entered { "viewInfo:O" } else { "" });
         let object = expect(&issue, "Trace_EvilMethod", Some(detail), &keys);
-        assert_eq!(object["subType"], if kind == OldMethod::Startup { 1 } else { -1 });
+        assert_eq!(object["subType"], if kind == Matrix04Method::Startup { 1 } else { -1 });
         if entered {
             let wanted = serde_json::json!({ "viewDeep": 12, "viewCount": 340, "activity": "a.B" });
             assert_eq!(object["viewInfo"], wanted);

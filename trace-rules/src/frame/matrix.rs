@@ -1,7 +1,7 @@
-//! Matrix's formulas for frames a second and dropped frames, by name, for those who compare with what they had.
+//! Matrix's formulas for frames per second and dropped frames, by name, to compare with earlier figures.
 //!
 //! None of them is a frame rate: MID counts multiples of the interval that its own frames took and cuts each to a
-//! millisecond, HEAD is one over the mean latency. Nor is OLD's, which divides by 16.00 ms.
+//! millisecond, HEAD is one over the mean latency, and OLD divides by 16.00 ms.
 
 use super::drops::{DropLevels, Level};
 
@@ -9,7 +9,7 @@ use super::drops::{DropLevels, Level};
 #[derive(Clone, Copy, Default)]
 pub struct MidFps {
     frames: u64,
-    /// A `long` that a `float` is added to: the fraction of each frame is lost (16.67 ms become 16).
+    /// Matrix adds a `float` to a `long`: the fraction of each frame is lost (16.67 ms become 16).
     sum_ms: i64,
 }
 
@@ -46,7 +46,7 @@ pub struct HeadFps {
 }
 
 impl HeadFps {
-    /// No report of fewer frames, and none of exactly so many.
+    /// Matrix reports only more frames than this.
     pub const TOO_FEW: u32 = 20;
 
     /// A frame whose TOTAL_DURATION is `total_ns`. Returns what it dropped, in frames.
@@ -89,10 +89,10 @@ impl Matrix04Fps {
     pub const CYCLE_MS: u64 = 120_000;
     /// A slice is at least this long, in 10 µs.
     pub const SLICE_10_US: u64 = 600_000;
-    /// Words that are kept: a foreground of 2 minutes at 120 Hz has 14,400.
+    /// The most words that are kept: 2 minutes in the foreground at 120 Hz have 14,400.
     pub const MAX_WORDS: usize = 1 << 16;
 
-    /// Nothing counted yet.
+    /// With no frames counted yet.
     #[must_use]
     pub fn new(levels: DropLevels) -> Self {
         Matrix04Fps { words: Vec::new(), levels }
@@ -105,7 +105,7 @@ impl Matrix04Fps {
         }
     }
 
-    /// What each scene's full slices give. The rest stays for the next round.
+    /// The reports of each scene's full slices. The rest stays for the next round.
     pub fn report(&mut self) -> Vec<Matrix04Report> {
         let mut reports = Vec::new();
         let mut rest = Vec::new();

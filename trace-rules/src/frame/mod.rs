@@ -1,4 +1,4 @@
-//! Frames: what stage main is in, how many frames were dropped, and how many were shown a second.
+//! Frames: the stage that main is in, dropped frames, and frames per second.
 //!
 //! ```text
 //! Choreographer's bounds ──▶ Stages (which one is open, their costs)      on main, read by any thread

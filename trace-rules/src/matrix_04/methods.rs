@@ -2,7 +2,7 @@
 
 use trace_format::android::ANR_LIMIT_MS;
 
-/// Hands on pairs of frame times.
+/// Pairs each frame time with the one before.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FrameBeat {
     last_ns: u64,
@@ -21,7 +21,7 @@ impl FrameBeat {
     }
 }
 
-/// What it reports. `subType` is −1 for all of them but STARTUP.
+/// The kind of a report. `subType` is −1 for all of them but STARTUP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Matrix04Kind {
     /// A frame took more than 1,000 ms.
@@ -51,7 +51,7 @@ const FRAME_MS: i64 = 1_000;
 const ANR_MS: i64 = ANR_LIMIT_MS as i64;
 const UNLOCK_MS: u64 = 20_000;
 
-/// From where on it reports, and from where on it does not any more.
+/// The durations from which on it reports, and stops to report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Matrix04Limits {
     /// A page is a slow one ([`Matrix04Kind::Enter`]) from here on, ms.
@@ -64,7 +64,7 @@ impl Matrix04Limits {
     /// Those of 0.4.
     pub const MATRIX: Self = Self { enter_ms: 3_000, too_long_ms: 6_000 };
 
-    fn is_told(&self, cost_ms: i64) -> bool {
+    fn is_reported(&self, cost_ms: i64) -> bool {
         (0..self.too_long_ms).contains(&cost_ms)
     }
 }
@@ -75,13 +75,13 @@ impl Default for Matrix04Limits {
     }
 }
 
-/// Decides at each frame what the buffer is reported for, and whether it starts at 0 again.
+/// Decides at each frame whether to report the buffer, and whether it starts at 0 again.
 #[derive(Debug, Default)]
 pub struct Matrix04Methods {
-    /// In force; may be changed at any time.
+    /// The limits in force; may be changed at any time.
     pub limits: Matrix04Limits,
     has_entered: bool,
-    /// The ANR timer has told of this stall.
+    /// Whether the ANR timer has reported this stall.
     ignore: bool,
     /// The ANR timer's due time.
     due_ms: Option<u64>,
@@ -109,7 +109,7 @@ impl Matrix04Methods {
             from: 0,
             to: words.saturating_sub(1),
         });
-        (issue.filter(|issue| self.limits.is_told(issue.cost_ms)), !self.locked(now_ms))
+        (issue.filter(|issue| self.limits.is_reported(issue.cost_ms)), !self.locked(now_ms))
     }
 
     /// When [`Matrix04Methods::tick`] is due, ms.
@@ -118,7 +118,7 @@ impl Matrix04Methods {
         self.due_ms
     }
 
-    /// The ANR timer. Nothing in the background.
+    /// The ANR timer fires. Reports nothing in the background.
     pub fn tick(&mut self, now_ms: u64, foreground: bool, words: usize) -> Option<Matrix04Issue> {
         self.due_ms.filter(|due| now_ms >= *due)?;
         self.due_ms = None;
@@ -129,12 +129,12 @@ impl Matrix04Methods {
         Some(Matrix04Issue { kind: Matrix04Kind::Anr, cost_ms: ANR_MS, from: 0, to: words.saturating_sub(1) })
     }
 
-    /// The buffer is full: that event is told, and the next one starts at 0.
+    /// The buffer is full: that is reported, and the next event starts at 0.
     #[must_use]
     pub fn full(&self, since_ms: u64, now_ms: u64, words: usize) -> Option<Matrix04Issue> {
         let cost_ms = now_ms as i64 - since_ms as i64;
         let issue = Matrix04Issue { kind: Matrix04Kind::Full, cost_ms, from: 0, to: words.saturating_sub(1) };
-        self.limits.is_told(cost_ms).then_some(issue)
+        self.limits.is_reported(cost_ms).then_some(issue)
     }
 
     /// `onActivityCreated`: the buffer is kept until the focus, for 20 s at most.
@@ -151,7 +151,7 @@ impl Matrix04Methods {
         let (created_ms, from) = self.page.take()?;
         let cost_ms = now_ms as i64 - created_ms as i64;
         let issue = Matrix04Issue { kind: Matrix04Kind::Enter, cost_ms, from, to: words.saturating_sub(1) };
-        (cost_ms >= self.limits.enter_ms && self.limits.is_told(cost_ms)).then_some(issue)
+        (cost_ms >= self.limits.enter_ms && self.limits.is_reported(cost_ms)).then_some(issue)
     }
 
     /// Whether the buffer is kept.

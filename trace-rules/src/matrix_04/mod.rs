@@ -1,4 +1,4 @@
-//! The rules of Matrix's first generation (0.4): everything is per frame. For apps that compare with what they had then
+//! The rules of Matrix's first generation (0.4): everything is per frame. For apps that compare with earlier figures
 //! (the options that begin with `older`); nothing else uses them. Its frames-per-second reports are [`crate::frame::matrix::Matrix04Fps`].
 
 mod methods;

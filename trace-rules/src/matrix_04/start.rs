@@ -1,6 +1,6 @@
 //! `StartUpTracer` of 0.4: one report a process, with the numbers `betweenCost` and `splashCost`.
 
-/// The moments, in ms of one clock.
+/// The moments of a start, in ms of one clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Matrix04StartTimes {
     /// `Application` began.
@@ -15,7 +15,7 @@ pub struct Matrix04StartTimes {
     pub focus: i64,
 }
 
-/// What it reports, ms.
+/// The durations that it reports, ms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Matrix04Start {
     /// `application_create`
@@ -32,11 +32,11 @@ pub struct Matrix04Start {
     pub warm: bool,
 }
 
-/// The process had begun long before its first activity: the time between is not the start's.
+/// From this gap between application and activity on the start is warm, ms: the gap does not belong to the start.
 const WARM_MS: i64 = 2_000;
 
 impl Matrix04Start {
-    /// `None` where the application's part is no time: it was not seen.
+    /// The report of a start; `None` if the application's part was not seen.
     #[must_use]
     pub fn from_times(times: &Matrix04StartTimes) -> Option<Self> {
         let application = times.application_end - times.application_begin;

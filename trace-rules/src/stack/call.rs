@@ -1,4 +1,4 @@
-//! What a slice of the record says, and Matrix's words.
+//! The calls in a slice of the recording, and Matrix's words.
 
 /// The id of a Looper message that is entered and left like a method (Matrix `METHOD_ID_DISPATCH`).
 pub const DISPATCH: u32 = 0xFFFFE;
@@ -36,8 +36,8 @@ pub fn from_matrix_words(words: &[i64]) -> impl Iterator<Item = Call> + '_ {
     })
 }
 
-/// The calls from the first message on. What stands before it belongs to a message whose begin is not in the slice. In a
-/// slice without any message nothing is left out: Matrix loses all of it (its issue #840).
+/// The calls from the first message on. Calls before it belong to a message whose begin is not in the slice. A
+/// slice without any message is kept whole: Matrix drops all of it (its issue #840).
 pub fn since_first_message(calls: &[Call]) -> &[Call] {
     let first = calls.iter().position(|call| call.entered && call.id == DISPATCH);
     &calls[first.unwrap_or(0)..]

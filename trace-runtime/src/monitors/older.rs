@@ -10,7 +10,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_rules::matrix_04::{MATRIX_04_FULL_KEY, Matrix04Limits, Matrix04Methods};
-use trace_rules::report::{Issue, OldMethod, OldView};
+use trace_rules::report::{Issue, Matrix04Method, OldView};
 
 use super::options::{Number, is_on, number};
 use super::{reports, stacks};
@@ -80,8 +80,8 @@ pub(crate) fn views(activity: u64, depth: u32, count: u32) {
     worker::then(Box::new(move || {
         let stack = stacks::older_since(page.mark.as_ref(), page.created_ns, page.focused_ns);
         let view = OldView { depth, count, activity: &page.class };
-        reports::tell(&Issue::OldMethod {
-            kind: OldMethod::Enter(view),
+        reports::tell(&Issue::Matrix04Method {
+            kind: Matrix04Method::Enter(view),
             cost_ms: page.cost_ms,
             stack: &stack.text,
             key: &stack.key,
@@ -126,8 +126,8 @@ fn full(begun_ns: u64, ended_ns: u64) {
     let oldest = Recorder::active().and_then(|recorder| recorder.main_blocks.oldest());
     worker::then(Box::new(move || {
         let stack = stacks::older_since(oldest.as_ref(), begun_ns, ended_ns);
-        reports::tell(&Issue::OldMethod {
-            kind: OldMethod::Full,
+        reports::tell(&Issue::Matrix04Method {
+            kind: Matrix04Method::Full,
             cost_ms: i64::try_from(ended_ns.saturating_sub(begun_ns) / MS).unwrap_or(i64::MAX),
             stack: &stack.text,
             key: MATRIX_04_FULL_KEY,

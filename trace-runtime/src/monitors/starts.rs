@@ -281,7 +281,7 @@ impl State {
         {
             let scene = class.to_owned();
             worker::then(Box::new(move || {
-                reports::tell(&Issue::OldStartup { start: &start, scene: &scene })
+                reports::tell(&Issue::Matrix04Startup { start: &start, scene: &scene })
             }));
         }
     }
