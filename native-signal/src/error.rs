@@ -48,7 +48,7 @@ impl std::error::Error for InstallError {
 /// Why [`crate::open_in_this_thread`] did nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
-    /// No handler of ours forwards to a catcher: an open SIGQUIT would kill the process, or go where it should not.
+    /// Our handler does not forward to a catcher: an unblocked SIGQUIT would kill the process, or reach the wrong handler.
     NotBesideCatcher,
     /// The caller is not the group leader, and a younger thread than the catcher would hardly ever get the signal.
     NotTheLeader,

@@ -156,8 +156,8 @@ impl Shared {
     fn futex(&self, operation: i32, value: u32, timeout: *const libc::timespec) {
         let word = self.wakes.as_ptr();
         let operation = operation | libc::FUTEX_PRIVATE_FLAG;
-        // SAFETY: the word lives as long as the process, and the timeout is null or a timespec that lives for the call. Whatever
-        // the kernel answers, the caller looks at its memory again.
+        // SAFETY: the word lives as long as the process, and the timeout is null or a timespec that lives for the call. The
+        // caller reads its memory again after any result.
         let _ = unsafe { libc::syscall(libc::SYS_futex, word, operation, value, timeout) };
     }
 

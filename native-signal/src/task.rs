@@ -49,7 +49,7 @@ fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
     std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
 }
 
-/// Whether a thread of ours is listed under this name.
+/// Whether this thread of the process is listed under this name.
 pub(crate) fn has_name(tid: i32, name: &str) -> io::Result<bool> {
     let mut room = [0; 64];
     Ok(read(tid, "comm", &mut room)?.and_then(|text| text.strip_suffix(b"\n")) == Some(name.as_bytes()))

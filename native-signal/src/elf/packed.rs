@@ -1,8 +1,8 @@
 //! Android's packed relocations ("APS2", `DT_ANDROID_REL` and `DT_ANDROID_RELA`).
 //!
 //! After the four letters, signed LEB128 numbers: how many relocations; the place before the first; then groups. A
-//! group is its size, its flags, and what all of its members share: the distance between places, the info word, the
-//! addend (a difference to the one before). Then for each member what they do not share, in the same order.
+//! group is its size, its flags, and the fields that all of its members share: the distance between places, the info word, the
+//! addend (a difference to the one before). Then, for each member, the other fields in the same order.
 
 use super::error::ElfError;
 use super::machine::{Class, Relocation, from_info};

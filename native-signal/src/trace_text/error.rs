@@ -46,19 +46,21 @@ impl fmt::Display for HookError {
         match self {
             HookError::Busy => f.write_str("a trace text is being captured already; wait for it"),
             HookError::LeftBehind => f.write_str(
-                "an earlier hook of write is still called by somebody who hooked after it; start a new process",
+                "code that hooked write after an earlier capture still calls its hook; start a new process",
             ),
             HookError::NoThread => f.write_str("the thread that writes the dump was not found"),
             HookError::NotLoaded(target) => write!(f, "{target} is not loaded"),
             HookError::NoSlot(target) => {
                 write!(f, "{target} does not import write; name the object that calls it for it")
             }
-            HookError::Machine => f.write_str("hooks are not supported on this processor"),
+            HookError::Machine => f.write_str("hooks are not supported on this CPU architecture"),
             HookError::Elf(error) => error.fmt(f),
             HookError::Protection => {
                 f.write_str("the page of the slot is not private memory of known protection")
             }
-            HookError::SlotsDisagree => f.write_str("the object's slots of write lead to different functions"),
+            HookError::SlotsDisagree => {
+                f.write_str("the object's slots of write lead to different functions")
+            }
             HookError::Unresolved => f.write_str("the object's slot of write leads nowhere yet; try again"),
             HookError::Os { call, errno } => write!(f, "{call}: {}", Errno::from_raw(*errno)),
             HookError::Io(error) => error.fmt(f),
@@ -95,7 +97,9 @@ pub enum UnhookError {
 impl fmt::Display for UnhookError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            UnhookError::Displaced => f.write_str("somebody hooked write after us; ours stays and passes on"),
+            UnhookError::Displaced => {
+                f.write_str("other code hooked write after us; our hook stays and only calls the original")
+            }
             UnhookError::Protection => {
                 f.write_str("the protection of the slot's page cannot be read; the hook stays and passes on")
             }

@@ -1,21 +1,21 @@
 //! Samples of main's stack, taken while it was stuck: the payload of [`SectionKind::StackSamples`].
 //!
 //! ```text
-//! @TIME KEEP      BOOTTIME ns; so many of the outermost frames are those of the sample before
+//! @TIME KEEP      BOOTTIME ns; KEEP of the outermost frames are those of the sample before
 //! frame           the other frames, innermost first, as Java's `StackTraceElement` writes them
 //! ...
 //! ```
-//! The first sample of a section keeps 0. A sample is applied whole before anything of it is left out, so that a deep stack
-//! spoils none behind it.
+//! The first sample of a section keeps 0. A sample is applied whole before it is cut, so that a deep stack
+//! does not spoil those after it.
 //!
 //! [`SectionKind::StackSamples`]: crate::section::SectionKind::StackSamples
 
 use super::MAX_TIME;
 
-/// Frames of a stack that are read; what lies further inside is left out.
+/// The most frames of a stack that are read, from the outermost on.
 pub const MAX_FRAMES: usize = 16_384;
 
-/// Samples that are being written.
+/// Writes samples.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Writer {
     text: String,

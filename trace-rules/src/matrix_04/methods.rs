@@ -101,8 +101,8 @@ impl Matrix04Methods {
     pub fn frame(&mut self, last_ms: u64, now_ms: u64, words: usize) -> (Option<Matrix04Issue>, bool) {
         self.due_ms = Some(now_ms + ANR_MS as u64);
         let cost_ms = now_ms as i64 - last_ms as i64;
-        let told = std::mem::take(&mut self.ignore);
-        let slow = self.has_entered && cost_ms > FRAME_MS && !told;
+        let reported = std::mem::take(&mut self.ignore);
+        let slow = self.has_entered && cost_ms > FRAME_MS && !reported;
         let issue = slow.then(|| Matrix04Issue {
             kind: Matrix04Kind::Normal,
             cost_ms,

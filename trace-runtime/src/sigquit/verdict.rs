@@ -251,6 +251,11 @@ fn run_polls() {
     }
 }
 
+/// The app's own limit for an ANR is the judge's, too.
+fn apply_options(judge: &mut Judge) {
+    judge.set_anr_ms(options::number(Number::AnrMs));
+}
+
 /// Sleeps. Not with `thread::sleep`: ART's dump interrupts the sleeps of the threads it visits (EINTR), and on Android 5.1.1 that panicked.
 fn pause(interval: Duration) {
     let until = Instant::now() + interval;
@@ -279,7 +284,7 @@ impl Court {
         if judge.0 != policy {
             *judge = (policy, Judge::new(policy, self.own));
         }
-        judge.1.set_anr_ms(options::number(Number::AnrMs));
+        apply_options(&mut judge.1);
         judge
     }
 
@@ -332,6 +337,27 @@ mod tests {
         let at = 7_000_000_000;
         assert!(!is_late(at, at + 20_500_000_000) && !is_late(at, at - 1));
         assert!(is_late(at, at + 30_000_000_001));
+    }
+
+    #[test]
+    fn an_app_that_sets_anr_ms_gets_that_limit_for_signals() {
+        let outcome = |running_ms| {
+            let mut judge = Judge::new(Policy::Anrscope, Identity { pid: 4321, uid: 10_123 });
+            apply_options(&mut judge);
+            let evidence = Evidence {
+                si_pid: 1234,
+                si_uid: 1000,
+                foreground: Some(true),
+                running_ms: Some(running_ms),
+                ..Evidence::default()
+            };
+            judge.judge(&evidence).outcome
+        };
+        assert_eq!((outcome(4_999), outcome(5_000)), (Outcome::SuspectedAnr, Outcome::Anr));
+        options::set("anr_ms", "8000").unwrap();
+        let found = (outcome(7_999), outcome(8_000));
+        options::set("anr_ms", "5000").unwrap();
+        assert_eq!(found, (Outcome::SuspectedAnr, Outcome::Anr));
     }
 
     #[test]
