@@ -68,7 +68,7 @@ impl Case {
     }
 }
 
-/// Plays the system through all polls.
+/// Simulates the system through all polls.
 fn vote(script: &str, policy: Policy) -> ErrorVote {
     if script == "-" {
         return ErrorVote::NotAsked;

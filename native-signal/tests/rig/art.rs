@@ -82,7 +82,7 @@ pub(crate) fn own_id() -> i64 {
     unsafe { libc::syscall(libc::SYS_gettid) as i64 }
 }
 
-/// An observer that writes down what it is told.
+/// An observer that records its reports.
 pub(crate) fn scribe(page: &'static Page) -> Box<dyn FnMut(Sensed) + Send> {
     Box::new(move |sensed| write_down(page, sensed))
 }
@@ -95,13 +95,13 @@ pub(crate) fn write_down(page: &Page, sensed: Sensed) {
         Forwarded::Rescued { tid } => (3, tid),
         Forwarded::Failed { errno } => (4, errno),
     };
-    if let Some(told) = page.told.get(page.observer.count() as usize) {
-        told.time_ns.store(sensed.time_ns, Ordering::SeqCst);
-        told.si_code.store(sensed.si_code.into(), Ordering::SeqCst);
-        told.si_pid.store(sensed.si_pid.into(), Ordering::SeqCst);
-        told.si_uid.store(sensed.si_uid.into(), Ordering::SeqCst);
-        told.kind.store(kind, Ordering::SeqCst);
-        told.detail.store(detail.into(), Ordering::SeqCst);
+    if let Some(report) = page.reports.get(page.observer.count() as usize) {
+        report.time_ns.store(sensed.time_ns, Ordering::SeqCst);
+        report.si_code.store(sensed.si_code.into(), Ordering::SeqCst);
+        report.si_pid.store(sensed.si_pid.into(), Ordering::SeqCst);
+        report.si_uid.store(sensed.si_uid.into(), Ordering::SeqCst);
+        report.kind.store(kind, Ordering::SeqCst);
+        report.detail.store(detail.into(), Ordering::SeqCst);
     }
     page.observer.note();
 }

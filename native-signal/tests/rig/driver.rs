@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 pub(crate) const ROLE: &str = "--play";
 
 /// A player process and what was sent to it.
-pub(crate) struct Played {
+pub(crate) struct Subject {
     pub(crate) page: &'static Page,
     child: Child,
     path: PathBuf,
@@ -30,9 +30,9 @@ pub(crate) struct Balance {
     pub(crate) lost: bool,
 }
 
-impl Played {
+impl Subject {
     /// Starts the player and waits until it says that it has reached step 1.
-    pub(crate) fn start(case: &Case) -> Played {
+    pub(crate) fn start(case: &Case) -> Subject {
         let (path, page) = Page::create(case.name);
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([ROLE, case.name]).arg(&path);
@@ -48,9 +48,9 @@ impl Played {
             });
         }
         let child = command.spawn().unwrap();
-        let mut played = Played { page, child, path, sent: 0, last_sent_ns: 0 };
-        played.await_step(1);
-        played
+        let mut subject = Subject { page, child, path, sent: 0, last_sent_ns: 0 };
+        subject.await_step(1);
+        subject
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -106,7 +106,7 @@ impl Played {
         }
     }
 
-    /// As [`Played::send_taken`], and waits for the observer too.
+    /// As [`Subject::send_taken`], and waits for the observer too.
     #[track_caller]
     pub(crate) fn send_sensed(&mut self, number: u64, received: impl Fn(&Page) -> u64) {
         for _ in 0..number {
@@ -192,7 +192,7 @@ impl Played {
     }
 }
 
-impl Drop for Played {
+impl Drop for Subject {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! A rig that plays ART: each case runs in a process of its own, whose first thread, Signal Catcher, previous handlers and
+//! A rig that simulates ART: each case runs in a process of its own, whose first thread, Signal Catcher, previous handlers and
 //! masks are as on a device, and which is sent real signals from another process.
 //!
 //! Who counts: the sender counts what it sent, the Signal Catcher and the previous handler count what they got, both into
@@ -37,5 +37,5 @@ pub(crate) fn main() {
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn main() {
-    println!("the rig plays ART on Linux and Android only");
+    println!("the rig simulates ART on Linux and Android only");
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const LOG: usize = 8192;
 
-/// The most signals that can be told apart by number in one case.
+/// The most signals that can be distinguished by number in one case.
 pub(crate) const NUMBERS: usize = 1 << 15;
 
 /// Times (CLOCK_BOOTTIME), in the order in which they came.
@@ -67,7 +67,7 @@ pub(crate) struct Page {
     pub(crate) previous: Log,
     /// Calls of the observer.
     pub(crate) observer: Log,
-    pub(crate) told: [Told; LOG],
+    pub(crate) reports: [Told; LOG],
     /// The player has come this far.
     pub(crate) reached: AtomicU64,
     /// The player may go this far.

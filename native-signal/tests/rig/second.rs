@@ -56,7 +56,7 @@ impl Second {
         (self.uninstall)()
     }
 
-    /// How many its observer was told of.
+    /// How many its observer got.
     pub(crate) fn sensed(self) -> u64 {
         (self.sensed)()
     }

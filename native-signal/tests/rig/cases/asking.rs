@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::art::{block_as_art, install, page_of_handlers, set_blocked, set_handler, start_catcher};
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::Page;
 use native_signal::{AskError, Mode, ask_for_dump};
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use std::thread;
 
 pub(super) const CASES: &[Row] = &[
     ("asked_beside_the_catcher", play_beside, judge_beside),
-    ("asked_before_an_older_handler", play_older, judge_older),
+    ("asked_before_an_older_handler", play_older, judge_previous),
     ("asked_without_a_sensor", play_alone, judge_alone),
     ("asked_where_nobody_answers", play_nobody, |_| {}),
 ];
@@ -31,15 +31,15 @@ fn play_beside(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_beside(played: &mut Played) {
+fn judge_beside(subject: &mut Subject) {
     for round in 1..=2 {
-        played.allow(round + 1);
-        played.await_step(round + 1);
-        played.settles_at("the catcher", round, |page| page.catcher.count());
-        played.settles_at("the observer", round, |page| page.observer.count());
-        let told = &played.page.told[round as usize - 1];
-        assert_eq!(told.si_pid.load(Ordering::SeqCst), played.page.answered(0), "known as its own");
-        assert_eq!(told.kind.load(Ordering::SeqCst), 0);
+        subject.allow(round + 1);
+        subject.await_step(round + 1);
+        subject.settles_at("the catcher", round, |page| page.catcher.count());
+        subject.settles_at("the observer", round, |page| page.observer.count());
+        let report = &subject.page.reports[round as usize - 1];
+        assert_eq!(report.si_pid.load(Ordering::SeqCst), subject.page.answered(0), "known as its own");
+        assert_eq!(report.kind.load(Ordering::SeqCst), 0);
     }
 }
 
@@ -58,11 +58,11 @@ fn play_older(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_older(played: &mut Played) {
-    played.allow(2);
-    played.await_step(2);
-    played.settles_at("the previous handler", 1, |page| page.previous.count());
-    played.settles_at("the observer", 1, |page| page.observer.count());
+fn judge_previous(subject: &mut Subject) {
+    subject.allow(2);
+    subject.await_step(2);
+    subject.settles_at("the previous handler", 1, |page| page.previous.count());
+    subject.settles_at("the observer", 1, |page| page.observer.count());
 }
 
 fn play_alone(page: &'static Page) {
@@ -73,8 +73,8 @@ fn play_alone(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_alone(played: &mut Played) {
-    played.settles_at("the catcher", 1, |page| page.catcher.count());
+fn judge_alone(subject: &mut Subject) {
+    subject.settles_at("the catcher", 1, |page| page.catcher.count());
 }
 
 fn play_nobody(page: &'static Page) {

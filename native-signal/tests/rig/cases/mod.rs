@@ -46,4 +46,4 @@ pub(crate) fn fits_thread_sanitizer(name: &str) -> bool {
 }
 
 /// A case as the tables of this folder write it.
-type Row = (&'static str, fn(&'static page::Page), fn(&mut driver::Played));
+type Row = (&'static str, fn(&'static page::Page), fn(&mut driver::Subject));

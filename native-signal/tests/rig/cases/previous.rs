@@ -5,7 +5,7 @@ use super::art::{
     answer_counters, block_as_art, blocks, current_handler, install, page_of_handlers, set_blocked,
     set_handler, start_catcher,
 };
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::Page;
 use native_signal::{Mode, Uninstalled};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ pub(super) const CASES: &[Row] = &[
     ("previous_handler_storm", play_older, judge_storm),
     ("previous_handler_without_siginfo", play_plain, judge_spaced),
     ("previous_handler_that_raises_again", play_raise, judge_raise),
-    ("previous_handler_on_top_of_us_again", play_circle, judge_circle),
+    ("previous_handler_on_top_of_us_again", play_circle, judge_cycle),
     ("previous_handler_comes_back", play_back, judge_back),
 ];
 
@@ -69,33 +69,33 @@ fn play_plain(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_spaced(played: &mut Played) {
-    played.send_sensed(200, received);
-    played.settles_at("the observer", 200, |page| page.observer.count());
-    played.allow(2);
-    played.await_step(2);
-    let page = played.page;
+fn judge_spaced(subject: &mut Subject) {
+    subject.send_sensed(200, received);
+    subject.settles_at("the observer", 200, |page| page.observer.count());
+    subject.allow(2);
+    subject.await_step(2);
+    let page = subject.page;
     let from = page.answered(0);
-    assert!(from == i64::from(std::process::id()) || from == i64::from(played.pid()), "{from}");
+    assert!(from == i64::from(std::process::id()) || from == i64::from(subject.pid()), "{from}");
     assert_eq!((page.answered(1), page.answered(2)), (1, 1), "arguments and mask");
     assert_eq!([8, 9, 10, 11].map(|index| page.answered(index)), [200, 200, 0, 0]);
-    assert!(page.told[..200].iter().all(|told| told.kind.load(Ordering::SeqCst) == 1));
+    assert!(page.reports[..200].iter().all(|report| report.kind.load(Ordering::SeqCst) == 1));
     assert!(
-        page.told[..200]
+        page.reports[..200]
             .iter()
-            .all(|told| told.si_pid.load(Ordering::SeqCst) == i64::from(std::process::id()))
+            .all(|report| report.si_pid.load(Ordering::SeqCst) == i64::from(std::process::id()))
     );
 }
 
-fn judge_storm(played: &mut Played) {
-    played.send_storm(5000);
-    let balance = played.balance(received, |page| page.previous.last());
+fn judge_storm(subject: &mut Subject) {
+    subject.send_storm(5000);
+    let balance = subject.balance(received, |page| page.previous.last());
     assert!(!balance.lost, "{balance:?}");
-    played.allow(2);
-    played.await_step(2);
-    let [sensed, forwarded, failed, merged] = [8, 9, 10, 11].map(|index| played.page.answered(index));
+    subject.allow(2);
+    subject.await_step(2);
+    let [sensed, forwarded, failed, merged] = [8, 9, 10, 11].map(|index| subject.page.answered(index));
     // The previous handler counts by itself, and it is called for each that we took.
-    assert_eq!((sensed, forwarded, failed), (received(played.page) as i64, sensed, 0));
+    assert_eq!((sensed, forwarded, failed), (received(subject.page) as i64, sensed, 0));
     println!("  {} sent, {sensed} taken, {merged} without a note", balance.sent);
 }
 
@@ -113,12 +113,12 @@ fn play_raise(page: &'static Page) {
     run(page);
 }
 
-fn judge_raise(played: &mut Played) {
+fn judge_raise(subject: &mut Subject) {
     for round in 1..=20 {
-        played.send();
-        played.settles_at("the previous handler, and its own", round * 2, received);
+        subject.send();
+        subject.settles_at("the previous handler, and its own", round * 2, received);
     }
-    played.settles_at("the observer", 40, |page| page.observer.count());
+    subject.settles_at("the observer", 40, |page| page.observer.count());
 }
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -152,16 +152,16 @@ fn play_circle(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_circle(played: &mut Played) {
+fn judge_cycle(subject: &mut Subject) {
     // It, then ours, then it once more as our previous one; then the cycle ends, at the catcher.
     for round in 1..=20 {
-        played.send_taken(1, |page| page.catcher.count());
-        played.settles_at("the chaining handler", round * 2, received);
-        played.settles_at("the catcher", round, |page| page.catcher.count());
+        subject.send_taken(1, |page| page.catcher.count());
+        subject.settles_at("the chaining handler", round * 2, received);
+        subject.settles_at("the catcher", round, |page| page.catcher.count());
     }
-    played.allow(2);
-    played.await_step(2);
-    assert_eq!([8, 9, 10].map(|index| played.page.answered(index)), [20, 20, 0]);
+    subject.allow(2);
+    subject.await_step(2);
+    assert_eq!([8, 9, 10].map(|index| subject.page.answered(index)), [20, 20, 0]);
 }
 
 fn play_back(page: &'static Page) {
@@ -184,15 +184,15 @@ fn play_back(page: &'static Page) {
     block_as_art();
 }
 
-fn judge_back(played: &mut Played) {
-    played.send_sensed(10, received);
-    played.settles_at("the observer", 10, |page| page.observer.count());
-    played.allow(2);
-    played.await_step(2);
-    played.send_spaced(10, received);
-    assert_eq!(played.page.observer.count(), 10);
-    played.allow(3);
-    played.await_step(3);
-    played.send_sensed(10, received);
-    played.settles_at("the observer", 20, |page| page.observer.count());
+fn judge_back(subject: &mut Subject) {
+    subject.send_sensed(10, received);
+    subject.settles_at("the observer", 10, |page| page.observer.count());
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_spaced(10, received);
+    assert_eq!(subject.page.observer.count(), 10);
+    subject.allow(3);
+    subject.await_step(3);
+    subject.send_sensed(10, received);
+    subject.settles_at("the observer", 20, |page| page.observer.count());
 }

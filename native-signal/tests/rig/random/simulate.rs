@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
-/// What the judge is told, by index into [`Page::answers`].
+/// The facts for the judge, by index into [`Page::answers`].
 pub(crate) mod answer {
     /// The leader has SIGQUIT open.
     pub(crate) const OPEN: usize = 0;
@@ -23,7 +23,7 @@ pub(crate) mod answer {
     pub(crate) const INSTALLED: usize = 3;
 }
 
-/// Plays until the judge lets it end.
+/// Simulates until the judge lets it end.
 pub(crate) fn play(page: &'static Page, draw: &Draw, withhold: bool) {
     if draw.no_altstack {
         drop_altstack();
