@@ -32,6 +32,7 @@ fn is_caught() -> bool {
 
 /// Why [`ask_for_dump`] sent nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AskError {
     /// There is neither a Signal Catcher nor a handler that stays installed: the signal would end the process, or do nothing.
     NoReceiver,

@@ -7,6 +7,7 @@ use std::io;
 
 /// Why [`crate::install`] did nothing.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum InstallError {
     /// The sensor is installed in this process already, or is being installed or uninstalled at this moment.
     AlreadyInstalled,
@@ -47,6 +48,7 @@ impl std::error::Error for InstallError {
 
 /// Why [`crate::open_in_this_thread`] did nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OpenError {
     /// Our handler does not forward to a catcher: an unblocked SIGQUIT would kill the process, or reach the wrong handler.
     NotBesideCatcher,

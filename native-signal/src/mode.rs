@@ -19,6 +19,7 @@ pub enum Mode {
 
 /// Why nothing is sensed. In each case signals are delivered as they would be without the sensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PassiveReason {
     /// No thread "Signal Catcher", and SIGQUIT has the default action (it would kill the process, and must), or had it
     /// before our first [`crate::install`].
@@ -79,6 +80,7 @@ pub enum Uninstalled {
 /// A failure of the sensor while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum LastError {
     /// The observer panicked, and the sensor disarmed itself.
     ObserverPanicked = 1,

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// An error in an object's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ElfError {
     /// A table leaves the object's readable memory.
     OutOfBounds {

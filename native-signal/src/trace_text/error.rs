@@ -8,6 +8,7 @@ use std::io;
 
 /// Why nothing was hooked. Nothing is changed then.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum HookError {
     /// A capture is running already; only one at a time is possible.
     Busy,
@@ -80,6 +81,7 @@ impl std::error::Error for HookError {
 
 /// Why the hook could not be removed. It forwards every call and copies nothing, until the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UnhookError {
     /// Other code hooked after us: the slot no longer holds our hook, and what it holds may call it.
     Displaced,

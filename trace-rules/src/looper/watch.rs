@@ -65,6 +65,7 @@ pub struct ProcessState {
 
 /// Why a LAG or an ANR is not reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Suppressed {
     /// [`ProcessState::debugger`].
     Debugger,
