@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 const OWN: Identity = Identity { pid: 4321, uid: 10_123 };
-const COLUMNS: &str = "case series t_ms trigger si_code si_pid si_uid asked ground message running_ms frozen_ms head_when \
+const COLUMNS: &str = "case series t_ms trigger si_code si_pid si_uid asked app_state message running_ms frozen_ms head_when \
                        errors signal_35 matrix anrscope confidence why";
 
 /// One line: cells by the column's name.
@@ -47,11 +47,11 @@ impl Case {
             si_pid: self.number("si_pid").unwrap(),
             si_uid: self.number("si_uid").unwrap(),
             asked_by_us: self.flag("asked"),
-            foreground: match self.cell("ground") {
+            foreground: match self.cell("app_state") {
                 "fg" => Some(true),
                 "bg" => Some(false),
                 "-" => None,
-                other => panic!("ground {other:?}"),
+                other => panic!("app_state {other:?}"),
             },
             message: self.number("message"),
             running_ms: self.number("running_ms"),
@@ -172,7 +172,7 @@ fn the_table_is_what_it_claims_to_be() {
 }
 
 #[test]
-fn a_signal_is_no_duplicate_of_itself_and_is_told_as_what_it_became() {
+fn a_reconsidered_signal_is_no_duplicate_of_itself_and_later_ones_compare_with_its_new_outcome() {
     let mut judge = Judge::new(Policy::Anrscope, OWN);
     let mut evidence = Evidence {
         at_ns: 1,

@@ -115,7 +115,7 @@ fn short_messages_never_fire_though_the_looper_is_busy() {
 }
 
 #[test]
-fn back_to_back_messages_are_told_apart() {
+fn back_to_back_messages_are_distinguished() {
     let (timer, seen) = start(SMALL, boottime_ns);
     let first = boottime_ns();
     timer.message_begin(first);

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_gap_that_a_writer_told_is_no_damage() {
+    fn a_long_gap_after_a_time_event_is_no_damage() {
         let gap = 3 * word::MAX_GAP;
         let time = Event::Time(1_000 + gap).encode();
         let words =

@@ -96,7 +96,7 @@ impl Subject {
 
     /// Sends signals that the leader must take: each after it left the handler, and the catcher waits again. (One that
     /// comes while the handler runs, with SIGQUIT masked on the leader, goes from the kernel to the catcher; and one
-    /// that waits for a leader without a processor is taken by a catcher that comes back from its dump first. Neither
+    /// that waits for a leader without a CPU is taken by a catcher that comes back from its dump first. Neither
     /// is lost; they are not sensed.)
     #[track_caller]
     pub(crate) fn send_taken(&mut self, number: u64, received: impl Fn(&Page) -> u64) {
@@ -121,7 +121,7 @@ impl Subject {
         wait_until("an open leader", || self.is_open(self.pid().into()) && self.catcher_waits());
     }
 
-    /// Waits until the leader has had a processor. One from which a signal was taken before it ran is marked as having
+    /// Waits until the leader has run on a CPU. One from which a signal was taken before it ran is marked as having
     /// one until then, and the next goes from the kernel to the catcher (`wants_signal` in kernel/signal.c): it is not
     /// sensed.
     pub(crate) fn leader_runs(&self) {
@@ -131,7 +131,7 @@ impl Subject {
         };
         // A kernel without these figures: it is as good as when nobody asked.
         let Some(before) = ran() else { return };
-        wait_until("a processor for the leader", || ran().is_none_or(|now| now > before));
+        wait_until("a CPU for the leader", || ran().is_none_or(|now| now > before));
     }
 
     /// Whether the catcher is in `sigwait`, if it is to come back there.

@@ -81,7 +81,7 @@ pub(crate) fn run(number: usize) {
     let mut taken = PLAYERS.map(|_| Vec::with_capacity(number));
     let mut handled = PLAYERS.map(|_| Vec::new());
     let mut rows: Vec<Row> = Vec::new();
-    // A leader that runs takes a processor for itself: those by themselves, and beside nobody.
+    // A leader that runs takes a CPU for itself: such cases run alone.
     for players in [0..3, 3..4, 4..5] {
         let mut subject: Vec<_> = players.map(|index| (index, Subject::start(&PLAYERS[index]))).collect();
         let turn = (number / 10).max(1);
@@ -89,7 +89,7 @@ pub(crate) fn run(number: usize) {
             for (index, subject) in &mut subject {
                 for _ in 0..turn.min(number - taken[*index].len()) {
                     // What comes while the handler runs would go past it. The same for all, for the pace decides how
-                    // deep an idle processor sleeps.
+                    // deep an idle CPU sleeps.
                     if *index > 0 {
                         subject.leader_opens();
                     } else {

@@ -16,8 +16,10 @@ pub(crate) struct Second {
 /// Where the copy lies, beside the program or where Cargo puts examples; `None` if it was not built.
 pub(crate) fn path() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
-    let folder = program.parent()?;
-    [folder.join("libcopy.so"), folder.join("../examples/libcopy.so")].into_iter().find(|path| path.exists())
+    let directory = program.parent()?;
+    [directory.join("libcopy.so"), directory.join("../examples/libcopy.so")]
+        .into_iter()
+        .find(|path| path.exists())
 }
 
 impl Second {

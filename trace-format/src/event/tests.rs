@@ -114,7 +114,7 @@ fn ids_outside_the_typed_range_have_no_payload() {
 }
 
 #[test]
-fn a_stretch_of_main_that_came_out_of_no_queue_is_told_apart_from_every_handler() {
+fn work_of_main_from_no_queue_differs_from_every_handlers_message() {
     let input = Message { handler: Message::NOT_QUEUED, ..Message::default() };
     let event = Event::MessageBegin(input).encode();
     assert_eq!(Event::decode(event.begin, event.id, event.payload()), Event::MessageBegin(input));

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_says_only_what_changed_and_every_section_begins_anew() {
+    fn a_sample_has_only_the_changed_frames_and_every_section_starts_with_a_whole_stack() {
         let mut written = Writer::default();
         written.sample(10, "a.B.c(B.java:1)\na.B.run(B.java:9)\n".into());
         written.sample(20, "a.B.d(B.java:2)\na.B.c(B.java:1)\na.B.run(B.java:9)\n".into());

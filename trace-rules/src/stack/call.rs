@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_of_matrix_is_a_call_and_an_empty_slot_is_none() {
+    fn a_matrix_word_is_a_call_and_an_empty_slot_is_skipped() {
         let word = |entered: bool, id: i64, ms: i64| (i64::from(entered) << 63) | (id << 43) | ms;
         let words = [word(true, 7, 12), 0, word(false, 0xFFFFE, (1 << 43) - 1)];
         let calls: Vec<_> = from_matrix_words(&words).collect();

@@ -10,9 +10,9 @@ use std::thread;
 
 pub(super) const CASES: &[Row] = &[
     ("asked_beside_the_catcher", play_beside, judge_beside),
-    ("asked_before_an_older_handler", play_older, judge_previous),
+    ("asked_before_an_older_handler", play_previous, judge_previous),
     ("asked_without_a_sensor", play_alone, judge_alone),
-    ("asked_where_nobody_answers", play_nobody, |_| {}),
+    ("asked_where_nobody_answers", play_without_receiver, |_| {}),
 ];
 
 fn play_beside(page: &'static Page) {
@@ -47,7 +47,7 @@ extern "C" fn previous(_signal: i32) {
     page_of_handlers().previous.note();
 }
 
-fn play_older(page: &'static Page) {
+fn play_previous(page: &'static Page) {
     set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
     let sensor = install(page);
     assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
@@ -77,7 +77,7 @@ fn judge_alone(subject: &mut Subject) {
     subject.settles_at("the catcher", 1, |page| page.catcher.count());
 }
 
-fn play_nobody(page: &'static Page) {
+fn play_without_receiver(page: &'static Page) {
     // It would end the process.
     assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     set_blocked(&[libc::SIGQUIT]);

@@ -45,5 +45,5 @@ pub(crate) fn fits_thread_sanitizer(name: &str) -> bool {
     !(forks || ["previous_handler_spaced", "handler_makes_three_system_calls"].contains(&name))
 }
 
-/// A case as the tables of this folder write it.
+/// A case as the tables of this directory write it.
 type Row = (&'static str, fn(&'static page::Page), fn(&mut driver::Subject));

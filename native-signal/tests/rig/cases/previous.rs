@@ -11,8 +11,8 @@ use native_signal::{Mode, Uninstalled};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) const CASES: &[Row] = &[
-    ("previous_handler_spaced", play_older, judge_spaced),
-    ("previous_handler_storm", play_older, judge_storm),
+    ("previous_handler_spaced", play_previous, judge_spaced),
+    ("previous_handler_storm", play_previous, judge_storm),
     ("previous_handler_without_siginfo", play_plain, judge_spaced),
     ("previous_handler_that_raises_again", play_raise, judge_raise),
     ("previous_handler_on_top_of_us_again", play_circle, judge_cycle),
@@ -53,7 +53,7 @@ fn run(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn play_older(page: &'static Page) {
+fn play_previous(page: &'static Page) {
     let flags = libc::SA_SIGINFO | libc::SA_RESTART;
     set_handler(page, with_info as *const () as usize, flags, &[libc::SIGHUP]);
     run(page);

@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::art::{
-    answer_counters, block_as_art, blocks, current_handler, install, leader_looks_stuck, page_of_handlers,
+    answer_counters, block_as_art, blocks, current_handler, install, leader_is_stuck, page_of_handlers,
     scribe, set_handler, start_catcher,
 };
 use super::driver::Subject;
@@ -15,7 +15,7 @@ pub(super) const CASES: &[Row] = &[
     ("vfork_rescued", play_vfork_rescued, judge_vfork_rescued),
     ("vfork_without_rescue", play_vfork_alone, judge_vfork_alone),
     ("vfork_rescued_without_descriptors", play_vfork_no_descriptors, judge_vfork_no_descriptors),
-    ("vfork_before_an_older_handler", play_vfork_older, judge_vfork_older),
+    ("vfork_before_an_older_handler", play_vfork_previous, judge_vfork_previous),
     ("masked_by_foreign_code", play_masked, judge_masked),
     ("leader_in_a_ptrace_stop", play_stopped, judge_stopped),
     ("fork_and_the_child", play_fork, judge_fork),
@@ -67,7 +67,7 @@ const SLEEPS: u64 = 8;
 fn play_vfork(page: &'static Page, config: Config) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
-    leader_looks_stuck();
+    leader_is_stuck();
     let sensor = native_signal::install(config, scribe(page)).unwrap();
     sleep_on_demand(page);
     answer_counters(page, &sensor);
@@ -212,7 +212,7 @@ extern "C" fn previous(_signal: i32) {
     page.previous.note();
 }
 
-fn play_vfork_older(page: &'static Page) {
+fn play_vfork_previous(page: &'static Page) {
     set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
     // A second thread on which the previous handler can run, as HotSpot's.
     thread::spawn(move || {
@@ -228,7 +228,7 @@ fn play_vfork_older(page: &'static Page) {
     page.wait_allowed(101);
 }
 
-fn judge_vfork_older(subject: &mut Subject) {
+fn judge_vfork_previous(subject: &mut Subject) {
     let received = |page: &Page| page.previous.count();
     subject.send_sensed(5, received);
     send_while_asleep(subject, 1);
@@ -387,7 +387,7 @@ fn judge_spinning(subject: &mut Subject) {
     subject.settles_at("the observer", 100, |page| page.observer.count());
     subject.allow(2);
     subject.await_step(2);
-    // On a machine with more to do than it can, a leader that spins may have no processor for as long as one that sleeps.
+    // On a machine with more to do than it can, a leader that spins may have no CPU for as long as one that sleeps.
     let rescued =
         subject.page.reports.iter().filter(|report| report.kind.load(Ordering::SeqCst) == 3).count();
     assert_eq!([8, 9, 10, 12].map(|index| subject.page.answered(index)), [100, 100, 0, rescued as i64]);
