@@ -227,8 +227,8 @@ fn read_table(
         }
         let thread = match threads.entry(uid) {
             Entry::Occupied(thread) => thread.into_mut(),
-            // An owner of locks, for example, whose name is wanted. One that has ended has nothing to show, and main's blocks are
-            // its own.
+            // The owner of a lock, for example, whose name is needed. A thread that has ended has nothing to show, and main has its
+            // own blocks.
             Entry::Vacant(place)
                 if u64_at(&bytes, entry::ENDED) == 0
                     && u32_at(&bytes, entry::FLAGS) & entry::FLAG_MAIN == 0
