@@ -81,12 +81,12 @@ impl Line {
     }
 }
 
-/// Lines that are being written.
+/// Writes lines.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Writer(String);
 
 impl Writer {
-    /// What recording cost until `at`: `ns` of an event and `percent` are in hundredths.
+    /// Adds the cost of recording until `at`: `ns` of an event and `percent` are in hundredths.
     pub fn cost(&mut self, at: u64, ns: u64, events: u64, percent: u64) {
         self.line(at, "cost", &[&decimal(ns), &events.to_string(), &decimal(percent)]);
     }

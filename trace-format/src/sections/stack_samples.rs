@@ -68,7 +68,7 @@ fn outermost_in_common(one: &str, other: &str) -> usize {
     one.lines().rev().zip(other.lines().rev()).take_while(|(a, b)| a == b).count()
 }
 
-/// Samples of a section, one after the other.
+/// Reads the samples of a section, one after the other.
 #[derive(Clone, Debug)]
 pub struct Samples<'t> {
     lines: std::iter::Peekable<std::str::Lines<'t>>,
@@ -84,7 +84,7 @@ impl<'t> Samples<'t> {
         Self { lines: text.lines().peekable(), stack: Vec::new(), kept: 0, skipped: 0 }
     }
 
-    /// Goes to the next sample and gives its time, BOOTTIME ns in `1..MAX_TIME`.
+    /// Advances to the next sample and returns its time, BOOTTIME ns in `1..MAX_TIME`.
     #[expect(clippy::should_implement_trait, reason = "the sample itself is lent by `stack`")]
     pub fn next(&mut self) -> Option<u64> {
         self.kept = self.stack.len();
@@ -120,13 +120,13 @@ impl<'t> Samples<'t> {
         &self.stack
     }
 
-    /// How many of the outermost frames are those of the sample that was given before this one.
+    /// How many of the outermost frames are those of the sample before this one.
     #[must_use]
     pub fn kept(&self) -> usize {
         self.kept
     }
 
-    /// How many samples so far had no time that can be, or no number of frames.
+    /// How many samples so far had no valid time, or no number of frames.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
