@@ -78,7 +78,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
 fn record(options: &Options, files: &Files) -> anyhow::Result<()> {
     let lines = methods::map_lines();
     output::write(&files.method_map, format!("{}\n", lines.join("\n")).as_bytes())?;
-    let map_id = trace_format::MapId::of_lines(lines.iter().map(String::as_str));
+    let map_id = trace_format::MapId::from_lines(lines.iter().map(String::as_str));
     #[cfg(target_os = "linux")]
     return hang::record(options.stall, options.quiet, map_id, files);
     #[cfg(not(target_os = "linux"))]

@@ -7,7 +7,7 @@
 //! ```
 //! That is `id,access flags,class method descriptor`, the form of Matrix's methodMapping.txt; a method
 //! without a descriptor is legal. The lines may come in any order. The map's identity
-//! ([`MapId::of_lines`]) covers all of them in ascending order of id.
+//! ([`MapId::from_lines`]) covers all of them in ascending order of id.
 
 use std::io::Read;
 use std::ops::Range;
@@ -162,7 +162,7 @@ impl MethodMap {
         whole.sort_unstable_by_key(|(id, _)| *id);
         map.len = whole.len();
         if !whole.is_empty() {
-            map.id = Some(MapId::of_lines(whole.iter().map(|(_, range)| &map.text[range.clone()])));
+            map.id = Some(MapId::from_lines(whole.iter().map(|(_, range)| &map.text[range.clone()])));
         }
         Ok(map)
     }
@@ -293,7 +293,7 @@ mod tests {
             "2,9,a.B native",
             "3,1,a.B my name (I)V",
         ];
-        assert_eq!(map.map_id(), MapId::of_lines(lines));
+        assert_eq!(map.map_id(), MapId::from_lines(lines));
         assert_eq!(map.fit(map.map_id()), Fit::Same);
         assert_eq!(map.fit(MapId::UNKNOWN), Fit::Unknown);
         assert_eq!(map.fit(MapId(7)), Fit::OtherBuild);

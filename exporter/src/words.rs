@@ -60,21 +60,12 @@ pub(crate) fn thread_name(thread: &Thread) -> String {
 
 /// What a wait is for, in a few words.
 pub(crate) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> String {
-    let what = match kind {
-        WaitKind::Monitor => "for the lock of",
-        WaitKind::ObjectWait => "in Object.wait on",
-        WaitKind::Park => "parked on",
-        WaitKind::Sleep => "in Thread.sleep",
-        WaitKind::Join => "in Thread.join on",
-        WaitKind::Blocking => "in a blocking call,",
-        WaitKind::Unknown(_) => "in a wait of unknown kind on",
+    let (phrases, what) = (kind.phrases(), kind.phrases().waited);
+    let class = match phrases.has_object {
+        true => format!(" {}", class.unwrap_or("an object of unknown class")),
+        false => String::new(),
     };
-    let class = match kind {
-        WaitKind::Sleep => String::new(),
-        _ => format!(" {}", class.unwrap_or("an object of unknown class")),
-    };
-    // A call and a sleep are no locks, whatever they were called on.
-    let is_lock = lock > 0 && !matches!(kind, WaitKind::Blocking | WaitKind::Sleep);
+    let is_lock = lock > 0 && kind.has_lock();
     let lock = if is_lock { format!(" (0x{lock:x})") } else { String::new() };
     format!("{what}{class}{lock}")
 }

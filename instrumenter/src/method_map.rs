@@ -346,7 +346,7 @@ mod tests {
             "ignore methods:\nandroid.X b (La.B;)V\nb.C a (La.B;)V\n"
         );
         assert_eq!(texts.lines.as_deref().unwrap(), "1,B.java,12\n2,B.java,12\n3,B.java,12\n");
-        assert_eq!(texts.id, MapId::of_lines(texts.methods.as_deref().unwrap().lines()));
+        assert_eq!(texts.id, MapId::from_lines(texts.methods.as_deref().unwrap().lines()));
     }
 
     #[test]
@@ -362,12 +362,12 @@ mod tests {
     fn a_map_id_is_computed_from_a_saved_state() {
         let text = "1048574,1,a.B c ()V\n".repeat(20_000);
         let (id, all) = states(&text, &[], 0);
-        assert_eq!((id, all.len()), (MapId::of_lines(text.lines()), text.len() / STATE_EVERY));
+        assert_eq!((id, all.len()), (MapId::from_lines(text.lines()), text.len() / STATE_EVERY));
         for same in [0, 1, STATE_EVERY - 1, STATE_EVERY, 3 * STATE_EVERY + 5, text.len()] {
             let mut other = text.clone();
             other.replace_range(same.min(other.len() - 1).., "x\n");
             let (id, new) = states(&other, &all, same.min(text.len() - 1));
-            assert_eq!((id, &new), (MapId::of_lines(other.lines()), &states(&other, &[], 0).1), "{same}");
+            assert_eq!((id, &new), (MapId::from_lines(other.lines()), &states(&other, &[], 0).1), "{same}");
         }
     }
 

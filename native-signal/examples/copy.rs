@@ -12,7 +12,7 @@ mod copy {
     static SENSED: AtomicU64 = AtomicU64::new(0);
 
     /// The leader looks stuck to this copy's timer as well.
-    fn leader_looks_stuck() {
+    fn leader_is_stuck() {
         static TIMER: OnceLock<StallTimer> = OnceLock::new();
         let ms = 1_000_000;
         let thresholds = Thresholds { suspect_ns: 5 * ms, stall_ns: 3_600_000 * ms, tick_ns: 5 * ms };
@@ -29,18 +29,18 @@ mod copy {
         });
     }
 
-    /// 0 passive, 1 beside the catcher, 2 before an older handler, -1 refused.
+    /// 0 passive, 1 beside the catcher, 2 before a previous handler, -1 refused.
     #[unsafe(no_mangle)]
     extern "C" fn copy_install() -> i32 {
         let observer = Box::new(|_| {
             SENSED.fetch_add(1, Ordering::SeqCst);
         });
-        leader_looks_stuck();
+        leader_is_stuck();
         let Ok(sensor) = native_signal::install(Config::default(), observer) else { return -1 };
         let mode = match sensor.mode() {
             Mode::Passive { .. } => 0,
             Mode::BesideCatcher { .. } => 1,
-            Mode::BeforeOlderHandler => 2,
+            Mode::BeforePreviousHandler => 2,
         };
         *SENSOR.lock().unwrap() = Some(sensor);
         mode

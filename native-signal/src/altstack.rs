@@ -1,20 +1,21 @@
 //! The leader's alternate signal stack.
 //!
-//! Our handler asks for the alternate stack (SA_ONSTACK), for the leader may have overflowed its own just when it is
-//! asked for a dump. Android's C library gives every thread one; a leader elsewhere may have none, and then gets ours
-//! while SIGQUIT is open in it.
+//! Our handler runs on the alternate stack (SA_ONSTACK), since the leader may have overflowed its own when the dump is
+//! requested. Android's C library gives every thread an alternate stack; on another system the leader may have none, and then
+//! gets ours while SIGQUIT is unblocked in it.
 
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Room for a signal frame with all the registers that processors have today (under 16 KiB), and for handlers that
+/// Size of the stack, bytes: a signal frame with all the registers of today's CPUs (under 16 KiB), and handlers that
 /// chain to ours. A page that is never touched costs nothing.
 const SIZE: usize = 64 * 1024;
 
-/// Below the stack, so that an overflow of it is a fault and not somebody's data. The largest page size there is.
+/// Size of the guard below the stack, bytes, so that an overflow faults and overwrites no data. The largest page size that exists.
 const GUARD: usize = 64 * 1024;
 
-/// Where ours lies; made once and never freed, for nothing tells when the last handler has left it.
+/// The address of our stack, 0 before it is allocated. Allocated once and never freed, since nothing signals when the last
+/// handler has left it.
 pub(crate) struct AltStack(AtomicUsize);
 
 impl AltStack {
@@ -22,7 +23,7 @@ impl AltStack {
         AltStack(AtomicUsize::new(0))
     }
 
-    /// Gives the calling thread ours if it has none. Without memory for it the handler runs on the ordinary stack.
+    /// Gives the calling thread our stack if it has no alternate stack. Without memory for it the handler runs on the ordinary stack.
     pub(crate) fn provide(&self) {
         if current().is_none_or(|current| current.ss_flags & libc::SS_DISABLE == 0) {
             return;
@@ -38,8 +39,8 @@ impl AltStack {
         set(libc::stack_t { ss_sp: bottom as *mut _, ss_flags: 0, ss_size: SIZE });
     }
 
-    /// Takes ours from the calling thread again, if it is the one in force and no handler runs on it.
-    pub(crate) fn take_back(&self) {
+    /// Removes our stack from the calling thread, if it is in use there and no handler runs on it.
+    pub(crate) fn remove(&self) {
         let bottom = self.0.load(Ordering::Acquire);
         if bottom != 0
             && current().is_some_and(|current| current.ss_sp as usize == bottom && current.ss_flags == 0)
@@ -60,7 +61,7 @@ fn map() -> Option<usize> {
     // SAFETY: the upper part of the mapping just made; its start is page-aligned as GUARD is.
     let opened = unsafe { libc::mprotect(bottom as *mut _, SIZE, libc::PROT_READ | libc::PROT_WRITE) };
     if opened != 0 {
-        // SAFETY: the mapping just made, which nobody knows yet.
+        // SAFETY: the mapping just made, which no other code knows yet.
         unsafe { libc::munmap(all, GUARD + SIZE) };
         return None;
     }
@@ -84,14 +85,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn given_where_there_is_none_and_taken_back() {
-        // A thread of Rust's has one of its own.
+    fn a_thread_without_an_alternate_stack_gets_one_and_loses_it_again() {
+        // Rust gives its threads one.
         let ours = AltStack::none();
         let own = current().unwrap();
         assert_eq!(own.ss_flags & libc::SS_DISABLE, 0);
         ours.provide();
         assert_eq!(current().unwrap().ss_sp, own.ss_sp, "its own stays");
-        ours.take_back();
+        ours.remove();
         assert_eq!(current().unwrap().ss_sp, own.ss_sp);
 
         set(libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: SIZE });
@@ -99,13 +100,13 @@ mod tests {
         let given = current().unwrap();
         assert_eq!((given.ss_flags, given.ss_size), (0, SIZE));
         // Its lowest byte is usable.
-        // SAFETY: the stack just provided; nobody uses it.
+        // SAFETY: the stack just provided, which no code uses.
         unsafe { given.ss_sp.cast::<u8>().write_volatile(1) };
-        ours.take_back();
+        ours.remove();
         assert_ne!(current().unwrap().ss_flags & libc::SS_DISABLE, 0);
         ours.provide();
         assert_eq!(current().unwrap().ss_sp, given.ss_sp, "made once");
-        ours.take_back();
+        ours.remove();
         set(own);
     }
 }

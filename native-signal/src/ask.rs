@@ -1,40 +1,41 @@
-//! A thread dump on demand.
+//! Requests a thread dump of this process.
 
-use crate::older::Action;
+use crate::previous::Action;
 use crate::{catcher, mask, task};
 use nix::errno::Errno;
 use std::fmt;
 
-/// Asks for a thread dump of this process, as the system would: by a SIGQUIT to the process.
+/// Requests a thread dump of this process, as the system would: by a SIGQUIT to the process.
 ///
-/// It takes the way of every other one. The Signal Catcher (or the older handler) answers it, and a sensor tells its
-/// observer of it with [`crate::Sensed::si_pid`] being this process's id, which is how it is known as our own. Callable
-/// on any thread, not in a signal handler; it returns when the signal is sent, which is before it is answered.
+/// The signal is handled as any other: the Signal Catcher (or the previous handler) answers it, and a sensor reports it to its
+/// observer with this process's id in [`crate::Sensed::si_pid`]. Call it on
+/// any thread, not in a signal handler; it returns when the signal is sent, which is before it is answered.
 ///
 /// # Errors
 ///
 /// [`AskError`]; nothing was sent then.
 pub fn ask_for_dump() -> Result<(), AskError> {
     let action = Action::current().map_err(|errno| AskError::Os { errno: errno as i32 })?;
-    if action.is_one_shot() || !(action.is_handler() || waits_for_it()) {
-        return Err(AskError::NobodyAnswers);
+    if action.is_one_shot() || !(action.is_handler() || is_caught()) {
+        return Err(AskError::NoReceiver);
     }
     // SAFETY: two integers.
     let sent = unsafe { libc::kill(task::process_id(), libc::SIGQUIT) };
     Errno::result(sent).map(drop).map_err(|errno| AskError::Os { errno: errno as i32 })
 }
 
-/// Without a handler the signal is safe only while the leader blocks it and a catcher waits: else it kills the process,
-/// or stays pending until it does.
-fn waits_for_it() -> bool {
+/// Whether a catcher takes the signal where there is no handler: the leader must block it and a catcher must wait, else it
+/// kills the process, or stays pending until it does.
+fn is_caught() -> bool {
     !mask::is_open_on_the_leader() && matches!(catcher::find(0), Ok(Some(_)))
 }
 
 /// Why [`ask_for_dump`] sent nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AskError {
-    /// There is neither a Signal Catcher nor a handler that stays: the signal would end the process, or do nothing.
-    NobodyAnswers,
+    /// There is neither a Signal Catcher nor a handler that stays installed: the signal would end the process, or do nothing.
+    NoReceiver,
     /// The kernel refused.
     Os {
         /// Its answer.
@@ -45,10 +46,10 @@ pub enum AskError {
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AskError::NobodyAnswers => {
-                f.write_str("no Signal Catcher and no lasting handler of SIGQUIT in this process: nothing would write a dump")
+            AskError::NoReceiver => {
+                f.write_str("this process has no Signal Catcher and no lasting SIGQUIT handler: nothing would write a dump")
             }
-            AskError::Os { errno } => write!(f, "SIGQUIT to this process: {}", Errno::from_raw(*errno)),
+            AskError::Os { errno } => write!(f, "cannot send SIGQUIT to this process: {}", Errno::from_raw(*errno)),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Finding ART's Signal Catcher.
+//! Finds ART's Signal Catcher.
 //!
-//! It is known by its name alone (AOSP `art/runtime/signal_catcher.cc` attaches it as "Signal Catcher"). Its mask tells
+//! Its name alone identifies it (AOSP `art/runtime/signal_catcher.cc` attaches it as "Signal Catcher"). Its mask shows
 //! only whether it waits at this moment: 0x1000 in `sigwait`, 0x1204 during a dump, other bits with some vendors. So
-//! the mask is a preference among several of that name, never a condition. A thread that is about to end is none
-//! ([`task::lives`]).
+//! the mask is a preference among several threads of that name, never a condition. A thread that is about to end does not
+//! count ([`task::lives`]).
 
 use crate::task;
 use std::io;
@@ -11,9 +11,9 @@ use std::io;
 /// The name that ART gives the thread.
 pub(crate) const NAME: &str = "Signal Catcher";
 
-/// The thread to forward to: one of that name, rather one that has SIGQUIT open by bit test, never `refused`.
+/// The thread to forward to: one of that name, preferably one that has SIGQUIT unblocked by bit test, never `refused`.
 ///
-/// An error is not the same as none: without a free file descriptor nobody can be found though somebody is there.
+/// An error does not mean that there is none: without a free file descriptor no thread can be looked up.
 pub(crate) fn find(refused: i32) -> io::Result<Option<i32>> {
     let mut first = None;
     let waits = task::find(|tid| {
@@ -21,7 +21,7 @@ pub(crate) fn find(refused: i32) -> io::Result<Option<i32>> {
             return Ok(false);
         }
         let waits = task::status(tid)?.is_some_and(|status| status.is_open(libc::SIGQUIT));
-        // Asked last: what was read of a thread that ended in between means nothing.
+        // Checked last: what was read of a thread that has ended since means nothing.
         if !task::lives(tid)? {
             return Ok(false);
         }
@@ -36,7 +36,7 @@ pub(crate) fn is_still_there(tid: i32) -> io::Result<bool> {
     Ok(has_the_name(tid)? && task::lives(tid)?)
 }
 
-/// Whether this thread of ours is listed and carries the name.
+/// Whether this thread of the process is listed and has the name.
 pub(crate) fn has_the_name(tid: i32) -> io::Result<bool> {
     task::has_name(tid, NAME)
 }

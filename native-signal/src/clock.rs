@@ -1,6 +1,6 @@
-//! The clocks of this crate.
+//! Reads the kernel's clocks.
 
-/// CLOCK_BOOTTIME in nanoseconds: it counts on through deep sleep, and recordings use it as their axis.
+/// CLOCK_BOOTTIME in nanoseconds: it runs during deep sleep, and recordings use it as their time axis.
 ///
 /// Safe to call in a signal handler (`clock_gettime` is on the list of man 7 signal-safety), from any thread. A kernel
 /// without the clock gives 0.
@@ -8,7 +8,7 @@ pub fn boottime_ns() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }
 
-/// The CPU time of this process, of all its threads, in nanoseconds (CLOCK_PROCESS_CPUTIME_ID); 0 where the kernel does not say.
+/// The CPU time of this process, of all its threads, in nanoseconds (CLOCK_PROCESS_CPUTIME_ID); 0 if the kernel has no such clock.
 pub(crate) fn process_cpu_ns() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }

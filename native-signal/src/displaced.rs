@@ -1,48 +1,48 @@
-//! Being displaced: another handler was installed after ours. Reported once, never fought.
+//! Detects that another handler was installed after ours. It is reported once and never replaced.
 
-use crate::older::{Action, InfoHandler};
+use crate::previous::{Action, InfoHandler};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// The shortest time between two looks.
+/// The shortest time between two checks.
 const EVERY_NS: u64 = 1_000_000_000;
 
-/// Another action stands in the place of ours. A handler may chain to ours, and then nothing has changed; if it does not, SIGQUITs
-/// are sensed no more, and whether the Signal Catcher gets them is that handler's doing.
+/// Another action has replaced ours. A handler may chain to ours, and then nothing has changed; if it does not, SIGQUITs
+/// are no longer sensed, and whether the Signal Catcher gets them depends on that handler.
 ///
-/// The default action and ignore cannot chain. With SIGQUIT open on the leader because of us the next dump request would end the
-/// process, or vanish, which it would not without us; so the leader blocks SIGQUIT again ([`Displaced::blocked`]), the catcher gets
+/// The default action and ignore cannot chain. With SIGQUIT unblocked on the leader because of us the next dump request would end
+/// the process, or vanish, which would not happen without us; so the leader blocks SIGQUIT again ([`Displaced::blocked`]), the catcher gets
 /// what is sent, as before [`crate::install`], and the sensor is passive ([`crate::PassiveReason::HandlerRemoved`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Displaced {
-    /// The address of the handler; 0 is the default action and 1 ignore. `dladdr` tells whose it is.
+    /// The address of the handler; 0 is the default action and 1 ignore. `dladdr` gives its library.
     pub handler: usize,
     /// Whether the leader blocks SIGQUIT again because of it.
     pub blocked: bool,
 }
 
-/// What was seen last.
-pub(crate) struct Look {
+/// The state of the last check.
+pub(crate) struct Displacement {
     next_ns: AtomicU64,
-    /// The handler that was reported; [`Look::OURS`] while ours stands first.
+    /// The handler that was reported; [`Displacement::OURS`] while ours is the current one.
     reported: AtomicUsize,
     /// The action that ours was put back for, plus one; 0 for none.
     put_back: AtomicUsize,
 }
 
-impl Look {
-    /// No handler's address.
+impl Displacement {
+    /// Not the address of any handler.
     const OURS: usize = usize::MAX;
 
     pub(crate) const fn new() -> Self {
-        Look {
+        Displacement {
             next_ns: AtomicU64::new(0),
-            reported: AtomicUsize::new(Look::OURS),
+            reported: AtomicUsize::new(Displacement::OURS),
             put_back: AtomicUsize::new(0),
         }
     }
 
-    /// A load and a compare, and once a second one system call: the action that stands in the place of ours, and whether it was
-    /// not reported yet.
+    /// The action that has replaced ours, and whether it was not reported yet. Costs a load and a compare, and once a second one
+    /// system call.
     pub(crate) fn check(&self, now_ns: u64, ours: InfoHandler) -> Option<(usize, bool)> {
         if now_ns < self.next_ns.load(Ordering::Relaxed) {
             return None;
@@ -50,16 +50,16 @@ impl Look {
         self.next_ns.store(now_ns.saturating_add(EVERY_NS), Ordering::Relaxed);
         let action = Action::current().ok()?;
         let seen = match self.put_back.swap(0, Ordering::AcqRel) {
-            0 if action.is(ours) => Look::OURS,
+            0 if action.is(ours) => Displacement::OURS,
             0 => action.address(),
             removed => removed - 1,
         };
         let before = self.reported.swap(seen, Ordering::Relaxed);
-        (seen != Look::OURS).then_some((seen, seen != before))
+        (seen != Displacement::OURS).then_some((seen, seen != before))
     }
 
-    /// Puts `ours` in the place of the default action or ignore. The leader cannot block SIGQUIT at this moment, and the next
-    /// one would end the process; [`Look::check`], on the leader, says of it what it would have said of that action.
+    /// Puts `ours` back where the action is the default or ignore. The leader cannot block SIGQUIT at this moment, and the next
+    /// signal would end the process; [`Displacement::check`], on the leader, then reports that action as it would have before.
     pub(crate) fn put_back(&self, ours: &Action) {
         let Ok(action) = Action::current() else { return };
         if action.is_handler() {

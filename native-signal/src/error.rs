@@ -1,15 +1,13 @@
-//! What may go wrong, and what to do then.
+//! Errors of installing the sensor, each with what to do.
 
 use crate::poller;
 use nix::errno::Errno;
 use std::fmt;
 use std::io;
 
-#[cfg(doc)]
-use crate::{install, open_in_this_thread};
-
-/// Why [`install`] did nothing.
+/// Why [`crate::install`] did nothing.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum InstallError {
     /// The sensor is installed in this process already, or is being installed or uninstalled at this moment.
     AlreadyInstalled,
@@ -48,10 +46,11 @@ impl std::error::Error for InstallError {
     }
 }
 
-/// Why [`open_in_this_thread`] did nothing.
+/// Why [`crate::open_in_this_thread`] did nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OpenError {
-    /// No handler of ours forwards to a catcher: an open SIGQUIT would kill the process, or go where it should not.
+    /// Our handler does not forward to a catcher: an unblocked SIGQUIT would kill the process, or reach the wrong handler.
     NotBesideCatcher,
     /// The caller is not the group leader, and a younger thread than the catcher would hardly ever get the signal.
     NotTheLeader,

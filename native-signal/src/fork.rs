@@ -1,8 +1,8 @@
-//! Children made by `fork`.
+//! Blocks SIGQUIT again in children made by `fork`.
 //!
-//! The handler itself knows a child by its pid. What is left is the mask: the leader has SIGQUIT open because of us, its
-//! child would have it open too, and after `exec` nothing but the default action would stand behind it. So the child
-//! closes it again and is as it would be without us. (`vfork` and `posix_spawn` run no such hooks; there the open mask
+//! The handler itself knows a child by its pid. What remains is the mask: the leader has SIGQUIT unblocked because of us, its
+//! child would have it unblocked too, and after `exec` its action would be the default. So the child
+//! blocks it again and is as it would be without us. (`vfork` and `posix_spawn` run no such hooks; there the mask
 //! is inherited.)
 
 use crate::mask;
@@ -23,7 +23,7 @@ pub(crate) fn close_in_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: the hook is a function without captures that lives as long as this library, which by contract is
-        // never unloaded. No memory for one more hook: children keep the open mask, no worse than after `vfork`.
+        // never unloaded. No memory for one more hook: children keep the mask, no worse than after `vfork`.
         let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
     });
 }

@@ -1,9 +1,9 @@
-//! The SIGQUIT handler. All that it does is in this file, and every call is on the list of man 7 signal-safety or is a
+//! The SIGQUIT handler. Everything it does is in this file, and every call is on the list of man 7 signal-safety or is a
 //! plain system call: `clock_gettime`, `getpid`, `tgkill` *or* the previous handler, `futex`; `gettid` only for a signal
 //! that this process sent by `tgkill`, and where a handler before ours gave no siginfo. `errno` is kept.
 
 use crate::clock::boottime_ns;
-use crate::older::Action;
+use crate::previous::Action;
 use crate::sensed::{Forwarded, Sensed};
 use crate::shared::{Shared, count};
 use crate::task;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// `SI_TKILL` of `asm-generic/siginfo.h`, which the libc crate lacks on some targets.
 pub(crate) const SI_TKILL: i32 = -6;
 
-/// What `sigaction` is given.
+/// The handler that `sigaction` installs.
 pub(crate) extern "C" fn on_sigquit(
     signal: libc::c_int,
     info: *mut libc::siginfo_t,
@@ -42,29 +42,29 @@ fn take(
     };
 
     if task::process_id() != shared.pid {
-        // A child of fork or vfork. The catcher, the slots and our thread are its parent's.
-        if let Some(older) = shared.older() {
-            let _ = call_older(older, signal, info, context);
+        // A child of fork or vfork. The catcher, the slots and our thread belong to its parent.
+        if let Some(previous) = shared.previous() {
+            let _ = call_previous(previous, signal, info, context);
         }
         return;
     }
-    // Who sent it is unknown where a handler before ours calls ours without the siginfo: it may have been ourselves.
+    // The sender is unknown where a handler before ours calls ours without the siginfo: it may have been this process.
     let from_this_process = info.is_null() || (si_code == SI_TKILL && si_pid == shared.pid);
 
-    // Forward first. `None`: a handler further up the stack is at it.
+    // Forward first. `None`: a handler further up the stack forwards it.
     let Some(forwarded) = forward(shared, signal, info, context, from_this_process) else { return };
     match forwarded {
         Forwarded::Failed { .. } => {
-            shared.owed.fetch_add(1, Ordering::AcqRel);
+            shared.unforwarded.fetch_add(1, Ordering::AcqRel);
         }
-        _ => count(&shared.tally.forwarded),
+        _ => count(&shared.totals.forwarded),
     }
 
     let armed = shared.armed.load(Ordering::Acquire);
     if armed && !(from_this_process && noted_by_the_rescue(shared)) {
-        count(&shared.tally.sensed);
+        count(&shared.totals.sensed);
         if !shared.slots.push(Sensed { time_ns, si_code, si_pid, si_uid, forwarded }) {
-            count(&shared.tally.merged);
+            count(&shared.totals.merged);
         }
     }
     if armed || matches!(forwarded, Forwarded::Failed { .. }) {
@@ -83,19 +83,19 @@ fn forward(
     if shared.withhold.load(Ordering::Relaxed) {
         return Some(Forwarded::ToCatcher { tid: catcher });
     }
-    if let Some(older) = shared.older() {
-        if call_older(older, signal, info, context) {
-            return Some(Forwarded::ToOlderHandler);
+    if let Some(previous) = shared.previous() {
+        if call_previous(previous, signal, info, context) {
+            return Some(Forwarded::ToPreviousHandler);
         }
-        // What ends the chain then is the catcher. Our thread looks for it where it is not known yet, or gone; the call that
-        // this one lies in wakes it.
+        // The catcher then ends the chain. Our thread searches for it where it is not known yet, or gone; the call that
+        // contains this one wakes that thread.
         if catcher == 0 || shared.send_to(catcher).is_err() {
-            shared.unended.fetch_add(1, Ordering::AcqRel);
+            shared.looped_back.fetch_add(1, Ordering::AcqRel);
         }
         return None;
     }
-    // A signal of ours that comes back to us did not reach a `sigwait`: the thread is no catcher. Sending again
-    // would go round for ever.
+    // A signal that we sent and that comes back to us did not reach a `sigwait`: the thread is no catcher. Sending again
+    // would never end.
     if from_this_process && task::own_id() == catcher {
         shared.refused.store(catcher, Ordering::Release);
         shared.catcher.store(0, Ordering::Release);
@@ -110,81 +110,85 @@ fn forward(
     })
 }
 
-/// Calls the older handler; false if this is a call from inside it. That happens when it put itself on top of us again
-/// and now chains to us: calling it would go round for ever.
-fn call_older(
-    older: &Action,
+/// Calls the previous handler; false if this is a call from inside it. That happens when it installed itself on top of us again
+/// and now chains to us: calling it would never end.
+fn call_previous(
+    previous: &Action,
     signal: libc::c_int,
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
 ) -> bool {
-    match Flight::enter(info) {
-        Flight::First(place) => {
-            older.call(signal, info, context);
-            place.leave();
+    match Call::enter(info) {
+        Call::First(slot) => {
+            // SAFETY: the action was read by `sigaction`, and a library that installs a handler keeps it loaded, as the kernel
+            // requires too; the arguments are those that our own handler was given for this signal.
+            unsafe { previous.call(signal, info, context) };
+            slot.leave();
         }
-        Flight::Unguarded => older.call(signal, info, context),
-        Flight::Nested => return false,
+        // SAFETY: as above.
+        Call::Unguarded => unsafe { previous.call(signal, info, context) },
+        Call::Nested => return false,
     }
     true
 }
 
-/// Takes one off the number of signals that the rescue sent on and noted itself.
+/// Whether the rescue forwarded this signal and noted it already; counts it off if so.
 fn noted_by_the_rescue(shared: &Shared) -> bool {
     shared.resent.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok()
 }
 
-/// Calls of the previous handler that have not returned, known by the address of their siginfo, or by the thread where a
-/// handler that chains to ours gives none.
+/// Calls of the previous handler that have not returned, identified by the address of their siginfo, or by the thread where a
+/// handler that chains to ours passes none.
 ///
 /// The kernel puts siginfo into the signal frame on the stack, so the address also names the thread. A fresh delivery
-/// can only find its own address here if an older handler left by `longjmp` and the stack was reused; then our frame
-/// lies where it lay, directly below the signal frame. A call from inside the older handler lies lower.
-static IN_FLIGHT: [Place; 8] = [const { Place { info: AtomicUsize::new(0), frame: AtomicUsize::new(0) } }; 8];
+/// can only find its own address here if a previous handler left by `longjmp` and the stack was reused; then our frame
+/// is where it was, directly below the signal frame. A call from inside the previous handler is lower.
+static IN_PROGRESS: [CallSlot; 8] =
+    [const { CallSlot { info: AtomicUsize::new(0), frame: AtomicUsize::new(0) } }; 8];
 
-struct Place {
+struct CallSlot {
     info: AtomicUsize,
     frame: AtomicUsize,
 }
 
-enum Flight {
-    First(&'static Place),
+enum Call {
+    First(&'static CallSlot),
     Nested,
-    /// No place free; more than eight threads in handlers at a time.
+    /// No slot is free: more than eight threads are in handlers at a time.
     Unguarded,
 }
 
-impl Flight {
+impl Call {
     // Never inlined: the address of its frame must be a fixed distance from the handler's.
     #[inline(never)]
-    fn enter(info: *mut libc::siginfo_t) -> Flight {
+    fn enter(info: *mut libc::siginfo_t) -> Call {
         let mark = 0u8;
         let frame = std::hint::black_box(&raw const mark) as usize;
         let info = match info as usize {
-            // No siginfo lies at an odd address.
+            // No siginfo has an odd address.
             0 => task::own_id() as usize * 2 + 1,
             address => address,
         };
-        for place in &IN_FLIGHT {
-            if place.info.load(Ordering::Acquire) == info {
-                if frame < place.frame.load(Ordering::Relaxed) {
-                    return Flight::Nested;
+        for slot in &IN_PROGRESS {
+            if slot.info.load(Ordering::Acquire) == info {
+                if frame < slot.frame.load(Ordering::Relaxed) {
+                    return Call::Nested;
                 }
-                place.frame.store(frame, Ordering::Relaxed);
-                return Flight::First(place);
+                slot.frame.store(frame, Ordering::Relaxed);
+                return Call::First(slot);
             }
         }
-        for place in &IN_FLIGHT {
-            if place.info.compare_exchange(0, info, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                place.frame.store(frame, Ordering::Relaxed);
-                return Flight::First(place);
+        for slot in &IN_PROGRESS {
+            if slot.info.compare_exchange(0, info, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                slot.frame.store(frame, Ordering::Relaxed);
+                return Call::First(slot);
             }
         }
-        Flight::Unguarded
+        Call::Unguarded
     }
 }
 
-impl Place {
+impl CallSlot {
     fn leave(&self) {
         self.info.store(0, Ordering::Release);
     }

@@ -1,45 +1,58 @@
-//! Senses SIGQUIT, the signal with which Android asks an app for its thread dump at an ANR, and **always hands it on**;
-//! and beside it the timer that notices a main-thread message that does not end.
+//! Senses SIGQUIT, the signal with which Android asks an app for its thread dump at an ANR, and **always forwards it**.
+//! Beside it, a timer that detects a main-thread message that does not end.
+//!
+//! ```no_run
+//! use native_signal::{Config, Mode, install};
+//!
+//! # fn main() -> Result<(), native_signal::InstallError> {
+//! // On the main thread. From here on every SIGQUIT is forwarded to the Signal Catcher, then reported.
+//! let sensor = install(Config::default(), Box::new(|sensed| println!("SIGQUIT from pid {}", sensed.si_pid)))?;
+//! if let Mode::Passive { reason } = sensor.mode() {
+//!     println!("SIGQUIT is not sensed: {reason}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # The signal
 //!
 //! On ART every thread blocks SIGQUIT, and one thread named *Signal Catcher* takes it by `sigwait` and writes the dump
-//! that the system waits for (AOSP `art/runtime/signal_catcher.cc`). A thread that has SIGQUIT open takes it away from
-//! the catcher, so whoever senses it that way owes it to the catcher. [`install`] therefore does three things and no
-//! more: it finds the catcher, installs a handler, and opens SIGQUIT in the *group leader* (the thread with
+//! that the system waits for (AOSP `art/runtime/signal_catcher.cc`). A thread that unblocks SIGQUIT takes it away from
+//! the catcher, so the code that senses it that way must forward it. [`install`] therefore does three things and no
+//! more: it finds the catcher, installs a handler, and unblocks SIGQUIT in the *group leader* (the thread with
 //! tid == pid; the kernel offers a process-directed signal to it first, and to a younger thread hardly ever). The
-//! handler notes the clock and the sender, sends the signal to the catcher by `tgkill` **before anything else is
-//! done with it**, puts its note into a fixed slot and wakes the library's thread by a futex. That thread, `anrscope-signal`, reads
-//! the slots and calls the observer. No file descriptor is kept, so none can be closed or reused by other code.
+//! handler reads the clock and the sender, sends the signal to the catcher by `tgkill` **before it does anything else
+//! with it**, puts a note into a fixed slot and wakes the library's thread by a futex. That thread, `anrscope-signal`, reads
+//! the slots and calls the observer. The library keeps no file descriptor open, so other code cannot close or reuse one.
 //!
-//! Where a real handler was there before (HotSpot; another crash SDK) that handler is called instead, with the
-//! arguments, the mask and the flags that it asked for. Where there is neither a catcher nor a real handler, nothing
-//! is installed and nothing is opened: the sensor is [`Mode::Passive`] and says why.
+//! If a real handler was installed before (HotSpot; another crash SDK), our handler calls that one instead, with the
+//! arguments, the mask and the flags that it asked for. If there is neither a catcher nor a real handler, nothing
+//! is installed and nothing is unblocked: the sensor is [`Mode::Passive`] and gives the reason.
 //!
 //! A signal that stays pending because the leader cannot run (uninterruptible sleep, as in `vfork`) reaches neither
-//! our handler nor the catcher. [`check_pending`], called while main looks stuck, sees it; after [`Config::rescue_after`] the
-//! same thread takes it and forwards it.
+//! our handler nor the catcher. [`check_pending`], called while main is stuck, detects it; after [`Config::rescue_after`] the
+//! library's thread takes it and forwards it.
 //!
-//! One that comes in the microseconds in which the handler runs (the leader masks SIGQUIT then) goes from the kernel
-//! straight to the catcher: the catcher gets it, the sensor does not see it. So does one that waits for a leader without
-//! a processor when the catcher comes back from an earlier dump.
+//! A signal that arrives in the microseconds in which the handler runs (the leader masks SIGQUIT then) goes from the kernel
+//! straight to the catcher: the catcher gets it, the sensor does not see it. The same happens to a signal that waits for a
+//! leader without a CPU when the catcher comes back from an earlier dump.
 //!
 //! ## What it never does
 //!
 //! - It never sets SIGQUIT to `SIG_DFL`: the next ANR would kill the app.
 //! - It never waits, locks, allocates, logs or crosses into Java in the handler.
-//! - It never takes SIGQUIT without somebody to hand it to.
+//! - It never takes SIGQUIT without a receiver to forward it to.
 //! - It never fights for the first place: a handler installed after ours stays; see [`Sensor::check_displaced`].
-//! - It never leaves SIGQUIT open on the leader with the default action or ignore behind it: see [`Displaced`].
-//! - In a child made by `fork` or `vfork` it touches nothing of the parent's: the handler only passes on.
+//! - It never leaves SIGQUIT unblocked on the leader while its action is the default or ignore: see [`Displaced`].
+//! - In a child made by `fork` or `vfork` it touches nothing of the parent's: the handler only forwards.
 //!
-//! ## From which thread
+//! ## Threads
 //!
 //! | call | thread |
 //! | --- | --- |
 //! | [`install`], [`install_quietly`] | the group leader (on Android: the main thread) if its SIGQUIT is blocked; else any |
 //! | [`open_in_this_thread`], [`close_in_this_thread`] | the group leader |
-//! | [`Sensor::uninstall`] | any; only on the leader is its mask closed again |
+//! | [`Sensor::uninstall`] | any; only on the leader is SIGQUIT blocked again |
 //! | [`Sensor::check_displaced`] | any; meant for the group leader, between two messages |
 //! | [`Sensor::keep_handled`] | any; meant for the observer of [`StallTimer::start`] |
 //! | [`check_pending`] | one that blocks SIGQUIT: the observer of [`StallTimer::start`] |
@@ -53,24 +66,24 @@
 //! | [`ErrorPolls::run`] | any but the watched one: it takes up to 20 s and may ask a hanging system |
 //! | the observer of [`capture_trace_text`] | called on `anrscope-text` |
 //!
-//! Threads that the leader starts after SIGQUIT was opened in it inherit the open mask. They may then run the handler
-//! too, which is harmless. Both threads of ours block every signal but the synchronous faults from their first
+//! Threads that the leader starts after SIGQUIT was unblocked in it inherit that mask. They may then run the handler
+//! too, which is harmless. The library's own threads block every signal but the synchronous faults from their first
 //! instruction on. The library that holds this crate must not be unloaded once [`install`] has installed a handler.
 //!
 //! # The timer
 //!
-//! [`StallTimer`] watches the begin time of one message at a time and reports one that is older than a threshold. It
-//! costs the watched thread a few stores a message and knows nothing of loopers or recordings.
+//! [`StallTimer`] watches the start time of one message at a time and reports a message that is older than a threshold. It
+//! costs the watched thread a few stores per message and is independent of loopers and recordings.
 //!
 //! # The verdict
 //!
-//! A SIGQUIT is a request for a dump and not always an ANR. [`Judge`] says what it was, from who sent it, how late main
-//! was by our own record, the ground and the system's error state, with its reasons.
+//! A SIGQUIT is a request for a dump and not always an ANR. [`Judge`] decides what it was, and gives its reasons: who sent it,
+//! how late main was by our own record, the foreground state and the system's error state.
 //!
 //! # The system's trace text
 //!
-//! [`capture_trace_text`], opt-in, copies what the Signal Catcher writes by way of one hooked slot of `write`, and puts
-//! everything back. From Android 11 on the system's exit info gives the same text without it.
+//! [`capture_trace_text`], opt-in, copies what the Signal Catcher writes, through one hooked slot of `write`, and restores
+//! everything afterwards. From Android 11 on the system's exit info gives the same text without a hook.
 //!
 //! # Systems
 //!
@@ -82,6 +95,7 @@ mod altstack;
 mod ask;
 mod catcher;
 mod clock;
+mod delivery;
 mod displaced;
 mod elf;
 mod error;
@@ -90,9 +104,9 @@ mod handler;
 mod judge;
 mod mask;
 mod mode;
-mod older;
 mod passive_watch;
 mod poller;
+mod previous;
 mod rescue;
 mod sensed;
 mod sensor;
@@ -101,7 +115,6 @@ mod slots;
 mod stall;
 mod task;
 mod trace_text;
-mod unread;
 
 pub use ask::{AskError, ask_for_dump};
 pub use clock::boottime_ns;
@@ -110,15 +123,16 @@ pub use elf::ElfError;
 pub use error::{InstallError, OpenError};
 pub use judge::{
     Confidence, ErrorPolls, ErrorState, ErrorVote, Evidence, Head, Identity, Judge, Judgement, LateBy,
-    Policy, ProcessInError, Reason, Sender, Trigger, Verdict,
+    Outcome, Policy, ProcessInError, Reason, Sender, Trigger,
 };
 pub use mask::spawn_quiet;
-pub use mode::{Counters, LastError, Mode, PassiveReason, Uninstalled};
+pub use mode::{LastError, Mode, PassiveReason, Uninstalled};
 pub use passive_watch::{PassiveWatch, SeenPassively};
 pub use rescue::check_pending;
 pub use sensed::{Forwarded, Sensed};
 pub use sensor::{Config, Sensor, close_in_this_thread, install, install_quietly, open_in_this_thread};
 pub use stall::{StallEvent, StallTimer, Thresholds};
+pub use trace_format::verdict::Counters;
 pub use trace_text::{
     Ended, HookError, Limits, Target, TraceCapture, TraceText, UnhookError, Writer, capture_trace_text,
 };

@@ -1,13 +1,13 @@
-//! Signal masks of threads, and threads that stay out of the way of signals.
+//! Signal masks of threads, and threads that block signals.
 
 use crate::task;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// Every signal but those that a thread brings upon itself. A blocked fault kills the process without its crash
-/// reporter being asked (man 2 sigprocmask), so faults stay open even where nothing else may come in between.
-/// The C library keeps its own internal signals out of the set.
+/// Every signal but the synchronous faults. A blocked fault kills the process without running its crash
+/// reporter (man 2 sigprocmask), so faults stay unblocked in all threads.
+/// The C library removes its own internal signals from the set.
 pub(crate) fn all_but_faults() -> SigSet {
     let mut set = SigSet::all();
     for fault in [
@@ -31,12 +31,12 @@ pub(crate) fn only_sigquit() -> SigSet {
     set
 }
 
-/// Whether the calling thread has SIGQUIT open.
+/// Whether SIGQUIT is unblocked in the calling thread.
 pub(crate) fn is_open_here() -> bool {
     SigSet::thread_get_mask().is_ok_and(|set| !set.contains(Signal::SIGQUIT))
 }
 
-/// Whether the group leader has SIGQUIT open, asked from any thread.
+/// Whether SIGQUIT is unblocked in the group leader. Any thread.
 pub(crate) fn is_open_on_the_leader() -> bool {
     let pid = task::process_id();
     if task::own_id() == pid {
@@ -45,7 +45,7 @@ pub(crate) fn is_open_on_the_leader() -> bool {
     matches!(task::status(pid), Ok(Some(status)) if status.is_open(libc::SIGQUIT))
 }
 
-/// Starts a thread that takes no signals. A new thread inherits its maker's mask, so blocking before and restoring
+/// Starts a thread that takes no signals but faults. A new thread inherits its creator's mask, so blocking before and restoring
 /// after leaves no instruction at which it could take one; blocking as the thread's own first act would.
 ///
 /// # Errors
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quiet_thread_blocks_and_its_maker_does_not_change() {
+    fn a_quiet_thread_blocks_signals_and_its_creators_mask_stays() {
         let before = SigSet::thread_get_mask().unwrap();
         let (sender, receiver) = std::sync::mpsc::channel();
         let thread = spawn_quiet("quiet", move || {

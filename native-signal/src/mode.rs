@@ -1,7 +1,4 @@
-//! How the sensor stands, in the words of its API.
-
-#[cfg(doc)]
-use crate::{Sensor, close_in_this_thread, install, open_in_this_thread};
+//! The modes of the sensor, and the reasons for them.
 
 /// How SIGQUIT is sensed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +9,7 @@ pub enum Mode {
         tid: i32,
     },
     /// Our handler calls the one that was there before.
-    BeforeOlderHandler,
+    BeforePreviousHandler,
     /// Nothing is sensed.
     Passive {
         /// Why.
@@ -20,28 +17,29 @@ pub enum Mode {
     },
 }
 
-/// Why nothing is sensed. In each case signals go the way that they would go without us.
+/// Why nothing is sensed. In each case signals are delivered as they would be without the sensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PassiveReason {
     /// No thread "Signal Catcher", and SIGQUIT has the default action (it would kill the process, and must), or had it
-    /// before our first [`install`].
+    /// before our first [`crate::install`].
     DefaultAction,
     /// No thread "Signal Catcher", and SIGQUIT is ignored.
     Ignored,
-    /// The leader blocks SIGQUIT and [`install`] ran on another thread. The handler is in place and idle; call
-    /// [`open_in_this_thread`] on the leader.
+    /// The leader blocks SIGQUIT and [`crate::install`] ran on another thread. The handler is installed and idle; call
+    /// [`crate::open_in_this_thread`] on the leader.
     LeaderClosed,
-    /// There is an older handler, but the leader blocks SIGQUIT, so that the Signal Catcher gets it. Opening the leader
-    /// would give it to that handler instead, and nobody knows whether it would hand it on.
-    OlderHandlerNotReached,
-    /// The older handler asked to be forgotten after one signal (SA_RESETHAND), which leaves the default action.
-    OlderHandlerOneShot,
-    /// The kernel refuses `tgkill` to a thread of this process (seccomp): what we took we could not forward.
+    /// There is a previous handler, but the leader blocks SIGQUIT, so that the Signal Catcher gets it. Unblocking it
+    /// would deliver it to that handler instead, which may not forward it.
+    PreviousHandlerNotReached,
+    /// The previous handler is reset after one signal (SA_RESETHAND), which leaves the default action.
+    PreviousHandlerOneShot,
+    /// The kernel refuses `tgkill` to a thread of this process (seccomp): signals could not be forwarded.
     CannotForward,
-    /// Other code set SIGQUIT to the default action or to ignore after [`install`]. The leader blocks it again, and the Signal
+    /// Other code set SIGQUIT to the default action or to ignore after [`crate::install`]. The leader blocks it again, and the Signal
     /// Catcher gets it.
     HandlerRemoved,
-    /// The observer panicked: signals are only handed on.
+    /// The observer panicked: signals are only forwarded.
     Disarmed,
 }
 
@@ -50,54 +48,42 @@ impl std::fmt::Display for PassiveReason {
         f.write_str(match self {
             Self::DefaultAction => "there is no Signal Catcher, and SIGQUIT would end the process",
             Self::Ignored => "there is no Signal Catcher, and SIGQUIT is ignored",
-            Self::LeaderClosed => "the main thread blocks it, and this is another one",
-            Self::OlderHandlerNotReached => {
-                "there is an older handler, which the Signal Catcher keeps from it"
+            Self::LeaderClosed => {
+                "the main thread blocks SIGQUIT, and the sensor was installed on another thread"
             }
-            Self::OlderHandlerOneShot => "the older handler wants one signal and no more",
+            Self::PreviousHandlerNotReached => {
+                "there is a previous handler, but main blocks SIGQUIT, so the Signal Catcher gets it"
+            }
+            Self::PreviousHandlerOneShot => "the previous handler is reset after one signal (SA_RESETHAND)",
             Self::CannotForward => "this process may not send signals to its own threads (tgkill is refused)",
             Self::HandlerRemoved => "other code in the app removed our handler, so main blocks it again",
-            Self::Disarmed => "our own part of it failed",
+            Self::Disarmed => "the observer of SIGQUIT panicked",
         })
     }
 }
 
-/// Numbers of this process since the first [`install`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// SIGQUITs that we took, in the handler or by rescue.
-    pub sensed: u64,
-    /// Of these and of those passed on while disarmed: handed to the catcher or the older handler.
-    pub forwarded: u64,
-    /// Handed to nobody.
-    pub failed: u64,
-    /// Sensed and handed on, but the observer was not called for them: more came than there are slots.
-    pub merged: u64,
-    /// Taken from a leader that did not run.
-    pub rescued: u64,
-}
-
-/// What [`Sensor::uninstall`] left.
+/// The result of [`crate::Sensor::uninstall`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uninstalled {
-    /// The action that was there before is in force again.
+    /// The previous action is in force again.
     Restored,
-    /// The handler stays and only hands on: a later handler may chain to it, or what was there before is the default
-    /// action, which must not stand behind a mask that may still be open in some thread.
+    /// The handler stays and only forwards: a later handler may chain to it, or the previous action is the default,
+    /// which must not be in force while SIGQUIT may be unblocked in some thread.
     PassThrough {
-        /// SIGQUIT is still open in the leader because of us; [`close_in_this_thread`], called there, closes it.
+        /// SIGQUIT is still unblocked in the leader because of us; [`crate::close_in_this_thread`], called there, blocks it.
         leader_open: bool,
     },
-    /// There was nothing to undo.
+    /// Nothing was installed.
     NothingInstalled,
 }
 
-/// What went wrong last, if anything did.
+/// A failure of the sensor while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum LastError {
     /// The observer panicked, and the sensor disarmed itself.
     ObserverPanicked = 1,
-    /// A signal could be handed to nobody: no Signal Catcher was found.
+    /// A signal could not be forwarded: no Signal Catcher was found.
     CatcherGone = 2,
 }

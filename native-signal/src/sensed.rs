@@ -1,6 +1,6 @@
-//! What is told about one SIGQUIT.
+//! The report about one SIGQUIT, for the observer.
 
-/// One SIGQUIT, as the handler (or the rescue) saw it.
+/// One SIGQUIT, as the handler (or the rescue) received it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sensed {
     /// CLOCK_BOOTTIME at entry of the handler; for a rescued one, when it was first seen pending.
@@ -12,11 +12,11 @@ pub struct Sensed {
     pub si_pid: i32,
     /// The sender's uid: 1000 is the system, 0 and 2000 a shell or a bug report.
     pub si_uid: u32,
-    /// Who got it.
+    /// Where it was forwarded.
     pub forwarded: Forwarded,
 }
 
-/// Who got a SIGQUIT that we took.
+/// The receiver of a SIGQUIT that we took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forwarded {
     /// The Signal Catcher, by `tgkill` in the handler.
@@ -25,19 +25,19 @@ pub enum Forwarded {
         tid: i32,
     },
     /// The handler that was installed before ours: it was called and has returned.
-    ToOlderHandler,
-    /// The Signal Catcher, but only from our thread: the tid known to the handler was gone, and it was looked for again.
+    ToPreviousHandler,
+    /// The Signal Catcher, but only from our thread: the tid known to the handler was gone, and a new search found it.
     LateToCatcher {
         /// The thread id found then.
         tid: i32,
     },
-    /// It never reached our handler: it stayed pending on a leader that did not run, was taken there and sent to this
-    /// thread, which is the Signal Catcher or one that runs the older handler.
+    /// It never reached our handler: it stayed pending for a leader that did not run, was taken from there and sent to this
+    /// thread, which is the Signal Catcher or one that runs the previous handler.
     Rescued {
         /// The thread that it was sent to.
         tid: i32,
     },
-    /// Nobody could be found to hand it to; it is lost.
+    /// No receiver was found; it is lost.
     Failed {
         /// Why `tgkill` refused: `ESRCH` for a thread that is gone, `ELOOP` if the supposed catcher ran our handler.
         errno: i32,
@@ -49,7 +49,7 @@ impl Forwarded {
     pub(crate) fn to_words(self) -> (u32, i32) {
         match self {
             Forwarded::ToCatcher { tid } => (0, tid),
-            Forwarded::ToOlderHandler => (1, 0),
+            Forwarded::ToPreviousHandler => (1, 0),
             Forwarded::LateToCatcher { tid } => (2, tid),
             Forwarded::Rescued { tid } => (3, tid),
             Forwarded::Failed { errno } => (4, errno),
@@ -60,7 +60,7 @@ impl Forwarded {
     pub(crate) fn from_words(kind: u32, detail: i32) -> Self {
         match kind {
             0 => Forwarded::ToCatcher { tid: detail },
-            1 => Forwarded::ToOlderHandler,
+            1 => Forwarded::ToPreviousHandler,
             2 => Forwarded::LateToCatcher { tid: detail },
             3 => Forwarded::Rescued { tid: detail },
             _ => Forwarded::Failed { errno: detail },
@@ -76,7 +76,7 @@ mod tests {
     fn words_round_trip() {
         for forwarded in [
             Forwarded::ToCatcher { tid: 7 },
-            Forwarded::ToOlderHandler,
+            Forwarded::ToPreviousHandler,
             Forwarded::LateToCatcher { tid: 8 },
             Forwarded::Rescued { tid: 9 },
             Forwarded::Failed { errno: libc::ESRCH },

@@ -1,11 +1,11 @@
-//! The API of the sensor: install, ask, uninstall.
+//! The API of the sensor: install, query, uninstall.
 
 use crate::displaced::Displaced;
 use crate::error::{InstallError, OpenError};
-use crate::mode::{Counters, LastError, Mode, PassiveReason, Uninstalled};
-use crate::older::Action;
+use crate::mode::{LastError, Mode, PassiveReason, Uninstalled};
 use crate::passive_watch::PassiveWatch;
 use crate::poller;
+use crate::previous::Action;
 use crate::rescue::Rescue;
 use crate::sensed::Sensed;
 use crate::shared::{CHAIN, Shared};
@@ -17,13 +17,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use trace_format::verdict::Counters;
 
-/// How to sense.
+/// Options of [`install`].
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How long a signal may stay pending before it is taken from a leader that does not run and handed on. `None`: never.
+    /// How long a signal may stay pending before it is taken from a leader that does not run and forwarded. `None`: never.
     pub rescue_after: Option<Duration>,
-    /// For the proof that a test notices a lost signal: sense, but hand on to nobody. An app with this set hides its
+    /// For the test that a lost signal is detected: sense, but do not forward. An app with this set hides its
     /// ANRs from the system.
     #[doc(hidden)]
     pub withhold_for_test: bool,
@@ -58,24 +59,24 @@ impl fmt::Debug for Installed {
 /// Installs the sensor and starts its thread.
 ///
 /// Call it on the group leader (on Android the main thread). It may also be called on another thread: on a JVM, where
-/// the leader has SIGQUIT open, that is all; where the leader blocks it the sensor stays
+/// SIGQUIT is unblocked in the leader, that is enough; where the leader blocks it the sensor stays
 /// [`PassiveReason::LeaderClosed`] until [`open_in_this_thread`] is called there.
 ///
-/// `on_sensed` runs on the sensor's own thread, after the signal was handed on. If it panics, the sensor disarms itself
-/// and hands signals on from then on; [`Sensor::last_error`] says so.
+/// `on_sensed` runs on the sensor's own thread, after the signal was forwarded. If it panics, the sensor disarms itself
+/// and only forwards signals from then on; [`Sensor::last_error`] says so.
 ///
 /// Sources: man 2 sigaction, man 7 signal, man 7 signal-safety, man 2 tgkill; AOSP `art/runtime/signal_catcher.cc`.
 ///
 /// # Errors
 ///
-/// [`InstallError`]. Where sensing would do harm that is no error but [`Mode::Passive`].
+/// [`InstallError`]. Where sensing would do harm the result is no error but [`Mode::Passive`].
 pub fn install(config: Config, on_sensed: Box<dyn FnMut(Sensed) + Send>) -> Result<Sensor, InstallError> {
     install_and_listen(config, Some(on_sensed))
 }
 
-/// As [`install`], without the sensor's thread, for a leader that has no time to start one: the handler hands signals on
-/// from now on, and what it notes waits for [`Sensor::listen`], which another thread is to call at once. Until then
-/// nothing is rescued, and what the handler could not hand on waits as well.
+/// As [`install`], without the sensor's thread, for a leader that has no time to start one: the handler forwards signals
+/// from now on, and its notes wait for [`Sensor::listen`], which another thread must call at once. Until then
+/// nothing is rescued, and signals that the handler could not forward wait as well.
 ///
 /// # Errors
 ///
@@ -88,7 +89,7 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
     if Shared::get().is_some_and(|shared| shared.pid != task::process_id()) {
         return Err(InstallError::ForkedChild);
     }
-    // Never waited for: whoever holds it installs, or ends the thread on which this may be called.
+    // Never waited for: its owner installs, or ends the thread on which this may be called.
     let mut chain = match CHAIN.try_lock() {
         Ok(chain) => chain,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -97,35 +98,38 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
     if chain.has_sensor {
         return Err(InstallError::AlreadyInstalled);
     }
-    let older = match chain.has_ours {
-        // Our handler is in the chain and keeps its place, even behind a later one: going on top of that one, which may
-        // chain to us, would close a circle.
-        // But one that was removed since is in no chain.
+    let previous = match chain.has_ours {
+        // Our handler is in the chain and keeps its place, even behind a later one: installing it on top of that one, which may
+        // chain to us, would close a cycle. But if it was removed since it is in no chain.
         true => Action::current().ok().filter(|action| !action.is_handler()),
         false => Some(Action::current().map_err(os("sigaction"))?),
     };
-    // Where an older handler is called whoever the catcher is, our thread looks for that one: on HotSpot there is none,
+    // If a previous handler is called, our thread searches for the catcher later: on HotSpot there is none,
     // and every thread's name would have to be read.
-    let catcher = match &older {
-        Some(older) if older.is_handler() && !older.is_one_shot() && mask::is_open_on_the_leader() => None,
+    let catcher = match &previous {
+        Some(previous)
+            if previous.is_handler() && !previous.is_one_shot() && mask::is_open_on_the_leader() =>
+        {
+            None
+        }
         _ => catcher::find(0).map_err(|error| InstallError::Os {
             call: "reading /proc/self/task",
             errno: error.raw_os_error().unwrap_or(0),
         })?,
     };
-    if let Some(reason) = older.as_ref().and_then(|older| reason_to_stay_out(older, catcher)) {
+    if let Some(reason) = previous.as_ref().and_then(|previous| reason_to_stay_out(previous, catcher)) {
         return Ok(Sensor { installed: None, passive: Some(reason) });
     }
 
     let shared = Shared::get_or_make();
     fork::close_in_children();
-    if older.is_none() && shared.older().is_none() && catcher.is_none() {
+    if previous.is_none() && shared.previous().is_none() && catcher.is_none() {
         // The second time, and the catcher is gone: as at the first time without one.
         return Ok(Sensor { installed: None, passive: Some(PassiveReason::DefaultAction) });
     }
-    let calls_previous = match &older {
-        Some(older) => older.is_handler(),
-        None => shared.older().is_some(),
+    let calls_previous = match &previous {
+        Some(previous) => previous.is_handler(),
+        None => shared.previous().is_some(),
     };
     if !calls_previous && task::send(shared.pid, task::own_id(), 0).is_err() {
         return Ok(Sensor { installed: None, passive: Some(PassiveReason::CannotForward) });
@@ -135,8 +139,8 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
     shared.last_error.store(0, Ordering::Relaxed);
     shared.refused.store(0, Ordering::Release);
     shared.catcher.store(catcher.unwrap_or(0), Ordering::Release);
-    if let Some(older) = older {
-        shared.set_older(older.is_handler().then_some(older));
+    if let Some(previous) = previous {
+        shared.set_previous(previous.is_handler().then_some(previous));
     }
     let installed = Installed {
         shared,
@@ -149,14 +153,14 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
     }
     shared.armed.store(true, Ordering::Release);
 
-    if let Some(expected) = older {
-        let ours = Action::ours(handler::on_sigquit, shared.older());
+    if let Some(expected) = previous {
+        let ours = Action::ours(handler::on_sigquit, shared.previous());
         match ours.put() {
             Ok(found) => {
                 chain.has_ours = true;
-                // Somebody was quicker between the look and the act: it is theirs that must be called.
+                // Other code installed a handler since the check: that handler must be called.
                 if found.is_handler() && !found.is_same_handler(&expected) {
-                    shared.set_older(Some(found));
+                    shared.set_previous(Some(found));
                 }
             }
             Err(errno) => {
@@ -167,20 +171,22 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
     }
     chain.has_sensor = true;
     drop(chain);
-    // Last of all: from here on signals come. A refusal is seen in `mode`.
+    // Last: from here on signals arrive. A refusal shows in `mode`.
     let _ = open_in_this_thread();
     Ok(Sensor { installed: Some(installed), passive: None })
 }
 
-/// Opens SIGQUIT in the calling thread, which must be the group leader, so that the handler senses it, and gives it an
-/// alternate signal stack if it has none. [`install`] does so itself where it can; this is for a leader that did not install. Harmless if repeated.
+/// Unblocks SIGQUIT in the calling thread, which must be the group leader, so that the handler senses it, and gives it an
+/// alternate signal stack if it has none. [`install`] does so itself if it runs on the leader. Repeated calls are harmless.
 ///
 /// # Errors
 ///
-/// [`OpenError`]; nothing is opened then.
+/// [`OpenError`]; nothing is unblocked then.
 pub fn open_in_this_thread() -> Result<(), OpenError> {
     let shared = Shared::get().filter(|shared| {
-        shared.pid == task::process_id() && shared.armed.load(Ordering::Acquire) && shared.older().is_none()
+        shared.pid == task::process_id()
+            && shared.armed.load(Ordering::Acquire)
+            && shared.previous().is_none()
     });
     let shared = shared.ok_or(OpenError::NotBesideCatcher)?;
     if !Action::current().is_ok_and(|action| action.is_handler()) {
@@ -198,12 +204,12 @@ pub fn open_in_this_thread() -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Blocks SIGQUIT in the calling thread again if [`open_in_this_thread`] had opened it there; true if it did. Takes the
-/// alternate stack that it gave back too.
+/// Blocks SIGQUIT in the calling thread again if [`open_in_this_thread`] had unblocked it there; true if it did. Also removes
+/// the alternate stack that it gave to the thread.
 pub fn close_in_this_thread() -> bool {
     let Some(shared) = Shared::get() else { return false };
     if task::own_id() == shared.pid {
-        shared.altstack.take_back();
+        shared.altstack.remove();
     }
     if shared.opened.load(Ordering::Acquire) != fork::mask_owner() {
         return false;
@@ -217,19 +223,19 @@ fn os(call: &'static str) -> impl Fn(Errno) -> InstallError {
     move |errno| InstallError::Os { call, errno: errno as i32 }
 }
 
-fn reason_to_stay_out(older: &Action, catcher: Option<i32>) -> Option<PassiveReason> {
-    if older.is_handler() {
-        if older.is_one_shot() {
-            return Some(PassiveReason::OlderHandlerOneShot);
+fn reason_to_stay_out(previous: &Action, catcher: Option<i32>) -> Option<PassiveReason> {
+    if previous.is_handler() {
+        if previous.is_one_shot() {
+            return Some(PassiveReason::PreviousHandlerOneShot);
         }
         if catcher.is_some() && !mask::is_open_on_the_leader() {
-            return Some(PassiveReason::OlderHandlerNotReached);
+            return Some(PassiveReason::PreviousHandlerNotReached);
         }
         return None;
     }
     match catcher {
         Some(_) => None,
-        None if older.is_ignore() => Some(PassiveReason::Ignored),
+        None if previous.is_ignore() => Some(PassiveReason::Ignored),
         None => Some(PassiveReason::DefaultAction),
     }
 }
@@ -240,7 +246,7 @@ impl Sensor {
     ///
     /// # Errors
     ///
-    /// The thread could not be started: signals are handed on, and nobody is told.
+    /// The thread could not be started: signals are forwarded and not reported.
     pub fn listen(&self, on_sensed: Box<dyn FnMut(Sensed) + Send>) -> io::Result<()> {
         let Some(installed) = &self.installed else { return Ok(()) };
         if installed.thread.get().is_some() {
@@ -256,8 +262,8 @@ impl Sensor {
         };
         if !shared.armed.load(Ordering::Acquire) {
             Mode::Passive { reason: PassiveReason::Disarmed }
-        } else if shared.older().is_some() {
-            Mode::BeforeOlderHandler
+        } else if shared.previous().is_some() {
+            Mode::BeforePreviousHandler
         } else if shared.reset.load(Ordering::Relaxed) {
             Mode::Passive { reason: PassiveReason::HandlerRemoved }
         } else if shared.opened.load(Ordering::Acquire) == 0 && !mask::is_open_on_the_leader() {
@@ -267,25 +273,25 @@ impl Sensor {
         }
     }
 
-    /// The numbers so far; all zero if nothing is installed.
+    /// The counters so far; all zero if nothing is installed.
     pub fn counters(&self) -> Counters {
         let Some(Installed { shared, .. }) = &self.installed else { return Counters::default() };
-        let tally = &shared.tally;
+        let totals = &shared.totals;
         Counters {
-            sensed: tally.sensed.load(Ordering::Relaxed),
-            forwarded: tally.forwarded.load(Ordering::Relaxed),
-            failed: tally.failed.load(Ordering::Relaxed),
-            merged: tally.merged.load(Ordering::Relaxed),
-            rescued: tally.rescued.load(Ordering::Relaxed),
+            sensed: totals.sensed.load(Ordering::Relaxed),
+            forwarded: totals.forwarded.load(Ordering::Relaxed),
+            failed: totals.failed.load(Ordering::Relaxed),
+            merged: totals.merged.load(Ordering::Relaxed),
+            rescued: totals.rescued.load(Ordering::Relaxed),
         }
     }
 
-    /// How often the sensor's thread woke in this process: its own cost, for those who measure it.
+    /// How often the sensor's thread woke in this process, to measure its cost.
     pub fn wakeups(&self) -> u64 {
-        self.installed.as_ref().map_or(0, |installed| installed.shared.tally.wakeups.load(Ordering::Relaxed))
+        self.installed.as_ref().map_or(0, |installed| installed.shared.totals.wakeups.load(Ordering::Relaxed))
     }
 
-    /// What went wrong last since [`install`].
+    /// The last failure since [`install`].
     pub fn last_error(&self) -> Option<LastError> {
         let Some(Installed { shared, .. }) = &self.installed else { return None };
         [LastError::ObserverPanicked, LastError::CatcherGone]
@@ -293,17 +299,17 @@ impl Sensor {
             .find(|error| *error as u32 == shared.last_error.load(Ordering::Relaxed))
     }
 
-    /// Whether another handler was installed after ours. One system call; it may still chain to ours. Ours is never put
-    /// on top again.
+    /// Whether another handler was installed after ours, which may still chain to ours. Ours is never put
+    /// on top again. One system call.
     pub fn displaced(&self) -> bool {
         self.installed.is_some() && Action::current().is_ok_and(|action| !action.is(handler::on_sigquit))
     }
 
-    /// [`Sensor::displaced`] for a place that is passed often, such as the end of each message: between two system calls
-    /// lies a second, by the caller's clock (`now_ns` only ever grows), and until then it is a load and a compare. Each
-    /// handler that stands before ours is reported once.
+    /// [`Sensor::displaced`] for frequent calls, such as at the end of each message: it makes a system call once a second
+    /// by the caller's clock (`now_ns` must only grow), and is a load and a compare in between. Each
+    /// handler in front of ours is reported once.
     ///
-    /// On the leader it also blocks SIGQUIT again where other code has removed our handler: see [`Displaced`].
+    /// On the leader it also blocks SIGQUIT again if other code has removed our handler: see [`Displaced`].
     pub fn check_displaced(&self, now_ns: u64) -> Option<Displaced> {
         let shared = self.installed.as_ref()?.shared;
         let (handler, is_new) = shared.displaced.check(now_ns, handler::on_sigquit)?;
@@ -314,25 +320,25 @@ impl Sensor {
         (is_new || blocked).then_some(Displaced { handler, blocked })
     }
 
-    /// Puts our handler back where other code has set SIGQUIT to the default action or to ignore, as long as the leader has SIGQUIT
-    /// open because of us: until the leader comes to [`Sensor::check_displaced`] and blocks it, the next one would end the process.
-    /// A handler of any library is left alone. One system call; any thread, meant for one that wakes when the leader does not.
+    /// Puts our handler back if other code has set SIGQUIT to the default action or to ignore, as long as SIGQUIT is unblocked in the
+    /// leader because of us: until the leader calls [`Sensor::check_displaced`] and blocks it, the next signal would end the process.
+    /// A real handler is left in place. One system call; any thread, meant for one that wakes when the leader does not.
     pub fn keep_handled(&self) {
         let Some(Installed { shared, .. }) = &self.installed else { return };
         if shared.opened.load(Ordering::Acquire) != 0 && shared.pid == task::process_id() {
-            shared.displaced.put_back(&Action::ours(handler::on_sigquit, shared.older()));
+            shared.displaced.put_back(&Action::ours(handler::on_sigquit, shared.previous()));
         }
     }
 
-    /// A watch over the catcher for a sensor that is passive; nothing for one that senses.
+    /// A watch over the catcher if the sensor is passive; `None` if it senses.
     pub fn passive_watch(&self) -> Option<PassiveWatch> {
         matches!(self.mode(), Mode::Passive { .. }).then(PassiveWatch::new)
     }
 
-    /// Stops sensing: the thread ends, and the action that was there before comes back if ours is still the current one
-    /// and the former is a real handler. In every other case ours stays and only hands on.
+    /// Stops sensing: the thread ends, and the previous action is restored if ours is still the current one
+    /// and the previous one is a real handler. In every other case ours stays and only forwards.
     ///
-    /// On the leader its SIGQUIT is closed again if we had opened it.
+    /// On the leader SIGQUIT is blocked again if we had unblocked it.
     pub fn uninstall(mut self) -> Uninstalled {
         self.remove()
     }
@@ -341,7 +347,7 @@ impl Sensor {
         let Some(installed) = self.installed.take() else { return Uninstalled::NothingInstalled };
         let shared = installed.shared;
         if shared.pid != task::process_id() {
-            // A forked child has neither the thread nor anything of its own to undo.
+            // A forked child has no thread and nothing to undo.
             std::mem::forget(installed.thread);
             return Uninstalled::PassThrough { leader_open: mask::is_open_here() };
         }
@@ -368,16 +374,16 @@ impl Drop for Sensor {
     }
 }
 
-/// Puts the older handler back if ours is current; true if it did.
+/// Restores the previous handler if ours is current; true if it did.
 fn restore(shared: &Shared) -> bool {
-    let Some(older) = shared.older() else { return false };
+    let Some(previous) = shared.previous() else { return false };
     if !Action::current().is_ok_and(|action| action.is(handler::on_sigquit)) {
         return false;
     }
-    match older.put() {
+    match previous.put() {
         Ok(replaced) if replaced.is(handler::on_sigquit) => true,
         Ok(replaced) => {
-            // Somebody was quicker: give it back.
+            // Other code installed a handler in between: put that one back.
             let _ = replaced.put();
             false
         }
@@ -393,7 +399,7 @@ impl Installed {
         Ok(())
     }
 
-    /// Ends the thread. Called on that thread (an observer that drops its own sensor) it only tells it to.
+    /// Ends the thread. Called on that thread (an observer that drops its own sensor) it only requests the end.
     fn stop(mut self) {
         self.shared.armed.store(false, Ordering::Release);
         self.stop.store(true, Ordering::Release);
@@ -401,7 +407,7 @@ impl Installed {
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
         {
-            // It catches its panics.
+            // The thread catches its panics.
             let _ = thread.join();
         }
     }

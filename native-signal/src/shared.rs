@@ -1,14 +1,14 @@
-//! What the handler, our thread and the API share: one value a process, never freed.
+//! The state that the handler, our thread and the API share: one value per process, never freed.
 //!
 //! It is leaked on purpose. A handler may run at any time, also after [`crate::Sensor::uninstall`] where a later
-//! handler still chains to ours, and nothing tells when the last one has returned.
+//! handler still chains to ours, and nothing signals when the last one has returned.
 //!
 //! There is no file descriptor in it. Other code in the app may close ours, or all, and then the number is another file: the
 //! handler would write into it, and our thread read from it. The handler wakes our thread by a futex on a word of this value.
 
 use crate::altstack::AltStack;
-use crate::displaced::Look;
-use crate::older::Action;
+use crate::displaced::Displacement;
+use crate::previous::Action;
 use crate::slots::Slots;
 use crate::task;
 use std::ptr;
@@ -16,9 +16,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Numbers that only grow.
+/// Counters of the sensor, which only grow.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct Totals {
     pub(crate) sensed: AtomicU64,
     pub(crate) forwarded: AtomicU64,
     pub(crate) failed: AtomicU64,
@@ -27,63 +27,63 @@ pub(crate) struct Tally {
     pub(crate) wakeups: AtomicU64,
 }
 
-/// Adds one; on its own a relaxed count.
+/// Adds one, relaxed.
 pub(crate) fn count(number: &AtomicU64) {
     number.fetch_add(1, Ordering::Relaxed);
 }
 
 pub(crate) struct Shared {
-    /// The process that installed. Another one is a child that shares or copied this memory.
+    /// The process that installed the sensor. A different pid is a child that shares or copied this memory.
     pub(crate) pid: i32,
-    /// Changes with each wake-up of our thread, which waits for that.
+    /// The futex word: changes with each wake-up of our thread.
     wakes: AtomicU32,
-    /// A SIGQUIT was seen pending for the process, and our thread is to watch it or does.
+    /// Whether a SIGQUIT was seen pending for the process and our thread watches it.
     pub(crate) pending: AtomicBool,
-    /// Notes are taken. Off: the handler only passes on.
+    /// Whether signals are noted. If not, the handler only forwards.
     pub(crate) armed: AtomicBool,
-    /// For the proof that a lost signal is noticed: take, note, hand on to nobody.
+    /// For the test that a lost signal is detected: take and note signals without forwarding them.
     pub(crate) withhold: AtomicBool,
     /// The thread to forward to, 0 if none is known. Written by our thread, read by the handler.
     pub(crate) catcher: AtomicI32,
-    /// A thread that bears the catcher's name and yet ran our handler: never forward to it again.
+    /// A thread that has the catcher's name but ran our handler: never forward to it again.
     pub(crate) refused: AtomicI32,
-    /// A real handler that was there before: called instead of forwarding. Points to a leaked value or is null.
-    older: AtomicPtr<Action>,
+    /// The previous handler, called instead of forwarding. Points to a leaked value or is null.
+    previous: AtomicPtr<Action>,
     pub(crate) slots: Slots,
-    /// Signals that the handler could not hand on and leaves to our thread.
-    pub(crate) owed: AtomicU32,
-    /// Chains of an older handler that came back to ours, and that nobody was known to end at. Their signals are counted
+    /// Signals that the handler could not forward and leaves to our thread.
+    pub(crate) unforwarded: AtomicU32,
+    /// Signals that a previous handler looped back to ours, with no known catcher to end at. They are counted
     /// and noted by the call that the chain began with.
-    pub(crate) unended: AtomicU32,
-    /// Signals that a rescue sent to a thread of the older handler: it has noted them already.
+    pub(crate) looped_back: AtomicU32,
+    /// Signals that the rescue noted and sent to a thread of the previous handler.
     pub(crate) resent: AtomicU32,
-    pub(crate) tally: Tally,
+    pub(crate) totals: Totals,
     /// 0 or the code of a [`crate::LastError`].
     pub(crate) last_error: AtomicU32,
-    /// The `pthread_t` in which we opened SIGQUIT, 0 if in none.
+    /// The `pthread_t` in which we unblocked SIGQUIT, 0 if in none.
     pub(crate) opened: AtomicUsize,
     /// The alternate stack of that thread, if it had none.
     pub(crate) altstack: AltStack,
-    /// Who stood before us when last looked.
-    pub(crate) displaced: Look,
-    /// The leader blocks SIGQUIT again because other code had taken our handler away.
+    /// Which handler was before ours at the last check.
+    pub(crate) displaced: Displacement,
+    /// Whether the leader blocks SIGQUIT again because other code removed our handler.
     pub(crate) reset: AtomicBool,
 }
 
 static SHARED: AtomicPtr<Shared> = AtomicPtr::new(ptr::null_mut());
 
-/// What install and uninstall must agree on; held while either is at work.
+/// The state that install and uninstall share; locked while either runs.
 pub(crate) struct Chain {
-    /// Our handler is the current one, or a later one may chain to it.
+    /// Whether our handler is the current one, or a later one may chain to it.
     pub(crate) has_ours: bool,
-    /// There is a sensor that was not uninstalled.
+    /// Whether there is a sensor that was not uninstalled.
     pub(crate) has_sensor: bool,
 }
 
 pub(crate) static CHAIN: Mutex<Chain> = Mutex::new(Chain { has_ours: false, has_sensor: false });
 
 impl Shared {
-    /// The one of this process, if it was ever made. Safe in a signal handler.
+    /// The state of this process, if the sensor was ever installed. Safe in a signal handler.
     pub(crate) fn get() -> Option<&'static Shared> {
         let shared = SHARED.load(Ordering::Acquire);
         // SAFETY: the pointer is null or came from `Box::leak` in `get_or_make` and is never freed; all that changes
@@ -91,7 +91,7 @@ impl Shared {
         unsafe { shared.as_ref() }
     }
 
-    /// Makes it at the first call. The caller holds [`CHAIN`].
+    /// The state of this process, allocated at the first call. The caller holds [`CHAIN`].
     pub(crate) fn get_or_make() -> &'static Shared {
         if let Some(shared) = Shared::get() {
             return shared;
@@ -104,32 +104,32 @@ impl Shared {
             withhold: AtomicBool::new(false),
             catcher: AtomicI32::new(0),
             refused: AtomicI32::new(0),
-            older: AtomicPtr::new(ptr::null_mut()),
+            previous: AtomicPtr::new(ptr::null_mut()),
             slots: Slots::new(),
-            owed: AtomicU32::new(0),
-            unended: AtomicU32::new(0),
+            unforwarded: AtomicU32::new(0),
+            looped_back: AtomicU32::new(0),
             resent: AtomicU32::new(0),
-            tally: Tally::default(),
+            totals: Totals::default(),
             last_error: AtomicU32::new(0),
             opened: AtomicUsize::new(0),
             altstack: AltStack::none(),
-            displaced: Look::new(),
+            displaced: Displacement::new(),
             reset: AtomicBool::new(false),
         }));
         SHARED.store(shared, Ordering::Release);
         shared
     }
 
-    /// The real handler before ours.
-    pub(crate) fn older(&self) -> Option<&'static Action> {
-        // SAFETY: the pointer is null or came from `Box::leak` in `set_older`, and what it points to never changes.
-        unsafe { self.older.load(Ordering::Acquire).as_ref() }
+    /// The previous handler, if it is a real one.
+    pub(crate) fn previous(&self) -> Option<&'static Action> {
+        // SAFETY: the pointer is null or came from `Box::leak` in `set_previous`, and what it points to never changes.
+        unsafe { self.previous.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Replaces the older handler. The former one is leaked: a running handler may hold it.
-    pub(crate) fn set_older(&self, older: Option<Action>) {
-        let leaked: *mut Action = older.map_or(ptr::null_mut(), |action| Box::leak(Box::new(action)));
-        self.older.store(leaked, Ordering::Release);
+    /// Replaces the previous handler. The former value is leaked: a running handler may use it.
+    pub(crate) fn set_previous(&self, previous: Option<Action>) {
+        let leaked: *mut Action = previous.map_or(ptr::null_mut(), |action| Box::leak(Box::new(action)));
+        self.previous.store(leaked, Ordering::Release);
     }
 
     /// Wakes our thread: a store and one `futex` (man 2 futex). Safe in a signal handler: it is a plain system call.
@@ -139,12 +139,12 @@ impl Shared {
         self.futex(libc::FUTEX_WAKE, 1, ptr::null());
     }
 
-    /// How often it was woken, to be read before what the wake-ups are about and given to [`Shared::sleep`].
+    /// How often our thread was woken, to be read before the state that the wake-ups announce, and passed to [`Shared::sleep`].
     pub(crate) fn wakes(&self) -> u32 {
         self.wakes.load(Ordering::Acquire)
     }
 
-    /// Sleeps until [`Shared::wake`] was called more often than `seen` says, or for this long (`None`: for ever). May return early.
+    /// Sleeps until [`Shared::wake`] was called more often than `seen` says, or for this long (`None`: without limit). May return early.
     pub(crate) fn sleep(&self, seen: u32, longest: Option<Duration>) {
         let timeout = longest.map(|longest| libc::timespec {
             tv_sec: longest.as_secs().try_into().unwrap_or(libc::time_t::MAX),
@@ -156,8 +156,8 @@ impl Shared {
     fn futex(&self, operation: i32, value: u32, timeout: *const libc::timespec) {
         let word = self.wakes.as_ptr();
         let operation = operation | libc::FUTEX_PRIVATE_FLAG;
-        // SAFETY: the word lives as long as the process, and the timeout is null or a timespec that lives for the call. Whatever
-        // the kernel answers, the caller looks at its memory again.
+        // SAFETY: the word lives as long as the process, and the timeout is null or a timespec that lives for the call. The
+        // caller reads its memory again after any result.
         let _ = unsafe { libc::syscall(libc::SYS_futex, word, operation, value, timeout) };
     }
 

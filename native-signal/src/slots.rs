@@ -1,13 +1,13 @@
-//! The way from the handler to our thread: a fixed number of slots, filled without locks.
+//! Passes notes from the handler to our thread: a fixed number of slots, filled without locks.
 //!
 //! Several handlers may run at a time (each thread with SIGQUIT open can take one), and one of them may be stopped at
-//! any instruction, so a queue whose head waits for its slowest writer will not do. Here a writer claims one free slot
-//! by compare-and-swap, and nobody ever waits for anybody; a ticket number restores the order.
+//! any instruction, so a queue whose head waits for its slowest writer will not do. Instead a writer claims one free slot
+//! by compare-and-swap, and no writer waits for another; a ticket number restores the order.
 
 use crate::sensed::{Forwarded, Sensed};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-/// More than any real ANR brings (one or two); in a storm the rest is counted.
+/// The number of slots. A real ANR sends one or two signals; in a storm the rest is only counted.
 pub(crate) const SLOTS: usize = 32;
 
 const FREE: u32 = 0;
@@ -63,12 +63,12 @@ impl Slots {
         Slots { next_ticket: AtomicU32::new(0), slots: [const { Slot::new() }; SLOTS] }
     }
 
-    /// Puts a note into a free slot; false if there is none.
+    /// Puts a note into a free slot; false if no slot is free.
     pub(crate) fn push(&self, sensed: Sensed) -> bool {
         let ticket = self.next_ticket.fetch_add(1, Ordering::Relaxed);
         for step in 0..SLOTS {
             let slot = &self.slots[(ticket as usize + step) % SLOTS];
-            // Acquire: the reader's loads of the former note are over before ours are stored.
+            // Acquire: the reader has loaded the former note before ours is stored.
             if slot.state.compare_exchange(FREE, FILLING, Ordering::Acquire, Ordering::Relaxed).is_err() {
                 continue;
             }
@@ -123,11 +123,11 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     fn note(time_ns: u64) -> Sensed {
-        Sensed { time_ns, si_code: 1, si_pid: 2, si_uid: 3, forwarded: Forwarded::ToOlderHandler }
+        Sensed { time_ns, si_code: 1, si_pid: 2, si_uid: 3, forwarded: Forwarded::ToPreviousHandler }
     }
 
     #[test]
-    fn oldest_first_and_the_overflow_is_told() {
+    fn notes_come_oldest_first_and_an_overflow_is_reported() {
         let slots = Slots::new();
         // Just before the tickets wrap.
         slots.next_ticket.store(u32::MAX - 3, Ordering::Relaxed);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_or_torn_between_threads() {
+    fn notes_are_neither_lost_nor_torn_between_threads() {
         let slots = Slots::new();
         let done = AtomicBool::new(false);
         let (mut got, mut pushed) = (0u64, 0u64);

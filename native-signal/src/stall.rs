@@ -1,8 +1,8 @@
-//! The timer beside the signal: which message of the watched thread does not end.
+//! Detects a message of the watched thread that does not end.
 //!
-//! # How the timer thread follows without being told
+//! # How the timer thread follows without notifications
 //!
-//! The watched thread only stores: a generation and the begin time of its message, 0 between messages. The timer
+//! The watched thread only stores a generation and the start time of its message, 0 between messages. The timer
 //! thread sleeps until the message that it saw would reach its next threshold. Every later message reaches it later, so
 //! sleeping through any number of messages misses nothing, and the timer wakes about once per `suspect_ns` however
 //! many there are. After two seconds without an open message it parks, and the next message wakes it.
@@ -19,16 +19,16 @@
 //!
 //! The timer reads generation, begin, generation. The watched thread stores the generation before the begin (both
 //! released), and 0 before the next generation. If both reads of the generation agree on *k*, begin was read after
-//! message *k*'s generation was stored, so it is not an older message's, and a later message's begin would have
-//! shown its generation to the second read. So the begin is message *k*'s, or 0, or that of work which another thread found after it
-//! ([`StallTimer::work_began`]), which is another time.
+//! message *k*'s generation was stored, so it is not an earlier message's, and a later message's begin would have
+//! shown its generation to the second read. So `begin` belongs to message *k*, or is 0, or belongs to work that another thread found
+//! after it ([`StallTimer::work_began`]), which has another time.
 //!
 //! # Frozen processes
 //!
-//! A cached app is frozen, an ANR timer of the system's freezes the process before it asks for the dump, a device sleeps, and
-//! BOOTTIME goes on. If the timer thread itself wakes later than it asked for by more than [`FROZEN_NS`], and the process used no
-//! CPU time meanwhile, then nothing in this process ran, and that stretch does not count towards the message's age.
-//! [`StallTimer::frozen_ns`] says how long it was, also before the timer thread has run again: after a freeze the signal's
+//! BOOTTIME keeps running while a cached app is frozen, while the system's ANR timer freezes the process before it requests the
+//! dump, and while the device sleeps. If the timer thread itself wakes later than requested by more than [`FROZEN_NS`], and the
+//! process used no CPU time meanwhile, then nothing in this process ran, and that interval does not count towards the message's age.
+//! [`StallTimer::frozen_ns`] returns its length, also before the timer thread has run again: after a freeze the signal's
 //! handler may be the first to run.
 
 use crate::clock::process_cpu_ns;
@@ -39,22 +39,23 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use trace_format::android::ANR_LIMIT_NS;
 
 /// The thread's name.
 const NAME: &str = "anrscope-timer";
 
-/// How long no message must be open until the timer thread parks.
+/// The timer thread parks after this long without an open message.
 const PARK_AFTER_NS: u64 = 2_000_000_000;
 
-/// A timer thread that is late by more than this was not merely waiting for a busy machine; or by half of `stall_ns`, if that is
-/// less. The system's freezer keeps a process for as long as its ANR handling takes to begin (AOSP
+/// The delay of the timer thread from which on the process may have been frozen, rather than waiting for a busy CPU; or half of
+/// `stall_ns`, if that is less. The system's freezer keeps a process for as long as its ANR handling takes to begin (AOSP
 /// `services/core/jni/com_android_server_utils_AnrTimer.cpp`, Android 16: frozen at the timer's end, thawed before the dump).
 const FROZEN_NS: u64 = 1_000_000_000;
 
-/// The process ran in a late stretch if it used this share of it, one in so many.
+/// The process ran during a delay if it used at least one part in this many of it.
 const RAN_SHARE: u64 = 100;
 
-/// When a message counts as late.
+/// The ages at which a message is suspect and stalled, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     /// From this age on a message is suspect and [`StallEvent::Tick`]s come. Also how often the timer thread wakes while
@@ -62,26 +63,26 @@ pub struct Thresholds {
     pub suspect_ns: u64,
     /// From this age on it is stalled.
     pub stall_ns: u64,
-    /// The distance of two ticks, and how exactly [`StallEvent::Recovered`] is noticed.
+    /// The interval between two ticks, and the precision of [`StallEvent::Recovered`].
     pub tick_ns: u64,
 }
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Thresholds { suspect_ns: 1_000_000_000, stall_ns: 5_000_000_000, tick_ns: 20_000_000 }
+        Thresholds { suspect_ns: 1_000_000_000, stall_ns: ANR_LIMIT_NS, tick_ns: 20_000_000 }
     }
 }
 
-/// What the timer thread saw. Times are those of the clock given to [`StallTimer::start`].
+/// An event of the timer thread. Times are those of the clock given to [`StallTimer::start`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallEvent {
-    /// The timer thread is awake and has looked; comes before all else that this look shows.
-    Look {
+    /// The timer thread has polled; comes before all other events of this poll.
+    Poll {
         /// When the open message began; 0 if none is open.
         since_ns: u64,
-        /// When it looked.
+        /// When it polled.
         now_ns: u64,
-        /// How much later than it asked for it woke.
+        /// How much later than requested it woke.
         late_ns: u64,
     },
     /// The message is suspect and still open.
@@ -93,14 +94,14 @@ pub enum StallEvent {
     Stalled {
         /// When it began.
         since_ns: u64,
-        /// When it was seen. It is never less than `stall_ns` after `since_ns`.
+        /// When that was detected. It is never less than `stall_ns` after `since_ns`.
         now_ns: u64,
     },
     /// A message that was reported as stalled has ended.
     Recovered {
         /// When it began.
         since_ns: u64,
-        /// When its end was seen, which is up to `tick_ns` after it.
+        /// When its end was detected, which is up to `tick_ns` after it.
         now_ns: u64,
     },
 }
@@ -127,12 +128,12 @@ struct Watched {
     rest: Mutex<Rest>,
 }
 
-/// The timer thread's sleep, and what its sleeps showed of the open message. Changed by that thread alone.
+/// The timer thread's sleep, and how long the process was frozen in the open message. Changed by that thread alone.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
-    /// When it asked to be woken; 0 while it is awake or parked.
+    /// When it is due to wake; 0 while it is awake or parked.
     until_ns: u64,
-    /// The CPU time that the process may have used by then, without having run later.
+    /// The most CPU time that the process can have used by then.
     cpu_ns: u64,
     /// The open message, and how long the process was frozen in it.
     since_ns: u64,
@@ -140,7 +141,7 @@ struct Rest {
 }
 
 impl Rest {
-    /// How much of a message that began at `since_ns` lies, until `at_ns`, in a stretch of this sleep in which the process was frozen.
+    /// How much of a message that began at `since_ns`, until `at_ns`, the process was frozen in this sleep.
     fn frozen(&self, since_ns: u64, at_ns: u64, threshold_ns: u64) -> u64 {
         if self.until_ns == 0 {
             return 0;
@@ -163,7 +164,7 @@ impl Watched {
         }
     }
 
-    /// One that is just being changed may be of the old ones and another of the new: the next look has them all.
+    /// While they are changed the result may mix old and new ones: the next poll has all new ones.
     fn thresholds(&self) -> Thresholds {
         let [suspect_ns, stall_ns, tick_ns] = [0, 1, 2].map(|at| self.thresholds[at].load(Ordering::Relaxed));
         Thresholds { suspect_ns, stall_ns: stall_ns.max(suspect_ns), tick_ns }
@@ -173,7 +174,7 @@ impl Watched {
         self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From which lateness of the timer thread on the process may have been frozen.
+    /// The delay of the timer thread from which on the process may have been frozen.
     fn frozen_threshold(&self) -> u64 {
         FROZEN_NS.min(self.thresholds[1].load(Ordering::Relaxed) / 2)
     }
@@ -182,9 +183,9 @@ impl Watched {
 impl StallTimer {
     /// Starts the thread "anrscope-timer", which takes no signals.
     ///
-    /// `now` is the clock in which [`StallTimer::message_begin`] is told its time, CLOCK_BOOTTIME as a rule
-    /// ([`crate::boottime_ns`]). `observer` runs on the timer thread; if it panics, it is called no more and
-    /// [`StallTimer::observer_panicked`] says so. Thresholds are brought into order: `stall_ns` at least
+    /// `now` is the clock of the times passed to [`StallTimer::message_begin`], usually CLOCK_BOOTTIME
+    /// ([`crate::boottime_ns`]). `observer` runs on the timer thread; if it panics, it is not called any more and
+    /// [`StallTimer::observer_panicked`] is true. Thresholds are adjusted: `stall_ns` at least
     /// `suspect_ns`, and neither it nor `tick_ns` under 10 µs.
     ///
     /// # Errors
@@ -209,8 +210,8 @@ impl StallTimer {
         Ok(timer)
     }
 
-    /// A timer without its thread, for a watched thread that has no time to start one: messages can be told at once, and
-    /// [`StallTimer::run`], on another thread, begins with the one that is open then.
+    /// A timer without its thread, for a watched thread that has no time to start one: it can pass messages at once, and
+    /// [`StallTimer::run`], on another thread, begins with the message that is open then.
     pub fn new(thresholds: Thresholds) -> StallTimer {
         let watched = Arc::new(Watched::default());
         watched.set_thresholds(thresholds);
@@ -238,16 +239,16 @@ impl StallTimer {
         }
         let watched = self.watched.clone();
         let thresholds = watched.thresholds();
-        let timer = Timer { watched, thresholds, park_after_ns, now, observer: Some(observer), case: None };
+        let timer = Timer { watched, thresholds, park_after_ns, now, observer: Some(observer), state: None };
         let thread = mask::spawn_quiet(NAME, move || timer.run())?;
         let _ = self.thread.set(thread);
-        // Against the fence of `wake`: thresholds that came before anybody could be woken for them are seen now.
+        // Pairs with the fence of `wake`: thresholds that were set before the thread could be woken for them are seen now.
         fence(Ordering::SeqCst);
         self.wake();
         Ok(())
     }
 
-    /// Behind whatever the thread is to see when it looks.
+    /// Wakes the timer thread; stores made before are visible to it.
     fn wake(&self) {
         fence(Ordering::SeqCst);
         if let Some(thread) = self.thread.get() {
@@ -255,8 +256,8 @@ impl StallTimer {
         }
     }
 
-    /// The watched thread begins a message. Two stores and a load; one futex wake if no message was open for two
-    /// seconds. Only ever called on one thread at a time. A message that was not ended ends here.
+    /// The watched thread begins a message; one that was not ended ends here. Two stores and a load; one futex wake if no message
+    /// was open for two seconds. Call it on one thread at a time only.
     #[inline]
     pub fn message_begin(&self, now_ns: u64) {
         let watched = &*self.watched;
@@ -274,12 +275,12 @@ impl StallTimer {
         self.watched.begin_ns.store(0, Ordering::Release);
     }
 
-    /// Work of the watched thread that is no message began then, as another thread has found: it is watched as a message is, until
-    /// [`StallTimer::work_ends`] or until the watched thread itself begins or ends one. Gives whether it is: not while a message is open. On any thread
-    /// but the watched one; `begun_ns` is another for other work.
+    /// Watches work outside of messages, which another thread found to have begun then, as a message, until
+    /// [`StallTimer::work_ends`] or until the watched thread itself begins or ends a message. False, without effect, while a message is open.
+    /// Any thread but the watched one; each piece of work has its own `begun_ns`.
     pub fn work_began(&self, begun_ns: u64) -> bool {
         let watched = &*self.watched;
-        // SeqCst, as in `message_begin`: it stands before the load of `parked`.
+        // SeqCst, as in `message_begin`: it is ordered before the load of `parked`.
         let free = watched.begin_ns.compare_exchange(0, begun_ns.max(1), Ordering::SeqCst, Ordering::Relaxed);
         if free.is_ok() && watched.parked.load(Ordering::SeqCst) {
             self.unpark();
@@ -287,13 +288,13 @@ impl StallTimer {
         free.is_ok()
     }
 
-    /// The work that began then is over. Changes nothing if the watched thread has begun or ended a message since.
+    /// Ends the work that began then. Does nothing if the watched thread has begun or ended a message since.
     pub fn work_ends(&self, begun_ns: u64) {
         let begin = &self.watched.begin_ns;
         let _ = begin.compare_exchange(begun_ns.max(1), 0, Ordering::Release, Ordering::Relaxed);
     }
 
-    /// Other thresholds from now on; a message that has passed one of them already is told of at once. Any thread.
+    /// Changes the thresholds; a message that has passed one of them already is reported at once. Any thread.
     pub fn set_thresholds(&self, thresholds: Thresholds) {
         self.watched.set_thresholds(thresholds);
         self.wake();
@@ -305,9 +306,9 @@ impl StallTimer {
         self.wake();
     }
 
-    /// For how long of the message that began at `since_ns`, until `at_ns`, this process was frozen: by the system's freezer, by
-    /// SIGSTOP, or with the sleeping device. In nanoseconds, by the clock given to [`StallTimer::start`]; at most a second less
-    /// than it was, and 0 where nothing is known. `at_ns` is now or a moment ago. Any thread but the watched one.
+    /// How long this process was frozen in the message that began at `since_ns`, until `at_ns`: by the system's freezer, by
+    /// SIGSTOP, or with the sleeping device. In ns of the clock given to [`StallTimer::start`]; at most a second too little,
+    /// and 0 if unknown. `at_ns` is now or a moment ago. Any thread but the watched one.
     pub fn frozen_ns(&self, since_ns: u64, at_ns: u64) -> u64 {
         let rest = *self.watched.rest();
         let known_ns = if rest.since_ns == since_ns { rest.frozen_ns } else { 0 };
@@ -316,12 +317,12 @@ impl StallTimer {
         frozen_ns.min(at_ns.saturating_sub(since_ns))
     }
 
-    /// Whether the observer panicked and is called no more.
+    /// Whether the observer panicked and is not called any more.
     pub fn observer_panicked(&self) -> bool {
         self.watched.observer_panicked.load(Ordering::Relaxed)
     }
 
-    /// How often the timer thread woke: its own cost, for those who measure it.
+    /// How often the timer thread woke, to measure its cost.
     pub fn wakeups(&self) -> u64 {
         self.watched.wakeups.load(Ordering::Relaxed)
     }
@@ -348,12 +349,12 @@ impl Drop for StallTimer {
     }
 }
 
-/// What the timer thread knows of the open message.
+/// The open message, as the timer thread knows it.
 #[derive(Clone, Copy)]
-struct Case {
+struct MessageState {
     generation: u32,
     since_ns: u64,
-    /// `since_ns`, moved on by the time in which nothing here ran.
+    /// `since_ns`, plus the time in which the process was frozen.
     counted_from_ns: u64,
     stalled: bool,
 }
@@ -364,22 +365,22 @@ struct Timer {
     park_after_ns: u64,
     now: fn() -> u64,
     observer: Option<Box<dyn FnMut(StallEvent) + Send>>,
-    case: Option<Case>,
+    state: Option<MessageState>,
 }
 
 impl Timer {
     fn run(mut self) {
         let mut quiet_since = None;
         let mut last_generation = 0;
-        // How late the wake-up was that led here.
+        // How late the last wake-up was.
         let mut late_ns = 0;
         while !self.watched.stop.load(Ordering::Acquire) {
-            // The clock before the message: a message that is open after it was read is at least this old.
+            // Read the clock first: a message that is open afterwards is at least this old.
             let now_ns = (self.now)();
-            let (generation, begin_ns) = self.look();
+            let (generation, begin_ns) = self.open_message();
             self.thresholds = self.watched.thresholds();
-            let recovered = self.take_up(now_ns, generation, begin_ns);
-            self.tell(StallEvent::Look { since_ns: begin_ns, now_ns, late_ns });
+            let recovered = self.update(now_ns, generation, begin_ns);
+            self.report(StallEvent::Poll { since_ns: begin_ns, now_ns, late_ns });
             let sleep_ns = self.follow(now_ns, recovered);
 
             let quiet = begin_ns == 0 && generation == last_generation;
@@ -405,8 +406,8 @@ impl Timer {
         }
     }
 
-    /// The open message: its generation and its begin, 0 if there is none.
-    fn look(&self) -> (u32, u64) {
+    /// The open message: its generation and its start, 0 if there is none.
+    fn open_message(&self) -> (u32, u64) {
         loop {
             let generation = self.watched.generation.load(Ordering::Acquire);
             let begin_ns = self.watched.begin_ns.load(Ordering::SeqCst);
@@ -416,16 +417,16 @@ impl Timer {
         }
     }
 
-    /// Takes up what the look showed of the open message and, before anything else, how long of it the process was frozen in the
-    /// sleep that ends here. Gives the begin of a stalled message that is over.
-    fn take_up(&mut self, now_ns: u64, generation: u32, begin_ns: u64) -> Option<u64> {
-        // Work that is no message has the generation of the message before it.
+    /// Updates the state of the open message, including how long the process was frozen in the sleep that ends here. Returns the
+    /// start of a stalled message that is over.
+    fn update(&mut self, now_ns: u64, generation: u32, begin_ns: u64) -> Option<u64> {
+        // Work outside of messages has the generation of the message before it.
         let known = self
-            .case
-            .filter(|case| begin_ns != 0 && case.generation == generation && case.since_ns == begin_ns);
-        let over = if known.is_none() { self.case } else { None };
-        self.case = (begin_ns != 0).then(|| {
-            known.unwrap_or(Case {
+            .state
+            .filter(|state| begin_ns != 0 && state.generation == generation && state.since_ns == begin_ns);
+        let over = if known.is_none() { self.state } else { None };
+        self.state = (begin_ns != 0).then(|| {
+            known.unwrap_or(MessageState {
                 generation,
                 since_ns: begin_ns,
                 counted_from_ns: begin_ns,
@@ -434,38 +435,38 @@ impl Timer {
         });
         let threshold_ns = self.watched.frozen_threshold();
         let mut rest = self.watched.rest();
-        if let Some(case) = &mut self.case {
+        if let Some(state) = &mut self.state {
             let frozen_ns = rest.frozen(begin_ns, now_ns, threshold_ns);
-            case.counted_from_ns = case.counted_from_ns.saturating_add(frozen_ns).min(now_ns.max(begin_ns));
-            rest.frozen_ns = case.counted_from_ns - begin_ns;
+            state.counted_from_ns = state.counted_from_ns.saturating_add(frozen_ns).min(now_ns.max(begin_ns));
+            rest.frozen_ns = state.counted_from_ns - begin_ns;
         }
         rest.since_ns = begin_ns;
         rest.until_ns = 0;
-        over.filter(|case| case.stalled).map(|case| case.since_ns)
+        over.filter(|state| state.stalled).map(|state| state.since_ns)
     }
 
-    /// Reports what there is to report and gives the time until the next threshold.
+    /// Emits the events that are due, and returns the time until the next threshold.
     fn follow(&mut self, now_ns: u64, recovered: Option<u64>) -> u64 {
         if let Some(since_ns) = recovered {
-            self.tell(StallEvent::Recovered { since_ns, now_ns });
+            self.report(StallEvent::Recovered { since_ns, now_ns });
         }
-        let Some(mut case) = self.case else { return self.thresholds.suspect_ns };
-        let age_ns = now_ns.saturating_sub(case.counted_from_ns);
+        let Some(mut state) = self.state else { return self.thresholds.suspect_ns };
+        let age_ns = now_ns.saturating_sub(state.counted_from_ns);
         let to_stall_ns = self.thresholds.stall_ns.saturating_sub(age_ns);
         let sleep_ns = if age_ns < self.thresholds.suspect_ns {
             self.thresholds.suspect_ns - age_ns
         } else {
-            if to_stall_ns == 0 && !case.stalled {
-                case.stalled = true;
-                self.tell(StallEvent::Stalled { since_ns: case.since_ns, now_ns });
+            if to_stall_ns == 0 && !state.stalled {
+                state.stalled = true;
+                self.report(StallEvent::Stalled { since_ns: state.since_ns, now_ns });
             }
-            self.tell(StallEvent::Tick { since_ns: case.since_ns });
+            self.report(StallEvent::Tick { since_ns: state.since_ns });
             match to_stall_ns {
                 0 => self.thresholds.tick_ns,
                 left => left.min(self.thresholds.tick_ns),
             }
         };
-        self.case = Some(case);
+        self.state = Some(state);
         sleep_ns
     }
 
@@ -475,18 +476,18 @@ impl Timer {
             && self.watched.begin_ns.load(Ordering::SeqCst) == 0
             && !self.watched.stop.load(Ordering::Acquire)
         {
-            // Comes back for no reason at times; the conditions above decide.
+            // `park` may return spuriously; the conditions above decide.
             thread::park();
             self.watched.wakeups.fetch_add(1, Ordering::Relaxed);
         }
         self.watched.parked.store(false, Ordering::Relaxed);
     }
 
-    fn tell(&mut self, event: StallEvent) {
+    fn report(&mut self, event: StallEvent) {
         let Some(observer) = self.observer.as_mut() else { return };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| observer(event))) {
             self.watched.observer_panicked.store(true, Ordering::Relaxed);
-            // Dropping what a panic left behind may panic again.
+            // Dropping the observer after its panic may panic again.
             std::mem::forget(panic);
             std::mem::forget(self.observer.take());
         }
@@ -499,10 +500,10 @@ mod tests {
     use crate::boottime_ns;
     use std::time::Instant;
 
-    /// A timer that parks at every chance it gets, and messages that begin at every moment of that. A lost wake-up
+    /// The timer parks whenever it can, and messages begin at every moment of that. A lost wake-up
     /// leaves a message open without a tick.
     #[test]
-    fn no_wake_up_is_lost_at_the_park() {
+    fn no_wake_up_is_lost_while_the_timer_parks() {
         static TICKED: AtomicU64 = AtomicU64::new(0);
         let thresholds = Thresholds { suspect_ns: 10_000, stall_ns: 3_600_000_000_000, tick_ns: 10_000 };
         let observer = |event| {
@@ -524,7 +525,7 @@ mod tests {
             timer.message_begin(begin);
             let give_up = Instant::now() + Duration::from_secs(30);
             while TICKED.load(Ordering::SeqCst) != begin {
-                assert!(Instant::now() < give_up, "a message nobody looked at, round {round}");
+                assert!(Instant::now() < give_up, "the timer missed a message, round {round}");
                 thread::yield_now();
             }
             timer.message_end();

@@ -1,23 +1,23 @@
-//! Threads of this process as `/proc/self/task` shows them (man 5 proc). Allocates nothing, since whoever holds the
-//! allocator's lock may be just what hangs. Not for signal handlers: it opens files.
+//! Threads of this process as `/proc/self/task` shows them (man 5 proc). Allocates nothing, since the thread that hangs may
+//! hold the allocator's lock. Not for signal handlers: it opens files.
 
 use nix::errno::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 
-/// Room for one file about a thread. `status`, the longest, has about 1,500 bytes, and some more on a machine with very
-/// many processors; what is beyond is not read.
+/// Buffer size for one file about a thread, bytes. `status`, the longest, has about 1,500, and some more on a machine with very
+/// many CPUs; the rest is not read.
 const ROOM: usize = 8 * 1024;
 
 /// The first thread that is `wanted`, in the order in which the kernel lists them: oldest first.
 pub(crate) fn find(mut wanted: impl FnMut(i32) -> io::Result<bool>) -> io::Result<Option<i32>> {
-    let folder = File::open("/proc/self/task")?;
+    let directory = File::open("/proc/self/task")?;
     let mut entries = [0u8; 4096];
     loop {
-        // SAFETY: an open folder, and room for as many bytes as is said. Not `readdir`, which allocates.
+        // SAFETY: an open directory, and a buffer of the length that is passed. Not `readdir`, which allocates.
         let read = unsafe {
-            libc::syscall(libc::SYS_getdents64, folder.as_raw_fd(), entries.as_mut_ptr(), entries.len())
+            libc::syscall(libc::SYS_getdents64, directory.as_raw_fd(), entries.as_mut_ptr(), entries.len())
         };
         let mut rest = match usize::try_from(read) {
             Ok(0) => return Ok(None),
@@ -49,7 +49,7 @@ fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
     std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
 }
 
-/// Whether a thread of ours is listed under this name.
+/// Whether this thread of the process is listed under this name.
 pub(crate) fn has_name(tid: i32, name: &str) -> io::Result<bool> {
     let mut room = [0; 64];
     Ok(read(tid, "comm", &mut room)?.and_then(|text| text.strip_suffix(b"\n")) == Some(name.as_bytes()))
@@ -81,7 +81,7 @@ fn read<'a>(tid: i32, file: &str, room: &'a mut [u8]) -> io::Result<Option<&'a [
     Ok(Some(&room[..length]))
 }
 
-/// What of a thread's status matters to who gets a signal.
+/// The fields of a thread's status that decide where a signal goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
     /// `R` running, `S` sleeping, `D` uninterruptible, `t` traced, ...
@@ -90,12 +90,12 @@ pub(crate) struct Status {
     pub(crate) blocked: u64,
     /// SigPnd: signals sent to this very thread that it has not taken.
     pub(crate) pending: u64,
-    /// How often it went to sleep of itself (`voluntary_ctxt_switches`).
+    /// Voluntary context switches.
     pub(crate) sleeps: u64,
 }
 
 impl Status {
-    /// Whether the thread has this signal open. A thread inside `sigwait` reads as open to what it waits for.
+    /// Whether this signal is unblocked in the thread. A thread inside `sigwait` reads as having its signals unblocked.
     pub(crate) fn is_open(self, signal: i32) -> bool {
         self.blocked & (1 << (signal - 1)) == 0
     }
@@ -118,7 +118,7 @@ fn parse_status(text: &[u8]) -> Option<Status> {
         lines.find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b":")).map(<[u8]>::trim_ascii)
     };
     let set = |name: &str| u64::from_str_radix(std::str::from_utf8(field(name)?).ok()?, 16).ok();
-    // The kernel lost the thread while it wrote this: it ended, and the sets read as empty whatever they held.
+    // The thread ended while the kernel wrote this, and the sets read as empty.
     if field("Threads").and_then(number::<u32>) == Some(0) {
         return None;
     }
@@ -126,7 +126,7 @@ fn parse_status(text: &[u8]) -> Option<Status> {
         state: char::from(*field("State")?.first()?),
         blocked: set("SigBlk")?,
         pending: set("SigPnd")?,
-        // Some kernels do not tell.
+        // Some kernels do not show it.
         sleeps: field("voluntary_ctxt_switches").and_then(number).unwrap_or(0),
     })
 }
@@ -135,12 +135,12 @@ fn parse_status(text: &[u8]) -> Option<Status> {
 /// kernel since 2.6.
 const PF_EXITING: u64 = 0x4;
 
-/// Whether a thread is there and is not about to end.
+/// Whether a thread exists and is not about to end.
 ///
 /// A thread that has returned is listed for a while, still under its name: the kernel wakes who joined it (it clears
 /// the thread's id and calls `futex`) long before it takes it out of `/proc`, and on a machine under load that may take
 /// many milliseconds. It even accepts signals, which go away with it. Its state reads `R` most of that time; but it
-/// bears PF_EXITING from its first step in the kernel on, before anybody who joined it can know that it has ended.
+/// has PF_EXITING from its first step in the kernel on, before a thread that joins it can know that it has ended.
 pub(crate) fn lives(tid: i32) -> io::Result<bool> {
     let mut room = [0; 1024];
     Ok(read(tid, "stat", &mut room)?.is_some_and(is_alive))
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bit_is_tested_and_nothing_else() {
+    fn a_signal_is_unblocked_if_its_bit_is_clear_whatever_the_other_bits_are() {
         let status = |mask: &str| {
             let text = format!("Name:\tx\nState:\tS (sleeping)\nSigPnd:\t4\nSigBlk:\t{mask}\n");
             parse_status(text.as_bytes()).unwrap()
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(status("0").sleeps, 0);
         assert_eq!(parse_status(b"State:\tS\n"), None);
         let text = b"State:\tR\nThreads:\t0\nSigPnd:\t0\nSigBlk:\t0\nvoluntary_ctxt_switches:\t7\n";
-        assert_eq!(parse_status(text), None, "a thread that the kernel lost");
+        assert_eq!(parse_status(text), None, "a thread that ended while it was read");
         let text = String::from_utf8(text.to_vec()).unwrap().replace("Threads:\t0", "Threads:\t12");
         assert_eq!(parse_status(text.as_bytes()).unwrap().sleeps, 7);
     }
@@ -213,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn every_one_of_many_threads_is_listed_once() {
-        // More than one read of the folder gives.
+    fn each_of_many_threads_is_listed_once() {
+        // More threads than one read of the directory returns.
         let stop = std::sync::Barrier::new(301);
         std::thread::scope(|scope| {
             for _ in 0..300 {
@@ -253,7 +253,7 @@ mod tests {
         assert!(is_alive(&stat("S", 0x40_0040)));
         assert!(!is_alive(&stat("R", 0x40_0044)), "in do_exit");
         assert!(!is_alive(&stat("Z", 0)) && !is_alive(&stat("X", 0)) && !is_alive(""));
-        // Every time that the joiner knows, it is seen here too.
+        // Once the joiner knows, this function must know too.
         for _ in 0..200 {
             let tid = std::thread::spawn(own_id).join().unwrap();
             assert!(!lives(tid).unwrap());

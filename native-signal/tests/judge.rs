@@ -3,14 +3,14 @@
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
 use native_signal::{
-    Confidence, ErrorPolls, ErrorVote, Evidence, Head, Identity, Judge, Policy, ProcessInError, Reason,
-    Sender, Trigger, Verdict,
+    Confidence, ErrorPolls, ErrorVote, Evidence, Head, Identity, Judge, Outcome, Policy, ProcessInError,
+    Reason, Sender, Trigger,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 const OWN: Identity = Identity { pid: 4321, uid: 10_123 };
-const COLUMNS: &str = "case series t_ms trigger si_code si_pid si_uid asked ground message running_ms frozen_ms head_when \
+const COLUMNS: &str = "case series t_ms trigger si_code si_pid si_uid asked app_state message running_ms frozen_ms head_when \
                        errors signal_35 matrix anrscope confidence why";
 
 /// One line: cells by the column's name.
@@ -47,11 +47,11 @@ impl Case {
             si_pid: self.number("si_pid").unwrap(),
             si_uid: self.number("si_uid").unwrap(),
             asked_by_us: self.flag("asked"),
-            foreground: match self.cell("ground") {
+            foreground: match self.cell("app_state") {
                 "fg" => Some(true),
                 "bg" => Some(false),
                 "-" => None,
-                other => panic!("ground {other:?}"),
+                other => panic!("app_state {other:?}"),
             },
             message: self.number("message"),
             running_ms: self.number("running_ms"),
@@ -68,7 +68,7 @@ impl Case {
     }
 }
 
-/// Plays the system through all polls.
+/// Simulates the system through all polls.
 fn vote(script: &str, policy: Policy) -> ErrorVote {
     if script == "-" {
         return ErrorVote::NotAsked;
@@ -133,7 +133,7 @@ fn differences(policy: Policy, column: &str, with_confidence: bool) -> Vec<Strin
         let judge = judges.entry(case.cell("series")).or_insert_with(|| Judge::new(policy, OWN));
         let judgement = judge.judge(&case.evidence(policy));
         assert!(!judgement.reasons.is_empty(), "{}: a verdict without a reason", case.cell("case"));
-        let mut is = format!("{:?}", judgement.verdict);
+        let mut is = format!("{:?}", judgement.outcome);
         let mut should = case.cell(column).to_owned();
         if with_confidence {
             is += &format!(" {:?}", judgement.confidence);
@@ -172,7 +172,7 @@ fn the_table_is_what_it_claims_to_be() {
 }
 
 #[test]
-fn a_signal_is_no_duplicate_of_itself_and_is_told_as_what_it_became() {
+fn a_reconsidered_signal_is_no_duplicate_of_itself_and_later_ones_compare_with_its_new_outcome() {
     let mut judge = Judge::new(Policy::Anrscope, OWN);
     let mut evidence = Evidence {
         at_ns: 1,
@@ -183,27 +183,27 @@ fn a_signal_is_no_duplicate_of_itself_and_is_told_as_what_it_became() {
         running_ms: Some(3_000),
         ..Evidence::default()
     };
-    assert_eq!(judge.judge(&evidence).verdict, Verdict::SuspectedAnr);
+    assert_eq!(judge.judge(&evidence).outcome, Outcome::SuspectedAnr);
     evidence.errors = ErrorVote::Ours { poll: 3 };
     let judgement = judge.reconsider(&evidence);
-    assert_eq!((judgement.verdict, judgement.confidence), (Verdict::Anr, Confidence::High));
+    assert_eq!((judgement.outcome, judgement.confidence), (Outcome::Anr, Confidence::High));
 
     // Before it was an ANR, a second suspicion would have been as strong; and an ANR would have been stronger.
     let second = Evidence { at_ns: 2_000_000_001, ..evidence };
     let judgement = judge.judge(&second);
-    assert_eq!(judgement.verdict, Verdict::Duplicate);
-    assert_eq!(judgement.reasons.last(), Some(&Reason::SameAs { verdict: Verdict::Anr, before_ms: 2_000 }));
+    assert_eq!(judgement.outcome, Outcome::Duplicate);
+    assert_eq!(judgement.reasons.last(), Some(&Reason::SameAs { outcome: Outcome::Anr, before_ms: 2_000 }));
 }
 
 #[test]
 fn a_suspicion_that_came_to_nothing_hides_nothing() {
     let mut judge = Judge::new(Policy::Anrscope, OWN);
     let mut evidence = Evidence { at_ns: 1, si_pid: 1234, si_uid: 1000, ..Evidence::default() };
-    assert_eq!(judge.judge(&evidence).verdict, Verdict::SuspectedAnr);
+    assert_eq!(judge.judge(&evidence).outcome, Outcome::SuspectedAnr);
     evidence.errors = ErrorVote::SomebodyElses { pid: 6000, uid: 10_200 };
-    assert_eq!(judge.reconsider(&evidence).verdict, Verdict::SomebodyElses);
+    assert_eq!(judge.reconsider(&evidence).outcome, Outcome::SomebodyElses);
     let next = Evidence { at_ns: 2, errors: ErrorVote::Nothing, ..evidence };
-    assert_eq!(judge.judge(&next).verdict, Verdict::SuspectedAnr);
+    assert_eq!(judge.judge(&next).outcome, Outcome::SuspectedAnr);
 }
 
 #[test]
@@ -218,11 +218,44 @@ fn words_for_people() {
         signal_35: true,
         ..Evidence::default()
     });
-    assert_eq!(judgement.reasons[0], Reason::SentBy(Sender::System));
+    assert_eq!(judgement.reasons[0], Reason::SentBy { sender: Sender::System, pid: 1234, uid: 1000 });
     assert_eq!(
         judgement.to_string(),
         "ANR (high confidence): sent by the system (uid 1000); main has been in one message for 6012 ms: stuck \
          (5000 ms or more); the system lists nobody as not responding; a native dump was asked for as well \
          (signal 35)"
     );
+}
+
+#[test]
+fn an_app_that_sets_its_anr_limit_is_judged_by_it() {
+    let outcome = |anr_ms: Option<u64>, foreground, running_ms| {
+        let mut judge = Judge::new(Policy::Anrscope, OWN);
+        anr_ms.into_iter().for_each(|ms| judge.set_anr_ms(ms));
+        let evidence = Evidence {
+            si_pid: 1234,
+            si_uid: 1000,
+            foreground: Some(foreground),
+            message: Some(7),
+            running_ms: Some(running_ms),
+            ..Evidence::default()
+        };
+        judge.judge(&evidence).outcome
+    };
+    for (anr_ms, foreground, in_time, stuck) in [
+        (None, true, 4_999, 5_000),
+        (Some(0), true, 4_999, 5_000),
+        (Some(5_000), true, 4_999, 5_000),
+        (Some(8_000), true, 7_999, 8_000),
+        (Some(3_000), true, 2_999, 3_000),
+        // In the background as much more as by default.
+        (None, false, 9_999, 10_000),
+        (Some(8_000), false, 15_999, 16_000),
+    ] {
+        let found = (outcome(anr_ms, foreground, in_time), outcome(anr_ms, foreground, stuck));
+        assert_eq!(found, (Outcome::SuspectedAnr, Outcome::Anr), "{anr_ms:?} {foreground}");
+    }
+    // A limit below the one for late leaves no suspicions.
+    assert_eq!(outcome(Some(1_000), true, 999), Outcome::DumpRequested);
+    assert_eq!(outcome(Some(1_000), true, 1_000), Outcome::Anr);
 }

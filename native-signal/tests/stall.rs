@@ -71,7 +71,7 @@ fn one_stall_with_ticks_before_and_after_and_a_recovery() {
     let begin = boottime_ns();
     timer.message_begin(begin);
     wait_for("the stall", || stalls(&seen).len() == 1);
-    // Goes on ticking, and is told once.
+    // Keeps ticking, and is reported once.
     let ticks =
         || seen.lock().unwrap().iter().filter(|event| matches!(event, StallEvent::Tick { .. })).count();
     let before = ticks();
@@ -108,14 +108,14 @@ fn short_messages_never_fire_though_the_looper_is_busy() {
         longest = longest.max(boottime_ns() - begin);
     }
     timer.stop();
-    // Only a message that truly was that long (this machine may be slow) may have been told.
+    // Only a message that truly was that long (this machine may be slow) may have been reported.
     assert!(stalls(&seen).is_empty() || longest >= SMALL.stall_ns, "{:?}, longest {longest}", stalls(&seen));
-    let quiet = seen.lock().unwrap().iter().all(|event| matches!(event, StallEvent::Look { .. }));
+    let quiet = seen.lock().unwrap().iter().all(|event| matches!(event, StallEvent::Poll { .. }));
     assert!(quiet || longest >= SMALL.suspect_ns);
 }
 
 #[test]
-fn back_to_back_messages_are_told_apart() {
+fn back_to_back_messages_are_distinguished() {
     let (timer, seen) = start(SMALL, boottime_ns);
     let first = boottime_ns();
     timer.message_begin(first);

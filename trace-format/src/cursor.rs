@@ -5,8 +5,8 @@ use crate::{ids, word};
 
 const TIME: u32 = event::typed_id(event::types::TIME, 1);
 
-/// A place in a block's words, and the time there. The words themselves stay with whoever has them: the
-/// reader of a file keeps bytes, a copy out of a living ring keeps words.
+/// A place in a block's words, and the time there. The caller keeps the words themselves: the
+/// reader of a file has bytes, a copy of a live ring has words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cursor {
     t0: u64,
@@ -17,8 +17,8 @@ pub struct Cursor {
     head: usize,
 }
 
-/// An event whose payload passes the head, or a word that no writer writes; nothing behind it in its block
-/// can be told apart.
+/// An event whose payload passes the head, or a word that no writer writes; what follows in its block
+/// cannot be decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadEvent {
     /// The index of its first word.
@@ -35,10 +35,10 @@ impl Cursor {
     /// Keeps a damaged time from reaching beyond its block. `limit` is the opening time of the thread's next
     /// block, `u64::MAX` if there is none: nothing in this one was written after that.
     ///
-    /// One wrong time field seems to be far ahead of its neighbours or far behind, and as the field is
-    /// cyclic the step back to the truth looks like one of hours, which a writer never leaves to the field
-    /// ([`word::MAX_GAP`]). Only a block with such a step, or whose last event alone passes `limit`, is
-    /// taken for damaged: otherwise a damaged `limit` would spoil whole events.
+    /// A wrong time field is far ahead of its neighbours or far behind, and as the field is
+    /// cyclic the step back to the right time appears as one of hours, which a writer never leaves to the field
+    /// ([`word::MAX_GAP`]). Only a block with such a step, or whose last event alone passes `limit`, counts
+    /// as damaged: otherwise a damaged `limit` would spoil whole events.
     #[must_use]
     pub fn contained(self, limit: u64, words: &[u64]) -> Self {
         let damaged =
@@ -46,8 +46,8 @@ impl Cursor {
         Self { limit: damaged.then_some(limit), ..self }
     }
 
-    /// Whether no step is even as large as [`word::MAX_GAP`] and the last event is within `limit`: nearly always, and
-    /// told without looking at each word more than once. `false` says nothing.
+    /// Whether no step is even as large as [`word::MAX_GAP`] and the last event is within `limit`. True nearly always,
+    /// and decided in one pass over the words. `false` proves nothing.
     fn is_plainly_whole(&self, limit: u64, words: &[u64]) -> bool {
         let (mut at, mut since, mut steps) = (0, 0_u64, 0);
         while let Some(raw) = words.get(at) {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_gap_that_a_writer_told_is_no_damage() {
+    fn a_long_gap_after_a_time_event_is_no_damage() {
         let gap = 3 * word::MAX_GAP;
         let time = Event::Time(1_000 + gap).encode();
         let words =

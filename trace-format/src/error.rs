@@ -11,7 +11,7 @@ pub enum ReadError {
     Io {
         /// Where in the file.
         offset: u64,
-        /// What it said.
+        /// Its error.
         source: io::Error,
     },
     /// The file ends inside its header.
@@ -19,18 +19,18 @@ pub enum ReadError {
         /// Its length in bytes.
         length: u64,
     },
-    /// It does not begin as a recording does.
+    /// It does not begin like a recording.
     NotARecording,
     /// A later format.
     NewerVersion {
         /// Its major version.
         major: u16,
     },
-    /// A header field that cannot be.
+    /// A header field has an impossible value.
     BadHeader {
         /// Where in the file.
         offset: u64,
-        /// What is there.
+        /// The fault.
         what: &'static str,
     },
 }
@@ -73,27 +73,27 @@ impl core::error::Error for ReadError {
 pub enum Fault {
     /// The file ends before its fixed part does.
     Truncated {
-        /// Length that the header promises.
+        /// The length by the header.
         expected: u64,
         /// Length of the file.
         actual: u64,
     },
-    /// A region lies outside of the file or is not of whole blocks; it was left out.
+    /// A region is outside of the file or has no whole number of blocks; it was skipped.
     BadRegion {
         /// Where its table entry is.
         offset: u64,
     },
-    /// A block whose header cannot be; it was left out.
+    /// A block with an impossible header; it was skipped.
     BadBlock {
         /// Where it starts.
         offset: u64,
     },
-    /// An event whose payload passes the head; the rest of its block was left out.
+    /// An event whose payload passes the head; the rest of its block was skipped.
     BadEvent {
         /// Where its first word is.
         offset: u64,
     },
-    /// An entry of the string table that cannot be; the rest of the table was left out.
+    /// An impossible entry of the string table; the rest of the table was skipped.
     BadString {
         /// Where it is.
         offset: u64,

@@ -1,4 +1,4 @@
-//! What a word can say: methods, and typed events with payload.
+//! The events of a recording: methods, and typed events with payload.
 //!
 //! A typed event has an id from `0xFF000` on that says its type *and* how many payload words follow,
 //! so that a reader steps over types it has never heard of:
@@ -13,8 +13,10 @@
 
 use crate::ids;
 
-mod carried;
-pub use carried::*;
+mod payload;
+mod wait;
+pub use payload::*;
+pub use wait::*;
 
 /// The most payload words an event can have.
 pub const MAX_PAYLOAD: usize = 15;
@@ -41,7 +43,7 @@ pub mod types {
     pub const COUNTER: u8 = 0x08;
     /// An activity gained or lost window focus. Class text and 1 or 0.
     pub const FOCUS: u8 = 0x09;
-    /// What a frame cost by the system's own count, told once it is on the display; see [`super::FrameMetrics`] for the
+    /// The cost of a frame as the system measured it, written once it is on the display; see [`super::FrameMetrics`] for the
     /// order of its 13 words.
     pub const FRAME_METRICS: u8 = 0x0A;
     /// Input events that a frame handled. Its intended vsync, times of the oldest and the newest.
@@ -49,7 +51,7 @@ pub mod types {
     /// Calls that were open when the block began, at its begin: how many, the number of the first one named here, and up to 36 of
     /// their ids, outermost first, three in a word; see [`super::OpenCalls`].
     pub const OPEN_CALLS: u8 = 0x0C;
-    /// Short calls that left nothing; see [`super::Folded`].
+    /// Calls that were too short to be recorded; see [`super::Folded`].
     pub const FOLDED: u8 = 0x0D;
     /// First of the frame stages; see [`super::Stage`].
     pub const STAGE_FIRST: u8 = 0x10;
@@ -63,14 +65,14 @@ pub mod types {
     pub const STALL: u8 = 0x22;
     /// Service ring: the message that was reported as stalled has ended.
     pub const RECOVERED: u8 = 0x23;
-    /// Service ring: something the engineer should know about the recorder itself. Text.
+    /// Service ring: a diagnostic notice of the recorder. Text.
     pub const NOTICE: u8 = 0x24;
     /// Service ring: recording was changed while it ran. Change and method id, events a second.
     pub const CONTROL: u8 = 0x25;
-    /// Service ring: what a thread has used of the processor. tid and state, time run, time runnable but not running,
-    /// voluntary and involuntary switches.
+    /// Service ring: a thread's CPU usage. tid and state, time run, time runnable but not running,
+    /// voluntary and involuntary context switches.
     pub const USAGE: u8 = 0x26;
-    /// Words that say nothing: a former writer of the block may still store there. Readers pass over them.
+    /// Words without meaning: a former writer of the block may still store there. Readers skip them.
     pub const PADDING: u8 = 0x27;
     /// Service ring: coarse time stood still. Since when, until when.
     pub const STANDSTILL: u8 = 0x28;
@@ -95,8 +97,8 @@ pub enum Event {
     FrameBegin(Frame),
     /// The frame ends.
     FrameEnd,
-    /// What began as a frame ends, and was none: Choreographer put it off or waited for none. The next frame has its number. A
-    /// reader that does not know this takes it for the frame's end.
+    /// What began as a frame ends without being one: Choreographer postponed the frame or expected none. The next frame has its
+    /// number. An older reader reads the frame's end instead.
     FrameSkipped,
     /// A frame stage begins.
     StageBegin(Stage),
@@ -120,13 +122,13 @@ pub enum Event {
     Counter(TextId, f64),
     /// Window focus of an activity class.
     Focus(TextId, bool),
-    /// What a frame cost.
+    /// The cost of a frame.
     FrameMetrics(FrameMetrics),
-    /// What input a frame handled.
+    /// The input that a frame handled.
     InputEvents(InputEvents),
     /// Calls that were open when the block began.
     OpenCalls(OpenCalls),
-    /// Short calls that left nothing.
+    /// Calls that were too short to be recorded.
     Folded(Folded),
     /// The three clocks.
     Clock(Clocks),
@@ -134,13 +136,13 @@ pub enum Event {
     Sigquit(Sigquit),
     /// Main is stuck.
     Stall(Stall),
-    /// Main goes on.
+    /// Main has recovered.
     Recovered(Stall),
-    /// The recorder speaks of itself.
+    /// A diagnostic notice of the recorder.
     Notice(TextId),
     /// Recording was changed.
     Control(Control),
-    /// What a thread has used of the processor.
+    /// A thread's CPU usage.
     Usage(Usage),
     /// Coarse time stood still.
     Standstill(Standstill),
@@ -154,7 +156,7 @@ pub enum Event {
 }
 
 /// The most payload words of an event that this version writes.
-const LONGEST: usize = 13;
+const MAX_WRITTEN: usize = 13;
 
 /// An event as words: the id and begin bit of its first word, and its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -163,7 +165,7 @@ pub struct Encoded {
     pub begin: bool,
     /// The 20-bit id.
     pub id: u32,
-    payload: [u64; LONGEST],
+    payload: [u64; MAX_WRITTEN],
     len: u8,
 }
 
@@ -215,7 +217,7 @@ pub const fn payload_len(id: u32) -> usize {
     if id >= ids::EVENT_FIRST && id <= ids::EVENT_LAST { (id >> 8) as usize & MAX_PAYLOAD } else { 0 }
 }
 
-/// Whether a word with this id and its payload say nothing: [`types::PADDING`].
+/// Whether a word with this id and its payload have no meaning: [`types::PADDING`].
 #[inline]
 #[must_use]
 pub(crate) const fn is_padding(id: u32) -> bool {
@@ -240,13 +242,13 @@ impl Event {
     #[must_use]
     pub fn encode(&self) -> Encoded {
         let typed = |begin, ty, words: &[u64]| {
-            let mut payload = [0; LONGEST];
+            let mut payload = [0; MAX_WRITTEN];
             payload[..words.len()].copy_from_slice(words);
             Encoded { begin, id: typed_id(ty, words.len()), payload, len: words.len() as u8 }
         };
         match *self {
-            Self::Enter(id) => Encoded { begin: true, id, payload: [0; LONGEST], len: 0 },
-            Self::Exit(id) => Encoded { begin: false, id, payload: [0; LONGEST], len: 0 },
+            Self::Enter(id) => Encoded { begin: true, id, payload: [0; MAX_WRITTEN], len: 0 },
+            Self::Exit(id) => Encoded { begin: false, id, payload: [0; MAX_WRITTEN], len: 0 },
             Self::Time(t) => typed(false, types::TIME, &[t]),
             Self::MessageBegin(m) => typed(
                 true,
@@ -357,10 +359,10 @@ impl Event {
             }
             (types::FRAME, false) if p(0) == Some(1) => Self::FrameSkipped,
             (types::FRAME, false) => Self::FrameEnd,
-            (types::STAGE_FIRST..=types::STAGE_LAST, true) => Self::StageBegin(Stage::of_type(ty)?),
-            (types::STAGE_FIRST..=types::STAGE_LAST, false) => Self::StageEnd(Stage::of_type(ty)?),
+            (types::STAGE_FIRST..=types::STAGE_LAST, true) => Self::StageBegin(Stage::from_type(ty)?),
+            (types::STAGE_FIRST..=types::STAGE_LAST, false) => Self::StageEnd(Stage::from_type(ty)?),
             (types::WAIT, true) => Self::WaitBegin(Wait {
-                kind: WaitKind::decode(upper(p(0)?)),
+                kind: WaitKind::from(upper(p(0)?)),
                 owner: lower(p(0)?),
                 lock: p(1)?,
                 class: TextId(upper(p(2)?)),
@@ -404,14 +406,14 @@ impl Event {
                 si_code: upper(p(1)?) as i32,
                 si_pid: lower(p(1)?),
                 si_uid: upper(p(2)?),
-                forward: Forward::decode(lower(p(2)?)),
+                forward: Forward::from(lower(p(2)?)),
                 stuck_since: p(3)?,
             }),
             (types::STALL, false) => Self::Stall(Stall { stuck_since: p(0)? }),
             (types::RECOVERED, false) => Self::Recovered(Stall { stuck_since: p(0)? }),
             (types::NOTICE, false) => Self::Notice(text()?),
             (types::CONTROL, false) => Self::Control(Control {
-                change: Change::decode(upper(p(0)?)),
+                change: Change::from(upper(p(0)?)),
                 method: lower(p(0)?),
                 rate: p(1)?,
             }),

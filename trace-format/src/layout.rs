@@ -1,19 +1,19 @@
-//! Where everything lies in the file. Little-endian throughout: every Android ABI is.
+//! The layout of the file. Little-endian throughout, as every Android ABI.
 //!
 //! ```text
 //! 0 ............. header, 4096 bytes, mapped
 //! 4096 .......... regions, mapped, in any order; the header's table says where
 //!                   main ring     blocks written by the recorded main thread
 //!                   pool ring     blocks handed to all other threads
-//!                   service ring  blocks written by our own threads: ANRs, clocks, notices
+//!                   service ring  blocks written by the recorder's threads: ANRs, clocks, notices
 //!                   threads       one entry a thread
 //!                   strings       interned texts, so that names survive a kill at any instant
 //! sections offset  sections, appended by write(2), see [`crate::section`]
 //! ```
 //!
 //! Version rule: a reader refuses a greater *major* version, reads every earlier one, and skips what a
-//! greater *minor* version adds (region kinds, event types, section types, longer payloads). Whoever
-//! changes a byte drawn here raises the version and keeps a file of the old one among the fixtures.
+//! greater *minor* version adds (region kinds, event types, section types, longer payloads). A change
+//! of any byte drawn here raises the version and adds a file of the old one to the fixtures.
 //! * 1.0: the first; a file of it is among the exporter's fixtures.
 //! * 1.1: the events CONTROL and USAGE, the section of self-measurement, blocks of coarse mode, in which words go on
 //!   behind the head.
@@ -42,21 +42,21 @@
 //!   0  4  head: words published,      16  8  sequence number in its thread, from 0
 //!         or EMPTYING                 24  8  t0: CLOCK_BOOTTIME ns when it was opened
 //!   4  4  thread uid                  32  8  base: words its thread wrote in earlier blocks
-//!   8  4  tid                         40  4  floor: words that no short call takes back any more
+//!   8  4  tid                         40  4  floor: words that no short call removes any more
 //!  12  1  clock mode                  44 20  reserved, zero
 //!  13  3  reserved                  64  ...  1016 words
 //! ```
 //! To publish, a writer stores the words of one event, a store fence, then the head. To reuse a block
 //! it stores head = EMPTYING, a fence, the new header fields, a fence, head = 0, and goes on as above. So:
-//! * after a SIGKILL every store that was executed is in the file and no later one is: what lies below
-//!   the head is whole. On 32-bit machines a 64-bit store is two; a kill between them leaves the head
-//!   where it was, so a torn word is never below it. A block that is being emptied is empty, whatever its header
-//!   says;
-//! * a reader beside a running writer copies the block, then looks at sequence number and head
-//!   again: equal sequence and a head no smaller (nor EMPTYING) mean that what it copied below the first head is whole.
+//! * after a SIGKILL every store that was executed is in the file and no later one is: all words below
+//!   the head are whole. On 32-bit machines a 64-bit store is two; a kill between them leaves the head
+//!   where it was, so a torn word is never below it. A block that is being emptied counts as empty in spite of its
+//!   header;
+//! * a reader beside a running writer copies the block, then reads sequence number and head
+//!   again: an equal sequence and a head no smaller (nor EMPTYING) mean that its copy below the first head is whole.
 //!
-//! In a block of *coarse* mode methods' words go on behind the head: whoever writes them in the app stores a 0 behind each
-//! one first, and then the word, and leaves the head alone. The words of such a block go from the first one over the
+//! In a block of *coarse* mode methods' words continue behind the head: the app's writer first stores a 0 behind each
+//! word, then the word, and does not change the head. The words of such a block go from the first one over the
 //! head to the first that is no method's, 1015 at most (minor version 1).
 //!
 //! `base + words` of a thread's last block is the number of words it ever wrote; `base` of its first
@@ -77,13 +77,15 @@
 //!  16 ...  entries { id 4, length 4, UTF-8, padded to 4 }
 //! ```
 
+use crate::UnknownNumber;
+
 /// First bytes of a recording.
 pub const MAGIC: [u8; 8] = *b"ANRSCOPE";
 /// Major version this crate writes.
 pub const MAJOR: u16 = 1;
 /// Minor version this crate writes.
 pub const MINOR: u16 = 3;
-/// In place of a block's head while it is made ready for its next life.
+/// The head of a block that is being reused.
 pub const EMPTYING: u32 = 1 << 31;
 /// Length of the header.
 pub const HEADER_LEN: usize = 4096;
@@ -99,7 +101,7 @@ pub const THREAD_LEN: usize = 64;
 pub const THREAD_NAME_LEN: usize = 32;
 /// Length of the string region's own header.
 pub const STRINGS_HEADER_LEN: usize = 16;
-/// Room for regions in the header.
+/// The most regions that the header holds.
 pub const MAX_REGIONS: usize = 16;
 /// Bytes of the process name that fit in the header.
 pub const PROCESS_NAME_LEN: usize = 256;
@@ -169,15 +171,15 @@ pub mod strings {
     pub const OVERFLOW: usize = 8;
 }
 
-/// What the process was doing when it last wrote the header.
+/// The state of the recording, as last written to the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum State {
     /// Recording: if the process is gone, it was killed or crashed.
     Open = 0,
-    /// Ended in order.
+    /// Ended normally.
     Ended = 1,
-    /// The recorder switched itself off after a fault of its own.
+    /// The recorder disabled itself after an internal fault.
     Disarmed = 2,
 }
 
@@ -199,7 +201,7 @@ pub enum RegionKind {
     MainRing = 1,
     /// Blocks of all other threads.
     PoolRing = 2,
-    /// Blocks of our own threads (thread uid 0).
+    /// Blocks of the recorder's own threads (thread uid 0).
     ServiceRing = 3,
     /// The thread table.
     Threads = 4,
@@ -207,17 +209,19 @@ pub enum RegionKind {
     Strings = 5,
 }
 
-impl RegionKind {
-    /// The kind with this number, if this version knows it.
-    #[must_use]
-    pub fn of_number(number: u32) -> Option<Self> {
+impl TryFrom<u32> for RegionKind {
+    type Error = UnknownNumber;
+
+    /// The kind with this number.
+    fn try_from(number: u32) -> Result<Self, UnknownNumber> {
         [Self::MainRing, Self::PoolRing, Self::ServiceRing, Self::Threads, Self::Strings]
             .into_iter()
             .find(|kind| *kind as u32 == number)
+            .ok_or(UnknownNumber(number))
     }
 }
 
-/// A span of the file.
+/// A range of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Region {
     /// What it holds.
@@ -228,7 +232,7 @@ pub struct Region {
     pub length: u64,
 }
 
-/// How much room a recording gives to each region.
+/// The size of each region of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
     /// Blocks of the main ring.
@@ -244,8 +248,8 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// A million words for main, as in Matrix; half as much again, 4 MiB, for everybody else. That is a block each for 512 threads;
-    /// with more, threads that are silent go without, so a larger pool would buy nothing but history of idle threads. The
+    /// A million words for main, as in Matrix; half as much again, 4 MiB, for all other threads. That is a block each for 512 threads;
+    /// with more, silent threads have none, so a larger pool would only add the history of idle threads. The
     /// table has a name for eight times as many, 256 KiB.
     pub const DEFAULT: Self = Self {
         main_blocks: 986,
@@ -260,7 +264,7 @@ impl Sizes {
     pub fn regions(&self) -> ([Region; 5], u64) {
         let blocks = |n: u32| u64::from(n) * BLOCK_LEN as u64;
         let mut at = HEADER_LEN as u64;
-        // A writer in the app tells the end of a block by its address.
+        // A writer in the app recognizes the end of a block by its address.
         let mut place = |kind, length: u64| {
             let region = Region { kind, offset: at.next_multiple_of(BLOCK_LEN as u64), length };
             at = region.offset + length.next_multiple_of(4096);

@@ -1,11 +1,11 @@
-//! What an anrscope recording is on disk.
+//! The format of an anrscope recording on disk.
 //!
-//! A recording is one file a process, `*.anrscope`: a mapped part that the process writes with plain
-//! stores, so that it outlives a SIGKILL at any instruction, and sections appended behind it. This crate
-//! owns those bytes. It says where everything lies ([`layout`], which also draws it), what a word says
-//! ([`word`], [`event`]) and what a section holds ([`section`], [`sections`]); it reads recordings back in whatever
-//! state they are ([`Recording`]), and builds small ones for tests ([`synth`]). It opens no file, maps
-//! nothing and depends on nothing: the recorder in the app brings the mapping, the desk brings a
+//! A recording is one file per process, `*.anrscope`: a mapped part that the process writes with plain
+//! stores, so that it survives a SIGKILL at any instruction, and sections appended behind it. This crate
+//! defines those bytes: the file's [`layout`], the event words ([`word`], [`event`]) and the sections ([`section`],
+//! [`sections`]). It reads recordings back in any state, cut or damaged ([`Recording`]), and builds small ones for
+//! tests ([`synth`]). [`android`] has the facts about Android that several crates share. It opens no file, maps
+//! nothing and has no dependencies: the recorder in the app provides the mapping, the host provides a
 //! [`Source`].
 //!
 //! ```
@@ -21,7 +21,12 @@
 //! assert!(main.main);
 //! assert_eq!(recording.events(main).filter(|e| matches!(e, Ok(Item::Event { .. }))).count(), 2);
 //! ```
+#![forbid(unsafe_code)]
 
+#[macro_use]
+mod words;
+
+pub mod android;
 mod crc32;
 mod cursor;
 mod error;
@@ -44,3 +49,4 @@ pub use reader::{CompactError, Events, Header, Item, Recording, Section, Texts, 
 #[doc(no_inline)]
 pub use sections::verdict;
 pub use source::Source;
+pub use words::{UnknownNumber, UnknownWord};

@@ -1,21 +1,21 @@
-//! The identity of a method map: which build's numbers a recording uses.
+//! The identity of a method map, which ties a recording to its build.
 
 use core::fmt;
 use core::str::FromStr;
 
 /// A 64-bit FNV-1a hash of the map's id lines, each without its line end and followed by `\n`, in
 /// ascending order of id. Comments and blank lines do not count. The instrumenter puts it into the
-/// generated class `dev/anrscope/MapId`, the runtime copies it into the recording, every reader
-/// compares: a map of another build would give plausible, wrong names.
+/// generated class `dev/anrscope/MapId`, the runtime copies it into the recording, and every reader
+/// compares it: a map of another build would give plausible but wrong names.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub struct MapId(pub u64);
 
 impl MapId {
-    /// What a recording carries when the program never told its map id.
+    /// The id of a recording whose program has no map id.
     pub const UNKNOWN: Self = Self(0);
 
     /// Hashes `lines`, which must come in ascending order of id.
-    pub fn of_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn from_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hash = MapHash::default();
         for line in lines {
             hash.add(line.as_bytes());
@@ -25,10 +25,10 @@ impl MapId {
     }
 }
 
-/// A [`MapId`] in the making, for a map that is made piece by piece or of which only the end is new.
+/// Computes a [`MapId`] incrementally, for a map that is built piece by piece or of which only the end is new.
 ///
-/// What is added is the text of the id lines, each with its `\n`. The state behind a part of the text
-/// can be kept, and the text be told again from there with another end.
+/// Add the text of the id lines, each with its `\n`. You can keep the state after a part of the text,
+/// and continue from there with another end.
 ///
 /// ```
 /// use trace_format::{MapHash, MapId};
@@ -37,11 +37,11 @@ impl MapId {
 /// hash.add(b"1,1,a.B c ()V\n");
 /// let kept = hash.state();
 /// hash.add(b"2,1,a.B d ()V\n");
-/// assert_eq!(hash.id(), MapId::of_lines(["1,1,a.B c ()V", "2,1,a.B d ()V"]));
+/// assert_eq!(hash.id(), MapId::from_lines(["1,1,a.B c ()V", "2,1,a.B d ()V"]));
 ///
 /// let mut again = MapHash::behind(kept);
 /// again.add(b"3,1,a.B e ()V\n");
-/// assert_eq!(again.id(), MapId::of_lines(["1,1,a.B c ()V", "3,1,a.B e ()V"]));
+/// assert_eq!(again.id(), MapId::from_lines(["1,1,a.B c ()V", "3,1,a.B e ()V"]));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MapHash(u64);
@@ -53,7 +53,7 @@ impl Default for MapHash {
 }
 
 impl MapHash {
-    /// Goes on behind the text whose [`state`](Self::state) this was.
+    /// Continues after the text whose [`state`](Self::state) this was.
     pub fn behind(state: u64) -> Self {
         Self(state)
     }
@@ -64,7 +64,7 @@ impl MapHash {
             text.iter().fold(self.0, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     }
 
-    /// What [`behind`](Self::behind) takes.
+    /// The current state, for [`behind`](Self::behind).
     pub fn state(self) -> u64 {
         self.0
     }
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn text_form_round_trips_and_lines_matter() {
-        let a = MapId::of_lines(["1,1,a.B c ()V", "2,1,a.B d ()V"]);
+        let a = MapId::from_lines(["1,1,a.B c ()V", "2,1,a.B d ()V"]);
         assert_eq!(a.to_string().parse(), Ok(a));
-        assert_ne!(a, MapId::of_lines(["1,1,a.B c ()V2,1,a.B d ()V"]));
-        assert_ne!(a, MapId::of_lines(["2,1,a.B d ()V", "1,1,a.B c ()V"]));
+        assert_ne!(a, MapId::from_lines(["1,1,a.B c ()V2,1,a.B d ()V"]));
+        assert_ne!(a, MapId::from_lines(["2,1,a.B d ()V", "1,1,a.B c ()V"]));
         assert_eq!("xyz".parse::<MapId>(), Err(BadMapId));
     }
 }

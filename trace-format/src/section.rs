@@ -1,4 +1,4 @@
-//! Sections: what is appended behind the mapped part, by a worker of the process or by a later one.
+//! Sections: data that a worker of the process, or of a later one, appends behind the mapped part.
 //!
 //! ```text
 //!  0  4  magic "SECT"             16  4  CRC-32 of the payload
@@ -6,9 +6,10 @@
 //!  6  2  version of that type     24  8  reserved, zero
 //!  8  8  length of the payload    32 ...  payload, padded with zeros to a multiple of 8
 //! ```
-//! Unknown types are skipped. A section whose payload does not match its sum is left out and told; a
-//! broken section header ends the walk, because nothing says where the next one starts.
+//! Unknown types are skipped. A section whose payload does not match its sum is skipped and reported as a fault; a
+//! broken section header ends the walk, since the start of the next section is unknown.
 
+use crate::UnknownNumber;
 use crate::crc32::crc32;
 
 /// First bytes of a section.
@@ -26,14 +27,14 @@ pub enum SectionKind {
     Strings = 1,
     /// The process and its system: [`crate::sections::process`].
     Process = 2,
-    /// The text of a thread dump, byte for byte as it was written (UTF-8 as a rule), and the time of the signal that asked
-    /// for it, where that is known: [`crate::sections::timed`].
+    /// The text of a thread dump, byte for byte as it was written (UTF-8 as a rule), and the time of the signal that requested
+    /// it, if that is known: [`crate::sections::timed`].
     DumpText = 3,
     /// Samples of main's stack, taken while it was stuck: [`crate::sections::stack_samples`].
     StackSamples = 4,
     /// What a SIGQUIT was and why: [`crate::sections::verdict`].
     Verdict = 5,
-    /// What the system says of a process that is gone: [`crate::sections::exit_info`].
+    /// The system's information about a process that is gone: [`crate::sections::exit_info`].
     ExitInformation = 6,
     /// The configuration in force: [`crate::sections::configuration`].
     Configuration = 7,
@@ -41,20 +42,28 @@ pub enum SectionKind {
     SelfMeasurement = 8,
     /// A report as the app got it, one JSON object with Matrix's keys, and its time: [`crate::sections::timed`].
     Issue = 9,
-    /// What was known at the instant at which an ANR was found: [`crate::sections::anr_snapshot`].
+    /// The state of the app when an ANR was detected: [`crate::sections::anr_snapshot`].
     AnrSnapshot = 10,
     /// A start or a page that is complete: [`crate::sections::startup`].
     Startup = 11,
-    /// Where the platform left a profile of an ANR (ProfilingManager, API 36): [`crate::sections::profile`].
+    /// Where the platform stored a profile of an ANR (ProfilingManager, API 36): [`crate::sections::profile`].
     AnrProfile = 12,
     /// What recording costs while it runs, and methods that were switched off for it: [`crate::sections::overhead`].
     Overhead = 13,
 }
 
-impl SectionKind {
-    /// The type with this number, if this version knows it.
-    #[must_use]
-    pub fn of_number(number: u16) -> Option<Self> {
+impl TryFrom<u16> for SectionKind {
+    type Error = UnknownNumber;
+
+    /// The type with this number.
+    ///
+    /// ```
+    /// use trace_format::section::SectionKind;
+    ///
+    /// assert_eq!(SectionKind::try_from(5), Ok(SectionKind::Verdict));
+    /// assert!(SectionKind::try_from(999).is_err(), "of a later version");
+    /// ```
+    fn try_from(number: u16) -> Result<Self, UnknownNumber> {
         use SectionKind::*;
         [
             Strings,
@@ -73,6 +82,7 @@ impl SectionKind {
         ]
         .into_iter()
         .find(|kind| *kind as u16 == number)
+        .ok_or(UnknownNumber(number.into()))
     }
 }
 
@@ -96,17 +106,17 @@ pub fn encode(kind: SectionKind, version: u16, payload: &[u8]) -> Vec<u8> {
 /// A section's header, checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SectionHeader {
-    /// Its type; see [`SectionKind::of_number`].
+    /// Its type; see [`SectionKind`].
     pub kind: u16,
     /// The version of that type.
     pub version: u16,
-    /// Length of the payload in bytes, without the zeros behind it. Nothing is said about whether so much is there.
+    /// Length of the payload in bytes, without the zeros behind it. The file may hold less.
     pub length: u64,
     pub(crate) sum: u32,
 }
 
 impl SectionHeader {
-    /// Reads a header; `None` if its own sum is wrong or it is none.
+    /// Reads a header; `None` if its sum is wrong or it is no header.
     #[must_use]
     pub fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Self> {
         let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
@@ -119,7 +129,7 @@ impl SectionHeader {
     }
 }
 
-/// Reads `key=value` lines; lines without `=` are passed over.
+/// Reads `key=value` lines; lines without `=` are skipped.
 pub fn key_values(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter_map(|line| line.split_once('='))
 }
@@ -145,8 +155,8 @@ mod tests {
     #[test]
     fn kinds_keep_their_numbers() {
         for n in 1..=13 {
-            assert_eq!(SectionKind::of_number(n).unwrap() as u16, n);
+            assert_eq!(SectionKind::try_from(n).unwrap() as u16, n);
         }
-        assert_eq!(SectionKind::of_number(14), None);
+        assert_eq!(SectionKind::try_from(14), Err(UnknownNumber(14)));
     }
 }

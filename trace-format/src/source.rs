@@ -1,16 +1,16 @@
-//! Where a reader takes its bytes from.
+//! The source of a recording's bytes.
 
 use std::io;
 
-/// Random access to a recording. This crate opens no file: whoever does implements this for it.
+/// Random access to a recording. This crate opens no file: the caller implements this trait.
 pub trait Source {
     /// Length in bytes.
     fn len(&self) -> u64;
 
-    /// Fills `buffer` from `offset` on as far as there is data, and says how far that is.
+    /// Fills `buffer` from `offset` on as far as there is data, and returns the number of bytes.
     ///
     /// # Errors
-    /// What the underlying device says.
+    /// The error of the underlying device.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// Whether there is nothing at all.

@@ -122,7 +122,7 @@ impl ThreadBuilder {
         let ids: Vec<u32> = self.open.iter().copied().take(named.min(1_000)).collect();
         let depth = self.open.len() as u32;
         // One event at least says how many calls are open.
-        for first in (0..ids.len().max(1)).step_by(OpenCalls::MOST) {
+        for first in (0..ids.len().max(1)).step_by(OpenCalls::MAX_IDS) {
             self.put(time, Event::OpenCalls(OpenCalls::new(depth, first as u32, &ids[first..])));
         }
         self

@@ -17,7 +17,7 @@
 pub const TIME_BITS: u32 = 43;
 /// The time field of a word.
 pub const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
-/// The largest gap, in ns, that a writer may leave to the time field alone (half its range).
+/// The largest gap between two words, in ns, that the time field may express (half its range).
 pub const MAX_GAP: u64 = 1 << (TIME_BITS - 1);
 /// The largest value of the 20-bit id field.
 pub const ID_MASK: u32 = 0xF_FFFF;
@@ -51,7 +51,7 @@ pub const fn time(word: u64, t0: u64, previous: u64) -> u64 {
     previous.saturating_add(step(word, t0, previous))
 }
 
-/// How many ns `word` lies behind the one before it, whose time is `previous`, as the cyclic time field has it.
+/// How many ns `word` is after the one before it, whose time is `previous`, as the cyclic time field has it.
 #[inline]
 #[must_use]
 pub(crate) const fn step(word: u64, t0: u64, previous: u64) -> u64 {

@@ -16,7 +16,7 @@ fn a_file_cut_after_any_byte_gives_every_event_before_the_cut() {
 }
 
 #[test]
-fn whatever_is_damaged_what_lies_before_it_is_read() {
+fn events_before_any_damage_are_read() {
     let sample = Sample::build(1, 20_000);
     let (mut scratch, mut tally) = (Vec::new(), Tally::default());
     for case in 0..2_000 {

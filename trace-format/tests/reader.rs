@@ -74,7 +74,7 @@ fn everything_that_was_built_is_read_back() {
 }
 
 #[test]
-fn a_wrapped_ring_is_read_in_order_and_says_what_was_overwritten() {
+fn a_wrapped_ring_is_read_in_order_with_the_count_of_overwritten_words() {
     let fill = |t: &mut ThreadBuilder| {
         t.overwritten(3);
         for i in 0..5_000 {
@@ -127,7 +127,7 @@ fn a_gap_longer_than_the_time_field_is_kept_exact() {
 }
 
 #[test]
-fn what_is_no_recording_is_told_by_name() {
+fn an_invalid_file_has_a_named_error() {
     assert!(matches!(Recording::open(vec![]), Err(ReadError::TooShort { length: 0 })));
     assert!(matches!(Recording::open(b"PK\x03\x04 a zip".to_vec()), Err(ReadError::NotARecording)));
     assert!(matches!(Recording::open(vec![b'x'; 9_000]), Err(ReadError::NotARecording)));
@@ -302,7 +302,7 @@ fn with_room(bytes: &[u8], blocks: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_compacted_recording_says_the_same_in_less_room() {
+fn a_compacted_recording_has_the_same_content_in_less_space() {
     let whole = with_room(&rich(), 1_000);
     let small = compacted(&whole);
     assert_eq!(found(&small), found(&whole));
@@ -311,7 +311,7 @@ fn a_compacted_recording_says_the_same_in_less_room() {
 }
 
 #[test]
-fn what_is_cut_or_no_recording_is_not_made_to_look_whole() {
+fn a_cut_recording_stays_cut_and_an_invalid_file_is_refused() {
     let whole = with_room(&rich(), 3);
     let cut = &whole[..whole.len() / 2];
     assert_eq!(compacted(cut), cut);
@@ -321,7 +321,7 @@ fn what_is_cut_or_no_recording_is_not_made_to_look_whole() {
 
 proptest! {
     #[test]
-    fn whatever_is_in_it_a_compacted_recording_has_it(
+    fn a_compacted_recording_keeps_any_content(
         lengths in proptest::collection::vec(0_u64..3_000, 1..5),
         coarse: bool,
         room in 0_usize..4,

@@ -33,7 +33,7 @@ fn frames(stages: &Stages) {
         stages.message_begin(0);
         stages.frame_begin(at, at - 1_000, 0);
         for stage in [Stage::Input, Stage::Animation, Stage::Traversal] {
-            stages.stage(at + stage as u64 * 1_000_000, stage, false);
+            stages.stage(at + stage.index() as u64 * 1_000_000, stage, false);
         }
         black_box(stages.message_end(at + 9_000_000, 0));
     }

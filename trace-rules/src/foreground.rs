@@ -1,21 +1,31 @@
-//! Whether the app is in the foreground, and what its scene is.
+//! Decides whether the app is in the foreground, and names its scene.
 //!
 //! A change of pages, a rotation or a permission dialog pauses one activity before the next one resumes: only after 500 ms
-//! without a resumed activity is the app taken for gone (`ProcessUILifecycleOwner`). Times are milliseconds of uptime.
+//! without a resumed activity is the app in the background (`ProcessUILifecycleOwner`). Times are milliseconds of uptime.
 
-/// How long no activity must be resumed, unless [`Foreground::set_debounce`] says otherwise.
+/// The time without a resumed activity after which the app is in the background, unless [`Foreground::set_debounce`] changes it.
 pub const DEBOUNCE_MS: u64 = 500;
 
-/// What changed.
+/// The new state of the app after a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ground {
+pub enum AppState {
     /// The app came to the foreground.
     Foreground,
     /// The app went to the background.
     Background,
 }
 
-/// The activities' life cycles, as one answer. An activity is named by any number of its own, its class by its text id.
+/// Combines the activities' life cycles into one state. An activity has any unique number, its class a text id.
+///
+/// ```
+/// use trace_rules::foreground::{AppState, Foreground};
+///
+/// let mut app = Foreground::new();
+/// assert_eq!(app.started(1, 7), Some(AppState::Foreground));
+/// app.resumed(1);
+/// app.paused(1, 10_000);
+/// assert_eq!((app.stopped(1), app.tick(10_500)), (None, Some(AppState::Background)));
+/// ```
 #[derive(Debug, Default)]
 pub struct Foreground {
     started: Vec<u64>,
@@ -41,17 +51,17 @@ impl Foreground {
         Foreground { paused: true, debounce_ms: DEBOUNCE_MS, ..Foreground::default() }
     }
 
-    /// How long no activity must be resumed, ms, from the next pause on.
+    /// Sets the time without a resumed activity, ms, from the next pause on.
     pub fn set_debounce(&mut self, debounce_ms: u64) {
         self.debounce_ms = debounce_ms;
     }
 
     /// `onActivityStarted`.
-    pub fn started(&mut self, activity: u64, class: u32) -> Option<Ground> {
+    pub fn started(&mut self, activity: u64, class: u32) -> Option<AppState> {
         self.scene = class;
         insert(&mut self.started, activity);
         let came = !std::mem::replace(&mut self.foreground, true);
-        came.then_some(Ground::Foreground)
+        came.then_some(AppState::Foreground)
     }
 
     /// `onActivityResumed`.
@@ -70,27 +80,27 @@ impl Foreground {
     }
 
     /// `onActivityStopped`.
-    pub fn stopped(&mut self, activity: u64) -> Option<Ground> {
+    pub fn stopped(&mut self, activity: u64) -> Option<AppState> {
         self.started.retain(|started| *started != activity);
         self.leave()
     }
 
-    /// `onActivityDestroyed`: one that threw in its life cycle was not stopped before.
-    pub fn destroyed(&mut self, activity: u64, now_ms: u64) -> Option<Ground> {
+    /// `onActivityDestroyed`: an activity that threw in its life cycle was not stopped before.
+    pub fn destroyed(&mut self, activity: u64, now_ms: u64) -> Option<AppState> {
         if self.resumed.contains(&activity) {
             self.paused(activity, now_ms);
         }
         self.stopped(activity)
     }
 
-    /// When [`Foreground::tick`] is to be called, if at all.
+    /// When to call [`Foreground::tick`]; `None` if no change is pending.
     #[must_use]
     pub fn due_ms(&self) -> Option<u64> {
         self.due_ms
     }
 
-    /// The time has come, or not yet.
-    pub fn tick(&mut self, now_ms: u64) -> Option<Ground> {
+    /// Applies a pending change if its time has come.
+    pub fn tick(&mut self, now_ms: u64) -> Option<AppState> {
         if self.due_ms.is_none_or(|due| now_ms < due) {
             return None;
         }
@@ -99,12 +109,12 @@ impl Foreground {
         self.leave()
     }
 
-    fn leave(&mut self) -> Option<Ground> {
+    fn leave(&mut self) -> Option<AppState> {
         let leaves = self.foreground && self.started.is_empty() && self.paused;
         if leaves {
             self.foreground = false;
         }
-        leaves.then_some(Ground::Background)
+        leaves.then_some(AppState::Background)
     }
 
     /// Whether the app is in the foreground.
@@ -120,7 +130,7 @@ impl Foreground {
         self.own_scene.unwrap_or(self.scene)
     }
 
-    /// A scene of the app's own, or the activity's class again.
+    /// Sets the app's own scene, or the activity's class again.
     pub fn set_scene(&mut self, scene: Option<u32>) {
         self.own_scene = scene;
     }
@@ -134,59 +144,59 @@ mod tests {
     const NEXT: (u64, u32) = (2, 22);
 
     fn shown() -> Foreground {
-        let mut ground = Foreground::new();
-        assert_eq!((ground.scene(), ground.is_foreground()), (0, false));
-        assert_eq!(ground.started(HOME.0, HOME.1), Some(Ground::Foreground));
-        ground.resumed(HOME.0);
-        ground
+        let mut app = Foreground::new();
+        assert_eq!((app.scene(), app.is_foreground()), (0, false));
+        assert_eq!(app.started(HOME.0, HOME.1), Some(AppState::Foreground));
+        app.resumed(HOME.0);
+        app
     }
 
     #[test]
-    fn item_32_a_pause_of_less_than_500_ms_changes_nothing() {
-        let mut ground = shown();
-        ground.paused(HOME.0, 10_000);
-        assert_eq!(ground.due_ms(), Some(10_500));
-        assert_eq!(ground.stopped(HOME.0), None);
-        assert_eq!(ground.tick(10_499), None);
-        assert_eq!(ground.started(HOME.0, HOME.1), None);
-        ground.resumed(HOME.0);
-        assert_eq!((ground.due_ms(), ground.tick(20_000), ground.is_foreground()), (None, None, true));
+    fn a_pause_of_less_than_500_ms_keeps_the_app_in_the_foreground() {
+        let mut app = shown();
+        app.paused(HOME.0, 10_000);
+        assert_eq!(app.due_ms(), Some(10_500));
+        assert_eq!(app.stopped(HOME.0), None);
+        assert_eq!(app.tick(10_499), None);
+        assert_eq!(app.started(HOME.0, HOME.1), None);
+        app.resumed(HOME.0);
+        assert_eq!((app.due_ms(), app.tick(20_000), app.is_foreground()), (None, None, true));
     }
 
     #[test]
-    fn item_32_after_500_ms_it_is_gone_whatever_comes_first() {
+    fn after_500_ms_the_app_is_in_the_background_in_any_order_of_events() {
         // Stopped, then 500 ms.
-        let mut ground = shown();
-        ground.paused(HOME.0, 10_000);
-        assert_eq!(ground.stopped(HOME.0), None);
-        assert_eq!(ground.tick(10_500), Some(Ground::Background));
-        assert_eq!(ground.started(HOME.0, HOME.1), Some(Ground::Foreground));
-        // 500 ms, then stopped: another app's dialog over ours, until it is closed or ours goes.
-        ground.resumed(HOME.0);
-        ground.paused(HOME.0, 30_000);
-        assert_eq!((ground.tick(30_500), ground.is_foreground()), (None, true));
-        assert_eq!(ground.stopped(HOME.0), Some(Ground::Background));
-        assert_eq!(ground.stopped(HOME.0), None);
+        let mut app = shown();
+        app.paused(HOME.0, 10_000);
+        assert_eq!(app.stopped(HOME.0), None);
+        assert_eq!(app.tick(10_500), Some(AppState::Background));
+        assert_eq!(app.started(HOME.0, HOME.1), Some(AppState::Foreground));
+        // 500 ms, then stopped: another app's dialog covers the activity, until it is closed or the activity stops.
+        app.resumed(HOME.0);
+        app.paused(HOME.0, 30_000);
+        assert_eq!((app.tick(30_500), app.is_foreground()), (None, true));
+        assert_eq!(app.stopped(HOME.0), Some(AppState::Background));
+        assert_eq!(app.stopped(HOME.0), None);
     }
 
     #[test]
-    fn item_32_a_change_of_pages_is_no_change_of_ground() {
-        let mut ground = shown();
-        ground.paused(HOME.0, 10_000);
-        assert_eq!(ground.started(NEXT.0, NEXT.1), None);
-        ground.resumed(NEXT.0);
-        assert_eq!(ground.stopped(HOME.0), None);
-        assert_eq!((ground.tick(11_000), ground.scene(), ground.is_foreground()), (None, NEXT.1, true));
-        ground.set_scene(Some(99));
-        assert_eq!(ground.scene(), 99);
-        ground.set_scene(None);
-        assert_eq!(ground.scene(), NEXT.1);
+    fn a_change_of_pages_keeps_the_app_in_the_foreground() {
+        let mut app = shown();
+        app.paused(HOME.0, 10_000);
+        assert_eq!(app.started(NEXT.0, NEXT.1), None);
+        app.resumed(NEXT.0);
+        assert_eq!(app.stopped(HOME.0), None);
+        assert_eq!((app.tick(11_000), app.scene(), app.is_foreground()), (None, NEXT.1, true));
+        app.set_scene(Some(99));
+        assert_eq!(app.scene(), 99);
+        app.set_scene(None);
+        assert_eq!(app.scene(), NEXT.1);
     }
 
     #[test]
-    fn item_32_an_activity_that_dies_is_gone() {
-        let mut ground = shown();
-        assert_eq!(ground.destroyed(HOME.0, 10_000), None);
-        assert_eq!(ground.tick(10_500), Some(Ground::Background));
+    fn a_destroyed_activity_no_longer_counts() {
+        let mut app = shown();
+        assert_eq!(app.destroyed(HOME.0, 10_000), None);
+        assert_eq!(app.tick(10_500), Some(AppState::Background));
     }
 }

@@ -1,18 +1,18 @@
-//! Idle handlers: what each costs, and which does not come back.
+//! Idle handlers: the cost of each, and which one does not return.
 //!
-//! The shim wraps each handler once, keeps those that were there, and leaves ours out. Its wrapper calls
-//! [`IdleRun::begin`], the handler, and in a `finally` [`IdleRun::end`], so that one that throws has ended too (Matrix goes on
-//! waiting for it and reports it). The watching thread gives [`IdleRun::begun_ns`] to a [`crate::looper::Watch`] with
+//! The shim wraps each handler once, keeps those that were there before, and skips our own. Its wrapper calls
+//! [`IdleRun::begin`], the handler, and in a `finally` [`IdleRun::end`], so that a handler that throws has ended too (Matrix
+//! keeps waiting for it and reports it). The watching thread gives [`IdleRun::begun_ns`] to a [`crate::looper::Watch`] with
 //! [`LIMITS`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::looper::Limits;
 
-/// LAG from 2 s on, never an ANR (Matrix `DEFAULT_IDLE_HANDLER_LAG`).
+/// The limits: LAG from 2 s on, never an ANR (Matrix `DEFAULT_IDLE_HANDLER_LAG`).
 pub const LIMITS: Limits = Limits { lag_ms: 2_000, anr_ms: 0, too_late_ms: 0 };
 
-/// The idle handler that runs. Written by the watched thread, read by any.
+/// The running idle handler. Written by the watched thread, read by any.
 #[derive(Debug, Default)]
 pub struct IdleRun {
     begun_ns: AtomicU64,
@@ -31,7 +31,7 @@ pub struct IdleCost {
 }
 
 impl IdleRun {
-    /// None runs.
+    /// No handler is running.
     #[must_use]
     pub const fn new() -> Self {
         IdleRun { begun_ns: AtomicU64::new(0), class: AtomicU64::new(0) }
@@ -43,7 +43,7 @@ impl IdleRun {
         self.begun_ns.store(at_ns.max(1), Ordering::Release);
     }
 
-    /// It returned or threw. `None` if none had begun: one that ran a loop of its own with idle handlers in it.
+    /// The handler returned or threw; its cost. `None` if none had begun: it ran a nested loop with idle handlers.
     pub fn end(&self, at_ns: u64) -> Option<IdleCost> {
         let begun_ns = self.begun_ns.load(Ordering::Relaxed);
         self.begun_ns.store(0, Ordering::Release);
@@ -54,13 +54,13 @@ impl IdleRun {
         })
     }
 
-    /// When the running one began, ns; 0 if none runs.
+    /// When the running handler began, ns; 0 if none is running.
     #[must_use]
     pub fn begun_ns(&self) -> u64 {
         self.begun_ns.load(Ordering::Acquire)
     }
 
-    /// The class of the running one, or of the last.
+    /// The class of the running handler, or of the last one.
     #[must_use]
     pub fn class(&self) -> u32 {
         self.class.load(Ordering::Relaxed) as u32
@@ -70,19 +70,19 @@ impl IdleRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looper::{Evidence, Look, Watch};
+    use crate::looper::{Poll, ProcessState, Watch};
 
     const S: u64 = 1_000_000_000;
 
     fn lag(watch: &mut Watch, run: &IdleRun, now_ns: u64) -> bool {
-        let look = Look { now_ns, begun_ns: run.begun_ns(), ..Look::default() };
-        let seen = watch.look(look, &mut Evidence::default);
-        assert_eq!(seen.anr, None);
-        seen.lag.is_some()
+        let poll = Poll { now_ns, begun_ns: run.begun_ns(), ..Poll::default() };
+        let result = watch.poll(poll, &mut ProcessState::default);
+        assert_eq!(result.anr, None);
+        result.lag.is_some()
     }
 
     #[test]
-    fn item_25_an_idle_handler_lags_from_two_seconds_on_and_once() {
+    fn an_idle_handler_is_a_lag_from_two_seconds_on_once() {
         let (run, mut watch) = (IdleRun::default(), Watch::new(LIMITS));
         run.begin(7, 10 * S);
         assert!(!lag(&mut watch, &run, 12 * S - 1));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn item_25_one_that_threw_has_ended() {
+    fn an_idle_handler_that_threw_has_ended() {
         let (run, mut watch) = (IdleRun::default(), Watch::new(LIMITS));
         run.begin(7, 10 * S);
         // The wrapper's `finally`.

@@ -1,9 +1,9 @@
-/// By whose rules something is counted or written, where the two differ.
+/// Which rules to count and write by, where Matrix differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rules {
-    /// Ours.
+    /// anrscope's.
     #[default]
     Anrscope,
-    /// Tencent Matrix's, faults included: for those who compare with the figures they had.
+    /// Tencent Matrix's, with their faults, to compare with earlier figures.
     Matrix,
 }

@@ -1,45 +1,56 @@
-//! Starts: of the process, and of pages.
+//! Measures the starts of the process and of pages.
 //!
 //! | kind | from | to |
 //! | --- | --- | --- |
-//! | application | the recorder's begin | the first launch, service or receiver message |
-//! | first screen | the recorder's begin | the first focus |
-//! | cold | the recorder's begin | the first focus; with a splash page the focus after it; with a chosen end page that page's |
+//! | application | the recorder's start | the first launch, service or receiver message |
+//! | first screen | the recorder's start | the first focus |
+//! | cold | the recorder's start | the first focus; with a splash page the focus after it; with a chosen end page that page's |
 //! | warm | the first create while no activity lives | the next focus |
-//! | hot | the app comes back to the front with an activity alive; or the launch of a page that brings it there | the next focus |
+//! | hot | the app comes back to the foreground with an activity alive; or the launch of a page that brings it there | the next focus |
 //! | page | its create, and its launch message | its focus, and its first draw |
 //!
-//! A provider starts before `Application.onCreate` and ends nothing. Times are nanoseconds of one clock; costs are told in
+//! A provider starts before `Application.onCreate` and ends nothing. Times are nanoseconds of one clock; costs are in
 //! whole milliseconds.
+
+use trace_format::android::h;
 
 const MS: u64 = 1_000_000;
 
-/// What the first message of the process was for (`ActivityThread.H`).
+/// The first message of the process that created a component (a code of `ActivityThread.H`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CreatedBy(pub i32);
 
 impl CreatedBy {
     /// LAUNCH_ACTIVITY (to API 27).
-    pub const LAUNCH: CreatedBy = CreatedBy(100);
-    /// EXECUTE_TRANSACTION with a LaunchActivityItem (from API 28). Matrix's report says 159 then.
-    pub const TRANSACTION: CreatedBy = CreatedBy(159);
+    pub const LAUNCH: CreatedBy = CreatedBy(h::LAUNCH_ACTIVITY);
+    /// EXECUTE_TRANSACTION with a LaunchActivityItem (from API 28). Matrix reports 159.
+    pub const TRANSACTION: CreatedBy = CreatedBy(h::EXECUTE_TRANSACTION);
     /// RECEIVER.
-    pub const RECEIVER: CreatedBy = CreatedBy(113);
+    pub const RECEIVER: CreatedBy = CreatedBy(h::RECEIVER);
     /// CREATE_SERVICE.
-    pub const SERVICE: CreatedBy = CreatedBy(114);
-    /// No message could be read: the first activity's create ended it.
+    pub const SERVICE: CreatedBy = CreatedBy(h::CREATE_SERVICE);
+    /// No message could be read: the first activity's create ended the application's part.
     pub const UNKNOWN: CreatedBy = CreatedBy(0);
 
-    /// What a message of H with this `what` says; `None` if it ends nothing. `launches` is whether a transaction (159) holds a
-    /// launch, anywhere in its list (Matrix looks at the first entry only).
+    /// The component that a message of H with this `what` creates; `None` if it creates none. `launches` is whether a transaction (159)
+    /// holds a launch, anywhere in its list (Matrix checks the first entry only).
     #[must_use]
-    pub fn of_message(what: i32, launches: bool) -> Option<Self> {
+    pub fn from_message(what: i32, launches: bool) -> Option<Self> {
         match what {
-            159 => launches.then_some(CreatedBy(what)),
-            // RELAUNCH_ACTIVITY is 126 on older systems and 160 on newer ones.
-            100 | 126 | 160 | 113 | 114 => Some(CreatedBy(what)),
+            h::EXECUTE_TRANSACTION => launches.then_some(CreatedBy(what)),
+            h::LAUNCH_ACTIVITY
+            | h::RELAUNCH_ACTIVITY_8
+            | h::RELAUNCH_ACTIVITY
+            | h::RECEIVER
+            | h::CREATE_SERVICE => Some(CreatedBy(what)),
             _ => None,
         }
+    }
+
+    /// Whether an activity was relaunched.
+    #[must_use]
+    pub fn is_relaunch(self) -> bool {
+        matches!(self.0, h::RELAUNCH_ACTIVITY_8 | h::RELAUNCH_ACTIVITY)
     }
 
     /// Whether it shows an activity.
@@ -49,7 +60,7 @@ impl CreatedBy {
     }
 }
 
-/// From how long on a start is bad, ms. What is recommended: 2,000 cold and 500 hot; for games and video 3,000 and 1,000.
+/// The durations from which on a start is bad, ms. Recommended are 2,000 cold and 500 hot; for games and video 3,000 and 1,000.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grades {
     /// A cold start.
@@ -63,22 +74,22 @@ impl Grades {
     pub const GAMES: Grades = Grades { cold_ms: 3_000, hot_ms: 1_000 };
 }
 
-/// What the app says of its starts. Classes are text ids.
+/// The app's configuration of its starts. Classes are text ids.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StartConfig {
     /// Pages that are shown before the first real one.
     pub splash: Vec<u32>,
-    /// The pages at which a cold start ends; none: the first that is no splash page.
+    /// The pages at which a cold start ends; if empty, the first that is no splash page.
     pub end_pages: Vec<u32>,
     /// Whether the process shows activities at all.
     pub has_activity: bool,
     /// A stack is attached to a cold start from here on, ms (Matrix: 10,000).
     pub cold_ms: u64,
-    /// And to a warm one from here on, ms (4,000).
+    /// A stack is attached to a warm start from here on, ms (4,000).
     pub warm_ms: u64,
-    /// A page that took so long from create to focus says nothing about the start: the user was away (30,000).
+    /// A start in which a page takes this long from create to focus is dropped, ms: the user was away (30,000).
     pub drop_ms: u64,
-    /// From where on a start is bad.
+    /// The durations from which on a start is bad.
     pub grades: Grades,
 }
 
@@ -96,35 +107,35 @@ impl Default for StartConfig {
     }
 }
 
-/// What kind of start it was.
+/// The kind of a start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StartKind {
     /// The process began.
     Cold,
     /// The process lived, no activity did.
     Warm,
-    /// An activity lived and came back to the front.
+    /// An activity lived and came back to the foreground.
     Hot,
 }
 
 /// A start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Start {
-    /// Which kind.
+    /// Its kind.
     pub kind: StartKind,
-    /// The application's part, ms; 0 but for a cold start.
+    /// The application's part, ms; 0 unless the start is cold.
     pub application_ms: u64,
-    /// What created it; only of a cold start.
+    /// The message that created the first component; for a cold start only.
     pub created_by: CreatedBy,
-    /// The recorder's begin to the first focus, ms; 0 but for a cold start that showed an activity.
+    /// From the recorder's start to the first focus, ms; 0 unless the start is cold and showed an activity.
     pub first_screen_ms: u64,
-    /// All of it, ms.
+    /// The whole start, ms.
     pub cost_ms: u64,
-    /// Where the slice of the record begins that belongs to it, ns.
+    /// When the start's slice of the recording begins, ns.
     pub slice_from_ns: u64,
-    /// Whether it took so long that the slice's stack is attached.
+    /// Whether it took so long that the stack of that slice is attached.
     pub with_stack: bool,
-    /// Whether it was bad by the given limits; warm ones have none.
+    /// Whether it was bad by the given limits; warm starts have none.
     pub bad: bool,
 }
 
@@ -146,10 +157,10 @@ struct Living {
     created_ns: u64,
     launched_ns: Option<u64>,
     drawn_ns: Option<u64>,
-    told: bool,
+    reported: bool,
 }
 
-/// Follows the process from its begin.
+/// Tracks the starts of one process.
 pub struct Starts {
     config: StartConfig,
     begun_ns: u64,
@@ -167,7 +178,7 @@ pub struct Starts {
 }
 
 impl Starts {
-    /// A process whose recorder began at `begun_ns`.
+    /// A process whose recorder started at `begun_ns`.
     #[must_use]
     pub fn new(config: StartConfig, begun_ns: u64) -> Self {
         Starts {
@@ -186,7 +197,7 @@ impl Starts {
         }
     }
 
-    /// Other limits and pages from now on.
+    /// Changes the limits and pages.
     pub fn set_config(&mut self, config: StartConfig) {
         self.config = config;
     }
@@ -205,7 +216,7 @@ impl Starts {
             .then(|| self.cold(self.application_ms()))
     }
 
-    /// `onActivityCreated`, or before it where the system tells (API 29).
+    /// `onActivityCreated`, or `onActivityPreCreated` (API 29).
     pub fn created(&mut self, activity: u64, at_ns: u64) {
         if self.application.is_none() {
             // The messages could not be read.
@@ -216,11 +227,17 @@ impl Starts {
         if self.living.is_empty() && self.cold_done {
             self.warm_since_ns = Some(at_ns);
         } else if self.away && self.cold_done {
-            // A page that is opened from outside over those that live, a notification's.
+            // A page opened from outside over living ones, as by a notification.
             self.hot_since_ns = Some(launched_ns.unwrap_or(at_ns));
         }
         self.living.retain(|living| living.activity != activity);
-        self.living.push(Living { activity, created_ns: at_ns, launched_ns, drawn_ns: None, told: false });
+        self.living.push(Living {
+            activity,
+            created_ns: at_ns,
+            launched_ns,
+            drawn_ns: None,
+            reported: false,
+        });
     }
 
     /// `onActivityDestroyed`.
@@ -235,7 +252,7 @@ impl Starts {
         }
     }
 
-    /// The app went to the background ([`crate::foreground::Ground`]).
+    /// The app went to the background ([`crate::foreground::AppState`]).
     pub fn to_back(&mut self) {
         self.away = true;
         self.hot_since_ns = None;
@@ -273,8 +290,8 @@ impl Starts {
     }
 
     fn page(&mut self, activity: u64, class: u32, at_ns: u64) -> Option<Page> {
-        let living = self.living.iter_mut().find(|living| living.activity == activity && !living.told)?;
-        living.told = true;
+        let living = self.living.iter_mut().find(|living| living.activity == activity && !living.reported)?;
+        living.reported = true;
         let ms = |from_ns: u64, to_ns: u64| to_ns.saturating_sub(from_ns) / MS;
         Some(Page {
             class,
@@ -291,7 +308,7 @@ impl Starts {
             self.first_screen_ms = since_begin_ms;
         }
         let cost_ms = if !created_by.launches() {
-            // A service or a receiver began the process; the screen came whenever the user wanted it.
+            // The process started for a service or a receiver; the user opened the screen later.
             self.first_screen_ms = 0;
             self.application_ms()
         } else if !self.config.end_pages.is_empty() {

@@ -1,4 +1,4 @@
-//! Numbers as text, without the standard library's formatting: the reports are written in the app, where it is too large.
+//! Writes numbers as text without the standard library's formatting, whose code is too large for the app.
 
 /// Appends a decimal number.
 pub(crate) fn push_decimal(out: &mut String, mut number: u64) {

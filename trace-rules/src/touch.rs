@@ -1,12 +1,12 @@
 //! Touch lag: input that waited for main.
 //!
-//! No hooks: the shim tells of each event that a window dispatches when it happened (`InputEvent.getEventTime`) and when it
-//! was dispatched. An event that old waited for main, so the stack that says why was taken while main was stuck:
-//! [`crate::looper::Watch`] does that at its limits and the sample is remembered here. Nothing runs in between.
+//! No hooks: for each event that a window dispatches, the shim passes when it happened (`InputEvent.getEventTime`) and when it
+//! was dispatched. An event that is that old waited for main, so the stack that explains it was taken while main was stuck:
+//! [`crate::looper::Watch`] triggers that at its limits and the sample is remembered here. Nothing runs in between.
 
-/// From this age on (Matrix `DEFAULT_TOUCH_EVENT_LAG`).
+/// The age from which on an event is a lag, ms (Matrix `DEFAULT_TOUCH_EVENT_LAG`).
 pub const TOUCH_LAG_MS: u64 = 2_000;
-/// No second report within this: one stall delays the many events of one gesture (2 · 2,000 in Matrix).
+/// The time without a second report, ms: one stall delays the many events of one gesture (2 · 2,000 in Matrix).
 pub const AGAIN_MS: u64 = 4_000;
 
 /// A stack of main, taken while it was stuck.
@@ -23,7 +23,7 @@ pub struct StuckSample {
 pub struct TouchLag {
     /// How long it waited, ms.
     pub waited_ms: u64,
-    /// What main was in meanwhile, if a stack was taken between the event and its dispatch.
+    /// Main's stack, if one was taken between the event and its dispatch.
     pub stuck: Option<StuckSample>,
 }
 
@@ -32,7 +32,7 @@ pub struct TouchLag {
 pub struct TouchWatch {
     threshold_ms: u64,
     stuck: Option<StuckSample>,
-    told_ms: Option<u64>,
+    reported_ms: Option<u64>,
 }
 
 impl Default for TouchWatch {
@@ -45,28 +45,28 @@ impl TouchWatch {
     /// Reports events that waited `threshold_ms` or more.
     #[must_use]
     pub fn new(threshold_ms: u64) -> Self {
-        TouchWatch { threshold_ms, stuck: None, told_ms: None }
+        TouchWatch { threshold_ms, stuck: None, reported_ms: None }
     }
 
-    /// Another threshold from the next event on.
+    /// Sets another threshold from the next event on.
     pub fn set_threshold(&mut self, threshold_ms: u64) {
         self.threshold_ms = threshold_ms;
     }
 
-    /// A stack was taken because main was stuck.
+    /// Notes a stack that was taken because main was stuck.
     pub fn stuck(&mut self, sample: StuckSample) {
         self.stuck = Some(sample);
     }
 
-    /// An event that happened at `event_ms` is dispatched at `now_ms`, both in ms of uptime.
+    /// Checks an event that happened at `event_ms` is dispatched at `now_ms`, both in ms of uptime.
     pub fn dispatched(&mut self, event_ms: u64, now_ms: u64) -> Option<TouchLag> {
         let waited_ms = now_ms.saturating_sub(event_ms);
         if waited_ms < self.threshold_ms
-            || self.told_ms.is_some_and(|told| now_ms.saturating_sub(told) < AGAIN_MS)
+            || self.reported_ms.is_some_and(|reported| now_ms.saturating_sub(reported) < AGAIN_MS)
         {
             return None;
         }
-        self.told_ms = Some(now_ms);
+        self.reported_ms = Some(now_ms);
         let stuck = self.stuck.filter(|stuck| (event_ms..=now_ms).contains(&stuck.at_ms));
         Some(TouchLag { waited_ms, stuck })
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_26_the_stack_is_of_the_stall_and_the_report_of_the_dispatch() {
+    fn the_stack_is_taken_at_the_stall_and_reported_at_the_dispatch() {
         let mut touch = TouchWatch::default();
         assert_eq!(touch.dispatched(1_000, 2_999), None);
         let sample = StuckSample { at_ms: 12_000, sample: 5 };
@@ -86,18 +86,18 @@ mod tests {
             touch.dispatched(10_500, 13_000),
             Some(TouchLag { waited_ms: 2_500, stuck: Some(sample) })
         );
-        // A stack of another stall says nothing.
+        // A stack of another stall proves nothing.
         let later = touch.dispatched(20_000, 22_000);
         assert_eq!(later, Some(TouchLag { waited_ms: 2_000, stuck: None }));
     }
 
     #[test]
-    fn item_26_one_gesture_is_told_once_in_four_seconds() {
+    fn one_gesture_is_reported_once_in_four_seconds() {
         let mut touch = TouchWatch::default();
-        let told: Vec<u64> = (0..100)
+        let reported: Vec<u64> = (0..100)
             .map(|n| 10_000 + n * 100)
             .filter(|now| touch.dispatched(now - 2_000, *now).is_some())
             .collect();
-        assert_eq!(told, [10_000, 14_000, 18_000]);
+        assert_eq!(reported, [10_000, 14_000, 18_000]);
     }
 }

@@ -1,17 +1,17 @@
-//! Who makes main slower: its priority and its timer slack.
+//! Detects changes of main's priority and timer slack, which make it slower.
 //!
-//! No hooks: the shim reads both at the end of a message that was slow. A change is noticed there and not at the call that
-//! made it, so the report's stack is that of the message.
+//! No hooks: the shim reads both at the end of a message that was slow. A change is detected there and not at the call that
+//! made it, so the report has the stack of the message.
 
 /// A timer slack above this is worth a report, ns (Matrix's limit; the kernel's default is 50,000).
 pub const SLACK_NS: u64 = 50_000;
 
-/// What changed.
+/// The changes since the last check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuned {
-    /// Main's nice value, if it is another than before.
+    /// Main's nice value, if it changed.
     pub nice: Option<i32>,
-    /// Main's timer slack in ns, if it is another than before and above [`SLACK_NS`].
+    /// Main's timer slack in ns, if it changed and is above [`SLACK_NS`].
     pub slack_ns: Option<u64>,
 }
 
@@ -23,19 +23,19 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// As they are at the start.
+    /// With the values at the start.
     #[must_use]
     pub fn new(nice: i32, slack_ns: u64) -> Self {
         Tuning { nice, slack_ns }
     }
 
-    /// As they are now.
-    pub fn look(&mut self, nice: i32, slack_ns: u64) -> Tuned {
-        self.look_above(nice, slack_ns, SLACK_NS)
+    /// Compares with the current values.
+    pub fn check(&mut self, nice: i32, slack_ns: u64) -> Tuned {
+        self.check_above(nice, slack_ns, SLACK_NS)
     }
 
-    /// As they are now, with another limit than [`SLACK_NS`].
-    pub fn look_above(&mut self, nice: i32, slack_ns: u64, limit_ns: u64) -> Tuned {
+    /// Compares with the current values, with another limit than [`SLACK_NS`].
+    pub fn check_above(&mut self, nice: i32, slack_ns: u64, limit_ns: u64) -> Tuned {
         let was = std::mem::replace(self, Tuning { nice, slack_ns });
         Tuned {
             nice: (nice != was.nice).then_some(nice),
@@ -49,11 +49,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_change_is_told_once_and_slack_only_above_its_limit() {
+    fn each_change_is_reported_once_and_slack_only_above_its_limit() {
         let mut tuning = Tuning::new(-10, 50_000);
-        assert_eq!(tuning.look(-10, 50_000), Tuned { nice: None, slack_ns: None });
-        assert_eq!(tuning.look(10, 50_001), Tuned { nice: Some(10), slack_ns: Some(50_001) });
-        assert_eq!(tuning.look(10, 50_001), Tuned { nice: None, slack_ns: None });
-        assert_eq!(tuning.look(10, 40_000), Tuned { nice: None, slack_ns: None });
+        assert_eq!(tuning.check(-10, 50_000), Tuned { nice: None, slack_ns: None });
+        assert_eq!(tuning.check(10, 50_001), Tuned { nice: Some(10), slack_ns: Some(50_001) });
+        assert_eq!(tuning.check(10, 50_001), Tuned { nice: None, slack_ns: None });
+        assert_eq!(tuning.check(10, 40_000), Tuned { nice: None, slack_ns: None });
     }
 }

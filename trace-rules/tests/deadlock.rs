@@ -21,26 +21,26 @@ fn vectors() -> Vec<(PathBuf, PathBuf)> {
 }
 
 #[test]
-fn item_23_the_answers_are_those_of_the_original() {
+fn deadlocks_are_found_as_matrix_finds_them() {
     for (answers, folder) in vectors() {
         let answers = std::fs::read_to_string(&answers).unwrap();
         assert!(answers.lines().count() >= 7);
         for line in answers.lines() {
             let expected: Value = serde_json::from_str(line).unwrap();
             let text = std::fs::read_to_string(folder.join(expected["file"].as_str().unwrap())).unwrap();
-            let locks = Locks::of(&text);
-            let tids: Vec<u32> = locks.circle.iter().map(|one| one.tid).collect();
+            let locks = Locks::parse(&text);
+            let tids: Vec<u32> = locks.cycle.iter().map(|one| one.tid).collect();
             assert_eq!(!tids.is_empty(), expected["deadlock"].as_bool().unwrap(), "{line}");
             // Matrix gives main's text only where main waits for a lock that is held.
             let main = if locks.main_waits { locks.main } else { "" };
             assert_eq!(main.trim_end(), expected["main"].as_str().unwrap().trim_end(), "{line}");
             if !tids.is_empty() {
                 assert_eq!(serde_json::to_value(&tids).unwrap(), expected["tids"], "{line}");
-                let classes: Vec<_> = locks.circle.iter().map(|one| one.lock).collect();
+                let classes: Vec<_> = locks.cycle.iter().map(|one| one.lock).collect();
                 assert_eq!(classes.join(";"), expected["locks"].as_str().unwrap(), "{line}");
                 // It puts a line feed behind each line, there or not.
                 for (at, key) in [(0, "t1"), (tids.len() - 1, "t2")] {
-                    assert_eq!(locks.circle[at].text.trim_end(), expected[key].as_str().unwrap().trim_end());
+                    assert_eq!(locks.cycle[at].text.trim_end(), expected[key].as_str().unwrap().trim_end());
                 }
             }
             // Theirs cannot find it, because it looks at main's text only where main waits for a lock.
@@ -59,14 +59,14 @@ fn plainly(ways: &[(u32, u32)]) -> Vec<Vec<u32>> {
             at = at.and_then(next);
         }
         let Some(on) = at else { continue };
-        let mut circle = vec![on];
-        while let Some(node) = next(circle[circle.len() - 1]).filter(|node| *node != on) {
-            circle.push(node);
+        let mut cycle = vec![on];
+        while let Some(node) = next(cycle[cycle.len() - 1]).filter(|node| *node != on) {
+            cycle.push(node);
         }
-        let least = (0..circle.len()).min_by_key(|n| circle[*n]).unwrap();
-        circle.rotate_left(least);
-        if next(circle[circle.len() - 1]).is_some() && !found.contains(&circle) {
-            found.push(circle);
+        let least = (0..cycle.len()).min_by_key(|n| cycle[*n]).unwrap();
+        cycle.rotate_left(least);
+        if next(cycle[cycle.len() - 1]).is_some() && !found.contains(&cycle) {
+            found.push(cycle);
         }
     }
     found
@@ -83,7 +83,7 @@ proptest! {
 
     #[test]
     fn any_text_is_read(text in "(\"main\" |\"a\" prio=5 tid=[0-9]{1,3} Blocked\n|  - waiting to lock <0x1> \\(a L\\) held by thread [0-9]\n|  at a\\.B\n|\n|\\PC){0,40}") {
-        let locks = Locks::of(&text);
-        prop_assert!(locks.circle.iter().all(|one| text.contains(one.text)));
+        let locks = Locks::parse(&text);
+        prop_assert!(locks.cycle.iter().all(|one| text.contains(one.text)));
     }
 }

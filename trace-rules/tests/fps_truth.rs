@@ -144,7 +144,7 @@ proptest! {
     /// What the display does while a frame hangs is not known to the frame: where its rate changes then, the count is off
     /// by up to one vsync. So the trace is at least 3 s long; a report's window has ten.
     #[test]
-    fn item_28_fps_is_within_one_percent_of_the_truth(
+    fn fps_is_within_one_percent_of_the_truth(
         mut parts in prop::collection::vec(part(), 1..8),
         first_ms in 3_000..5_000u64,
     ) {
@@ -156,7 +156,7 @@ proptest! {
 
     /// Windows lose no time between them.
     #[test]
-    fn item_28_the_windows_of_a_trace_add_up(parts in prop::collection::vec(part(), 1..5), window in 10..200usize) {
+    fn the_windows_of_a_trace_add_up(parts in prop::collection::vec(part(), 1..5), window in 10..200usize) {
         let samples = play(&parts).samples;
         let (mut whole, mut windowed) = (FpsMeter::default(), FpsMeter::default());
         let (mut frames, mut active_ns) = (0, 0i128);
@@ -184,7 +184,7 @@ fn smooth(hz: f32, pipeline: u64) -> Part {
 }
 
 #[test]
-fn item_28_a_page_that_stands_still_and_a_pipeline_are_not_slow() {
+fn a_static_page_and_a_pipeline_are_not_slow() {
     for (hz, pipeline) in [(60.0, 0), (60.0, 2), (90.0, 1), (120.0, 2)] {
         let played = play(&[smooth(hz, pipeline), smooth(hz, pipeline)]);
         let fps = measured(&played.samples);
@@ -202,7 +202,7 @@ fn item_28_a_page_that_stands_still_and_a_pipeline_are_not_slow() {
 }
 
 #[test]
-fn item_28_a_slow_message_between_frames_counts() {
+fn a_slow_message_between_frames_lowers_the_frame_rate() {
     let stuck = Part { slow: vec![(1_000, 1_000)], idle_ms: 0, ..smooth(60.0, 0) };
     let played = play(&[stuck]);
     // A second of five is lost.
@@ -214,7 +214,7 @@ fn item_28_a_slow_message_between_frames_counts() {
 }
 
 #[test]
-fn item_28_two_windows_of_one_vsync_are_one_frame() {
+fn two_windows_of_one_vsync_are_one_frame() {
     let samples = play(&[smooth(60.0, 0)]).samples;
     let doubled: Vec<Sample> = samples.iter().flat_map(|sample| [*sample, *sample]).collect();
     assert_eq!(measured(&doubled), measured(&samples));

@@ -1,7 +1,7 @@
 //! Frames: stages, levels, reports of a scene, the overlay.
 
 use trace_rules::Rules;
-use trace_rules::frame::matrix::{HeadFps, MidFps, OldFps};
+use trace_rules::frame::matrix::{HeadFps, Matrix04Fps, MidFps};
 use trace_rules::frame::{
     BARS, Colour, Counts, DropLevels, InputEvents, Level, Listener, Metric, OVERLAY_MS, Overlay, Sample,
     Scenes, Stage, Stages, dropped, interval_ns,
@@ -22,7 +22,7 @@ fn drops(n: u64, hz: f32) -> u64 {
 }
 
 #[test]
-fn item_27_levels_at_2_3_8_9_23_24_41_42_at_every_rate() {
+fn drop_levels_change_at_3_9_24_and_42_at_every_refresh_rate() {
     let edges = [
         (2, Level::Best),
         (3, Level::Normal),
@@ -36,7 +36,7 @@ fn item_27_levels_at_2_3_8_9_23_24_41_42_at_every_rate() {
     for hz in [60.0, 90.0, 120.0] {
         for (n, level) in edges {
             let exact = dropped(drops(n, hz), interval_ns(hz));
-            assert_eq!(DropLevels::default().of(exact.whole()), level, "{n} at {hz} Hz");
+            assert_eq!(DropLevels::default().level(exact.whole()), level, "{n} at {hz} Hz");
             // Almost one more is still so many by our rule, and one more by Matrix's, which rounds.
             let almost = dropped(drops(n + 1, hz) - 10_000, interval_ns(hz));
             assert_eq!((u64::from(almost.whole()), u64::from(almost.rounded())), (n, n + 1));
@@ -46,11 +46,11 @@ fn item_27_levels_at_2_3_8_9_23_24_41_42_at_every_rate() {
     assert_eq!(dropped(u64::MAX, 1).whole(), u32::MAX);
     // Levels that the app set.
     let own = DropLevels { normal: 1, middle: 2, high: 3, frozen: 4 };
-    assert_eq!([0, 1, 2, 3, 4].map(|n| own.of(n)), Level::ALL);
+    assert_eq!([0, 1, 2, 3, 4].map(|n| own.level(n)), Level::ALL);
 }
 
 #[test]
-fn item_27_the_float_formula_is_matrix_s() {
+fn the_float_formula_is_matrixs() {
     let mut head = HeadFps::default();
     for (total, hz) in
         [(16_000_000u64, 60.0f32), (50_000_000, 60.0), (50_000_000, 90.0), (123_456_789, 120.0)]
@@ -62,7 +62,7 @@ fn item_27_the_float_formula_is_matrix_s() {
 }
 
 #[test]
-fn item_27_a_rate_that_is_none_is_60() {
+fn an_invalid_refresh_rate_counts_as_60_hz() {
     for hz in [0.0, -60.0, f32::NAN, f32::INFINITY, 1e9] {
         assert_eq!(interval_ns(hz), 16_666_667);
     }
@@ -70,7 +70,7 @@ fn item_27_a_rate_that_is_none_is_60() {
 }
 
 #[test]
-fn item_27_frames_that_cannot_be_are_left_out() {
+fn frames_with_impossible_figures_are_left_out() {
     let mut scenes = Scenes::new(Listener::default(), DropLevels::default(), Rules::Anrscope).unwrap();
     for bad in [-1, i64::MAX / 2, i64::MAX] {
         let mut sample = sample(1, 60.0, 0, 10 * MS);
@@ -85,7 +85,7 @@ fn item_27_frames_that_cannot_be_are_left_out() {
 }
 
 #[test]
-fn item_27_ten_seconds_make_a_report_of_each_scene() {
+fn each_scene_is_reported_after_ten_seconds() {
     let mut scenes = Scenes::new(Listener::default(), DropLevels::default(), Rules::Anrscope).unwrap();
     let mut reports = Vec::new();
     for n in 0..1_300u64 {
@@ -109,7 +109,7 @@ fn item_27_ten_seconds_make_a_report_of_each_scene() {
 }
 
 #[test]
-fn item_27_more_than_20_frames_only_by_matrix_s_rule() {
+fn only_matrixs_rule_needs_more_than_20_frames() {
     for (more_than_20, frames, reports) in [(true, 20, 0), (true, 21, 1), (false, 1, 1), (false, 20, 1)] {
         let listener = Listener { more_than_20, ..Listener::default() };
         let mut scenes = Scenes::new(listener, DropLevels::default(), Rules::Matrix).unwrap();
@@ -123,7 +123,7 @@ fn item_27_more_than_20_frames_only_by_matrix_s_rule() {
 }
 
 #[test]
-fn item_27_a_named_scene_a_threshold_and_a_first_draw() {
+fn a_listener_may_name_a_scene_a_threshold_and_skip_first_draws() {
     let listener = Listener {
         scene: Some(7),
         threshold: 3,
@@ -229,15 +229,15 @@ fn from_api_24_on_stages_are_estimated_and_refined_afterwards() {
 
 #[test]
 fn input_latency_needs_an_event() {
-    assert_eq!(InputEvents::of_frame_info(i64::MAX, 0), None);
-    assert_eq!(InputEvents::of_frame_info(0, 0), None);
-    assert_eq!(InputEvents::of_frame_info(5, 4), None);
-    let events = InputEvents::of_frame_info(90 * MS as i64, 98 * MS as i64).unwrap();
-    assert_eq!((events.span_ns(), events.latency_ns(130 * MS)), (8 * MS, 40 * MS));
+    assert_eq!(InputEvents::from_frame_info(i64::MAX, 0), None);
+    assert_eq!(InputEvents::from_frame_info(0, 0), None);
+    assert_eq!(InputEvents::from_frame_info(5, 4), None);
+    let events = InputEvents::from_frame_info(90 * MS as i64, 98 * MS as i64).unwrap();
+    assert_eq!((events.span(), events.latency(130 * MS)), (8 * MS, 40 * MS));
 }
 
 #[test]
-fn item_28_matrix_s_formulas_are_there_with_their_faults() {
+fn matrixs_formulas_are_reproduced_with_their_faults() {
     // MID: 16.67 ms become 16, 33.33 become 33: too high.
     let mut mid = MidFps::default();
     for _ in 0..100 {
@@ -256,8 +256,8 @@ fn item_28_matrix_s_formulas_are_there_with_their_faults() {
 }
 
 #[test]
-fn item_31_old_reports_are_of_six_seconds_in_ten_microseconds() {
-    let mut old = OldFps::new(DropLevels::default());
+fn matrix_04_frame_reports_cover_six_seconds_in_units_of_ten_microseconds() {
+    let mut old = Matrix04Fps::new(DropLevels::default());
     let ten_ms = 10 * MS;
     // 5.99 s are no slice; the rest stays for the next round.
     (0..599).for_each(|_| old.frame(3, ten_ms));
@@ -281,7 +281,7 @@ fn item_31_old_reports_are_of_six_seconds_in_ten_microseconds() {
 }
 
 #[test]
-fn item_29_the_overlay_changes_every_200_ms_at_every_rate() {
+fn the_overlay_changes_every_200_ms_at_every_rate() {
     for hz in [60.0f32, 90.0, 120.0] {
         let mut overlay = Overlay::new(DropLevels::default());
         let mut changes = Vec::new();
@@ -306,7 +306,7 @@ fn item_29_the_overlay_changes_every_200_ms_at_every_rate() {
 }
 
 #[test]
-fn item_29_the_colour_goes_by_the_distance_to_the_display_s_rate() {
+fn the_overlays_colour_depends_on_the_distance_to_the_displays_rate() {
     let overlay = Overlay::new(DropLevels::default());
     let colours = [
         (57.01, Colour::Best),
@@ -327,7 +327,7 @@ fn item_29_the_colour_goes_by_the_distance_to_the_display_s_rate() {
 }
 
 #[test]
-fn item_29_text_counts_shares_bars_and_means() {
+fn the_overlay_shows_text_counts_shares_bars_and_means() {
     let mut overlay = Overlay::new(DropLevels::default());
     let mut now_ms = 1_000;
     // Scene 1: bars of 5 frames in 12 intervals each: 25 a second.

@@ -1,7 +1,7 @@
 //! Messages: bounds, history, slow ones, and those that do not end.
 
 use trace_rules::looper::{
-    DENSITY, Density, Due, Evidence, HISTORY, Limits, Look, Messages, Pairing, Suppressed, Tag, Watch,
+    DENSITY, Density, Due, HISTORY, Limits, Messages, Pairing, Poll, ProcessState, Suppressed, Tag, Watch,
 };
 
 const MS: u64 = 1_000_000;
@@ -15,7 +15,7 @@ fn tag(target: u32) -> Tag {
 }
 
 #[test]
-fn item_9_a_nested_loop_leaves_the_outer_message_whole() {
+fn a_nested_loop_does_not_split_the_outer_message() {
     let mut pairing = Pairing::default();
     assert_eq!(pairing.begin(10 * MS, tag(1), OUTER).nested, 0);
     assert_eq!(pairing.begin(20 * MS, tag(2), INNER).nested, 1);
@@ -30,7 +30,7 @@ fn item_9_a_nested_loop_leaves_the_outer_message_whole() {
 }
 
 #[test]
-fn item_9_a_lost_end_ends_with_the_next_begin_of_the_same_loop() {
+fn a_lost_end_is_made_up_for_at_the_next_begin_of_the_same_loop() {
     let mut pairing = Pairing::default();
     pairing.begin(S, tag(1), OUTER);
     // Thrown and caught around loop(), which goes on. Compiled code may have moved it a little.
@@ -51,7 +51,7 @@ fn item_9_a_lost_end_ends_with_the_next_begin_of_the_same_loop() {
 }
 
 #[test]
-fn item_9_an_end_is_that_of_the_message_whose_loop_tells_it() {
+fn an_end_belongs_to_the_message_of_its_loop() {
     let mut pairing = Pairing::default();
     pairing.begin(S, tag(1), OUTER);
     pairing.begin(2 * S, tag(1), INNER);
@@ -67,7 +67,7 @@ fn item_9_an_end_is_that_of_the_message_whose_loop_tells_it() {
 }
 
 #[test]
-fn item_9_an_end_that_fits_nothing_changes_nothing() {
+fn an_end_without_a_message_changes_nothing() {
     let mut pairing = Pairing::default();
     assert_eq!(pairing.end(MS, None), None);
     pairing.begin(2 * MS, tag(1), OUTER);
@@ -79,7 +79,7 @@ fn item_9_an_end_that_fits_nothing_changes_nothing() {
 }
 
 #[test]
-fn item_9_loops_nested_without_end_use_no_more_memory_and_come_back() {
+fn endlessly_nested_loops_use_fixed_memory_and_recover() {
     let mut pairing = Pairing::default();
     for depth in 0..100 {
         pairing.begin(depth * MS, tag(1), OUTER - depth as usize * 2_048);
@@ -89,7 +89,7 @@ fn item_9_loops_nested_without_end_use_no_more_memory_and_come_back() {
 }
 
 #[test]
-fn item_9_an_observer_hears_an_end_only_of_what_it_heard_the_begin() {
+fn an_observer_gets_an_end_only_if_it_got_the_begin() {
     let mut pairing = Pairing::default();
     pairing.set_observers(0b011);
     pairing.begin(MS, tag(1), OUTER);
@@ -100,7 +100,7 @@ fn item_9_an_observer_hears_an_end_only_of_what_it_heard_the_begin() {
 }
 
 #[test]
-fn item_10_two_hundred_messages_and_the_one_that_runs() {
+fn the_history_holds_two_hundred_messages_and_the_open_one() {
     let mut messages = Messages::new(HISTORY);
     for n in 0..300u64 {
         messages.begin(n * 10 * MS, tag(n as u32), OUTER);
@@ -123,7 +123,7 @@ fn item_10_two_hundred_messages_and_the_one_that_runs() {
 }
 
 #[test]
-fn item_10_density_counts_begins_and_time_of_five_thousand() {
+fn density_counts_starts_and_time_of_the_last_five_thousand_messages() {
     let mut messages = Messages::new(DENSITY);
     let mut at = S;
     let mut run = |messages: &mut Messages, count: u64| {
@@ -151,7 +151,7 @@ fn item_10_density_counts_begins_and_time_of_five_thousand() {
 }
 
 #[test]
-fn item_17_slow_from_700_ms_on_and_the_threshold_changes_while_messages_run() {
+fn a_message_is_slow_from_700_ms_on_and_the_threshold_may_change_while_it_runs() {
     let mut messages = Messages::new(HISTORY);
     let mut cost = |threshold: Option<u32>, took_ns: u64| {
         messages.begin(S, tag(1), OUTER);
@@ -173,7 +173,7 @@ fn item_17_slow_from_700_ms_on_and_the_threshold_changes_while_messages_run() {
 }
 
 #[test]
-fn item_17_a_message_around_a_nested_loop_is_slow_by_its_own_time() {
+fn a_message_around_a_nested_loop_is_slow_by_its_own_time() {
     let mut messages = Messages::new(HISTORY);
     messages.begin(S, tag(1), OUTER);
     messages.begin(S + MS, tag(2), INNER);
@@ -188,7 +188,7 @@ struct Desk {
     now_ns: u64,
     cpu_ns: u64,
     slept_ns: u64,
-    evidence: Evidence,
+    evidence: ProcessState,
     asked: u32,
     lags: Vec<(u64, Due)>,
     anrs: Vec<(u64, Due)>,
@@ -202,7 +202,7 @@ impl Desk {
             now_ns: 100 * S,
             cpu_ns: 0,
             slept_ns: 0,
-            evidence: Evidence::default(),
+            evidence: ProcessState::default(),
             asked: 0,
             lags: Vec::new(),
             anrs: Vec::new(),
@@ -211,14 +211,14 @@ impl Desk {
     }
 
     fn look(&mut self, begun_ns: u64, late_ns: u64) {
-        let look = Look {
+        let look = Poll {
             now_ns: self.now_ns,
             begun_ns,
             late_ns,
             slept_ns: self.slept_ns,
             cpu_ns: Some(self.cpu_ns),
         };
-        let seen = self.watch.look(look, &mut || {
+        let seen = self.watch.poll(look, &mut || {
             self.asked += 1;
             self.evidence
         });
@@ -245,7 +245,7 @@ impl Desk {
 }
 
 #[test]
-fn item_18_lag_at_two_seconds_and_anr_at_five_each_once() {
+fn lag_is_reported_at_two_seconds_and_anr_at_five_once_each() {
     let mut desk = Desk::new(Limits::default());
     desk.run(100 * S, 130 * S);
     assert_eq!(desk.lags.iter().map(|(at, due)| (*at, due.age_ns)).collect::<Vec<_>>(), [(102 * S, 2 * S)]);
@@ -257,7 +257,7 @@ fn item_18_lag_at_two_seconds_and_anr_at_five_each_once() {
 }
 
 #[test]
-fn item_18_an_end_cancels_both() {
+fn the_end_of_a_message_cancels_lag_and_anr() {
     let mut desk = Desk::new(Limits::default());
     desk.run(100 * S, 102 * S - 1);
     assert_eq!((desk.lags.len(), desk.anrs.len(), desk.asked), (0, 0, 0));
@@ -271,7 +271,7 @@ fn item_18_an_end_cancels_both() {
 }
 
 #[test]
-fn item_18_a_late_timer_tells_how_late_and_matrix_drops_from_six_seconds_on() {
+fn a_late_timer_reports_its_delay_and_matrix_drops_reports_from_six_seconds_on() {
     for (limits, late_ms, suppressed) in [
         (Limits::default(), 4_000, None),
         (Limits::MATRIX, 999, None),
@@ -321,8 +321,8 @@ fn a_frozen_process_and_a_sleeping_device_are_no_anr() {
 #[test]
 fn a_debugger_and_a_dying_process_are_no_lag() {
     for (evidence, why) in [
-        (Evidence { debugger: true, ..Evidence::default() }, Suppressed::Debugger),
-        (Evidence { dying: true, ..Evidence::default() }, Suppressed::Dying),
+        (ProcessState { debugger: true, ..ProcessState::default() }, Suppressed::Debugger),
+        (ProcessState { dying: true, ..ProcessState::default() }, Suppressed::Dying),
     ] {
         let mut desk = Desk::new(Limits::default());
         desk.evidence = evidence;

@@ -79,7 +79,7 @@ proptest! {
     /// A loop's last message may throw just before the message around it ends; both having the same handler, the end then
     /// fits the wrong one. Handlers of different loops are told apart here.
     #[test]
-    fn item_9_every_end_is_told_with_its_own_begin(mut messages in messages()) {
+    fn every_end_is_paired_with_its_own_begin(mut messages in messages()) {
         fn tell_apart(messages: &mut [Message], level: u32) {
             for message in messages {
                 message.target += 10 * level;
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn item_9_any_calls_leave_it_in_order(calls in prop::collection::vec((any::<bool>(), 0..4u32, any::<usize>()), 0..200)) {
+    fn the_pairing_stays_consistent_after_any_calls(calls in prop::collection::vec((any::<bool>(), 0..4u32, any::<usize>()), 0..200)) {
         let mut pairing = Pairing::default();
         for (at_ns, (begin, target, stack)) in calls.into_iter().enumerate() {
             let tag = Tag { target, callback: 0, what: 0 };

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use trace_rules::Rules;
 use trace_rules::frame::{DropLevels, Listener, Metric, Sample, SceneReport, Scenes};
-use trace_rules::older::OldStart;
+use trace_rules::matrix_04::Matrix04Start;
 use trace_rules::report::{
-    AnrLog, CpuTicks, Device, Envelope, Issue, LagKind, Machine, Memory, OldMethod, OldView, Priority,
+    AnrLog, CpuTicks, Device, Envelope, Issue, LagKind, Machine, Matrix04Method, Memory, OldView, Priority,
     StackFrame, StackStyle, anr_log, slow_log, thread_stack,
 };
 use trace_rules::startup::{CreatedBy, Start, StartKind};
@@ -65,7 +65,7 @@ fn scene_report() -> SceneReport {
 }
 
 #[test]
-fn item_41_frames() {
+fn a_frame_report_is_matrixs() {
     let report = scene_report();
     let levels = "DROPPED_BEST DROPPED_NORMAL DROPPED_MIDDLE DROPPED_HIGH DROPPED_FROZEN";
     let base = "scene:S dropLevel:O dropSum:O fps:F";
@@ -89,7 +89,7 @@ fn item_41_frames() {
 }
 
 #[test]
-fn item_41_slow_messages_and_anrs() {
+fn slow_message_and_anr_reports_are_matrixs() {
     let stack = "0,1048574,1,1006\n1,243,1,1000\n";
     let slow = |cpu_ms| Issue::SlowMessage { cost_ms: 1_006, scene: "a.B", stack, key: "243|", cpu_ms };
     let object = expect(&slow(None), "Trace_EvilMethod", Some("NORMAL"), "cost:I scene:S stack:S stackKey:S");
@@ -121,7 +121,7 @@ fn item_41_slow_messages_and_anrs() {
 }
 
 #[test]
-fn item_41_lags_and_signals() {
+fn lag_and_signal_reports_are_matrixs() {
     let keys = "scene:S threadStack:S isProcessForeground:B";
     let lag = |kind| Issue::Lag { kind, scene: "a.B", thread_stack: "", foreground: true };
     expect(&lag(LagKind::Message), "Trace_EvilMethod", Some("LAG"), keys);
@@ -138,7 +138,7 @@ fn item_41_lags_and_signals() {
 }
 
 #[test]
-fn item_41_starts() {
+fn a_start_report_is_matrixs() {
     let start = Start {
         kind: StartKind::Cold,
         application_ms: 300,
@@ -163,28 +163,34 @@ fn item_41_starts() {
         let issue = Issue::StartupStack { start: &start, stack: "", key: "" };
         assert_eq!(expect(&issue, "Trace_EvilMethod", Some("STARTUP"), keys)["subType"], sub_type);
     }
-    let old =
-        OldStart { application: 300, between: 200, activity: 1_100, all: 1_600, splash: 800, warm: false };
+    let old = Matrix04Start {
+        application: 300,
+        between: 200,
+        activity: 1_100,
+        all: 1_600,
+        splash: 800,
+        warm: false,
+    };
     let keys = "application_create:I stage_between_app_and_activity:I first_activity_create:I startup_duration:I \
                 splash_activity_duration:I is_warm_start_up:B scene:S";
-    expect(&Issue::OldStartup { start: &old, scene: "a.B" }, "Trace_StartUp", None, keys);
+    expect(&Issue::Matrix04Startup { start: &old, scene: "a.B" }, "Trace_StartUp", None, keys);
 }
 
 #[test]
-fn item_41_the_first_generation_s_methods() {
+fn matrix_04_method_reports_are_matrixs() {
     let view = OldView { depth: 12, count: 340, activity: "a.B" };
     for (kind, detail) in [
-        (OldMethod::Normal, "NORMAL"),
-        (OldMethod::Anr, "ANR"),
-        (OldMethod::Full, "FULL"),
-        (OldMethod::Startup, "STARTUP"),
-        (OldMethod::Enter(view), "ENTER"),
+        (Matrix04Method::Normal, "NORMAL"),
+        (Matrix04Method::Anr, "ANR"),
+        (Matrix04Method::Full, "FULL"),
+        (Matrix04Method::Startup, "STARTUP"),
+        (Matrix04Method::Enter(view), "ENTER"),
     ] {
-        let issue = Issue::OldMethod { kind, cost_ms: 3_000, stack: "", key: "" };
-        let entered = matches!(kind, OldMethod::Enter(_));
+        let issue = Issue::Matrix04Method { kind, cost_ms: 3_000, stack: "", key: "" };
+        let entered = matches!(kind, Matrix04Method::Enter(_));
         let keys = format!("subType:I cost:I stack:S stackKey:S {}", if entered { "viewInfo:O" } else { "" });
         let object = expect(&issue, "Trace_EvilMethod", Some(detail), &keys);
-        assert_eq!(object["subType"], if kind == OldMethod::Startup { 1 } else { -1 });
+        assert_eq!(object["subType"], if kind == Matrix04Method::Startup { 1 } else { -1 });
         if entered {
             let wanted = serde_json::json!({ "viewDeep": 12, "viewCount": 340, "activity": "a.B" });
             assert_eq!(object["viewInfo"], wanted);
@@ -193,7 +199,7 @@ fn item_41_the_first_generation_s_methods() {
 }
 
 #[test]
-fn item_41_the_device_known_and_unknown() {
+fn a_report_names_the_device_if_it_is_known() {
     let issue = Issue::Lag { kind: LagKind::Message, scene: "", thread_stack: "", foreground: true };
     let read = |device| -> Value {
         let envelope = Envelope { device, ..envelope() };
@@ -223,12 +229,12 @@ fn item_41_the_device_known_and_unknown() {
         (0, 8, "BAD"),
         (-1, 8, "UN_KNOW"),
     ] {
-        assert_eq!(Machine::of(memory, processors).name(), name, "{memory} with {processors}");
+        assert_eq!(Machine::new(memory, processors).name(), name, "{memory} with {processors}");
     }
 }
 
 #[test]
-fn item_18_a_thread_s_stack_in_three_styles() {
+fn a_threads_stack_has_three_styles() {
     let names: Vec<String> = (0..20).map(|n| format!("m{n}")).collect();
     let frames: Vec<StackFrame<'_>> = names
         .iter()
@@ -254,7 +260,7 @@ fn item_18_a_thread_s_stack_in_three_styles() {
 }
 
 #[test]
-fn item_18_the_block_in_the_log_names_the_running_stage() {
+fn the_log_block_names_the_running_stage() {
     let log = AnrLog {
         cost_ms: 5_003,
         scene: "a.B",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use trace_rules::Rules;
 use trace_rules::stack::{
-    self, Call, CallTree, Finished, Line, TARGET_LINES, cost_ms, key, of_matrix_words, since_first_message,
+    self, Call, CallTree, Finished, Line, TARGET_LINES, cost_ms, from_matrix_words, key, since_first_message,
     text, trim,
 };
 
@@ -63,19 +63,19 @@ impl Case {
     }
 
     fn calls(&self) -> Vec<Call> {
-        let calls: Vec<Call> = of_matrix_words(&self.words).collect();
+        let calls: Vec<Call> = from_matrix_words(&self.words).collect();
         if self.strict { since_first_message(&calls).to_vec() } else { calls }
     }
 
     /// Ours, from the same words and the same end.
     fn ours(&self) -> Finished {
         let end_ms = u64::try_from(self.end - self.base).unwrap_or(0);
-        CallTree::of(&self.calls(), end_ms * 1_000_000)
+        CallTree::from_calls(&self.calls(), end_ms * 1_000_000)
     }
 }
 
 #[test]
-fn item_11_the_original_is_reproduced_in_every_case() {
+fn matrixs_stacks_are_reproduced_in_every_case() {
     let mut wrong = Vec::new();
     let cases = cases();
     // A case that made the original throw has no stack to compare.
@@ -108,7 +108,7 @@ fn item_11_the_original_is_reproduced_in_every_case() {
 }
 
 #[test]
-fn item_12_ours_loses_nothing_and_makes_nothing_up() {
+fn our_stacks_lose_no_call_and_invent_none() {
     for case in cases() {
         let calls = case.calls();
         let Finished { lines, loss } = case.ours();
@@ -164,7 +164,7 @@ fn ours_is_matrix_where_every_exit_has_its_enter() {
         {
             continue;
         }
-        let calls: Vec<Call> = of_matrix_words(&case.words).collect();
+        let calls: Vec<Call> = from_matrix_words(&case.words).collect();
         if case.strict && since_first_message(&calls).first().is_some_and(|call| call.id != stack::DISPATCH) {
             continue;
         }
@@ -175,9 +175,9 @@ fn ours_is_matrix_where_every_exit_has_its_enter() {
 }
 
 #[test]
-fn item_13_only_neighbours_merge_and_five_seconds_are_five_seconds() {
+fn only_adjacent_calls_merge_and_five_seconds_stay_five_seconds() {
     let ms = 1_000_000;
-    let of = |calls: &[Call]| text(&CallTree::of(calls, 0).lines);
+    let of = |calls: &[Call]| text(&CallTree::from_calls(calls, 0).lines);
     let pair = |id, from: u64, to: u64| [Call::enter(id, from * ms), Call::exit(id, to * ms)];
     let inside = |calls: &[[Call; 2]], end: u64| {
         let mut all = vec![Call::enter(stack::DISPATCH, 0)];
@@ -207,7 +207,7 @@ fn item_13_only_neighbours_merge_and_five_seconds_are_five_seconds() {
 }
 
 #[test]
-fn item_14_thirty_lines_by_thresholds_of_5_to_300_ms_from_the_end() {
+fn stacks_are_trimmed_to_thirty_lines_by_thresholds_of_5_to_300_ms_from_the_end() {
     let line = |depth, id, ms| Line { depth, id, count: 1, ms };
     let trimmed = |list: &[Line], target| {
         let mut both = [list.to_vec(), list.to_vec()];

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use trace_rules::Rules;
 use trace_rules::stack::{
-    Call, CallTree, DISPATCH, TARGET_LINES, cost_ms, key, log_text, matrix, of_matrix_words, text, trim,
+    Call, CallTree, DISPATCH, TARGET_LINES, cost_ms, from_matrix_words, key, log_text, matrix, text, trim,
 };
 
 fn call() -> impl Strategy<Value = Call> {
@@ -24,7 +24,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
 proptest! {
     #[test]
     fn any_calls_make_a_tree_with_every_call_in_it(calls in calls(), end_ns in 0..2_000_000_000u64) {
-        let finished = CallTree::of(&calls, end_ns);
+        let finished = CallTree::from_calls(&calls, end_ns);
         let entered = calls.iter().filter(|call| call.entered).count();
         let counted: u64 = finished.lines.iter().map(|line| u64::from(line.count)).sum();
         prop_assert_eq!(counted, entered as u64);
@@ -65,7 +65,7 @@ proptest! {
         prop_assert!(text(&lines).lines().count() == lines.len());
         prop_assert!(log_text(&lines).lines().count() == lines.len() + 2);
         prop_assert_eq!(key(&lines, cost, Rules::Matrix).is_empty(), lines.is_empty());
-        prop_assert!(CallTree::of(&of_matrix_words(&words).collect::<Vec<_>>(), 0).loss.too_deep == 0);
+        prop_assert!(CallTree::from_calls(&from_matrix_words(&words).collect::<Vec<_>>(), 0).loss.too_deep == 0);
     }
 }
 

@@ -23,7 +23,7 @@ fn cold(starts: &mut Starts) -> Option<Start> {
 }
 
 #[test]
-fn item_30_cold_without_splash() {
+fn a_cold_start_without_a_splash_page_ends_with_the_first_focus() {
     let mut starts = starts(StartConfig::default());
     let start = cold(&mut starts).unwrap();
     assert_eq!((start.kind, start.application_ms, start.created_by), (StartKind::Cold, 300, CreatedBy(159)));
@@ -35,7 +35,7 @@ fn item_30_cold_without_splash() {
 }
 
 #[test]
-fn item_30_cold_with_splash_ends_with_the_page_behind_it() {
+fn a_cold_start_with_a_splash_page_ends_with_the_next_page() {
     let mut starts = starts(StartConfig { splash: vec![SPLASH], ..StartConfig::default() });
     starts.message(CreatedBy::LAUNCH, 1_300 * MS);
     starts.created(1, 1_400 * MS);
@@ -47,7 +47,7 @@ fn item_30_cold_with_splash_ends_with_the_page_behind_it() {
 }
 
 #[test]
-fn item_30_cold_to_a_chosen_end_page() {
+fn a_cold_start_may_end_with_a_chosen_page() {
     let mut starts = starts(StartConfig { end_pages: vec![HOME], ..StartConfig::default() });
     starts.message(CreatedBy::LAUNCH, 1_300 * MS);
     starts.created(1, 1_400 * MS);
@@ -57,7 +57,7 @@ fn item_30_cold_to_a_chosen_end_page() {
 }
 
 #[test]
-fn item_30_a_service_or_a_receiver_began_the_process() {
+fn a_process_may_start_for_a_service_or_a_receiver() {
     for by in [CreatedBy::SERVICE, CreatedBy::RECEIVER] {
         let mut starts = starts(StartConfig::default());
         assert_eq!(starts.message(by, 1_300 * MS), None);
@@ -75,7 +75,7 @@ fn item_30_a_service_or_a_receiver_began_the_process() {
 }
 
 #[test]
-fn item_30_a_process_without_activities() {
+fn the_start_of_a_process_without_activities_ends_with_its_application() {
     let mut starts = starts(StartConfig { has_activity: false, ..StartConfig::default() });
     let start = starts.message(CreatedBy::SERVICE, 1_300 * MS).unwrap();
     assert_eq!(
@@ -86,7 +86,7 @@ fn item_30_a_process_without_activities() {
 }
 
 #[test]
-fn item_30_a_page_of_thirty_seconds_ends_it_without_a_report() {
+fn a_page_that_takes_thirty_seconds_is_dropped_without_a_report() {
     for (create_to_focus_ms, told) in [(29_999, true), (30_000, false)] {
         let mut starts = starts(StartConfig::default());
         starts.message(CreatedBy::LAUNCH, 1_300 * MS);
@@ -100,7 +100,7 @@ fn item_30_a_page_of_thirty_seconds_ends_it_without_a_report() {
 }
 
 #[test]
-fn item_30_warm_only_without_a_living_activity() {
+fn a_start_is_warm_only_without_a_living_activity() {
     let mut starts = starts(StartConfig::default());
     cold(&mut starts).unwrap();
     // A second page while the first lives: a page, no start.
@@ -123,7 +123,7 @@ fn item_30_warm_only_without_a_living_activity() {
 }
 
 #[test]
-fn item_30_a_second_focus_of_the_same_class_is_none() {
+fn a_second_focus_of_the_same_class_is_ignored() {
     let mut starts = starts(StartConfig { splash: vec![SPLASH], ..StartConfig::default() });
     starts.message(CreatedBy::LAUNCH, 1_300 * MS);
     starts.created(1, 1_400 * MS);
@@ -136,7 +136,7 @@ fn item_30_a_second_focus_of_the_same_class_is_none() {
 }
 
 #[test]
-fn item_30_stacks_from_ten_and_four_seconds_on_and_not_empty() {
+fn starts_have_stacks_from_ten_and_four_seconds_on_that_are_not_empty() {
     for (cost_ms, with_stack) in [(9_999, false), (10_000, true)] {
         let mut starts = starts(StartConfig::default());
         starts.message(CreatedBy::LAUNCH, 1_300 * MS);
@@ -147,12 +147,12 @@ fn item_30_stacks_from_ten_and_four_seconds_on_and_not_empty() {
     // The slice of a cold start begins with the process and ends inside of the message that shows the page, before
     // any message or call of it has ended. Matrix's is empty then.
     let calls = [Call::enter(1, 1_000 * MS), Call::enter(DISPATCH, 1_300 * MS), Call::enter(2, 1_400 * MS)];
-    let lines = CallTree::of(&calls, 11_000 * MS).lines;
+    let lines = CallTree::from_calls(&calls, 11_000 * MS).lines;
     assert_eq!(text(&lines), "0,1,1,10000\n1,1048574,1,9700\n2,2,1,9600\n");
 }
 
 #[test]
-fn item_30_hot_is_back_to_the_front_with_a_living_activity() {
+fn a_hot_start_returns_to_the_foreground_with_a_living_activity() {
     let mut starts = starts(StartConfig::default());
     // The first start brings to the front too.
     starts.to_front(1_350 * MS);
@@ -183,8 +183,8 @@ fn item_30_hot_is_back_to_the_front_with_a_living_activity() {
 }
 
 #[test]
-fn item_30_messages_that_create_something() {
-    let by = |what, launches| CreatedBy::of_message(what, launches).map(|by| by.launches());
+fn messages_that_create_a_component_end_the_applications_part() {
+    let by = |what, launches| CreatedBy::from_message(what, launches).map(|by| by.launches());
     assert_eq!(by(100, false), Some(true));
     assert_eq!((by(159, true), by(159, false)), (Some(true), None));
     assert_eq!((by(126, false), by(160, false)), (Some(true), Some(true)), "relaunch, older and newer");

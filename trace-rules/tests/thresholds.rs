@@ -3,8 +3,7 @@
 use trace_rules::foreground::{DEBOUNCE_MS, Foreground};
 use trace_rules::frame::{DropLevels, Level, dropped, interval_ns};
 use trace_rules::idle;
-use trace_rules::looper::{Evidence, HISTORY, Limits, Look, Messages, Tag, Watch};
-use trace_rules::older::{OLD_DEBOUNCE_MS, OldGround};
+use trace_rules::looper::{HISTORY, Limits, Messages, Poll, ProcessState, Tag, Watch};
 use trace_rules::startup::{CreatedBy, StartConfig, Starts};
 use trace_rules::touch::TouchWatch;
 
@@ -19,8 +18,8 @@ fn slow(ms: u64) -> bool {
 
 /// What a message that has been running for so long is: a LAG, an ANR.
 fn stuck(limits: Limits, ms: u64) -> (bool, bool) {
-    let look = Look { now_ns: 7 + ms * MS, begun_ns: 7, ..Look::default() };
-    let seen = Watch::new(limits).look(look, &mut Evidence::default);
+    let poll = Poll { now_ns: 7 + ms * MS, begun_ns: 7, ..Poll::default() };
+    let seen = Watch::new(limits).poll(poll, &mut ProcessState::default);
     (seen.lag.is_some(), seen.anr.is_some_and(|anr| anr.suppressed.is_none()))
 }
 
@@ -50,7 +49,7 @@ fn durations() {
 fn dropped_frames() {
     for hz in [60.0, 90.0, 120.0] {
         let level =
-            |n: u64| DropLevels::default().of(dropped((n + 1) * interval_ns(hz), interval_ns(hz)).whole());
+            |n: u64| DropLevels::default().level(dropped((n + 1) * interval_ns(hz), interval_ns(hz)).whole());
         let steps = [(3, Level::Normal), (9, Level::Middle), (24, Level::High), (42, Level::Frozen)];
         for (from, reached) in steps {
             assert!(level(from - 1) < reached && level(from) == reached, "{from} at {hz} Hz");
@@ -59,23 +58,16 @@ fn dropped_frames() {
 }
 
 #[test]
-fn the_ground() {
+fn foreground() {
     let gone = |after_ms| {
-        let mut ground = Foreground::new();
-        ground.started(1, 1);
-        ground.resumed(1);
-        ground.paused(1, 1_000);
-        ground.stopped(1);
-        ground.tick(1_000 + after_ms).is_some()
+        let mut app = Foreground::new();
+        app.started(1, 1);
+        app.resumed(1);
+        app.paused(1, 1_000);
+        app.stopped(1);
+        app.tick(1_000 + after_ms).is_some()
     };
     assert_eq!((gone(DEBOUNCE_MS - 1), gone(DEBOUNCE_MS), DEBOUNCE_MS), (false, true, 500));
-    let gone = |after_ms| {
-        let mut ground = OldGround::default();
-        ground.resumed(0);
-        ground.paused(1_000);
-        ground.tick(1_000 + after_ms).is_some()
-    };
-    assert_eq!((gone(OLD_DEBOUNCE_MS - 1), gone(OLD_DEBOUNCE_MS), OLD_DEBOUNCE_MS), (false, true, 600));
 }
 
 #[test]
@@ -98,7 +90,7 @@ fn starts() {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[test]
 fn the_head_of_the_queue() {
-    use native_signal::{Evidence, Head, Identity, Judge, Policy, Verdict};
+    use native_signal::{Evidence, Head, Identity, Judge, Outcome, Policy};
 
     let own = Identity { pid: 4_321, uid: 10_123 };
     let anr = |foreground, when| {
@@ -109,7 +101,7 @@ fn the_head_of_the_queue() {
             head: Head::When(when),
             ..Evidence::default()
         };
-        Judge::new(Policy::Matrix, own).judge(&evidence).verdict == Verdict::Anr
+        Judge::new(Policy::Matrix, own).judge(&evidence).outcome == Outcome::Anr
     };
     assert_eq!((anr(true, -1_999), anr(true, -2_000), anr(true, -2_001)), (false, false, true));
     assert_eq!((anr(false, -9_999), anr(false, -10_000), anr(false, -10_001)), (false, false, true));

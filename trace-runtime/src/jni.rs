@@ -173,7 +173,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
     lock: jint,
     class: jint,
 ) {
-    let Some(kind) = WaitKind::of_number(kind as u32) else { return };
+    let Some(kind) = WaitKind::from_number(kind as u32) else { return };
     disarm_on_panic(|| crate::wait_begin(kind, lock_identity(lock), TextId(class as u32)));
 }
 
@@ -185,7 +185,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_waitEnd(
     kind: jint,
     lock: jint,
 ) {
-    let Some(kind) = WaitKind::of_number(kind as u32) else { return };
+    let Some(kind) = WaitKind::from_number(kind as u32) else { return };
     disarm_on_panic(|| crate::wait_end(kind, lock_identity(lock)));
 }
 

@@ -2,7 +2,6 @@
 
 use instrumenter::{ExplainedClass, ExplainedMethod, Inserted, Purpose};
 use serde_json::json;
-use trace_format::event::WaitKind;
 
 use crate::terminal::one_line;
 
@@ -51,23 +50,11 @@ fn in_words(inserted: &Inserted) -> String {
         }
         Purpose::Return => "exit before the return".to_owned(),
         Purpose::Throw => "exit before the throw".to_owned(),
-        Purpose::Wait(kind) => format!("{} around the instruction", kind_in_words(kind)),
+        Purpose::Wait(kind) => format!("{} around the instruction", kind.phrases().name),
         Purpose::Release => "monitor released".to_owned(),
-        Purpose::WaitThrown(kind) => format!("end of the {} that throws", kind_in_words(kind)),
+        Purpose::WaitThrown(kind) => format!("end of the {} that throws", kind.phrases().name),
         Purpose::Handler => "handler that exits when an exception leaves".to_owned(),
         _ => "more".to_owned(),
-    }
-}
-
-fn kind_in_words(kind: WaitKind) -> &'static str {
-    match kind {
-        WaitKind::Monitor => "wait for a monitor",
-        WaitKind::ObjectWait => "Object.wait",
-        WaitKind::Park => "park",
-        WaitKind::Sleep => "sleep",
-        WaitKind::Join => "join",
-        WaitKind::Blocking => "blocking call",
-        WaitKind::Unknown(_) => "wait",
     }
 }
 

@@ -142,7 +142,7 @@ mod tests {
     /// A map with one method of this class.
     fn map(class: &str) -> (MapId, String) {
         let line = format!("1,1,{class} run ()V");
-        (MapId::of_lines([line.as_str()]), format!("# a build\n{line}\n"))
+        (MapId::from_lines([line.as_str()]), format!("# a build\n{line}\n"))
     }
 
     fn class(map: &MethodMap) -> Option<String> {

@@ -38,7 +38,7 @@ pub(crate) fn works(options: &Options) -> Vec<Work> {
 
 fn hang(options: &Options, level: u32, name: &'static str) -> Line {
     let case = Case::new("HangLife").named(&format!("{level}-{name}")).sdk(level).library(&options.library);
-    let case = case.property(&format!("anrscope.mapId={}", MapId::of_lines(METHODS)));
+    let case = case.property(&format!("anrscope.mapId={}", MapId::from_lines(METHODS)));
     let case = case.word(name).word(&options.hang_ms.to_string());
     let run = options.limits.iter().fold(case, |case, option| case.word(option)).lenient().run();
     judge(&run, name, options.hang_ms)

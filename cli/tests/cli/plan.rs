@@ -19,7 +19,7 @@ const MAP: [&str; 4] = [
 /// switched off.
 fn recorded(directory: &TempDir, name: &str) -> String {
     let hot = [(3, 800_000), (0, 0), (0, 0), (0, 0)];
-    let recording = RecordingBuilder::new(7, "com.acme").map_id(MapId::of_lines(MAP)).main("main", |t| {
+    let recording = RecordingBuilder::new(7, "com.acme").map_id(MapId::from_lines(MAP)).main("main", |t| {
         t.enter(0, 1);
         for n in 0..2_000_u64 {
             t.enter(n * 1_000, 2).exit(n * 1_000 + 400, 2);

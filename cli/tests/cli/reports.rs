@@ -180,7 +180,7 @@ fn each_recording_is_read_with_the_map_of_its_build_out_of_a_directory() {
         ["1,1,a.Shop a ()V", "2,1,a.Shop load ()V", "3,1,a.Shop draw ()V"],
         ["1,1,a.Other b ()V", "2,1,a.Other draw ()V", "3,1,a.Other c ()V"],
     ];
-    let ids = lines.map(MapId::of_lines);
+    let ids = lines.map(MapId::from_lines);
     for (build, (id, numbers)) in ids.into_iter().zip([[1, 2], [2, 3], [1, 2]]).enumerate() {
         for copy in 0..2 {
             directory.file(

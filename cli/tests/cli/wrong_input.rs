@@ -72,7 +72,7 @@ fn cut_recordings_are_read_up_to_the_cut() {
 fn invalid_maps_and_maps_of_another_build_are_reported() {
     let directory = TempDir::new();
     let line = "1,1,com.example.Main onCreate ()V";
-    let input = directory.file("app.anrscope", recording(MapId::of_lines([line])));
+    let input = directory.file("app.anrscope", recording(MapId::from_lines([line])));
     let out = directory.name("out.pftrace");
     for (text, place) in [(&b"1,1,a b\nnonsense\n"[..], ":2"), (b"\xff\xfe", ":1")] {
         let map = directory.file("map.txt", text);

@@ -233,7 +233,7 @@ impl Bench {
             ["1,1,com.example.shop.RowView onDraw ()V", "2,1,com.example.shop.PriceStore priceOf ()V"];
         for (build, price_us) in [("main", 1_800), ("branch", 3_100)] {
             let recording =
-                RecordingBuilder::new(4242, PACKAGE).map_id(MapId::of_lines(MAP)).main("main", |t| {
+                RecordingBuilder::new(4242, PACKAGE).map_id(MapId::from_lines(MAP)).main("main", |t| {
                     for n in 1..=40_u64 {
                         let begin = n * 10_000_000;
                         // Not all of one length: nothing is.

@@ -219,7 +219,7 @@ fn dump_and_capture(jdk: Option<&Path>, option: &str) -> (Recording<Vec<u8>>, St
     let [verdict] = &verdicts(&recording)[..] else { panic!() };
     assert_eq!((verdict.sigquit, verdict.outcome), (signal, Outcome::DumpRequested));
     // Or to a thread that can run the previous handler, if main got no CPU for so long that the signal was rescued.
-    let to = if verdict.counters.rescued == 0 { Forward::OlderHandler } else { Forward::Catcher };
+    let to = if verdict.counters.rescued == 0 { Forward::PreviousHandler } else { Forward::Catcher };
     assert_eq!(signal.forward, to, "{:?}", verdict.counters);
     // There is no Looper, so nothing is known of main, and there is no source of error states.
     let codes: Vec<_> = verdict.reasons.iter().map(|reason| reason.code.as_str()).collect();

@@ -4,6 +4,8 @@
 //! What is further out only called the app. The order of the rows is the precedence: what was asked for
 //! (`QueuedWork.waitToFinish`) says more than how it is done (`CountDownLatch.await`, which parks).
 
+use trace_format::android::{MESSAGE_QUEUE, POLL_METHODS};
+
 use super::id::CauseId;
 use super::own::{is_own, is_own_library};
 
@@ -640,8 +642,7 @@ fn by_state(state: &str) -> Option<Doing> {
 
 /// Whether a frame is the main queue's wait for its next message.
 pub(crate) fn is_poll(frame: Seen<'_>) -> bool {
-    matches!(frame, Seen::Java { class: "android.os.MessageQueue", method, .. }
-        if matches!(method, "nativePollOnce" | "next" | "nextLegacy" | "nextConcurrent"))
+    matches!(frame, Seen::Java { class: MESSAGE_QUEUE, method, .. } if POLL_METHODS.contains(&method))
 }
 
 fn in_java(inner: &[Seen<'_>]) -> Option<CauseId> {

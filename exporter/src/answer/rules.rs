@@ -283,7 +283,7 @@ fn of_wait(f: &Observed, sum: &WaitSum) -> CauseId {
             },
             _ => named.filter(|id| id.kind() == super::CauseKind::IoWait).unwrap_or(C::DiskIo),
         },
-        WaitKind::ObjectWait | WaitKind::Park | WaitKind::Unknown(_) => {
+        _ => {
             let caller =
                 named.filter(|id| id.kind().is_wait() && !matches!(id, C::FutureWait | C::ObjectWait));
             caller.unwrap_or_else(|| match sum.kind {
@@ -300,15 +300,7 @@ fn of_wait(f: &Observed, sum: &WaitSum) -> CauseId {
 
 fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let sum = f.mostly_waited(|sum| of_wait(f, sum) == cause)?;
-    let verb = match sum.kind {
-        WaitKind::Monitor => "waited for the lock of",
-        WaitKind::Blocking => "was in",
-        WaitKind::Sleep => "slept in",
-        WaitKind::Park => "was parked on",
-        WaitKind::Join => "was in Thread.join on",
-        WaitKind::ObjectWait => "was in Object.wait on",
-        WaitKind::Unknown(_) => "was in a wait of unknown kind on",
-    };
+    let verb = sum.kind.phrases().did;
     let what = sum.what.as_deref().unwrap_or("an object of unknown class");
     let times = if sum.count > 1 { format!(" in {} waits", sum.count) } else { String::new() };
     let percent = u128::from(sum.total) * 100 / u128::from(f.duration().max(1));

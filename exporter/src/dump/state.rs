@@ -1,12 +1,14 @@
 //! What a thread is doing, in a few words: its state, read together with its innermost frames.
 
+use trace_format::android::NATIVE_POLL_ONCE;
+
 use super::frame::{Frame, Place};
 use super::lock_line::LockKind;
 use super::model::{Thread, ThreadForm};
 
 /// A frame that says more than the state: the first of these that is among the innermost ones.
 const TELLING: [(&str, &str); 16] = [
-    ("android.os.MessageQueue.nativePollOnce", "is idle: it waits for the next message"),
+    (NATIVE_POLL_ONCE, "is idle: it waits for the next message"),
     ("android.os.BinderProxy.transactNative", "waits for another process to answer a binder call"),
     ("android.os.BinderProxy.transact", "waits for another process to answer a binder call"),
     ("IPCThreadState::waitForResponse", "waits for another process to answer a binder call"),

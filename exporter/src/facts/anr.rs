@@ -67,8 +67,8 @@ impl Anr {
     #[must_use]
     pub fn suspected(&self) -> bool {
         match &self.verdict {
-            Some(verdict) => verdict.outcome != Outcome::Anr,
-            None => self.detector == Detector::Watchdog,
+            Some(verdict) if verdict.is_outcome_known() => verdict.outcome != Outcome::Anr,
+            _ => self.detector == Detector::Watchdog,
         }
     }
 
@@ -197,13 +197,13 @@ impl Incidents {
         let same = |a: &&mut Anr| stuck_since > 0 && a.since == stuck_since;
         let known = self.anrs.iter_mut().find(same);
         let is_anr = match (&verdict, &known) {
-            (Some(verdict), _) => match verdict.outcome {
+            (Some(verdict), _) if verdict.is_outcome_known() => match verdict.outcome {
                 Outcome::Anr | Outcome::SuspectedAnr => true,
                 Outcome::Duplicate => return self.duplicate(s, verdict.clone()),
                 Outcome::SomebodyElses | Outcome::DumpRequested | Outcome::Unknown => false,
             },
-            (None, Some(_)) => true,
-            (None, None) => stuck_since > 0 && at - stuck_since >= BLOCKED,
+            (_, Some(_)) => true,
+            (_, None) => stuck_since > 0 && at - stuck_since >= BLOCKED,
         };
         if !is_anr {
             self.captures.push(Capture { at, sigquit: s, verdict });

@@ -247,7 +247,7 @@ mod tests {
             bytes: Vec<u8>,
             text in "(@[0-9]{0,3} [0-9]{0,3}\n|[a-z.(]{0,9}\n|(kind|begin|detector|at|stage)=[a-z0-9]{0,21}\n|\n){0,20}",
         ) {
-            for kind in (1..=13).filter_map(SectionKind::of_number).filter(|kind| *kind != SectionKind::Strings) {
+            for kind in (1..=13).filter_map(|number| SectionKind::try_from(number).ok()).filter(|kind| *kind != SectionKind::Strings) {
                 sections(&[(kind, &bytes), (kind, text.as_bytes())]);
             }
         }

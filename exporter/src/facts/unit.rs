@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use trace_format::android::NATIVE_POLL_ONCE;
 use trace_format::event::types;
 use trace_format::{Event, ReadError, Source, ids};
 
@@ -17,7 +18,7 @@ use super::stack::{Open, OpenStack, typed};
 
 /// The method that main is in while it waits for messages: the innermost frame, since native code calls input and descriptor
 /// listeners with it further out (AOSP `MessageQueue.java`, API 21 to 34).
-const POLL: &str = "android.os.MessageQueue.nativePollOnce";
+const POLL: &str = NATIVE_POLL_ONCE;
 /// The queue's class: what it calls outside of messages lies above one of its frames.
 const QUEUE: &str = "android.os.MessageQueue.";
 

@@ -1,5 +1,6 @@
 //! Frames: what each dropped, what the system said of it, and how many came a second.
 
+use trace_format::android::ANR_LIMIT_NS;
 use trace_format::event::{Frame, FrameMetrics, Stage};
 use trace_rules::frame::{DropLevels, FpsMeter, Level, dropped, interval_ns};
 
@@ -8,7 +9,7 @@ use crate::ExportError;
 use crate::facts::FrameFacts;
 
 /// Main that is in one message for so long is said not to respond, ns.
-const UNRESPONSIVE: u64 = 5_000_000_000;
+const UNRESPONSIVE: u64 = ANR_LIMIT_NS;
 /// How often frames a second are told, ns of a stretch of frames.
 const WINDOW: u64 = 1_000_000_000;
 /// A vsync so long before its frame is a damaged word, ns: ten minutes.
@@ -86,7 +87,7 @@ impl Frames {
     ) -> Result<bool, ExportError> {
         let took = at.saturating_sub(begun);
         let lost = dropped(took, interval_ns(0.0)).whole();
-        let frozen = DropLevels::default().of(lost) == Level::Frozen;
+        let frozen = DropLevels::default().level(lost) == Level::Frozen;
         // Frames were drawn just before, or the system itself would say that nothing responds.
         let wanted =
             self.last_end > 0 && (begun.saturating_sub(self.last_end) < WINDOW || took >= UNRESPONSIVE);
@@ -139,7 +140,7 @@ impl Frames {
         let told = (1..=WINDOW).contains(&frame.interval);
         let interval = if told { frame.interval } else { interval_ns(0.0) };
         let lost = dropped(end.saturating_sub(from), interval).whole();
-        let level = DropLevels::default().of(lost);
+        let level = DropLevels::default().level(lost);
         let (word, group) = level_name(level);
 
         if frame.estimated {

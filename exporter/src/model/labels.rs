@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use trace_format::Texts;
+use trace_format::android;
 use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
 
-use super::codes::code_name;
 use super::sink::{Arg, Unit, Value};
 use crate::facts::Processor;
 use crate::text::clean;
@@ -45,7 +45,7 @@ pub(crate) fn message_name(texts: &Texts, message: &Message) -> String {
 
 /// The name of a message that has no callback.
 pub(super) fn numbered_name(target: &str, what: i32) -> String {
-    match code_name(target, what) {
+    match android::message_name(target, what) {
         Some(code) => format!("{target}: #{what} {code}"),
         None => format!("{target}: #{what}"),
     }
@@ -53,27 +53,17 @@ pub(super) fn numbered_name(target: &str, what: i32) -> String {
 
 /// AOSP's name of a stage, and the one that Choreographer's constants have.
 pub(crate) fn stage_names(stage: Stage) -> (&'static str, &'static str) {
-    match stage {
-        Stage::Input => ("input", "INPUT"),
-        Stage::Animation => ("animation", "ANIMATION"),
-        Stage::InsetsAnimation => ("insets_animation", "INSETS_ANIMATION"),
-        Stage::Traversal => ("traversal", "TRAVERSAL"),
-        Stage::Commit => ("commit", "COMMIT"),
-    }
+    (stage.word(), stage.constant())
 }
 
 /// A wait. A blocking call is named by what is called; the others have their lock as an argument.
 pub(crate) fn wait_name(kind: WaitKind, class: Option<&str>) -> Cow<'_, str> {
-    Cow::Borrowed(match kind {
-        WaitKind::Blocking if class.is_some() => class.unwrap_or_default(),
-        WaitKind::Monitor => "monitor wait",
-        WaitKind::ObjectWait => "Object.wait",
-        WaitKind::Park => "park",
-        WaitKind::Sleep => "sleep",
-        WaitKind::Join => "join",
-        WaitKind::Blocking => "blocking call",
-        WaitKind::Unknown(number) => return Cow::Owned(format!("wait of unknown kind {number}")),
-    })
+    let name = kind.phrases().name;
+    match kind {
+        WaitKind::Blocking => Cow::Borrowed(class.unwrap_or(name)),
+        WaitKind::Unknown(number) => Cow::Owned(format!("{name} {number}")),
+        _ => Cow::Borrowed(name),
+    }
 }
 
 /// ART's words for a contended monitor, which Perfetto's `android.monitor_contention` takes apart again.
@@ -107,7 +97,7 @@ pub(crate) fn lock_text(lock: u64) -> String {
 pub(crate) fn forward_name(forward: Forward) -> Cow<'static, str> {
     Cow::Borrowed(match forward {
         Forward::Catcher => "catcher",
-        Forward::OlderHandler => "older handler",
+        Forward::PreviousHandler => "older handler",
         Forward::Failed => "failed",
         Forward::Passive => "passive",
         Forward::Unknown(number) => return Cow::Owned(format!("unknown ({number})")),

@@ -7,7 +7,6 @@
 
 mod answered;
 mod categories;
-mod codes;
 mod dumped;
 mod filter;
 mod flows;

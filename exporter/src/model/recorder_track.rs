@@ -199,7 +199,7 @@ fn cost_marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, M
     let windows = survey.main_rate.windows().map(|(begin, events)| {
         // Events of the same window have one clock as a rule: that at its middle.
         let clock = main.clock_at(begin.saturating_add(width / 2));
-        (begin, percent(events as f64 * measurement.of_clock(clock), width))
+        (begin, percent(events as f64 * measurement.cost(clock), width))
     });
     let end = survey.main_rate.windows().last().map(|(begin, _)| (begin.saturating_add(width), 0.0));
     for (begin, cost) in windows.chain(end.filter(|(end, _)| *end < survey.end)) {

@@ -24,7 +24,7 @@ use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, SystemInfo};
 use crate::{ExportError, Warning};
 
 /// Who waits for a lock, or does one thing, for so long hangs, ns.
-const HUNG: u64 = 5_000_000_000;
+const HUNG: u64 = trace_format::android::ANR_LIMIT_NS;
 
 /// One recording and the names of its methods.
 #[derive(Debug)]

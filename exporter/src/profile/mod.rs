@@ -188,9 +188,7 @@ fn wait_key(kind: WaitKind) -> u32 {
 }
 
 fn wait_kind(key: u32) -> Option<WaitKind> {
-    let number = key >> 20;
-    let kind = WaitKind::of_number(number).unwrap_or(WaitKind::Unknown(number));
-    (key & 0xF_FFFF == typed(types::WAIT)).then_some(kind)
+    (key & 0xF_FFFF == typed(types::WAIT)).then(|| WaitKind::from(key >> 20))
 }
 
 fn name_of(names: &Names<'_>, key: u32) -> String {

@@ -19,7 +19,7 @@ use crate::words::thread_name;
 const HANG: u64 = 2_000_000_000;
 
 /// One that ended is a hang from this length on, ns: the system's limit for input (AOSP `ActivityManagerService`, API 21 to 34).
-pub(super) const LONG_HANG: u64 = 5_000_000_000;
+pub(super) const LONG_HANG: u64 = trace_format::android::ANR_LIMIT_NS;
 
 /// Different things that one message waits for.
 const MAX_WAIT_KINDS: usize = 256;

@@ -1,7 +1,6 @@
 //! The report as JSON. `docs/report-schema.json` says what every key means, and `docs/reports.md` what may change.
 
 use serde_json::{Value, json};
-use trace_format::event::WaitKind;
 use trace_format::layout::State;
 
 use super::busy::Busy;
@@ -34,19 +33,6 @@ fn kind(kind: FrameKind) -> &'static str {
     }
 }
 
-/// The word for a kind of wait.
-pub(crate) fn wait_word(kind: WaitKind) -> &'static str {
-    match kind {
-        WaitKind::Monitor => "monitor",
-        WaitKind::ObjectWait => "object-wait",
-        WaitKind::Park => "park",
-        WaitKind::Sleep => "sleep",
-        WaitKind::Join => "join",
-        WaitKind::Blocking => "blocking",
-        WaitKind::Unknown(_) => "unknown",
-    }
-}
-
 fn stack(frames: &[Frame]) -> Value {
     let told = frames.iter().rev().take(MAX_FRAMES);
     told.map(|f| json!({"kind": kind(f.kind), "name": f.name, "since_ns": f.since, "began_before": f.began_before})).collect()
@@ -57,7 +43,7 @@ fn wait(wait: &WaitFact) -> Value {
         json!({"name": holder.name, "tid": holder.tid, "stack": stack(&holder.stack), "last_left": holder.last_left,
             "waits_for": holder.waits_for.as_ref().map(|(lock, owner)| json!({"lock": lock, "owner": owner}))})
     });
-    json!({"kind": wait_word(wait.kind), "since_ns": wait.since, "class": wait.class, "lock": lock_word(wait.lock),
+    json!({"kind": wait.kind.word(), "since_ns": wait.since, "class": wait.class, "lock": lock_word(wait.lock),
         "holder": holder})
 }
 
@@ -209,7 +195,7 @@ impl Report {
         let slowest =
             slowest.map(|s| json!({"name": s.name, "since_ns": s.since, "duration_ns": s.duration}));
         let waits = self.waits.iter().map(|w| {
-            json!({"kind": wait_word(w.kind), "since_ns": w.since, "duration_ns": w.duration, "class": w.class,
+            json!({"kind": w.kind.word(), "since_ns": w.since, "duration_ns": w.duration, "class": w.class,
                 "lock": lock_word(w.lock), "holder": w.holder, "method": w.method})
         });
         let captures = self.captures.iter().take(MAX_LISTED);

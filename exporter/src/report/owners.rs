@@ -74,8 +74,8 @@ fn doing_of<S: Source>(facts: &Facts<'_, S>, stack: &[OpenFrame], last_left: Opt
             WaitKind::Sleep => Doing::Of(CauseId::Sleep),
             WaitKind::Join => Doing::Of(CauseId::ThreadJoin),
             WaitKind::ObjectWait => Doing::Of(CauseId::ObjectWait),
-            WaitKind::Park | WaitKind::Unknown(_) => Doing::Of(CauseId::FutureWait),
             WaitKind::Blocking => doing(std::iter::once(Seen::java(&class(&wait))), ""),
+            _ => Doing::Of(CauseId::FutureWait),
         },
         None => {
             let methods = stack.iter().rev().filter(|open| open.frame.kind == FrameKind::Method);

@@ -496,7 +496,7 @@ pub(super) fn stack_at<'a, S: Source>(
 
 fn stage_of(key: u32) -> Option<&'static str> {
     let stages = trace_format::event::Stage::ALL;
-    stages.into_iter().find(|s| typed(*s as u8) == key).map(|s| stage_names(s).1)
+    stages.iter().copied().find(|s| typed(*s as u8) == key).map(|s| stage_names(s).1)
 }
 
 fn kind_of(key: u32) -> FrameKind {

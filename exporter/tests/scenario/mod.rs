@@ -8,7 +8,7 @@ use exporter::MethodMap;
 use trace_format::event::{Clocks, Folded, Forward, Message, Sigquit, Stall, Usage, Wait, WaitKind};
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
-use trace_format::verdict::{Confidence, Counters, Outcome, Policy, Reason, Sender, Verdict};
+use trace_format::verdict::{Confidence, Counters, Policy, Reason, Sender, Verdict};
 use trace_format::{Event, Recording, TextId};
 
 const S: f64 = 1e9;
@@ -146,8 +146,7 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
                     "enter" => events.push((time, Event::Enter(method(w[2])))),
                     "exit" => events.push((time, Event::Exit(method(w[2])))),
                     "wait" => {
-                        let kinds = ["monitor", "object-wait", "park", "sleep", "join", "blocking"];
-                        let kind = WaitKind::ALL[kinds.iter().position(|k| *k == w[2]).expect(line)];
+                        let kind: WaitKind = w[2].parse().expect(line);
                         let class = b.text(w[3]);
                         let owner = uid(&threads, w.get(4));
                         let lock = u64::from(class.0);
@@ -263,7 +262,7 @@ pub(crate) fn verdict(sigquit: Sigquit, outcome: &str, why: &str) -> Verdict {
         sigquit,
         reconsidered: true,
         policy: Policy::Anrscope,
-        outcome: Outcome::of_word(outcome).unwrap(),
+        outcome: outcome.parse().unwrap(),
         confidence: Confidence::High,
         sender: Sender::System,
         foreground: Some(true),

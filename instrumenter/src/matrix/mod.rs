@@ -85,7 +85,7 @@ pub(crate) fn assign_ids(
     let stale = stale(&collected, &numbered, names);
     let methods = method_lines(&collected, names);
     let texts = Texts {
-        id: MapId::of_lines(methods.lines()),
+        id: MapId::from_lines(methods.lines()),
         lines: Some(source_lines(classes, &numbered)),
         methods: Some(methods),
         ignored: Some(ignored_lines(&ignored, names)),

@@ -88,7 +88,7 @@ pub(crate) fn lock(rewritten: bool, enter_call: u32, out: &mut Vec<Inserted>) {
 /// Adds the code after the old code.
 pub(crate) fn after_code(stubs: &[Placed], handler: Option<u32>, out: &mut Vec<Inserted>) {
     for placed in stubs {
-        let kind = WaitKind::of_number(u32::from(placed.stub.kind)).unwrap_or(WaitKind::Blocking);
+        let kind = WaitKind::from_number(u32::from(placed.stub.kind)).unwrap_or(WaitKind::Blocking);
         let old = match placed.stub.target {
             Target::Handler(pc) => Some(u32::from(pc)),
             Target::Exit => None,

@@ -80,7 +80,7 @@ pub(crate) fn emit(stubs: &[Stub], calls: WaitCalls, out: &mut Vec<u8>) -> Vec<P
     let mut placed = Vec::with_capacity(stubs.len());
     for &stub in stubs {
         let at = out.len() as u32;
-        let kind = WaitKind::of_number(u32::from(stub.kind)).unwrap_or(WaitKind::Blocking);
+        let kind = WaitKind::from_number(u32::from(stub.kind)).unwrap_or(WaitKind::Blocking);
         calls.end_any(kind, out);
         out.push(ATHROW);
         placed.push(Placed { stub, at, end: out.len() as u32 });

@@ -60,14 +60,14 @@ impl Default for Catalogue {
 }
 
 fn kind_named(name: &str) -> Option<WaitKind> {
-    Some(match name {
-        "wait" => WaitKind::ObjectWait,
-        "park" => WaitKind::Park,
-        "sleep" => WaitKind::Sleep,
-        "join" => WaitKind::Join,
-        "blocking" => WaitKind::Blocking,
-        _ => return None,
-    })
+    match name {
+        "wait" => Some(WaitKind::ObjectWait),
+        // Monitors are found by their instructions.
+        _ => name
+            .parse()
+            .ok()
+            .filter(|kind| !matches!(kind, WaitKind::Monitor | WaitKind::ObjectWait | WaitKind::Unknown(_))),
+    }
 }
 
 impl Catalogue {

@@ -89,7 +89,7 @@ impl Project {
         let clean_map = Map::read(&self.root.join("clean/classes/methodMapping.txt"));
         assert!(map.0.keys().eq(clean_map.0.keys()), "{map:?}\n{clean_map:?}");
         let text = fs::read_to_string(self.out("classes/methodMapping.txt")).unwrap();
-        assert_eq!(trace_format::MapId::of_lines(text.lines()), summary.map_id);
+        assert_eq!(trace_format::MapId::from_lines(text.lines()), summary.map_id);
         // With the map as base map, a run without a cache produces the same bytes.
         let based = Options {
             cache: None,

@@ -162,7 +162,7 @@ fn unknown_classes_are_copied_and_reported() {
     // The two versions of the class share their ids, and the generated class contains the map id.
     let map = fs::read_to_string(&maps.methods).unwrap();
     assert_eq!(map.lines().count(), summary.traced / 2 + 1);
-    let id = trace_format::MapId::of_lines(map.lines());
+    let id = trace_format::MapId::from_lines(map.lines());
     assert_eq!(id, summary.map_id);
     let id = id.to_string();
     assert!(contents("dev/anrscope/MapId.class").windows(16).any(|window| window == id.as_bytes()));

@@ -1,4 +1,4 @@
-//! The dynamic section: where the other tables are.
+//! Reads the dynamic section, which locates the other tables.
 
 use super::error::ElfError;
 use super::machine::Class;
@@ -24,14 +24,14 @@ const DT_ANDROID_RELSZ: u64 = 0x6000_0010;
 const DT_ANDROID_RELA: u64 = 0x6000_0011;
 const DT_ANDROID_RELASZ: u64 = 0x6000_0012;
 
-/// How a relocation table is written.
+/// The form of a relocation table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Place and type.
     Rel,
     /// Place, type and addend.
     Rela,
-    /// Android's packed form of the one or the other.
+    /// Android's packed form of either.
     Packed { addends: bool },
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Table {
     pub(super) size: u64,
 }
 
-/// What of the dynamic section matters here.
+/// The entries of the dynamic section that matter here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dynamic {
     symbols: u64,

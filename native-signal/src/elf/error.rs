@@ -1,9 +1,10 @@
-//! What may be wrong with an object's tables.
+//! Errors in an object's tables.
 
 use std::fmt;
 
-/// What is wrong with an object's tables.
+/// An error in an object's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ElfError {
     /// A table leaves the object's readable memory.
     OutOfBounds {
@@ -24,7 +25,7 @@ pub enum ElfError {
     PackedMagic,
     /// Packed relocations end too early.
     PackedEnd,
-    /// Packed relocations hold a number that makes no sense: one of more than 64 bits, a negative count, more entries
+    /// Packed relocations hold an invalid number: one of more than 64 bits, a negative count, more entries
     /// than an object can have, or addends where the format has none.
     PackedValue,
 }
@@ -32,7 +33,9 @@ pub enum ElfError {
 impl fmt::Display for ElfError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ElfError::OutOfBounds { table } => write!(f, "{table} lies outside the object's readable memory"),
+            ElfError::OutOfBounds { table } => {
+                write!(f, "{table} is outside of the object's readable memory")
+            }
             ElfError::EntrySize { table } => write!(f, "{table} has entries of an unexpected size"),
             ElfError::Missing { entry } => write!(f, "the dynamic section has no {entry}"),
             ElfError::PackedMagic => f.write_str("packed relocations do not begin with APS2"),

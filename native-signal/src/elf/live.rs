@@ -1,4 +1,4 @@
-//! Objects as they are loaded in this process, by `dl_iterate_phdr` (man 3).
+//! The objects loaded in this process, by `dl_iterate_phdr` (man 3).
 
 use super::machine::Class;
 use super::view::{Segment, View};
@@ -24,7 +24,7 @@ pub(crate) struct Loaded<'a> {
     pub(crate) path: &'a [u8],
     /// Whether it is the program itself.
     pub(crate) is_program: bool,
-    /// What was added to its linked-for addresses.
+    /// Its load bias: the difference to its linked-for addresses.
     pub(crate) bias: usize,
     headers: &'a [Phdr],
 }
@@ -43,17 +43,17 @@ impl<'a> Loaded<'a> {
         })
     }
 
-    /// Whether an address lies in what was loaded of it.
+    /// Whether an address is in its loaded memory.
     pub(crate) fn contains(&self, address: usize) -> bool {
         self.ranges(PT_LOAD).any(|(range, _)| range.contains(&address))
     }
 
-    /// Whether an address lies in its code.
+    /// Whether an address is in its code.
     pub(crate) fn is_code(&self, address: usize) -> bool {
         self.ranges(PT_LOAD).any(|(range, flags)| flags & PF_X != 0 && range.contains(&address))
     }
 
-    /// Its memory that nobody writes to: there the compiler and the linker put the tables. Code that may only be run
+    /// Its read-only memory, where the compiler and the linker put the tables. Execute-only code
     /// is left out, as on Android from 10 on.
     pub(crate) fn view(&self) -> View<'a> {
         let segments = self.ranges(PT_LOAD).filter(|(_, flags)| flags & (PF_R | PF_W) == PF_R);
@@ -64,7 +64,7 @@ impl<'a> Loaded<'a> {
                 .map(|(range, _)| Segment {
                     vaddr: range.start.wrapping_sub(self.bias) as u64,
                     // SAFETY: the loader has mapped this range readable and not writable, and does not unload the
-                    // object while the callback that lends us `'a` runs.
+                    // object while the callback that lends `'a` runs.
                     bytes: unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) },
                 })
                 .collect(),
@@ -85,7 +85,7 @@ impl<'a> Loaded<'a> {
             (0..words)
                 .flat_map(|index| {
                     let word = range.start as *const usize;
-                    // SAFETY: aligned and within the object's loaded memory, both looked at above; PT_DYNAMIC is always
+                    // SAFETY: aligned and within the object's loaded memory, both checked above; PT_DYNAMIC is always
                     // readable, since the loader reads it.
                     unsafe { word.add(index).read_volatile() }.to_ne_bytes()
                 })
@@ -94,11 +94,11 @@ impl<'a> Loaded<'a> {
     }
 }
 
-/// Asks `look` about every loaded object until it breaks with an answer. The loader's lock is held meanwhile: nothing is
-/// unloaded, and `look` must not load anything.
-pub(crate) fn find<T>(look: impl FnMut(Loaded<'_>) -> ControlFlow<T>) -> Option<T> {
+/// Calls `visitor` for every loaded object until it breaks with an answer. The loader's lock is held meanwhile: nothing is
+/// unloaded, and `visitor` must not load anything.
+pub(crate) fn find<T>(visitor: impl FnMut(Loaded<'_>) -> ControlFlow<T>) -> Option<T> {
     struct Search<F, T> {
-        look: F,
+        visitor: F,
         seen: usize,
         answer: Option<std::thread::Result<T>>,
     }
@@ -108,7 +108,7 @@ pub(crate) fn find<T>(look: impl FnMut(Loaded<'_>) -> ControlFlow<T>) -> Option<
         _size: usize,
         search: *mut c_void,
     ) -> c_int {
-        // SAFETY: `search` is the pointer given below, to a value of this very type that nobody else uses meanwhile.
+        // SAFETY: `search` is the pointer given below, to a value of this very type that no other code uses meanwhile.
         let search = unsafe { &mut *search.cast::<Search<F, T>>() };
         // SAFETY: the loader lends a filled-in record for the length of this call.
         let info = unsafe { &*info };
@@ -127,7 +127,7 @@ pub(crate) fn find<T>(look: impl FnMut(Loaded<'_>) -> ControlFlow<T>) -> Option<
         let loaded = Loaded { path, is_program: search.seen == 0, bias: info.dlpi_addr as usize, headers };
         search.seen += 1;
         // A panic must not pass through the loader, whose lock it would leave locked.
-        match catch_unwind(AssertUnwindSafe(|| (search.look)(loaded))) {
+        match catch_unwind(AssertUnwindSafe(|| (search.visitor)(loaded))) {
             Ok(ControlFlow::Continue(())) => 0,
             Ok(ControlFlow::Break(answer)) => {
                 search.answer = Some(Ok(answer));
@@ -145,7 +145,7 @@ pub(crate) fn find<T>(look: impl FnMut(Loaded<'_>) -> ControlFlow<T>) -> Option<
         unsafe { libc::dl_iterate_phdr(Some(visit::<T, F>), std::ptr::from_mut(search).cast()) };
     }
 
-    let mut search = Search { look, seen: 0, answer: None };
+    let mut search = Search { visitor, seen: 0, answer: None };
     run(&mut search);
     match search.answer? {
         Ok(answer) => Some(answer),

@@ -1,4 +1,4 @@
-//! What depends on the processor: the size of an address, and how a relocation is written.
+//! The parts of ELF that depend on the CPU: the size of an address, and the form of a relocation.
 
 /// 32 or 64 bits; both little-endian, as all of Android is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Class {
     }
 }
 
-/// A processor, for its relocation types.
+/// A CPU architecture, for its relocation types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 // Each build constructs its own; the tests construct them all.
 #[cfg_attr(not(test), allow(dead_code))]
@@ -29,7 +29,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// The one that this code runs on, if it is one of these.
+    /// The architecture that this code runs on, if it is one of these.
     pub(crate) const HERE: Option<Machine> = if cfg!(all(target_arch = "x86_64", target_pointer_width = "64"))
     {
         Some(Machine::X86_64)
@@ -69,7 +69,7 @@ pub(super) struct Relocation {
     pub(super) place: u64,
     /// The number of the symbol; 0 for none.
     pub(super) symbol: u32,
-    /// What is done, by the processor's numbering.
+    /// The type, by the architecture's numbering.
     pub(super) kind: u32,
 }
 

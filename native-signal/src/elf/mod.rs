@@ -1,6 +1,6 @@
-//! As much of ELF as it takes to find where a loaded object keeps the address of a function that it imports.
+//! Reads as much of ELF as is needed to find the slots in which a loaded object keeps the address of an imported function.
 //!
-//! Everything but [`live`] works on byte slices and trusts nothing in them. Sources: the System V ABI (dynamic section,
+//! Everything but [`live`] works on untrusted byte slices. Sources: the System V ABI (dynamic section,
 //! symbol table, relocation), its processor supplements for the relocation types, and bionic's
 //! `linker_reloc_iterators.h` for Android's packed relocations.
 

@@ -1,8 +1,8 @@
 //! Android's packed relocations ("APS2", `DT_ANDROID_REL` and `DT_ANDROID_RELA`).
 //!
 //! After the four letters, signed LEB128 numbers: how many relocations; the place before the first; then groups. A
-//! group is its size, its flags, and what all of its members share: the distance between places, the info word, the
-//! addend (a difference to the one before). Then for each member what they do not share, in the same order.
+//! group is its size, its flags, and the fields that all of its members share: the distance between places, the info word, the
+//! addend (a difference to the one before). Then, for each member, the other fields in the same order.
 
 use super::error::ElfError;
 use super::machine::{Class, Relocation, from_info};
@@ -14,7 +14,7 @@ const HAS_ADDEND: i64 = 8;
 
 /// A member may take no bytes at all, so the count alone bounds the work. The largest objects known (a browser's) have
 /// less than a tenth of this.
-const MOST: i64 = 1 << 22;
+const MAX_RELOCATIONS: i64 = 1 << 22;
 
 /// Calls `each` for every relocation.
 pub(super) fn for_each(
@@ -25,7 +25,7 @@ pub(super) fn for_each(
 ) -> Result<(), ElfError> {
     let mut numbers = Numbers { rest: bytes.strip_prefix(b"APS2").ok_or(ElfError::PackedMagic)? };
     let count = numbers.next()?;
-    if !(0..=MOST).contains(&count) {
+    if !(0..=MAX_RELOCATIONS).contains(&count) {
         return Err(ElfError::PackedValue);
     }
     let mut place = numbers.next()?;
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn impossible_counts() {
-        for (count, size) in [(-1, 0), (1, 2), (1, -1), (MOST + 1, 1), (i64::MAX, i64::MAX)] {
+        for (count, size) in [(-1, 0), (1, 2), (1, -1), (MAX_RELOCATIONS + 1, 1), (i64::MAX, i64::MAX)] {
             let mut bytes = b"APS2".to_vec();
             for number in [count, 0, size, SHARED_INFO | SHARED_DISTANCE, 0, 0] {
                 put(&mut bytes, number);

@@ -3,19 +3,19 @@
 use super::error::ElfError;
 use super::machine::Class;
 
-/// A stretch of it.
+/// A range of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment<'a> {
     /// The address that it was linked for.
     pub(crate) vaddr: u64,
-    /// What is there.
+    /// Its bytes.
     pub(crate) bytes: &'a [u8],
 }
 
 /// All of it.
 #[derive(Clone, Debug)]
 pub(crate) struct View<'a> {
-    /// What was added to the linked-for addresses when it was loaded.
+    /// The load bias: the difference between loaded and linked-for addresses.
     pub(crate) bias: u64,
     pub(crate) class: Class,
     pub(crate) segments: Vec<Segment<'a>>,

@@ -1,44 +1,46 @@
-//! Our rules for one signal.
+//! anrscope's rules for one signal.
 //!
 //! A SIGQUIT is a request for a dump, and the system also dumps bystanders: the parent and neighbours of the app that
-//! hangs, everybody for a watchdog or a bug report. So main's own lateness is weighed first and the sender second, and
-//! the error state settles it where it speaks.
+//! hangs, and all apps for a watchdog or a bug report. So main's own lateness is weighed first and the sender second, and
+//! the error state settles it where it lists a process.
 //!
-//! * **The error state names us**: an ANR, whatever main looks like. A service or broadcast that times out, a slow
-//!   provider or no focused window need not show as one long message.
+//! * **The error state lists this process**: an ANR, whether main is late or not. A service or broadcast that times out, a slow
+//!   provider or no focused window need not be one long message.
 //! * **Main is stuck** from 5 s on in the foreground: that is the input timeout, the shortest that AOSP has, and an
-//!   event waits no longer than the message before it lasts. From 10 s on in the background or where the ground is
+//!   event waits no longer than the message before it lasts. From 10 s on in the background or if the foreground state is
 //!   not known: the shortest timeout of a broadcast; input cannot time out there, and cached apps are slow by design.
+//!   An app that sets `anr_ms` replaces the 5 s, and twice as much the 10 s.
 //! * **Main is late** from 2 s on (5 s in the background): Matrix's empirical 2 s, but as a suspicion. A queue of
-//!   several slow messages ends in an ANR with a young one in progress. A starved system also makes everybody late,
-//!   so where the error state names somebody else it counts for less.
-//! * **A frozen process** is not late: main could not run. What it was late by before counts, so an ANR of which the system
-//!   froze the process before it asked for the dump (Android 16's ANR timer) is one as before.
+//!   several slow messages ends in an ANR with a young one in progress. A starved system also makes every app late,
+//!   so it counts for less if the error state lists another process.
+//! * **A frozen process** is not late: main could not run. Its lateness before the freeze counts, so an ANR stays one if the
+//!   system freezes the process before it requests the dump (Android 16's ANR timer).
 //! * **The system asked and nothing is known of main**: a suspicion too, since dropping it could hide an ANR.
-//! * **A shell, a bug report, an app, another SDK** declares no ANRs. Its signal is a dump request, though a main found
-//!   stuck at that moment is worth telling.
+//! * **A shell, a bug report, an app, another SDK** declares no ANRs. Its signal is a dump request, but a main thread that
+//!   is stuck at that moment is worth a report.
 //! * **Signal 35** moves the confidence by one step and never the verdict.
 
 use super::error_state::ErrorVote;
 use super::evidence::{Evidence, Head};
 use super::judgement::Judgement;
 use super::reason::{LateBy, Reason};
-use super::sender::{Identity, Sender};
-use super::verdict::{Confidence, Verdict};
+use super::sender::Identity;
+use trace_format::verdict::{Confidence, Outcome, Sender};
 
-/// Where main counts as late and as stuck, in milliseconds.
+/// The ages from which on main is late and stuck, ms.
 struct Limits {
     late: u64,
     stuck: u64,
 }
 
 impl Limits {
-    fn on(foreground: Option<bool>) -> Self {
-        match foreground {
-            Some(true) => Limits { late: 2_000, stuck: 5_000 },
-            Some(false) => Limits { late: 5_000, stuck: 10_000 },
-            None => Limits { late: 2_000, stuck: 10_000 },
-        }
+    fn new(foreground: Option<bool>, anr_ms: u64) -> Self {
+        let (late, stuck) = match foreground {
+            Some(true) => (2_000, anr_ms),
+            Some(false) => (5_000, anr_ms.saturating_mul(2)),
+            None => (2_000, anr_ms.saturating_mul(2)),
+        };
+        Limits { late: late.min(stuck), stuck }
     }
 }
 
@@ -50,48 +52,49 @@ enum Main {
     Unknown,
 }
 
-pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
-    let sender = Sender::of(evidence.si_pid, evidence.si_uid, own);
-    let mut reasons = vec![Reason::SentBy(sender)];
+pub(super) fn weigh(evidence: &Evidence, own: Identity, anr_ms: u64) -> Judgement {
+    let (pid, uid) = (evidence.si_pid, evidence.si_uid);
+    let sender = own.sender(pid, uid);
+    let mut reasons = vec![Reason::SentBy { sender, pid, uid }];
     if sender == Sender::Ourselves && evidence.asked_by_us {
-        // Even while an ANR goes on: that has a signal of its own.
+        // Even during an ANR: that has its own signal.
         reasons.push(Reason::AskedByUs);
-        return Judgement { verdict: Verdict::DumpRequested, confidence: Confidence::High, reasons };
+        return Judgement { outcome: Outcome::DumpRequested, confidence: Confidence::High, reasons };
     }
 
-    let (main, reason) = main_thread(evidence);
+    let (main, reason) = main_thread(evidence, anr_ms);
     reasons.push(reason);
     if evidence.frozen_ms > 0 && main != Main::Unknown {
         reasons.push(Reason::Frozen { ms: evidence.frozen_ms });
     }
     reasons.push(evidence.errors.reason());
-    let (verdict, mut confidence) = verdict(sender, main, evidence.errors);
+    let (outcome, mut confidence) = outcome(sender, main, evidence.errors);
 
     if evidence.signal_35 {
         reasons.push(Reason::Signal35);
-        confidence = match verdict {
-            Verdict::Anr | Verdict::SuspectedAnr => confidence.more(),
+        confidence = match outcome {
+            Outcome::Anr | Outcome::SuspectedAnr => confidence.more(),
             _ => confidence.less(),
         };
     }
-    Judgement { verdict, confidence, reasons }
+    Judgement { outcome, confidence, reasons }
 }
 
-/// How late main is, by whichever of the two witnesses saw it later.
-fn main_thread(evidence: &Evidence) -> (Main, Reason) {
+/// How late main is: the greater of its message's age and the lateness of its queue's head.
+fn main_thread(evidence: &Evidence, anr_ms: u64) -> (Main, Reason) {
     let running = evidence.running_ms.map(|ms| (ms, LateBy::Message));
     let head = match evidence.head {
         Head::When(when) => Some((when.min(0).unsigned_abs(), LateBy::QueueHead)),
         Head::Unknown | Head::Empty | Head::AtFront => None,
     };
-    // On a tie the record is named: it is ours.
+    // On a tie our own record is named.
     let later = match (running, head) {
         (Some(running), Some(head)) if head.0 > running.0 => Some(head),
         (running, head) => running.or(head),
     };
     let Some((late_ms, by)) = later else { return (Main::Unknown, Reason::MainUnknown) };
     let late_ms = late_ms.saturating_sub(evidence.frozen_ms);
-    let limits = Limits::on(evidence.foreground);
+    let limits = Limits::new(evidence.foreground, anr_ms);
     if late_ms >= limits.stuck {
         (Main::Stuck, Reason::MainStuck { late_ms, limit_ms: limits.stuck, by })
     } else if late_ms >= limits.late {
@@ -101,9 +104,9 @@ fn main_thread(evidence: &Evidence) -> (Main, Reason) {
     }
 }
 
-fn verdict(sender: Sender, main: Main, errors: ErrorVote) -> (Verdict, Confidence) {
+fn outcome(sender: Sender, main: Main, errors: ErrorVote) -> (Outcome, Confidence) {
     use Confidence::{High, Low, Medium};
-    use Verdict::{Anr, DumpRequested, SomebodyElses, SuspectedAnr, Unknown};
+    use Outcome::{Anr, DumpRequested, SomebodyElses, SuspectedAnr, Unknown};
 
     if matches!(errors, ErrorVote::Ours { .. }) {
         return (Anr, High);
@@ -120,8 +123,8 @@ fn verdict(sender: Sender, main: Main, errors: ErrorVote) -> (Verdict, Confidenc
             Main::Unknown if others => (SomebodyElses, Medium),
             Main::Unknown => (SuspectedAnr, Low),
         },
-        // As the system, with one step less of certainty: a vendor's own way, or nobody who can name an ANR.
-        Sender::Unknown { .. } => match main {
+        // As the system, with one step less of confidence: a vendor's own way, or a sender that cannot declare an ANR.
+        Sender::Unknown => match main {
             Main::Stuck => (SuspectedAnr, Medium),
             Main::Late => (SuspectedAnr, Low),
             Main::InTime if others => (SomebodyElses, Medium),
@@ -129,11 +132,7 @@ fn verdict(sender: Sender, main: Main, errors: ErrorVote) -> (Verdict, Confidenc
             Main::Unknown if others => (SomebodyElses, Low),
             Main::Unknown => (Unknown, Low),
         },
-        Sender::Ourselves
-        | Sender::Root
-        | Sender::Shell
-        | Sender::OwnApp { .. }
-        | Sender::OtherApp { .. } => match main {
+        Sender::Ourselves | Sender::Root | Sender::Shell | Sender::OwnApp | Sender::OtherApp => match main {
             Main::Stuck => (SuspectedAnr, Medium),
             Main::Late | Main::Unknown => (DumpRequested, Medium),
             Main::InTime => (DumpRequested, High),

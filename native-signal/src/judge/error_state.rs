@@ -1,8 +1,8 @@
-//! `ActivityManager.getProcessesInErrorState`, asked until it answers for us or we give up.
+//! Polls `ActivityManager.getProcessesInErrorState` until it lists this process or the time is up.
 
-use super::policy::Policy;
 use super::sender::Identity;
 use std::time::Duration;
+use trace_format::verdict::Policy;
 
 /// One entry of the system's list of processes in error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +15,10 @@ pub struct ProcessInError {
     pub not_responding: bool,
 }
 
-/// Who asks the system for its list of processes in error. On Android that is
-/// `ActivityManager.getProcessesInErrorState()`, a binder call: never on the main thread, which is the one that hangs.
+/// The source of the system's list of processes in error. On Android that is
+/// `ActivityManager.getProcessesInErrorState()`, a binder call: never call it on the main thread, which is the one that hangs.
 pub trait ErrorState {
-    /// The list now, in the system's order. Empty for "none" and for "null" alike: at least OPPO's system answers null
+    /// The current list, in the system's order. Empty for "none" and for "null" alike: at least OPPO's system returns null
     /// for true ANRs, and a background ANR without a dialog never gets into the list.
     fn processes_in_error(&mut self) -> Vec<ProcessInError>;
 }
@@ -29,20 +29,20 @@ impl<F: FnMut() -> Vec<ProcessInError>> ErrorState for F {
     }
 }
 
-/// What the error state said. A vote and never a gate.
+/// The answer of the error state. A vote and never a gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorVote {
-    /// Nobody was asked, or not yet.
+    /// The system was not polled, or not yet.
     #[default]
     NotAsked,
-    /// Asked to the end, and nobody was not responding.
+    /// Polled to the end, and no process was listed as not responding.
     Nothing,
-    /// We are not responding.
+    /// This process is listed as not responding.
     Ours {
-        /// In which poll that was said, counted from 1.
+        /// The poll that listed it, counted from 1.
         poll: u32,
     },
-    /// Asked to the end: another process was not responding, and never we.
+    /// Polled to the end: another process was listed as not responding, and never this one.
     SomebodyElses {
         /// Its pid.
         pid: i32,
@@ -61,22 +61,22 @@ pub struct ErrorPolls {
 }
 
 impl ErrorPolls {
-    /// How often the list is asked for, at most. Matrix's number, used by both policies: with
+    /// How often the list is polled, at most. Matrix's number, used by both policies: with
     /// [`ErrorPolls::INTERVAL`] the 20 s that the system waits for dumps.
     pub const POLLS: u32 = 40;
     /// The pause between two polls.
     pub const INTERVAL: Duration = Duration::from_millis(500);
 
-    /// Polls that have not begun.
+    /// A series of polls that has not begun.
     pub fn new(policy: Policy, own: Identity) -> Self {
         ErrorPolls { policy, own, asked: 0, other: None }
     }
 
     /// Takes the answer to one poll. `Some` ends the polls.
     ///
-    /// Matrix reads an answer up to the first process of another uid that does not respond, and passes over other
-    /// processes of our uid. Ours reads every answer to its end (the system's order says nothing) and counts any other
-    /// process.
+    /// Matrix reads an answer up to the first process of another uid that does not respond, and ignores other
+    /// processes of our uid. anrscope's policy reads every answer to its end (the system's order means nothing) and counts any
+    /// other process.
     pub fn answer(&mut self, list: &[ProcessInError]) -> Option<ErrorVote> {
         self.asked += 1;
         for process in list.iter().filter(|process| process.not_responding) {
@@ -98,10 +98,10 @@ impl ErrorPolls {
         })
     }
 
-    /// Asks until the vote is known: up to 20 s with a `pause` that sleeps for what it is given. A `pause` that
-    /// answers `false` (the process is about to end, the app is shutting down) breaks off: [`ErrorVote::NotAsked`].
+    /// Polls until the vote is known: up to 20 s with a `pause` that sleeps for the given time. If `pause`
+    /// returns `false` (the process is about to end, the app is shutting down) the result is [`ErrorVote::NotAsked`].
     ///
-    /// Whatever is worth keeping must be on disk before this is called: a background ANR is killed meanwhile.
+    /// Write everything worth keeping to disk before you call this: a background ANR is killed meanwhile.
     pub fn run(mut self, state: &mut dyn ErrorState, mut pause: impl FnMut(Duration) -> bool) -> ErrorVote {
         loop {
             if let Some(vote) = self.answer(&state.processes_in_error()) {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_can_break_it_off() {
+    fn a_pause_can_end_the_polls() {
         let vote = ErrorPolls::new(Policy::Matrix, OWN).run(&mut Vec::new, |_| false);
         assert_eq!(vote, ErrorVote::NotAsked);
     }

@@ -1,23 +1,24 @@
-//! What is said of one signal.
+//! The judgement of one signal.
 
 use super::reason::Reason;
-use super::verdict::{Confidence, Verdict};
 use std::fmt;
+use trace_format::verdict::{Confidence, Outcome};
 
 /// A verdict with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Judgement {
-    /// What it was.
-    pub verdict: Verdict,
-    /// How sure that is.
+    /// What the signal was.
+    pub outcome: Outcome,
+    /// How sure the outcome is.
     pub confidence: Confidence,
-    /// Why, in the order in which it was weighed.
+    /// The reasons, in the order in which they were weighed.
     pub reasons: Vec<Reason>,
 }
 
 impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.verdict, self.confidence)?;
+        write!(f, "{} ({} confidence)", self.outcome.name(), self.confidence)?;
         for (index, reason) in self.reasons.iter().enumerate() {
             write!(f, "{} {reason}", if index == 0 { ":" } else { ";" })?;
         }

@@ -1,29 +1,30 @@
 //! Matrix's rules for one signal, as they are (`SignalAnrTracer`, `anrCallback` and what it calls).
 //!
-//! Whoever the sender is, as long as it is not this process: if the head of the queue is late by *more* than 2 s in
+//! For any sender but this process: if the head of the queue is late by *more* than 2 s in
 //! the foreground or 10 s in the background, it is an ANR at once; else the error state decides. Our own record and
-//! signal 35 beside a SIGQUIT count for nothing. An unknown ground reads as background there (no activity was found
+//! signal 35 beside a SIGQUIT are ignored. An unknown foreground state reads as background there (no activity was found
 //! that is not paused).
 //!
-//! Not taken over: on 32-bit its test for "sent by this process" also compares our pid with the *uid* of the sender.
+//! Not reproduced: on 32-bit its test for "sent by this process" also compares our pid with the *uid* of the sender.
 
 use super::error_state::ErrorVote;
 use super::evidence::{Evidence, Head};
 use super::judgement::Judgement;
 use super::reason::Reason;
-use super::sender::{Identity, Sender};
-use super::verdict::{Confidence, Verdict};
+use super::sender::Identity;
+use trace_format::verdict::{Confidence, Outcome};
 
 const FOREGROUND_MS: u64 = 2_000;
 const BACKGROUND_MS: u64 = 10_000;
 
 pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
-    let mut reasons = vec![Reason::SentBy(Sender::of(evidence.si_pid, evidence.si_uid, own))];
+    let (pid, uid) = (evidence.si_pid, evidence.si_uid);
+    let mut reasons = vec![Reason::SentBy { sender: own.sender(pid, uid), pid, uid }];
     if evidence.si_pid == own.pid {
         if evidence.asked_by_us {
             reasons.push(Reason::AskedByUs);
         }
-        return Judgement { verdict: Verdict::DumpRequested, confidence: Confidence::High, reasons };
+        return Judgement { outcome: Outcome::DumpRequested, confidence: Confidence::High, reasons };
     }
 
     let limit_ms = if evidence.foreground == Some(true) { FOREGROUND_MS } else { BACKGROUND_MS };
@@ -32,14 +33,14 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
         && when.unsigned_abs() > limit_ms
     {
         reasons.push(Reason::HeadBlocked { late_ms: when.unsigned_abs(), limit_ms });
-        return Judgement { verdict: Verdict::Anr, confidence: Confidence::Medium, reasons };
+        return Judgement { outcome: Outcome::Anr, confidence: Confidence::Medium, reasons };
     }
     reasons.push(Reason::HeadNotBlocked(evidence.head));
-    let (verdict, confidence) = match evidence.errors {
-        ErrorVote::Ours { .. } => (Verdict::Anr, Confidence::High),
-        ErrorVote::SomebodyElses { .. } => (Verdict::SomebodyElses, Confidence::Medium),
-        ErrorVote::Nothing | ErrorVote::NotAsked => (Verdict::Unknown, Confidence::Low),
+    let (outcome, confidence) = match evidence.errors {
+        ErrorVote::Ours { .. } => (Outcome::Anr, Confidence::High),
+        ErrorVote::SomebodyElses { .. } => (Outcome::SomebodyElses, Confidence::Medium),
+        ErrorVote::Nothing | ErrorVote::NotAsked => (Outcome::Unknown, Confidence::Low),
     };
     reasons.push(evidence.errors.reason());
-    Judgement { verdict, confidence, reasons }
+    Judgement { outcome, confidence, reasons }
 }

@@ -1,12 +1,11 @@
-//! Why a verdict is what it is.
+//! The reasons of a judgement.
 
 use super::error_state::ErrorVote;
 use super::evidence::Head;
-use super::sender::Sender;
-use super::verdict::Verdict;
 use std::fmt;
+use trace_format::verdict::{self, Outcome, Sender};
 
-/// Where a lateness of main was read.
+/// The source of a lateness of main.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LateBy {
     /// The age of the message that main is in, from our own record.
@@ -17,79 +16,116 @@ pub enum LateBy {
 
 /// One reason of a judgement. They are listed in the order in which they were weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
-    /// Who sent it.
-    SentBy(Sender),
-    /// We asked for the dump.
+    /// The sender.
+    SentBy {
+        /// Who that is.
+        sender: Sender,
+        /// `si_pid` as it came.
+        pid: i32,
+        /// `si_uid` as it came.
+        uid: u32,
+    },
+    /// This process requested the dump.
     AskedByUs,
-    /// Main is later than any timeout of the system's allows.
+    /// Main has reached the limit of an ANR.
     MainStuck {
-        /// By how much.
+        /// How late, ms.
         late_ms: u64,
-        /// From where on it counts as stuck.
+        /// The limit from which on it is stuck, ms.
         limit_ms: u64,
-        /// Where that was read.
+        /// The source of the lateness.
         by: LateBy,
     },
-    /// Main is late, but not by as much as a timeout.
+    /// Main is late, but below the limit.
     MainLate {
-        /// By how much.
+        /// How late, ms.
         late_ms: u64,
-        /// From where on it would count as stuck.
+        /// The limit from which on it would be stuck, ms.
         limit_ms: u64,
-        /// Where that was read.
+        /// The source of the lateness.
         by: LateBy,
     },
     /// Main is not late.
     MainInTime {
-        /// How old its message or how late its queue is.
+        /// The age of its message or the lateness of its queue, ms.
         late_ms: u64,
-        /// From where on it would count as late.
+        /// The limit from which on it would be late, ms.
         limit_ms: u64,
-        /// Where that was read.
+        /// The source of the lateness.
         by: LateBy,
     },
-    /// The process was frozen, which does not count towards main's lateness.
+    /// The process was frozen; that time does not count towards main's lateness.
     Frozen {
-        /// For how long.
+        /// How long, ms.
         ms: u64,
     },
     /// Nothing is known about main.
     MainUnknown,
-    /// The system lists us as not responding.
+    /// The system lists this process as not responding.
     ErrorStateOurs {
-        /// Since which poll.
+        /// The first poll that listed it.
         poll: u32,
     },
-    /// The system lists another process as not responding, and never us.
+    /// The system lists another process as not responding, and never this one.
     ErrorStateSomebodyElses {
         /// Its pid.
         pid: i32,
         /// Its uid.
         uid: u32,
     },
-    /// The system lists nobody. Some vendors' systems never do.
+    /// The system lists no process. Some vendors' systems never do.
     ErrorStateEmpty,
-    /// The system's list was not asked for, or not yet.
+    /// The system was not polled, or not yet.
     ErrorStateNotAsked,
     /// Signal 35 came as well.
     Signal35,
     /// Matrix's rule for the head of the queue says that main is blocked.
     HeadBlocked {
-        /// How late the head is.
+        /// How late the head is, ms.
         late_ms: u64,
-        /// What it had to exceed.
+        /// The limit that it exceeds, ms.
         limit_ms: u64,
     },
-    /// Matrix's rule for the head of the queue does not say so.
+    /// Matrix's rule for the head of the queue does not apply.
     HeadNotBlocked(Head),
-    /// The same ANR was told before.
+    /// The same ANR was reported before.
     SameAs {
-        /// As what.
-        verdict: Verdict,
-        /// How long before.
+        /// Its outcome then.
+        outcome: Outcome,
+        /// How long before, ms.
         before_ms: u64,
     },
+}
+
+impl Reason {
+    /// The reason in a word for programs, as a recording has it.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Reason::SentBy { .. } => "sent-by",
+            Reason::AskedByUs => "asked-by-us",
+            Reason::MainStuck { .. } => "main-stuck",
+            Reason::MainLate { .. } => "main-late",
+            Reason::MainInTime { .. } => "main-in-time",
+            Reason::Frozen { .. } => "frozen",
+            Reason::MainUnknown => "main-unknown",
+            Reason::ErrorStateOurs { .. } => "error-state-ours",
+            Reason::ErrorStateSomebodyElses { .. } => "error-state-somebody-elses",
+            Reason::ErrorStateEmpty => "error-state-empty",
+            Reason::ErrorStateNotAsked => "error-state-not-asked",
+            Reason::Signal35 => "signal-35",
+            Reason::HeadBlocked { .. } => "head-blocked",
+            Reason::HeadNotBlocked(_) => "head-not-blocked",
+            Reason::SameAs { .. } => "same-as",
+        }
+    }
+}
+
+impl From<&Reason> for verdict::Reason {
+    fn from(reason: &Reason) -> Self {
+        verdict::Reason { code: reason.code().to_owned(), text: reason.to_string() }
+    }
 }
 
 impl fmt::Display for Reason {
@@ -99,7 +135,15 @@ impl fmt::Display for Reason {
             LateBy::QueueHead => write!(f, "the head of main's queue is {ms} ms late"),
         };
         match *self {
-            Reason::SentBy(sender) => sender.fmt(f),
+            Reason::SentBy { sender, pid, uid } => match sender {
+                Sender::Ourselves => f.write_str("sent from this process"),
+                Sender::System => f.write_str("sent by the system (uid 1000)"),
+                Sender::Root => f.write_str("sent by root"),
+                Sender::Shell => f.write_str("sent from a shell (uid 2000)"),
+                Sender::OwnApp => write!(f, "sent by process {pid} of the same uid"),
+                Sender::OtherApp => write!(f, "sent by another app (uid {uid})"),
+                Sender::Unknown => write!(f, "sent by nobody known (pid {pid}, uid {uid})"),
+            },
             Reason::AskedByUs => f.write_str("asked for by us"),
             Reason::MainStuck { late_ms, limit_ms, by } => {
                 lateness(f, by, late_ms)?;
@@ -133,8 +177,8 @@ impl fmt::Display for Reason {
                 Head::AtFront => f.write_str("the head of main's queue was posted at the front"),
                 Head::When(when) => write!(f, "the head of main's queue is due in {when} ms"),
             },
-            Reason::SameAs { verdict, before_ms } => {
-                write!(f, "told {before_ms} ms before as: {verdict}")
+            Reason::SameAs { outcome, before_ms } => {
+                write!(f, "told {before_ms} ms before as: {}", outcome.name())
             }
         }
     }

@@ -1,9 +1,9 @@
-//! What is called instead of `write`, and the buffer that it fills.
+//! The function that is called instead of `write`, and the buffer that it fills.
 //!
-//! There is one hook and one buffer a process. The hook always calls the original, first, and returns what that
+//! There is one hook and one buffer per process. The hook always calls the original, first, and returns what that
 //! returned with the `errno` that it left. It takes no lock, allocates nothing and may be interrupted by itself (a
 //! signal handler that writes): space is reserved by one atomic exchange and filled afterwards. The code is never
-//! taken away, so a thread that is still in it when the slot is restored comes back to something that is there.
+//! unloaded, so a thread that is still in it when the slot is restored returns safely.
 
 use super::error::HookError;
 use crate::task;
@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 type Write = unsafe extern "C" fn(c_int, *const c_void, usize) -> isize;
 
-/// The function that the slots held before. Never taken back, for those who are still on their way to it.
+/// The function that the slots held before. Never reset, since threads may still be about to call it.
 static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
-/// Whose writes are copied; 0: nobody's.
+/// The thread whose writes are copied; 0 for none.
 static THREAD: AtomicI32 = AtomicI32::new(0);
-/// Which capture it is, so that a write that began in an earlier one is not taken for one of this.
+/// The number of the capture, so that a write that began in an earlier one does not count for this one.
 static ROUND: AtomicUsize = AtomicUsize::new(0);
 static BUFFER: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 static CAPACITY: AtomicUsize = AtomicUsize::new(0);
@@ -29,25 +29,25 @@ static WRITES: AtomicUsize = AtomicUsize::new(0);
 static LOST: AtomicUsize = AtomicUsize::new(0);
 /// Writes of the thread that have begun and not returned.
 static IN_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
-/// Threads that may touch the buffer at this moment.
+/// How many threads may access the buffer at this moment.
 static COPYING: AtomicUsize = AtomicUsize::new(0);
-/// Whether somebody holds the [`Claim`].
+/// Whether the [`Claim`] is taken.
 static CLAIMED: AtomicBool = AtomicBool::new(false);
-/// Whether a hook had to be left in a slot.
+/// Whether a hook could not be removed from a slot.
 static LEFT_BEHIND: AtomicBool = AtomicBool::new(false);
 
-/// The address for the slots.
+/// The address that goes into the slots.
 pub(super) fn address() -> usize {
     hooked_write as *const () as usize
 }
 
-/// What the slots hold while the hook is in them.
+/// The hook.
 unsafe extern "C" fn hooked_write(fd: c_int, from: *const c_void, len: usize) -> isize {
     // SAFETY: the slots get our address after `ORIGINAL` was set to what they held, a function of this signature.
     let original: Write = unsafe { std::mem::transmute::<usize, Write>(ORIGINAL.load(SeqCst)) };
     let thread = THREAD.load(SeqCst);
     if thread == 0 || thread != task::own_id() {
-        // SAFETY: the caller's arguments, handed on as they came.
+        // SAFETY: the caller's arguments, passed on unchanged.
         return unsafe { original(fd, from, len) };
     }
     let round = ROUND.load(SeqCst);
@@ -66,8 +66,8 @@ unsafe extern "C" fn hooked_write(fd: c_int, from: *const c_void, len: usize) ->
     written
 }
 
-/// Files, pipes and sockets: what a dump is written to. Not the kernel's tracing files, to which ART's threads write
-/// their marks by `write` too.
+/// Whether a dump may be written to this descriptor: a file, pipe or socket. Not the kernel's tracing files, to which ART's
+/// threads write their marks by `write` too.
 fn is_of_interest(fd: c_int) -> bool {
     let mut stat = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: `stat` is writable memory of the size and alignment that the call fills.
@@ -102,7 +102,7 @@ fn wide(number: impl Into<i128>) -> i128 {
 ///
 /// `len` bytes from `from` on can be read.
 unsafe fn copy(from: *const u8, len: usize, round: usize) {
-    // First said, then looked: whoever has taken the thread away and then sees nobody here is alone with the buffer.
+    // First announce, then check: code that has reset `THREAD` and then finds `COPYING` 0 has the buffer to itself.
     COPYING.fetch_add(1, SeqCst);
     if THREAD.load(SeqCst) != 0 && ROUND.load(SeqCst) == round {
         let capacity = CAPACITY.load(SeqCst);
@@ -114,7 +114,7 @@ unsafe fn copy(from: *const u8, len: usize, round: usize) {
             Ok(at) => {
                 let fits = len.min(capacity - at);
                 // SAFETY: `at..at + fits` of the buffer's `capacity` bytes was reserved for this call alone, and the
-                // buffer is not taken away while `COPYING` is not 0. The caller vouches for `from`.
+                // buffer is not freed while `COPYING` is not 0. The caller guarantees `from`.
                 unsafe { std::ptr::copy_nonoverlapping(from, BUFFER.load(SeqCst).add(at), fits) };
                 fits
             }
@@ -141,17 +141,17 @@ impl Claim {
         Ok(claim)
     }
 
-    /// What the hook is to call. Before its address goes into a slot.
+    /// Sets the function that the hook calls. Before the hook goes into a slot.
     pub(super) fn set_original(&self, original: usize) {
         ORIGINAL.store(original, SeqCst);
     }
 
-    /// Notes that the hook could not be taken out of a slot.
+    /// Notes that the hook could not be removed from a slot.
     pub(super) fn leave_behind(&self) {
         LEFT_BEHIND.store(true, SeqCst);
     }
 
-    /// From here on what this thread writes is copied, up to so many bytes.
+    /// Starts to copy what this thread writes, up to so many bytes.
     pub(super) fn start(self, thread: i32, capacity: usize) -> Running {
         // Owned by the statics until `Running::stop`.
         let mut buffer = ManuallyDrop::new(vec![0_u8; capacity]);
@@ -173,7 +173,7 @@ impl Drop for Claim {
     }
 }
 
-/// A capture that goes on.
+/// A running capture.
 pub(super) struct Running {
     claim: Claim,
 }
@@ -184,23 +184,23 @@ impl Running {
         (WRITES.load(SeqCst), IN_ORIGINAL.load(SeqCst) != 0)
     }
 
-    /// Copies no more, and gives what was copied, from how many writes, and how many bytes did not fit.
+    /// Stops copying, and returns the bytes, the number of writes, and how many bytes did not fit.
     pub(super) fn stop(self) -> (Claim, Vec<u8>, usize, usize) {
         THREAD.store(0, SeqCst);
         // A copy takes microseconds once its thread runs.
         let begin = Instant::now();
         while COPYING.load(SeqCst) != 0 && begin.elapsed() < Duration::from_secs(5) {
-            thread::sleep(Duration::from_millis(1));
+            thread::park_timeout(Duration::from_millis(1));
         }
         let filled = FILLED.load(SeqCst);
         let bytes = if COPYING.load(SeqCst) == 0 {
             let capacity = CAPACITY.load(SeqCst);
-            // SAFETY: the parts of the vector that `start` gave away, which only this call takes back since it consumes
-            // the claim. All of it was zeroed, `filled` never exceeds the capacity, and nobody is in `copy` or can
-            // get into the buffer there any more.
+            // SAFETY: the parts of the vector that `start` gave away, which only this call reclaims since it consumes
+            // the claim. All of it was zeroed, `filled` never exceeds the capacity, and no thread is in `copy` or can
+            // access the buffer there any more.
             unsafe { Vec::from_raw_parts(BUFFER.load(SeqCst), filled.min(capacity), capacity) }
         } else {
-            // Its thread was stopped in the middle and may go on at any time: the buffer stays its own.
+            // Its thread was stopped in the middle and may continue at any time: the buffer is leaked to it.
             LOST.fetch_add(filled, SeqCst);
             Vec::new()
         };

@@ -1,15 +1,15 @@
-//! The system's own trace text, read over the Signal Catcher's shoulder.
+//! Captures the system's trace text while the Signal Catcher writes it.
 //!
-//! Opt-in, for the desk and for Android below 11; from API 30 on `ApplicationExitInfo.getTraceInputStream` gives the
-//! same text on the next start without any hook, and should be used. A global-offset-table slot is all that is
-//! changed: the address of `write` in *one* loaded object leads to a function of ours, which calls the original and
-//! then copies what a single thread wrote to a file, pipe or socket into a buffer that is there already. When the
-//! writes have ceased the slot and its page's protection (RELRO) are put back as they were, and only then the text is
-//! handed over, on a thread of ours.
+//! Opt-in, for hosts and for Android below 11; from API 30 on `ApplicationExitInfo.getTraceInputStream` gives the
+//! same text on the next start without any hook, and should be used. Only a slot of the global offset table is
+//! changed: the address of `write` in *one* loaded object is replaced by our function, which calls the original and
+//! then copies what a single thread wrote to a file, pipe or socket into a preallocated buffer. When the
+//! writes have ceased, the slot and its page's protection (RELRO) are restored, and only then the text is
+//! passed on, on our own thread.
 //!
 //! No code is patched, no symbol of ART is used, and nothing is hooked that could not be unhooked at that moment: see
-//! [`HookError`]. If somebody else hooks `write` in the same object after us and before the end, our function stays
-//! reachable and passes on; [`TraceText::unhooked`] says so, and no further capture is begun in this process. The
+//! [`HookError`]. If other code hooks `write` in the same object after us and before the end, our function stays
+//! reachable and calls the original; [`TraceText::unhooked`] then is an error, and no further capture begins in this process. The
 //! library that holds this crate must not be unloaded after the first capture.
 
 mod error;
@@ -29,10 +29,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const THREAD: &str = "anrscope-text";
-/// How often it is looked whether the writes have ceased. Only while a capture goes on.
+/// The interval between two checks whether the writes have ceased, during a capture.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Whose writes are copied.
+/// The thread whose writes are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// ART's Signal Catcher.
@@ -41,7 +41,7 @@ pub enum Writer {
     Thread(i32),
 }
 
-/// When a capture ends, and how much it holds.
+/// The limits of a capture: its end and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The size of the buffer in bytes; it is allocated before anything is hooked. Default: 1 MiB.
@@ -69,22 +69,22 @@ pub enum Ended {
     Cancelled,
 }
 
-/// What the thread wrote.
+/// The text that the thread wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceText {
     /// The bytes, in the order of the writes, exactly as many as each write took.
     pub bytes: Vec<u8>,
-    /// From how many writes.
+    /// The number of writes.
     pub writes: usize,
-    /// How many bytes more there were for which the buffer had no room.
+    /// How many more bytes there were that did not fit into the buffer.
     pub lost: usize,
-    /// Why it ended there.
+    /// Why the capture ended.
     pub ended: Ended,
-    /// Whether the hook was removed and the slots are as they were.
+    /// Whether the hook was removed and the slots are restored.
     pub unhooked: Result<(), UnhookError>,
 }
 
-/// A capture that goes on. Dropping it lets it go on.
+/// A running capture. Dropping this handle does not end it.
 #[derive(Debug)]
 pub struct TraceCapture {
     thread: JoinHandle<()>,
@@ -92,16 +92,16 @@ pub struct TraceCapture {
 }
 
 impl TraceCapture {
-    /// Ends it within some 20 ms, with what was written so far.
+    /// Ends the capture within some 20 ms, with what was written so far.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Release);
     }
 
-    /// Waits until the text was handed over. Not from the writing thread.
+    /// Waits until the callback has got the text. Not on the writing thread.
     ///
     /// # Errors
     ///
-    /// The callback panicked; everything was unhooked before.
+    /// The callback panicked; the hook was removed before.
     pub fn wait(self) -> thread::Result<()> {
         self.thread.join()
     }
@@ -132,7 +132,7 @@ pub fn capture_trace_text(
 
     let cancelled = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&cancelled);
-    // By way of a cell, so that a thread that cannot be started does not take the patch with it.
+    // Through a channel, so that the patch is not lost if the thread cannot be started.
     let (hand_over, taken) = std::sync::mpsc::sync_channel(1);
     let body = move || {
         let Ok((running, patch)) = taken.recv() else { return };
@@ -140,12 +140,12 @@ pub fn capture_trace_text(
     };
     match spawn_quiet(THREAD, body) {
         Ok(thread) => {
-            // The thread waits for it and ends only after: it is there to take it.
+            // The thread waits for the patch and ends only afterwards.
             let _ = hand_over.send((running, patch));
             Ok(TraceCapture { thread, cancelled })
         }
         Err(error) => {
-            // What could not be removed is noted, and the next call refuses.
+            // A hook that could not be removed is noted, and the next call refuses.
             let _ = unhook(running, patch);
             Err(HookError::Io(error))
         }
@@ -171,7 +171,7 @@ fn finish(running: hook::Running, patch: patch::Patch, limits: Limits, cancelled
         if begin.elapsed() >= limits.deadline {
             break Ended::Deadline;
         }
-        thread::sleep(TICK);
+        thread::park_timeout(TICK);
     };
     let (bytes, writes, lost, unhooked) = unhook(running, patch);
     TraceText { bytes, writes, lost, ended, unhooked }

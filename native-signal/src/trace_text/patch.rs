@@ -1,4 +1,4 @@
-//! The hook's address put into an object's slots, and what was there put back.
+//! Puts the hook's address into an object's slots, and restores them.
 
 use super::error::{HookError, UnhookError};
 use super::hook::Claim;
@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     address: usize,
-    /// What was in it.
+    /// Its value before.
     before: usize,
-    /// Where that leads to in the end.
+    /// The function that it finally leads to.
     leads_to: usize,
 }
 
@@ -28,11 +28,11 @@ pub(super) struct Patch {
     hook: usize,
 }
 
-/// Puts `hook` into every slot of the target for `write`, or into none. The claim is told first what the hook has to
-/// call.
+/// Puts `hook` into every slot of the target for `write`, or into none. The claim first gets the function that the hook
+/// calls.
 pub(super) fn place(target: &Target, hook: usize, claim: &Claim) -> Result<Patch, HookError> {
     let machine = Machine::HERE.ok_or(HookError::Machine)?;
-    // Asked before the loader is held off: it may take the same lock.
+    // Looked up before the loader's lock is held: `dlsym` may take the same lock.
     let real = real_write();
     let placed = live::find(|object| {
         if !target.is(&object) {
@@ -65,7 +65,7 @@ fn place_in(
         {
             return Err(HookError::Elf(crate::elf::ElfError::OutOfBounds { table: "a slot of write" }));
         }
-        // A page that cannot be read could not be looked at, and one of unknown protection not be put back.
+        // A page that is not readable cannot be checked, and one of unknown protection cannot be restored.
         match protection::of(address).map_err(HookError::Io)? {
             Some(there) if there & libc::PROT_READ != 0 => {}
             _ => return Err(HookError::Protection),
@@ -87,7 +87,7 @@ fn place_in(
 
     for (done, slot) in slots.iter().enumerate() {
         if let Err(error) = exchange(slot.address, slot.before, hook) {
-            // Taken out of those that have it; of this one `exchange` has seen to itself, as well as it can.
+            // Remove it from the slots that have it; `exchange` has restored this one itself, as well as it can.
             let undone = slots[..done].iter().all(|slot| exchange(slot.address, hook, slot.before).is_ok());
             if !undone || word(slot.address).load(SeqCst) == hook {
                 claim.leave_behind();
@@ -99,7 +99,7 @@ fn place_in(
 }
 
 impl Patch {
-    /// Puts back what was there, in every slot that still holds the hook.
+    /// Restores every slot that still holds the hook.
     pub(super) fn remove(self) -> Result<(), UnhookError> {
         let removed = live::find(|object| {
             if object.bias != self.bias || object.path != self.path {
@@ -109,7 +109,7 @@ impl Patch {
             for slot in &self.slots {
                 let Err(error) = exchange(slot.address, self.hook, slot.before) else { continue };
                 let now = word(slot.address).load(SeqCst);
-                // Bound by the loader meanwhile, or restored by somebody: it does not lead to us.
+                // Bound by the loader meanwhile, or restored by other code: it does not lead to us.
                 if now == slot.before || now == slot.leads_to {
                     continue;
                 }
@@ -121,12 +121,12 @@ impl Patch {
             }
             ControlFlow::Break(result)
         });
-        // An object that is no longer loaded has taken its slots with it.
+        // An object that is no longer loaded has no slots.
         removed.unwrap_or(Ok(()))
     }
 }
 
-/// Where `write` is for this process at large: what the loader would put into a slot.
+/// The address of `write` for this process: what the loader would put into a slot.
 fn real_write() -> usize {
     // SAFETY: the name is a C string, and the default scope needs no handle.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"write".as_ptr()) as usize }
@@ -148,7 +148,7 @@ fn exchange(address: usize, from: usize, to: usize) -> Result<(), HookError> {
     }
     let changed = word(address).compare_exchange(from, to, SeqCst, SeqCst);
     if !is_open && let Err(error) = protection::set(address, before) {
-        // The page is still writable then, so the value can be put back though the protection cannot.
+        // The page is still writable then, so the value can be restored even if the protection cannot.
         let _ = word(address).compare_exchange(to, from, SeqCst, SeqCst);
         return Err(error);
     }

@@ -29,14 +29,14 @@ fn find(maps: &str, address: usize) -> Option<i32> {
     })?
 }
 
-/// Gives the page of this address a protection.
+/// Sets the protection of the page of this address.
 pub(super) fn set(address: usize, protection: i32) -> Result<(), HookError> {
     // SAFETY: the call has one plain argument.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     let page = usize::try_from(page).ok().filter(|page| page.is_power_of_two()).unwrap_or(4096);
     let start = address & !(page - 1);
     // SAFETY: the page is part of a loaded object that holds a slot; the callers only add the right to write to what
-    // it has, or take it away again, so nobody who could read or run it before is stopped.
+    // it has, or take it away again, so no thread that could read or run it before is affected.
     if unsafe { libc::mprotect(start as *mut libc::c_void, page, protection) } != 0 {
         return Err(HookError::Os { call: "mprotect", errno: Errno::last_raw() });
     }

@@ -1,9 +1,9 @@
-//! Whose `write` is hooked.
+//! The object whose `write` is hooked.
 
 use crate::elf::live::Loaded;
 use std::fmt;
 
-/// The loaded object whose calls of `write` are looked at.
+/// The loaded object whose calls of `write` are captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target(Kind);
 
@@ -19,7 +19,7 @@ impl Target {
         Target(Kind::Program)
     }
 
-    /// The first loaded object whose path ends in `/` and this name, or is this name: `libjvm.so` on the desk.
+    /// The first loaded object whose path ends in `/` and this name, or is this name: `libjvm.so` on a host.
     pub fn file(name: impl Into<String>) -> Self {
         Target(Kind::File(name.into()))
     }

@@ -1,4 +1,4 @@
-//! The rig's allocator: the system's, and the end of a thread that was told not to allocate.
+//! The rig's allocator: the system's, and the end of a thread that must not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -34,7 +34,7 @@ fn check() {
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         check();
-        // SAFETY: the caller's promise, handed on.
+        // SAFETY: the caller's promise, passed on.
         unsafe { System.alloc(layout) }
     }
 

@@ -82,7 +82,7 @@ pub(crate) fn own_id() -> i64 {
     unsafe { libc::syscall(libc::SYS_gettid) as i64 }
 }
 
-/// An observer that writes down what it is told.
+/// An observer that records its reports.
 pub(crate) fn scribe(page: &'static Page) -> Box<dyn FnMut(Sensed) + Send> {
     Box::new(move |sensed| write_down(page, sensed))
 }
@@ -90,25 +90,25 @@ pub(crate) fn scribe(page: &'static Page) -> Box<dyn FnMut(Sensed) + Send> {
 pub(crate) fn write_down(page: &Page, sensed: Sensed) {
     let (kind, detail) = match sensed.forwarded {
         Forwarded::ToCatcher { tid } => (0, tid),
-        Forwarded::ToOlderHandler => (1, 0),
+        Forwarded::ToPreviousHandler => (1, 0),
         Forwarded::LateToCatcher { tid } => (2, tid),
         Forwarded::Rescued { tid } => (3, tid),
         Forwarded::Failed { errno } => (4, errno),
     };
-    if let Some(told) = page.told.get(page.observer.count() as usize) {
-        told.time_ns.store(sensed.time_ns, Ordering::SeqCst);
-        told.si_code.store(sensed.si_code.into(), Ordering::SeqCst);
-        told.si_pid.store(sensed.si_pid.into(), Ordering::SeqCst);
-        told.si_uid.store(sensed.si_uid.into(), Ordering::SeqCst);
-        told.kind.store(kind, Ordering::SeqCst);
-        told.detail.store(detail.into(), Ordering::SeqCst);
+    if let Some(report) = page.reports.get(page.observer.count() as usize) {
+        report.time_ns.store(sensed.time_ns, Ordering::SeqCst);
+        report.si_code.store(sensed.si_code.into(), Ordering::SeqCst);
+        report.si_pid.store(sensed.si_pid.into(), Ordering::SeqCst);
+        report.si_uid.store(sensed.si_uid.into(), Ordering::SeqCst);
+        report.kind.store(kind, Ordering::SeqCst);
+        report.detail.store(detail.into(), Ordering::SeqCst);
     }
     page.observer.note();
 }
 
 /// Starts a timer for which the leader is in one message from now on, as main is at an ANR; at each of its ticks the sensor
 /// checks for a pending signal, as the recorder does. Once a process; it is never stopped.
-pub(crate) fn leader_looks_stuck() {
+pub(crate) fn leader_is_stuck() {
     static TIMER: OnceLock<StallTimer> = OnceLock::new();
     let ms = 1_000_000;
     let thresholds = Thresholds { suspect_ns: 5 * ms, stall_ns: 3_600_000 * ms, tick_ns: 5 * ms };
@@ -127,7 +127,7 @@ pub(crate) fn leader_looks_stuck() {
 
 /// Installs with the usual observer, on a leader that looks stuck.
 pub(crate) fn install(page: &'static Page) -> Sensor {
-    leader_looks_stuck();
+    leader_is_stuck();
     native_signal::install(Config::default(), scribe(page)).unwrap()
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 pub(crate) const ROLE: &str = "--play";
 
 /// A player process and what was sent to it.
-pub(crate) struct Played {
+pub(crate) struct Subject {
     pub(crate) page: &'static Page,
     child: Child,
     path: PathBuf,
@@ -30,9 +30,9 @@ pub(crate) struct Balance {
     pub(crate) lost: bool,
 }
 
-impl Played {
+impl Subject {
     /// Starts the player and waits until it says that it has reached step 1.
-    pub(crate) fn start(case: &Case) -> Played {
+    pub(crate) fn start(case: &Case) -> Subject {
         let (path, page) = Page::create(case.name);
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([ROLE, case.name]).arg(&path);
@@ -48,9 +48,9 @@ impl Played {
             });
         }
         let child = command.spawn().unwrap();
-        let mut played = Played { page, child, path, sent: 0, last_sent_ns: 0 };
-        played.await_step(1);
-        played
+        let mut subject = Subject { page, child, path, sent: 0, last_sent_ns: 0 };
+        subject.await_step(1);
+        subject
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -96,7 +96,7 @@ impl Played {
 
     /// Sends signals that the leader must take: each after it left the handler, and the catcher waits again. (One that
     /// comes while the handler runs, with SIGQUIT masked on the leader, goes from the kernel to the catcher; and one
-    /// that waits for a leader without a processor is taken by a catcher that comes back from its dump first. Neither
+    /// that waits for a leader without a CPU is taken by a catcher that comes back from its dump first. Neither
     /// is lost; they are not sensed.)
     #[track_caller]
     pub(crate) fn send_taken(&mut self, number: u64, received: impl Fn(&Page) -> u64) {
@@ -106,7 +106,7 @@ impl Played {
         }
     }
 
-    /// As [`Played::send_taken`], and waits for the observer too.
+    /// As [`Subject::send_taken`], and waits for the observer too.
     #[track_caller]
     pub(crate) fn send_sensed(&mut self, number: u64, received: impl Fn(&Page) -> u64) {
         for _ in 0..number {
@@ -121,7 +121,7 @@ impl Played {
         wait_until("an open leader", || self.is_open(self.pid().into()) && self.catcher_waits());
     }
 
-    /// Waits until the leader has had a processor. One from which a signal was taken before it ran is marked as having
+    /// Waits until the leader has run on a CPU. One from which a signal was taken before it ran is marked as having
     /// one until then, and the next goes from the kernel to the catcher (`wants_signal` in kernel/signal.c): it is not
     /// sensed.
     pub(crate) fn leader_runs(&self) {
@@ -131,7 +131,7 @@ impl Played {
         };
         // A kernel without these figures: it is as good as when nobody asked.
         let Some(before) = ran() else { return };
-        wait_until("a processor for the leader", || ran().is_none_or(|now| now > before));
+        wait_until("a CPU for the leader", || ran().is_none_or(|now| now > before));
     }
 
     /// Whether the catcher is in `sigwait`, if it is to come back there.
@@ -192,7 +192,7 @@ impl Played {
     }
 }
 
-impl Drop for Played {
+impl Drop for Subject {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

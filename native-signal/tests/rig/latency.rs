@@ -3,7 +3,7 @@
 
 use super::Case;
 use super::art::{block_as_art, page_of_handlers, set_blocked, set_handler, start_catcher};
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::{Page, nap, wait_until};
 use native_signal::{Config, boottime_ns};
 use std::sync::atomic::Ordering;
@@ -81,37 +81,37 @@ pub(crate) fn run(number: usize) {
     let mut taken = PLAYERS.map(|_| Vec::with_capacity(number));
     let mut handled = PLAYERS.map(|_| Vec::new());
     let mut rows: Vec<Row> = Vec::new();
-    // A leader that runs takes a processor for itself: those by themselves, and beside nobody.
+    // A leader that runs takes a CPU for itself: such cases run alone.
     for players in [0..3, 3..4, 4..5] {
-        let mut played: Vec<_> = players.map(|index| (index, Played::start(&PLAYERS[index]))).collect();
+        let mut subject: Vec<_> = players.map(|index| (index, Subject::start(&PLAYERS[index]))).collect();
         let turn = (number / 10).max(1);
-        while played.iter().any(|(index, _)| taken[*index].len() < number) {
-            for (index, played) in &mut played {
+        while subject.iter().any(|(index, _)| taken[*index].len() < number) {
+            for (index, subject) in &mut subject {
                 for _ in 0..turn.min(number - taken[*index].len()) {
                     // What comes while the handler runs would go past it. The same for all, for the pace decides how
-                    // deep an idle processor sleeps.
+                    // deep an idle CPU sleeps.
                     if *index > 0 {
-                        played.leader_opens();
+                        subject.leader_opens();
                     } else {
-                        wait_until("the catcher", || played.catcher_waits() && played.catcher_waits());
+                        wait_until("the catcher", || subject.catcher_waits() && subject.catcher_waits());
                     }
                     let sent_ns = boottime_ns();
-                    played.send_spaced(1, |page| page.catcher.last());
-                    taken[*index].push(played.page.catcher.last() - sent_ns);
+                    subject.send_spaced(1, |page| page.catcher.last());
+                    taken[*index].push(subject.page.catcher.last() - sent_ns);
                     if has_sensor(*index) {
-                        wait_until("the observer", || played.page.observer.last() > sent_ns);
-                        handled[*index].push(played.page.observer.last() - sent_ns);
+                        wait_until("the observer", || subject.page.observer.last() > sent_ns);
+                        handled[*index].push(subject.page.observer.last() - sent_ns);
                     }
                 }
             }
         }
-        for (index, played) in played {
+        for (index, subject) in subject {
             let name = PLAYERS[index].name.trim_start_matches("latency_").replace('_', " ");
             if has_sensor(index) {
-                rows.push(row(&played, &format!("{name}, handler"), &mut handled[index]));
+                rows.push(row(&subject, &format!("{name}, handler"), &mut handled[index]));
             }
-            rows.push(row(&played, &name, &mut taken[index]));
-            played.end();
+            rows.push(row(&subject, &name, &mut taken[index]));
+            subject.end();
         }
     }
     let [without, _, handler, ..] = &rows[..] else { unreachable!("five players") };
@@ -128,10 +128,10 @@ pub(crate) fn run(number: usize) {
     println!("  {}", if met { "met" } else { "NOT met in this run" });
 }
 
-fn row(played: &Played, name: &str, taken: &mut [u64]) -> Row {
+fn row(subject: &Subject, name: &str, taken: &mut [u64]) -> Row {
     taken.sort_unstable();
     let at = |share: f64| taken[((taken.len() - 1) as f64 * share) as usize] as f64 / 1000.0;
-    let (sent, got, told) = (played.sent, played.page.catcher.count(), played.page.observer.count());
+    let (sent, got, told) = (subject.sent, subject.page.catcher.count(), subject.page.observer.count());
     println!(
         "  {:34} median {:7.1}  90 % {:7.1}  99.9 % {:8.1}  max {:8.1}   {sent} sent, {got} at the catcher, {told} sensed",
         name,

@@ -1,7 +1,7 @@
-//! A rig that plays ART: each case runs in a process of its own, whose first thread, Signal Catcher, older handlers and
+//! A rig that simulates ART: each case runs in a process of its own, whose first thread, Signal Catcher, previous handlers and
 //! masks are as on a device, and which is sent real signals from another process.
 //!
-//! Who counts: the sender counts what it sent, the Signal Catcher and the older handler count what they got, both into
+//! Who counts: the sender counts what it sent, the Signal Catcher and the previous handler count what they got, both into
 //! a page that the code under test does not know. `rig` runs all cases, `rig WORD...` those whose names contain one of
 //! the words, `rig --list` names them; `rig random` runs situations drawn by seed (see `random`), `rig latency` measures,
 //! `rig race` is a fault that ThreadSanitizer must find.
@@ -37,5 +37,5 @@ pub(crate) fn main() {
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn main() {
-    println!("the rig plays ART on Linux and Android only");
+    println!("the rig simulates ART on Linux and Android only");
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const LOG: usize = 8192;
 
-/// The most signals that can be told apart by number in one case.
+/// The most signals that can be distinguished by number in one case.
 pub(crate) const NUMBERS: usize = 1 << 15;
 
 /// Times (CLOCK_BOOTTIME), in the order in which they came.
@@ -53,7 +53,7 @@ pub(crate) struct Told {
     pub(crate) si_code: AtomicI64,
     pub(crate) si_pid: AtomicI64,
     pub(crate) si_uid: AtomicI64,
-    /// 0 catcher, 1 older, 2 late, 3 rescued, 4 failed.
+    /// 0 catcher, 1 previous, 2 late, 3 rescued, 4 failed.
     pub(crate) kind: AtomicI64,
     pub(crate) detail: AtomicI64,
 }
@@ -64,10 +64,10 @@ pub(crate) struct Page {
     /// What the Signal Catcher took by sigwait.
     pub(crate) catcher: Log,
     /// What the handler took that was there before ours, or came after.
-    pub(crate) older: Log,
+    pub(crate) previous: Log,
     /// Calls of the observer.
     pub(crate) observer: Log,
-    pub(crate) told: [Told; LOG],
+    pub(crate) reports: [Told; LOG],
     /// The player has come this far.
     pub(crate) reached: AtomicU64,
     /// The player may go this far.

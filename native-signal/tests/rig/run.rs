@@ -10,7 +10,7 @@ pub(crate) struct Case {
     /// Runs on the first thread of a process of its own.
     pub(crate) play: fn(&'static page::Page),
     /// Runs in the sender's process; panics if the claim does not hold.
-    pub(crate) judge: fn(&mut driver::Played),
+    pub(crate) judge: fn(&mut driver::Subject),
 }
 
 /// The program.
@@ -25,7 +25,7 @@ pub(crate) fn run() {
         return;
     }
     match arguments.split_first() {
-        Some((word, words)) if word == random::PLAY => return random::play(words),
+        Some((word, words)) if word == random::SIMULATE => return random::play(words),
         Some((word, words)) if word == "random" => match random::Plan::parse(words) {
             Ok(plan) => exit(i32::from(!random::run(&plan))),
             Err(wrong) => {
@@ -69,9 +69,9 @@ pub(crate) fn run() {
             continue;
         }
         let outcome = catch_unwind(|| {
-            let mut played = driver::Played::start(&case);
-            (case.judge)(&mut played);
-            played.end();
+            let mut subject = driver::Subject::start(&case);
+            (case.judge)(&mut subject);
+            subject.end();
         });
         match outcome {
             Ok(()) => {

@@ -16,8 +16,10 @@ pub(crate) struct Second {
 /// Where the copy lies, beside the program or where Cargo puts examples; `None` if it was not built.
 pub(crate) fn path() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
-    let folder = program.parent()?;
-    [folder.join("libcopy.so"), folder.join("../examples/libcopy.so")].into_iter().find(|path| path.exists())
+    let directory = program.parent()?;
+    [directory.join("libcopy.so"), directory.join("../examples/libcopy.so")]
+        .into_iter()
+        .find(|path| path.exists())
 }
 
 impl Second {
@@ -46,7 +48,7 @@ impl Second {
         }
     }
 
-    /// 0 passive, 1 beside the catcher, 2 before an older handler, -1 refused.
+    /// 0 passive, 1 beside the catcher, 2 before a previous handler, -1 refused.
     pub(crate) fn install(self) -> i32 {
         (self.install)()
     }
@@ -56,7 +58,7 @@ impl Second {
         (self.uninstall)()
     }
 
-    /// How many its observer was told of.
+    /// How many its observer got.
     pub(crate) fn sensed(self) -> u64 {
         (self.sensed)()
     }

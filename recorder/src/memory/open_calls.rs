@@ -90,16 +90,15 @@ impl OpenCallStack {
         let count = if words(known) <= self.saved { known } else { OUTERMOST_CALLS };
         self.saved = self.saved.saturating_sub(words(count));
         let depth = self.depth as u32;
-        self.ids[..count]
-            .chunks(OpenCalls::MOST)
-            .enumerate()
-            .map(move |(n, ids)| Event::OpenCalls(OpenCalls::new(depth, (n * OpenCalls::MOST) as u32, ids)))
+        self.ids[..count].chunks(OpenCalls::MAX_IDS).enumerate().map(move |(n, ids)| {
+            Event::OpenCalls(OpenCalls::new(depth, (n * OpenCalls::MAX_IDS) as u32, ids))
+        })
     }
 }
 
 /// How many words so many calls take.
 fn words(calls: usize) -> usize {
-    calls.div_ceil(OpenCalls::MOST) * 2 + calls.div_ceil(3)
+    calls.div_ceil(OpenCalls::MAX_IDS) * 2 + calls.div_ceil(3)
 }
 
 #[cfg(all(test, not(loom)))]

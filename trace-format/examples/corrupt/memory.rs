@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call is handed to the system's allocator as it came; counting touches no memory of it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        MOST.fetch_max(NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size(), Ordering::Relaxed);
+        PEAK.fetch_max(NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size(), Ordering::Relaxed);
         // SAFETY: the caller's promise is handed on.
         unsafe { System.alloc(layout) }
     }
@@ -30,7 +30,7 @@ static ALLOCATOR: Counting = Counting;
 /// The most bytes that were allocated at a time while `body` ran, beyond what was there before. One thread at a time.
 pub(crate) fn taken_by(body: impl FnOnce()) -> usize {
     let before = NOW.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
     body();
-    MOST.load(Ordering::Relaxed).saturating_sub(before)
+    PEAK.load(Ordering::Relaxed).saturating_sub(before)
 }

@@ -20,7 +20,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Event::FrameSkipped),
         stage().prop_map(Event::StageBegin),
         stage().prop_map(Event::StageEnd),
-        (any::<u32>().prop_map(|n| WaitKind::decode(n % 9)), any::<u32>(), any::<u64>(), text())
+        (any::<u32>().prop_map(|n| WaitKind::from(n % 9)), any::<u32>(), any::<u64>(), text())
             .prop_map(|(kind, owner, lock, class)| Event::WaitBegin(Wait { kind, owner, lock, class })),
         Just(Event::WaitEnd),
         text().prop_map(Event::Mark),
@@ -50,7 +50,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         any::<[u64; 3]>().prop_map(|[intended, oldest, newest]| {
             Event::InputEvents(InputEvents { intended, oldest, newest })
         }),
-        (0..1u32 << 24, 0..1u32 << 24, prop::collection::vec(1..=ids::METHOD_LAST, 0..=OpenCalls::MOST))
+        (0..1u32 << 24, 0..1u32 << 24, prop::collection::vec(1..=ids::METHOD_LAST, 0..=OpenCalls::MAX_IDS))
             .prop_map(|(depth, first, ids)| Event::OpenCalls(OpenCalls::new(depth, first, &ids))),
         (any::<[u64; 2]>(), prop::collection::vec((1..=ids::METHOD_LAST, any::<u32>()), 0..=4)).prop_map(
             |([calls, since], named)| {
@@ -68,7 +68,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             any::<i32>(),
             any::<u32>(),
             any::<u32>(),
-            any::<u32>().prop_map(|n| Forward::decode(n % 9))
+            any::<u32>().prop_map(|n| Forward::from(n % 9))
         )
             .prop_map(|(sensed, si_code, si_pid, si_uid, forward)| Event::Sigquit(Sigquit {
                 sensed,
@@ -81,7 +81,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         any::<u64>().prop_map(|stuck_since| Event::Stall(Stall { stuck_since })),
         any::<u64>().prop_map(|stuck_since| Event::Recovered(Stall { stuck_since })),
         text().prop_map(Event::Notice),
-        (any::<u32>().prop_map(|n| Change::decode(n % 9)), any::<u32>(), any::<u64>())
+        (any::<u32>().prop_map(|n| Change::from(n % 9)), any::<u32>(), any::<u64>())
             .prop_map(|(change, method, rate)| Event::Control(Control { change, method, rate })),
         (any::<u32>(), any::<u8>(), any::<u64>(), any::<u64>(), any::<u32>(), any::<u32>()).prop_map(
             |(tid, state, ran, waited, voluntary, involuntary)| {
@@ -114,7 +114,7 @@ fn ids_outside_the_typed_range_have_no_payload() {
 }
 
 #[test]
-fn a_stretch_of_main_that_came_out_of_no_queue_is_told_apart_from_every_handler() {
+fn work_of_main_from_no_queue_differs_from_every_handlers_message() {
     let input = Message { handler: Message::NOT_QUEUED, ..Message::default() };
     let event = Event::MessageBegin(input).encode();
     assert_eq!(Event::decode(event.begin, event.id, event.payload()), Event::MessageBegin(input));
@@ -142,7 +142,10 @@ fn numbers_of_a_later_version_stay_visible() {
         assert_eq!(Event::decode(e.begin, e.id, e.payload()), event);
     }
     for known in WaitKind::ALL {
-        assert_eq!(WaitKind::of_number(known.number()), Some(*known));
+        assert_eq!(WaitKind::from_number(known.number()), Some(*known));
     }
-    assert_eq!((WaitKind::of_number(7), Forward::of_number(0), Change::of_number(8)), (None, None, None));
+    assert_eq!(
+        (WaitKind::from_number(7), Forward::from_number(0), Change::from_number(8)),
+        (None, None, None)
+    );
 }

@@ -1,4 +1,4 @@
-//! A recording without the room that was never used.
+//! Copies a recording without the space that was never used.
 //!
 //! A recorder allocates the whole file before the first event, so that a full disk shows at the start. What is kept of it afterwards
 //! needs the blocks that hold words, the used part of both tables, and the sections.
@@ -13,7 +13,7 @@ use crate::error::ReadError;
 use crate::layout::{self, BLOCK_LEN, ClockMode, Region, RegionKind, block, header as at, strings, thread};
 use crate::source::Source;
 
-/// Why [`compact`] gave up.
+/// Why [`compact`] failed.
 #[derive(Debug)]
 pub enum CompactError {
     /// The recording cannot be read.
@@ -54,9 +54,9 @@ enum Part {
     Blocks { kind: RegionKind, offsets: Vec<u64> },
 }
 
-/// Copies a recording to `out` and leaves out what holds nothing: a reader finds the same in the copy. Gives the copy's length in bytes.
+/// Copies a recording to `out` without its unused space: a reader finds the same in the copy. Returns the copy's length in bytes.
 ///
-/// Nobody may write to the recording meanwhile. One that was cut inside its fixed part is copied as it is, so that a reader still sees
+/// The recording must not be written to meanwhile. One that was cut inside its fixed part is copied as it is, so that a reader still sees
 /// that something is missing.
 ///
 /// # Errors

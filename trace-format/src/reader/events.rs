@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::layout::{self, block as at};
 use crate::source::Source;
 
-/// What a stream of events yields.
+/// An item of a stream of events.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Item {
     /// An event and its time, CLOCK_BOOTTIME ns. Times of one thread never run back.
@@ -18,7 +18,7 @@ pub enum Item {
         /// What happened.
         event: Event,
     },
-    /// Words that are not here: recycled, cut off, or lost with a damaged block. What was open stays open.
+    /// Words that are missing: overwritten, cut off, or lost with a damaged block. What was open stays open.
     Lost {
         /// How many.
         words: u64,
@@ -27,7 +27,7 @@ pub enum Item {
     Fault(Fault),
 }
 
-/// An iterator over a thread's events. An error of the device ends it. A clone goes on from the same place: to look ahead.
+/// An iterator over a thread's events. An error of the device ends it. A clone continues from the same place, to look ahead.
 #[derive(Debug)]
 pub struct Events<'a, S: ?Sized> {
     source: &'a S,

@@ -8,7 +8,7 @@ use crate::layout::{self, Region, RegionKind, State, header as at};
 use crate::map_id::MapId;
 use crate::source::Source;
 
-/// What the header says.
+/// The header of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Header {
     /// Format version, major and minor.
@@ -32,7 +32,7 @@ pub struct Header {
     pub state: Option<State>,
     /// Events that found no block.
     pub dropped: u64,
-    /// Times that would have run back.
+    /// Times that were clamped, since they would have run back.
     pub clamped: u64,
     /// Where sections begin.
     pub sections_at: u64,
@@ -106,11 +106,11 @@ impl Header {
 fn regions(bytes: &[u8], count: usize, sections_at: u64, faults: &mut Faults) -> Vec<Region> {
     let mut found = Vec::with_capacity(count);
     for entry in (0..count).map(|i| at::REGION_TABLE + i * at::REGION_ENTRY) {
-        let Some(kind) = RegionKind::of_number(u32_at(bytes, entry)) else { continue };
+        let Ok(kind) = RegionKind::try_from(u32_at(bytes, entry)) else { continue };
         let (offset, length) = (u64_at(bytes, entry + 8), u64_at(bytes, entry + 16));
         let inside = offset >= layout::HEADER_LEN as u64
             && offset.checked_add(length).is_some_and(|end| end <= sections_at);
-        // Of each kind one: a second entry could only make a hostile file cost more.
+        // One of each kind: a second entry could only make a hostile file cost more.
         if inside && !found.iter().any(|r: &Region| r.kind == kind) {
             found.push(Region { kind, offset, length });
         } else {

@@ -10,11 +10,11 @@ use crate::layout::{self, ClockMode, Region, RegionKind, block as at, thread as 
 use crate::source::Source;
 use crate::{ids, word};
 
-/// The most blocks that are looked at in one ring: 8 GiB, a thousand times the default. A sparse file can
-/// promise more than anybody can read.
+/// The most blocks that are read in one ring: 8 GiB, a thousand times the default. A sparse file can
+/// declare more than can be read.
 pub(super) const MAX_BLOCKS: u64 = 1 << 20;
 
-/// The most threads without a block that are listed. The table of a file from outside may be of any length.
+/// The most threads without a block that are listed. The table of an untrusted file may have any length.
 const MAX_WITHOUT_BLOCK: usize = 1 << 16;
 
 /// One thread of the recording.
@@ -56,7 +56,7 @@ impl Thread {
         self.blocks.first().map_or(0, |b| b.base)
     }
 
-    /// Words that this thread ever wrote.
+    /// How many words this thread ever wrote.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.blocks.last().map_or(0, |b| b.base.saturating_add(u64::from(b.head)))
@@ -227,8 +227,8 @@ fn read_table(
         }
         let thread = match threads.entry(uid) {
             Entry::Occupied(thread) => thread.into_mut(),
-            // An owner of locks, for example, whose name is wanted. One that has ended has nothing to show, and main's blocks are
-            // its own.
+            // The owner of a lock, for example, whose name is needed. A thread that has ended has nothing to show, and main has its
+            // own blocks.
             Entry::Vacant(place)
                 if u64_at(&bytes, entry::ENDED) == 0
                     && u32_at(&bytes, entry::FLAGS) & entry::FLAG_MAIN == 0

@@ -1,4 +1,4 @@
-//! Reads a recording, whatever became of it: cut anywhere, damaged anywhere, still being written.
+//! Reads a recording in any state: cut anywhere, damaged anywhere, or still being written.
 //!
 //! [`Recording::open`] reads the header and every block's header and keeps an index of some 50 bytes
 //! a block; [`Recording::events`] then streams one thread, a block at a time. Memory does not grow with
@@ -91,8 +91,8 @@ impl<S: Source> Recording<S> {
         &self.sections
     }
 
-    /// The section in which the file ends; its `length` is what is there of the payload. No sum vouches for
-    /// that: of use for text that is better cut than missing.
+    /// The section in which the file ends; its `length` is what is there of the payload. No checksum covers
+    /// that: use it for text that is better cut than missing.
     pub fn torn_section(&self) -> Option<&Section> {
         self.torn.as_ref()
     }

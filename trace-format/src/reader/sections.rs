@@ -42,7 +42,7 @@ pub(super) fn walk(source: &impl Source, start: u64, faults: &mut Faults) -> Res
         };
         let payload_at = at + section::HEADER_LEN as u64;
         let section = Section {
-            kind: SectionKind::of_number(header.kind),
+            kind: SectionKind::try_from(header.kind).ok(),
             version: header.version,
             offset: payload_at,
             length: header.length,
@@ -50,7 +50,7 @@ pub(super) fn walk(source: &impl Source, start: u64, faults: &mut Faults) -> Res
         let present = source.len() - payload_at;
         if header.length > section::MAX_PAYLOAD || header.length > present {
             faults.add(Fault::BadSection { offset: at });
-            // A header with a right sum does not lie about its length: what is missing was cut off.
+            // The length in a header with a correct sum is right: what is missing was cut off.
             torn = (header.length <= section::MAX_PAYLOAD).then_some(Section { length: present, ..section });
             break;
         }

@@ -9,7 +9,7 @@ use crate::event::TextId;
 use crate::layout::{self, Region, strings as at};
 use crate::source::Source;
 
-/// The most bytes of texts that a reader takes.
+/// The most bytes of texts that a reader accepts.
 const MAX_BYTES: u64 = 64 << 20;
 /// The most texts. A file of empty ones would else cost six times its length in memory.
 const MAX_TEXTS: usize = 1 << 20;
@@ -60,7 +60,7 @@ impl Texts {
         self.overflow = u32_at(&header, at::OVERFLOW);
         let start = region.offset + layout::STRINGS_HEADER_LEN as u64;
         let room = region.length.saturating_sub(layout::STRINGS_HEADER_LEN as u64).min(MAX_BYTES);
-        // A cut file holds fewer than it promises; never allocate by promise alone.
+        // A cut file holds fewer than it declares; never allocate by that number alone.
         let present = source.len().saturating_sub(start);
         let used = u64::from(u32_at(&header, at::USED)).min(room).min(present);
         let mut bytes = vec![0; used as usize];

@@ -1,17 +1,17 @@
-//! What was known at the instant at which an ANR was found: the payload of [`SectionKind::AnrSnapshot`].
+//! The state of the app when an ANR was detected: the payload of [`SectionKind::AnrSnapshot`].
 //!
 //! ```text
 //! detector=looper | sigquit
 //! age_ns= frozen_ns=             looper: the message's age, and how long of it the process was frozen
-//! timer_late=0 | 1               looper: the timer itself came late
+//! timer_late=0 | 1               looper: the timer itself was late
 //! verdict=anr | suspected-anr    sigquit: what the signal was judged to be
-//! at=<BOOTTIME ns>               when it was found; the one key that is always there
+//! at=<BOOTTIME ns>               when it was detected; the only required key
 //! took_ns=                       how long it took to gather all this
 //! message_since=<BOOTTIME ns>    start of main's message, 0 if it was in none
 //! message=<text>                 that message, empty if it was in none
 //! head=<text> head_when_ms=      the first message that waits, and when it is due from `at` on
 //! stage=<name> stage_since=      the frame stage that was open, and since when, BOOTTIME ns
-//! stage_estimated=0 | 1          its start is concluded from public callbacks
+//! stage_estimated=0 | 1          its start is estimated from public callbacks
 //! input_ns= animation_ns= traversal_ns=     what the stages of the running frame had taken
 //! foreground=0 | 1    scene=<class>
 //! state=<Thread.State of main>   priority= nice=    fields 18 and 19 of main's /proc stat
@@ -34,24 +34,24 @@ pub struct OpenStage {
     pub name: String,
     /// When it began, BOOTTIME ns, if that is known.
     pub since: Option<u64>,
-    /// Whether that is concluded from public callbacks.
+    /// Whether that is estimated from public callbacks.
     pub estimated: Option<bool>,
 }
 
-/// What was known when an ANR was found.
+/// The state of the app when an ANR was detected.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct AnrSnapshot {
-    /// Who found it: `looper` or `sigquit`.
+    /// The detector: `looper` or `sigquit`.
     pub detector: Option<String>,
     /// By the looper's timer: the age of main's message, ns.
     pub age_ns: Option<u64>,
     /// By the looper's timer: how long of that the process was frozen, ns.
     pub frozen_ns: Option<u64>,
-    /// By the looper's timer: whether it came late itself.
+    /// By the looper's timer: whether the timer itself was late.
     pub timer_late: Option<bool>,
     /// By SIGQUIT: `anr` or `suspected-anr`.
     pub verdict: Option<String>,
-    /// When it was found, BOOTTIME ns.
+    /// When it was detected, BOOTTIME ns.
     pub at: u64,
     /// How long it took to gather this, ns.
     pub took_ns: Option<u64>,
@@ -139,7 +139,7 @@ impl AnrSnapshot {
         out
     }
 
-    /// Reads a payload; `None` if it is too long or has no time that can be.
+    /// Reads a payload; `None` if it is too long or has no valid time.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
         if !is_bounded(SectionKind::AnrSnapshot, payload) {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_needs_a_time_that_can_be() {
+    fn a_snapshot_needs_a_valid_time() {
         for bad in ["", "stage=INPUT\n", "at=0\n", "at=x\n", "at=4611686018427387904\n"] {
             assert_eq!(AnrSnapshot::parse(bad.as_bytes()), None, "{bad}");
         }

@@ -1,6 +1,6 @@
 //! The configuration in force: the payload of [`SectionKind::Configuration`].
 //!
-//! `key=value` lines with whole numbers. The recorder's settings are the keys; a reader shows what it finds.
+//! `key=value` lines with whole numbers. The recorder's settings are the keys; a reader shows all of them.
 
 use super::is_bounded;
 use super::lines::Lines;

@@ -1,4 +1,4 @@
-//! What the system says of a process that is gone (API 30, `ApplicationExitInfo`): the payload of
+//! The system's information about a process that is gone (API 30, `ApplicationExitInfo`): the payload of
 //! [`SectionKind::ExitInformation`].
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //! trace=none | ours | foreign | redacted    whose threads the system's text shows
 //! more keys, as the system names them
 //!
-//! the system's text, byte for byte; it is there if it is ours
+//! the system's text, byte for byte, if it shows this app's threads
 //! ```
 
 use super::is_bounded;
@@ -15,7 +15,7 @@ use super::lines::{Keys, Lines};
 use crate::section::{SectionKind, key_values};
 
 words! {
-    /// Whose threads the system's text shows.
+    /// The process whose threads the system's text shows.
     Trace {
         /// The system has no text.
         None = "none",
@@ -23,12 +23,12 @@ words! {
         Ours = "ours",
         /// Those of another process: of the system, or of one that had the pid before. Left out.
         Foreign = "foreign",
-        /// A tombstone, which nothing here can redact. Left out.
+        /// A tombstone, which cannot be redacted here. Left out.
         Redacted = "redacted",
     }
 }
 
-/// What the system says of a process that is gone.
+/// The system's information about a process that is gone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExitInformation {
     /// The process; 0 if that is not known.
@@ -37,13 +37,13 @@ pub struct ExitInformation {
     pub process: String,
     /// When it ended, ms since 1970; 0 if that is not known.
     pub time_ms: u64,
-    /// Why, in a word such as `anr`; empty if that is not known.
+    /// The reason, a word such as `anr`; empty if that is not known.
     pub reason: String,
     /// The system's number for that.
     pub reason_number: i32,
     /// Whose threads the text shows.
     pub trace: Trace,
-    /// What else the system says, by key.
+    /// Other information of the system, by key.
     pub more: Vec<(String, String)>,
     /// The system's text.
     pub text: Vec<u8>,
@@ -69,7 +69,7 @@ impl ExitInformation {
         out
     }
 
-    /// Reads a payload; `None` if it is too long. What a key does not say is not known.
+    /// Reads a payload; `None` if it is too long. Missing keys read as not known.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
         is_bounded(SectionKind::ExitInformation, payload).then(|| {
@@ -83,7 +83,7 @@ impl ExitInformation {
                 time_ms: keys.number("time_ms").unwrap_or(0),
                 reason: keys.owned("reason").unwrap_or_default(),
                 reason_number: keys.number("reason_number").unwrap_or(0),
-                trace: keys.text("trace").and_then(Trace::of_word).unwrap_or(Trace::None),
+                trace: keys.text("trace").and_then(|word| word.parse().ok()).unwrap_or(Trace::None),
                 more: more.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
                 text: text.to_vec(),
             }

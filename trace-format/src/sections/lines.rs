@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::MAX_TIME;
 use crate::section::key_values;
 
-/// `key=value` lines, asked by key. The first line of a key counts; a value has no blanks around it and is not empty.
+/// Reads `key=value` lines by key. The first line of a key counts; a value is trimmed and not empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys<'a>(&'a str);
 
@@ -23,7 +23,7 @@ impl<'a> Keys<'a> {
         key_values(self.0).find(|(k, _)| *k == key).map(|(_, value)| value.trim()).filter(|v| !v.is_empty())
     }
 
-    /// The same, as a text of its own.
+    /// The value of a key, owned.
     #[must_use]
     pub fn owned(self, key: &str) -> Option<String> {
         self.text(key).map(str::to_owned)
@@ -35,7 +35,7 @@ impl<'a> Keys<'a> {
         self.text(key)?.parse().ok()
     }
 
-    /// The value of a key, if it is a time that can be: CLOCK_BOOTTIME ns in `1..MAX_TIME`.
+    /// The value of a key, if it is a valid time: CLOCK_BOOTTIME ns in `1..MAX_TIME`.
     #[must_use]
     pub fn time(self, key: &str) -> Option<u64> {
         self.number(key).filter(|time| (1..MAX_TIME).contains(time))
@@ -52,9 +52,9 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// `key=value` lines that are being written. Line ends within a value become blanks: no value can forge a key.
+/// Writes `key=value` lines. Line ends within a value become blanks: no value can forge a key.
 ///
-/// Made of the parts, since formatting with `format!` takes kilobytes of code on a device.
+/// Concatenates strings, since `format!` takes kilobytes of code on a device.
 #[derive(Debug, Default)]
 pub(super) struct Lines(String);
 
@@ -101,7 +101,7 @@ impl Lines {
     }
 }
 
-/// A text up to its first blank line, and behind that.
+/// A text up to its first blank line, and the rest.
 pub(super) fn split_blank(text: &str) -> (&str, &str) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -114,7 +114,7 @@ pub(super) fn split_blank(text: &str) -> (&str, &str) {
     (text, "")
 }
 
-/// The lines of a text that are not blank, without what is around them, each with its newline.
+/// The lines of a text that are not blank, trimmed, each with its newline.
 pub(super) fn plain_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {

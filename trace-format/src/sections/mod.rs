@@ -1,17 +1,15 @@
-//! What the payloads of sections say: one module a type, each with its keys, its bounds, `encode` and `parse`.
+//! The payloads of sections: one module per type, each with its keys, its bounds, `encode` and `parse`.
 //!
 //! The recorder writes with `encode` and every reader reads with `parse`, so that each key is spelled in one place. All
-//! parsers trust nothing and share one policy:
+//! parsers treat their input as untrusted and share one policy:
 //! * a payload longer than [`max_len`] is not read;
 //! * text is UTF-8, and bytes that are not become U+FFFD; lines end with LF or CRLF;
-//! * the first line of a key counts; keys that are not known, and values that cannot be read, are passed over;
+//! * the first line of a key counts; keys that are not known, and values that cannot be read, are skipped;
 //! * a time that a type cannot do without lies in `1..MAX_TIME`, else there is no value of that type.
 //!
 //! A parser takes memory in proportion to its payload. How many sections of a type a reader keeps is up to the reader.
 
 mod lines;
-#[macro_use]
-mod words;
 
 pub mod anr_snapshot;
 pub mod configuration;
@@ -29,7 +27,7 @@ pub use lines::Keys;
 
 use crate::section::{MAX_PAYLOAD, SectionKind};
 
-/// The latest time that a reader takes, CLOCK_BOOTTIME ns: a later one is damage, and trace engines drop what lies beyond 2^63.
+/// The latest time that a reader accepts, CLOCK_BOOTTIME ns: a later one is damage, and trace engines drop times beyond 2^63.
 pub const MAX_TIME: u64 = 1 << 62;
 
 /// The longest payload of a type that is read, in bytes.

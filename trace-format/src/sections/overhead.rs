@@ -1,4 +1,4 @@
-//! What recording costs while it runs, and which methods are switched off for that: lines of [`SectionKind::Overhead`].
+//! The cost of recording while it runs, and the methods that are switched off for it: lines of [`SectionKind::Overhead`].
 //!
 //! ```text
 //! TIME cost NS EVENTS PERCENT     an event takes NS (decimal), so many EVENTS a second, together PERCENT (decimal) of the threads' time
@@ -21,22 +21,22 @@ pub const MAX_PERCENT: f64 = 1e5;
 /// One line.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Line {
-    /// What recording cost until then.
+    /// The cost of recording until then.
     Cost(Cost),
     /// A method was switched off, or on again.
     Switched(Switched),
 }
 
-/// What recording cost in a window.
+/// The cost of recording in a window.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Cost {
     /// End of the window, BOOTTIME ns.
     pub at: u64,
-    /// What an event took, ns.
+    /// The cost of an event, ns.
     pub ns: f64,
     /// Events a second, of all threads.
     pub events: u64,
-    /// What they took together, in percent of the threads' time.
+    /// Their cost together, in percent of the threads' time.
     pub percent: f64,
 }
 
@@ -54,7 +54,7 @@ pub struct Switched {
 }
 
 impl Line {
-    /// Reads a line; `None` if it is none, or has a figure that cannot be.
+    /// Reads a line; `None` if it has another form or an impossible figure.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_ascii_whitespace();
@@ -81,12 +81,12 @@ impl Line {
     }
 }
 
-/// Lines that are being written.
+/// Writes lines.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Writer(String);
 
 impl Writer {
-    /// What recording cost until `at`: `ns` of an event and `percent` are in hundredths.
+    /// Adds the cost of recording until `at`: `ns` of an event and `percent` are in hundredths.
     pub fn cost(&mut self, at: u64, ns: u64, events: u64, percent: u64) {
         self.line(at, "cost", &[&decimal(ns), &events.to_string(), &decimal(percent)]);
     }

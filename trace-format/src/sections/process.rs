@@ -1,26 +1,26 @@
 //! The process and the system that it ran on: the payload of [`SectionKind::Process`].
 //!
 //! ```text
-//! name=<process>    abi=<what the recorder was built for>    os=android | linux    version=<the recorder's>
+//! name=<process>    abi=<the recorder's target>    os=android | linux    version=<the recorder's>
 //! kernel= kernel_release= kernel_version= machine=      as `uname` has them
 //! page_size=<bytes>    parent_pid=
 //! sdk= fingerprint=                                     Android's
 //! app_version= app_version_code=                        the app's, as its manifest has them
 //! ```
 //!
-//! The app's version is known later than the rest, and comes in a section of its own. A reader takes each value from the first section
+//! The app's version is known later than the rest, and is in a separate section. A reader takes each value from the first section
 //! that has it.
 
 use super::is_bounded;
 use super::lines::{Keys, Lines};
 use crate::section::SectionKind;
 
-/// A process and its system. What the recorder did not write is not known.
+/// A process and its system. Values that the recorder did not write are not known.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Process {
     /// The process's name.
     pub name: Option<String>,
-    /// What the recorder was built for: `aarch64`, `arm`, `x86_64`, `x86`.
+    /// The recorder's target: `aarch64`, `arm`, `x86_64`, `x86`.
     pub abi: Option<String>,
     /// `android` or `linux`.
     pub os: Option<String>,
@@ -101,7 +101,7 @@ impl Process {
         })
     }
 
-    /// Takes what is not known yet from a later section.
+    /// Adds values from a later section where they are not known yet.
     pub fn complete(&mut self, later: Self) {
         macro_rules! take {
             ($($field:ident)*) => {$(self.$field = self.$field.take().or(later.$field);)*};

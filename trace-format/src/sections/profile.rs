@@ -1,4 +1,4 @@
-//! Where the platform left a profile of an ANR (ProfilingManager, API 36): the payload of [`SectionKind::AnrProfile`].
+//! The location of the platform's profile of an ANR (ProfilingManager, API 36): the payload of [`SectionKind::AnrProfile`].
 //!
 //! ```text
 //! path=<on the device>    bytes=<length of the file>    time_ms=<when it was complete, ms since 1970>
@@ -11,7 +11,7 @@ use crate::section::SectionKind;
 /// A profile that the platform took of an ANR.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AnrProfile {
-    /// Where it is on the device.
+    /// Its path on the device.
     pub path: String,
     /// Its length, bytes.
     pub bytes: u64,

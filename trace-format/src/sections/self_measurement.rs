@@ -1,7 +1,7 @@
-//! What an event costs on the device, measured when the recorder starts: the payload of [`SectionKind::SelfMeasurement`].
+//! The cost of an event on the device, measured when the recorder starts: the payload of [`SectionKind::SelfMeasurement`].
 //!
 //! ```text
-//! clock=cycle counter | vDSO                              what is read where an event has its exact time
+//! clock=cycle counter | vDSO                              the clock of events with exact time
 //! ns_per_event_coarse= ns_per_event_precise=              decimal numbers
 //! ```
 
@@ -11,14 +11,14 @@ use super::overhead::MAX_NS;
 use crate::layout::ClockMode;
 use crate::section::SectionKind;
 
-/// What one event costs on the device.
+/// The cost of one event on the device.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SelfMeasurement {
-    /// What is read where an event has its exact time: `cycle counter` or `vDSO`.
+    /// The clock of events with exact time: `cycle counter` or `vDSO`.
     pub clock: String,
-    /// Of an event whose time is copied, ns.
+    /// The cost of an event whose time is copied, ns.
     pub coarse: f64,
-    /// Of an event that reads the clock, ns.
+    /// The cost of an event that reads the clock, ns.
     pub precise: f64,
 }
 
@@ -33,7 +33,7 @@ pub fn encode(clock: &str, coarse: u64, precise: u64) -> Vec<u8> {
 }
 
 impl SelfMeasurement {
-    /// Reads a payload; `None` if it is too long, or one of the figures is missing or cannot be.
+    /// Reads a payload; `None` if it is too long, or one of the figures is missing or impossible.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
         if !is_bounded(SectionKind::SelfMeasurement, payload) {
@@ -49,9 +49,9 @@ impl SelfMeasurement {
         })
     }
 
-    /// What an event of this clock costs, ns.
+    /// The cost of an event with this clock, ns.
     #[must_use]
-    pub fn of_clock(&self, clock: ClockMode) -> f64 {
+    pub fn cost(&self, clock: ClockMode) -> f64 {
         match clock {
             ClockMode::Precise => self.precise,
             ClockMode::Coarse => self.coarse,

@@ -1,21 +1,21 @@
 //! Samples of main's stack, taken while it was stuck: the payload of [`SectionKind::StackSamples`].
 //!
 //! ```text
-//! @TIME KEEP      BOOTTIME ns; so many of the outermost frames are those of the sample before
+//! @TIME KEEP      BOOTTIME ns; KEEP of the outermost frames are those of the sample before
 //! frame           the other frames, innermost first, as Java's `StackTraceElement` writes them
 //! ...
 //! ```
-//! The first sample of a section keeps 0. A sample is applied whole before anything of it is left out, so that a deep stack
-//! spoils none behind it.
+//! The first sample of a section keeps 0. A sample is applied whole before it is cut, so that a deep stack
+//! does not spoil those after it.
 //!
 //! [`SectionKind::StackSamples`]: crate::section::SectionKind::StackSamples
 
 use super::MAX_TIME;
 
-/// Frames of a stack that are read; what lies further inside is left out.
+/// The most frames of a stack that are read, from the outermost on.
 pub const MAX_FRAMES: usize = 16_384;
 
-/// Samples that are being written.
+/// Writes samples.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Writer {
     text: String,
@@ -68,7 +68,7 @@ fn outermost_in_common(one: &str, other: &str) -> usize {
     one.lines().rev().zip(other.lines().rev()).take_while(|(a, b)| a == b).count()
 }
 
-/// Samples of a section, one after the other.
+/// Reads the samples of a section, one after the other.
 #[derive(Clone, Debug)]
 pub struct Samples<'t> {
     lines: std::iter::Peekable<std::str::Lines<'t>>,
@@ -84,7 +84,7 @@ impl<'t> Samples<'t> {
         Self { lines: text.lines().peekable(), stack: Vec::new(), kept: 0, skipped: 0 }
     }
 
-    /// Goes to the next sample and gives its time, BOOTTIME ns in `1..MAX_TIME`.
+    /// Advances to the next sample and returns its time, BOOTTIME ns in `1..MAX_TIME`.
     #[expect(clippy::should_implement_trait, reason = "the sample itself is lent by `stack`")]
     pub fn next(&mut self) -> Option<u64> {
         self.kept = self.stack.len();
@@ -120,13 +120,13 @@ impl<'t> Samples<'t> {
         &self.stack
     }
 
-    /// How many of the outermost frames are those of the sample that was given before this one.
+    /// How many of the outermost frames are those of the sample before this one.
     #[must_use]
     pub fn kept(&self) -> usize {
         self.kept
     }
 
-    /// How many samples so far had no time that can be, or no number of frames.
+    /// How many samples so far had no valid time, or no number of frames.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_says_only_what_changed_and_every_section_begins_anew() {
+    fn a_sample_has_only_the_changed_frames_and_every_section_starts_with_a_whole_stack() {
         let mut written = Writer::default();
         written.sample(10, "a.B.c(B.java:1)\na.B.run(B.java:9)\n".into());
         written.sample(20, "a.B.d(B.java:2)\na.B.c(B.java:1)\na.B.run(B.java:9)\n".into());

@@ -17,7 +17,7 @@ words! {
         Cold = "cold",
         /// A page, in a process that had none.
         Warm = "warm",
-        /// A page that was there.
+        /// A page that existed already.
         Hot = "hot",
         /// One page after another.
         Page = "page",
@@ -31,11 +31,11 @@ words! {
 }
 
 words! {
-    /// Whether it took as long as it may.
+    /// Whether a start was within its limit.
     Grade {
-        /// It did not take longer.
+        /// Within the limit.
         Good = "good",
-        /// It took longer.
+        /// Above the limit.
         Bad = "bad",
         /// This kind has no limit.
         Unknown = "unknown",
@@ -57,9 +57,9 @@ pub struct Startup {
     pub end: u64,
     /// When it first drew, if that is known.
     pub first_draw: Option<u64>,
-    /// When the page in front of it went, if there was one.
+    /// When the splash page in front of it ended, if there was one.
     pub splash_end: Option<u64>,
-    /// Whether it took as long as it may.
+    /// Whether a start was within its limit.
     pub grade: Grade,
 }
 
@@ -79,7 +79,7 @@ impl Startup {
         lines.into_bytes()
     }
 
-    /// Reads a payload; `None` if it is too long, has no kind that is known, or no times that can be.
+    /// Reads a payload; `None` if it is too long, has no known kind, or no valid times.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
         if !is_bounded(SectionKind::Startup, payload) {
@@ -91,7 +91,7 @@ impl Startup {
         let within = |key| keys.time(key).filter(|t| (begin..=end).contains(t));
         (begin <= end).then_some(())?;
         Some(Self {
-            kind: StartKind::of_word(keys.text("kind")?)?,
+            kind: keys.text("kind")?.parse().ok()?,
             activity: keys.owned("activity").unwrap_or_default(),
             begin,
             application_end: within("application_end"),
@@ -99,7 +99,7 @@ impl Startup {
             // A page may draw before it has the focus, and after.
             first_draw: keys.time("first_draw").filter(|t| *t >= begin),
             splash_end: within("splash_end"),
-            grade: keys.text("grade").and_then(Grade::of_word).unwrap_or(Grade::Unknown),
+            grade: keys.text("grade").and_then(|word| word.parse().ok()).unwrap_or(Grade::Unknown),
         })
     }
 

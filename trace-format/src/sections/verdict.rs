@@ -1,4 +1,4 @@
-//! What a SIGQUIT was and why one says so: the payload of [`crate::section::SectionKind::Verdict`].
+//! The verdict on a SIGQUIT, with reasons: the payload of [`crate::section::SectionKind::Verdict`].
 //!
 //! ```text
 //! signal=<BOOTTIME ns>           when it was sensed: the same number as in its event of the service ring
@@ -15,13 +15,14 @@
 //! reason=<code> <text>           one line each, in the order in which they were weighed
 //! ```
 //! UTF-8 lines, each with its newline; what follows the last newline was cut and is not read. The first line of a
-//! key counts, keys that are not known are passed over. Later versions of the section add keys, codes and senders;
-//! a verdict or confidence that is not known here leaves the signal without a verdict.
+//! key counts, unknown keys are skipped. Later versions of the section add keys, codes and senders;
+//! a word that this version does not know reads as the type's `Unknown`, `anrscope` (policy) or `low` (confidence), and is
+//! listed as it was read among the reasons, with the code [`UNKNOWN_WORD`].
 //!
-//! A section says all that its event in the ring says, since a ring forgets and sections stay.
+//! A section repeats all of its event in the ring, since a ring overwrites events and sections stay.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::str::FromStr;
 
 use crate::event::{Forward, Sigquit};
 use crate::section::key_values;
@@ -37,68 +38,128 @@ pub const MAX_REASONS: usize = 16;
 pub const MAX_REASON_LEN: usize = 256;
 /// The longest code of a reason, in bytes.
 pub const MAX_CODE_LEN: usize = 64;
+/// [`Reason::code`] of a word of a later version, with `key=word` as its text.
+pub const UNKNOWN_WORD: &str = "unknown-word";
+
+const VERDICT: &str = "verdict";
 
 words! {
     /// What a signal was.
     Outcome {
         /// An ANR of this process.
         Anr = "anr",
-        /// Perhaps one.
+        /// Possibly an ANR: worth keeping, to be settled by the system's exit info on the next start.
         SuspectedAnr = "suspected-anr",
-        /// Another process's ANR.
+        /// Another process's ANR; this one was dumped as a bystander.
         SomebodyElses = "somebody-elses",
-        /// Somebody wanted a thread dump.
+        /// A request for a thread dump: this process's, a shell's, a bug report's, or the system's while nothing is wrong here.
         DumpRequested = "dump-requested",
-        /// One more signal of an ANR that was told before.
+        /// One more signal of an ANR that was reported before.
         Duplicate = "duplicate",
-        /// Too little is known.
+        /// Too little is known, or (Matrix) nothing confirmed it.
         Unknown = "unknown",
     }
 }
 
+impl Outcome {
+    /// The outcome as a noun.
+    ///
+    /// ```
+    /// use trace_format::verdict::Outcome;
+    ///
+    /// let outcome: Outcome = "suspected-anr".parse()?;
+    /// assert_eq!(outcome.name(), "suspected ANR");
+    /// # Ok::<(), trace_format::UnknownWord>(())
+    /// ```
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Anr => "ANR",
+            Self::SuspectedAnr => "suspected ANR",
+            Self::SomebodyElses => "somebody else's ANR",
+            Self::DumpRequested => "dump requested",
+            Self::Duplicate => "duplicate",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 words! {
-    /// How sure that is.
+    /// How sure a verdict is.
+    #[derive(PartialOrd, Ord)]
     Confidence {
         /// One weak sign.
         Low = "low",
-        /// What was seen fits, and nobody confirmed it.
+        /// The observations agree, and nothing outside of the process confirmed it.
         Medium = "medium",
         /// Confirmed from outside, or there is nothing to doubt.
         High = "high",
     }
 }
 
+impl Confidence {
+    /// One step more.
+    #[must_use]
+    pub const fn more(self) -> Self {
+        match self {
+            Self::Low => Self::Medium,
+            Self::Medium | Self::High => Self::High,
+        }
+    }
+
+    /// One step less.
+    #[must_use]
+    pub const fn less(self) -> Self {
+        match self {
+            Self::High => Self::Medium,
+            Self::Medium | Self::Low => Self::Low,
+        }
+    }
+}
+
 words! {
-    /// Who sent it.
+    /// Who sent a signal.
+    ///
+    /// Known by uid and pid alone. `si_code` names the *call* it was sent with: AOSP's system_server uses `sigqueue` from
+    /// Android 8 on (`debuggerd_client.cpp`), at least the OPPO A1 uses `kill` (`SI_USER`), and both are the system.
     Sender {
-        /// The process itself.
+        /// The process itself: print on demand, or another SDK in it.
         Ourselves = "ourselves",
-        /// Uid 1000.
+        /// Uid 1000: system_server, or another part of the system that shares its uid.
         System = "system",
-        /// Uid 0.
+        /// Uid 0: `dumpstate` for a bug report, a rooted shell.
         Root = "root",
-        /// Uid 2000.
+        /// Uid 2000: `adb shell`, or a bug report that runs as it.
         Shell = "shell",
-        /// Another process of the same uid.
+        /// Another process of the same uid, such as a watchdog in a process of the same app.
         OwnApp = "own-app",
-        /// Another app.
+        /// Another app, of any user.
         OtherApp = "other-app",
-        /// Nobody known.
+        /// A uid or form that AOSP does not send with: a vendor's daemon, the kernel, a sender outside of the pid namespace
+        /// (which reads as pid 0, uid 0), or this process's pid with another uid.
         Unknown = "unknown",
     }
 }
 
 words! {
-    /// By whose rules.
+    /// By which rules a signal is judged. `native-signal/tests/data/verdicts.tsv` shows both side by side.
+    #[derive(Default)]
     Policy {
-        /// Ours.
+        /// anrscope's: the record of main first, then the sender; the error state settles it where it lists a process.
+        ///
+        /// A main thread that is stuck for as long as the system's shortest timeout (5 s in the foreground, input; 10 s
+        /// in the background, broadcasts) makes a system's signal an ANR; from 2 s (5 s) on it is a suspicion. A shell, a
+        /// bug report or another SDK asks for dumps and declares no ANRs.
+        #[default]
         Anrscope = "anrscope",
-        /// Matrix's.
+        /// Matrix's `SignalAnrTracer`: any foreign signal is an ANR if the head of the queue is late by more than 2 s in
+        /// the foreground or 10 s in the background, or if the error state lists this process. Its duplicates are duplicates
+        /// only for signal 35 within 20 s of a report; a second SIGQUIT is a second report (its issue #849).
         Matrix = "matrix",
     }
 }
 
-/// Why, in a word for programs and a text for people.
+/// A reason, as a word for programs and a text for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reason {
     /// Without spaces, such as `main-stuck`.
@@ -107,16 +168,16 @@ pub struct Reason {
     pub text: String,
 }
 
-/// What the sensor had done in this process until then.
+/// The counters of the SIGQUIT sensor in this process.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
-    /// SIGQUITs taken.
+    /// SIGQUITs received, in the handler or by rescue.
     pub sensed: u64,
-    /// Handed to the catcher or the older handler.
+    /// Forwarded to the catcher or the previous handler.
     pub forwarded: u64,
-    /// Handed to nobody.
+    /// Not forwarded, since there was no receiver.
     pub failed: u64,
-    /// Handed on, but told together with another one.
+    /// Forwarded, but reported together with another one: more came than there are slots.
     pub merged: u64,
     /// Taken from a main thread that did not run.
     pub rescued: u64,
@@ -127,48 +188,48 @@ pub struct Counters {
 pub struct Verdict {
     /// The signal, as in the service ring.
     pub sigquit: Sigquit,
-    /// Whether the system's error state was asked before.
+    /// Whether the system's error state was polled before.
     pub reconsidered: bool,
-    /// By whose rules.
+    /// The rules.
     pub policy: Policy,
-    /// What it was.
+    /// What the signal was.
     pub outcome: Outcome,
-    /// How sure that is.
+    /// How sure the outcome is.
     pub confidence: Confidence,
     /// Who sent it.
     pub sender: Sender,
     /// Whether the app was in the foreground, where that was known.
     pub foreground: Option<bool>,
-    /// What the sensor had done until then.
+    /// The sensor's counters at that time.
     pub counters: Counters,
-    /// Why; at most [`MAX_REASONS`].
+    /// The reasons; at most [`MAX_REASONS`].
     pub reasons: Vec<Reason>,
 }
 
-/// The word for where a signal went, and of a number that is not known `unknown-<number>`.
-fn forward_word(forward: Forward) -> Cow<'static, str> {
-    Cow::Borrowed(match forward {
-        Forward::Catcher => "catcher",
-        Forward::OlderHandler => "older-handler",
-        Forward::Failed => "failed",
-        Forward::Passive => "passive",
-        Forward::Unknown(number) => return Cow::Owned(["unknown-", &number.to_string()].concat()),
-    })
-}
-
-/// The one with this word; a word of a later version stands for no number.
-fn forward_of(word: &str) -> Forward {
-    let known = Forward::ALL.iter().copied().find(|forward| forward_word(*forward) == word);
-    let numbered = || word.strip_prefix("unknown-").and_then(|number| number.parse().ok());
-    known.unwrap_or_else(|| Forward::Unknown(numbered().unwrap_or(0)))
-}
-
 impl Outcome {
-    /// What a payload says that the signal was, where its other keys may be missing or those of a later version.
+    /// The outcome in a payload, even if its other keys are missing or of a later version.
     #[must_use]
-    pub fn of_payload(payload: &[u8]) -> Option<Self> {
+    pub fn from_payload(payload: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(payload.get(..MAX_LEN).unwrap_or(payload));
-        Keys::new(&text).text("verdict").and_then(Self::of_word)
+        Keys::new(&text).text("verdict")?.parse().ok()
+    }
+}
+
+/// Reads words, and keeps those that this version does not know.
+#[derive(Default)]
+struct Words {
+    unknown: Vec<Reason>,
+}
+
+impl Words {
+    /// The value of a word, or the fallback.
+    fn read<T: FromStr>(&mut self, key: &str, word: Option<&str>, fallback: T) -> T {
+        let Some(word) = word else { return fallback };
+        word.parse().unwrap_or_else(|_| {
+            let text = [key, "=", &word[..word.floor_char_boundary(MAX_CODE_LEN)]].concat();
+            self.unknown.push(Reason { code: UNKNOWN_WORD.to_owned(), text });
+            fallback
+        })
     }
 }
 
@@ -190,13 +251,13 @@ impl Verdict {
             s.si_code,
             s.si_pid,
             s.si_uid,
-            forward_word(s.forward),
+            s.forward,
             s.stuck_since,
             if self.reconsidered { "reconsidered" } else { "first" },
-            self.policy.word(),
-            self.outcome.word(),
-            self.confidence.word(),
-            self.sender.word(),
+            self.policy,
+            self.outcome,
+            self.confidence,
+            self.sender,
             c.sensed,
             c.forwarded,
             c.failed,
@@ -223,6 +284,7 @@ impl Verdict {
         let whole = payload.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
         let text = std::str::from_utf8(&payload[..whole]).ok()?;
         let value = |key: &str| key_values(text).find(|(k, _)| *k == key).map(|(_, v)| v);
+        let mut words = Words::default();
         let stuck_since = value("stuck_since").and_then(|v| v.parse().ok()).unwrap_or(0);
         let mut counters = value("counters").unwrap_or("").split(' ').map(|n| n.parse().unwrap_or(0));
         let mut counter = || counters.next().unwrap_or(0);
@@ -232,14 +294,14 @@ impl Verdict {
                 si_code: value("si_code").and_then(|v| v.parse().ok()).unwrap_or(0),
                 si_pid: value("si_pid").and_then(|v| v.parse().ok()).unwrap_or(0),
                 si_uid: value("si_uid").and_then(|v| v.parse().ok()).unwrap_or(0),
-                forward: value("forward").map_or(Forward::Unknown(0), forward_of),
+                forward: words.read("forward", value("forward"), Forward::Unknown(0)),
                 stuck_since,
             },
             reconsidered: value("judged") == Some("reconsidered"),
-            policy: value("policy").and_then(Policy::of_word).unwrap_or(Policy::Anrscope),
-            outcome: Outcome::of_word(value("verdict")?)?,
-            confidence: Confidence::of_word(value("confidence")?)?,
-            sender: value("sender").and_then(Sender::of_word).unwrap_or(Sender::Unknown),
+            policy: words.read("policy", value("policy"), Policy::Anrscope),
+            outcome: words.read(VERDICT, Some(value(VERDICT)?), Outcome::Unknown),
+            confidence: words.read("confidence", Some(value("confidence")?), Confidence::Low),
+            sender: words.read("sender", value("sender"), Sender::Unknown),
             foreground: match value("foreground") {
                 Some("yes") => Some(true),
                 Some("no") => Some(false),
@@ -252,17 +314,27 @@ impl Verdict {
                 merged: counter(),
                 rescued: counter(),
             },
-            reasons: key_values(text)
-                .filter(|(key, _)| *key == "reason")
-                .take(MAX_REASONS)
-                .map(|(_, reason)| {
+            reasons: {
+                let reasons = key_values(text).filter(|(key, _)| *key == "reason").map(|(_, reason)| {
                     let (code, text) = reason.split_once(' ').unwrap_or((reason, ""));
                     let text = &text[..text.floor_char_boundary(MAX_REASON_LEN)];
                     let code = &code[..code.floor_char_boundary(MAX_CODE_LEN)];
                     Reason { code: code.to_owned(), text: text.to_owned() }
-                })
-                .collect(),
+                });
+                words.unknown.into_iter().chain(reasons).take(MAX_REASONS).collect()
+            },
         })
+    }
+
+    /// Whether [`Verdict::outcome`] is what was recorded. If not, it is [`Outcome::Unknown`], and the word of a later version is
+    /// among the reasons.
+    #[must_use]
+    pub fn is_outcome_known(&self) -> bool {
+        let is_unread = |reason: &Reason| {
+            reason.code == UNKNOWN_WORD
+                && reason.text.strip_prefix(VERDICT).is_some_and(|rest| rest.starts_with('='))
+        };
+        !self.reasons.iter().any(is_unread)
     }
 }
 
@@ -321,7 +393,7 @@ mod tests {
         }
 
         #[test]
-        fn one_cut_anywhere_says_nothing_false(verdict in any_verdict()) {
+        fn a_verdict_cut_anywhere_has_nothing_wrong(verdict in any_verdict()) {
             let bytes = verdict.encode();
             for length in 0..bytes.len() {
                 let Some(cut) = Verdict::parse(&bytes[..length]) else { continue };
@@ -362,12 +434,27 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_of_a_later_version_is_none() {
-        assert_eq!(Verdict::parse(b"signal=1\nverdict=haunted\nconfidence=low\n"), None);
-        let read =
-            Verdict::parse(b"signal=1\nforward=post\nverdict=anr\nconfidence=low\nsender=moon\nmood=blue\n")
-                .unwrap();
-        assert_eq!((read.sender, read.reasons.len()), (Sender::Unknown, 0));
+    fn words_of_a_later_version_fall_back_and_stay_visible() {
+        let read = |text: &str| Verdict::parse(text.as_bytes()).unwrap();
+        let later = read("signal=1\nverdict=haunted\nconfidence=total\nreason=x y\n");
+        assert_eq!((later.outcome, later.confidence), (Outcome::Unknown, Confidence::Low));
+        let texts: Vec<_> = later.reasons.iter().map(|r| (r.code.as_str(), r.text.as_str())).collect();
+        assert_eq!(
+            texts,
+            [(UNKNOWN_WORD, "verdict=haunted"), (UNKNOWN_WORD, "confidence=total"), ("x", "y")]
+        );
+        assert!(!later.is_outcome_known());
+        let read = read(
+            "signal=1\nforward=post\nverdict=anr\nconfidence=low\nsender=moon\nmood=blue\npolicy=ours\n",
+        );
+        assert_eq!((read.sender, read.policy), (Sender::Unknown, Policy::Anrscope));
         assert_eq!(read.sigquit.forward, Forward::Unknown(0));
+        let texts: Vec<_> = read.reasons.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!(texts, ["forward=post", "policy=ours", "sender=moon"]);
+        assert!(read.is_outcome_known());
+        // The recorder itself writes this word if it does not know.
+        let unknown = Verdict::parse(b"signal=1\nverdict=unknown\nconfidence=low\n").unwrap();
+        assert!(unknown.is_outcome_known() && unknown.reasons.is_empty());
+        assert_eq!(Verdict::parse(b"signal=1\nconfidence=low\n"), None, "cut before the verdict");
     }
 }

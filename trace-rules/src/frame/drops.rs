@@ -1,6 +1,6 @@
 //! Dropped frames and their levels.
 
-/// How bad one frame was, by the frames that were dropped because of it.
+/// The severity of one frame, by the frames that it dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Level {
@@ -33,7 +33,7 @@ impl Level {
     }
 }
 
-/// From how many dropped frames on a level begins (Matrix `DEFAULT_DROPPED_*`).
+/// The number of dropped frames from which on each level begins (Matrix `DEFAULT_DROPPED_*`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DropLevels {
     /// `clicfg_matrix_fps_dropped_normal`
@@ -53,9 +53,17 @@ impl Default for DropLevels {
 }
 
 impl DropLevels {
-    /// The level of a frame that dropped so many. Where limits are out of order, the worst that is reached.
+    /// The level of a frame that dropped so many. If the limits are out of order, the worst that is reached.
+    ///
+    /// ```
+    /// use trace_rules::frame::{DropLevels, Level, dropped, interval_ns};
+    ///
+    /// let took_ns = 200_000_000;
+    /// let dropped = dropped(took_ns, interval_ns(60.0)).whole();
+    /// assert_eq!((dropped, DropLevels::default().level(dropped)), (10, Level::Middle));
+    /// ```
     #[must_use]
-    pub fn of(&self, dropped: u32) -> Level {
+    pub fn level(&self, dropped: u32) -> Level {
         match dropped {
             n if n >= self.frozen => Level::Frozen,
             n if n >= self.high => Level::High,
@@ -66,7 +74,7 @@ impl DropLevels {
     }
 }
 
-/// The frame interval at a refresh rate, to the nearest ns. A rate that is no rate (0, negative, not a number, beyond 1,000)
+/// The frame interval at a refresh rate, to the nearest ns. An invalid rate (0, negative, not a number, above 1,000)
 /// counts as 60 Hz.
 #[must_use]
 pub fn interval_ns(refresh_hz: f32) -> u64 {
@@ -74,13 +82,13 @@ pub fn interval_ns(refresh_hz: f32) -> u64 {
     (1e9 / hz).round() as u64
 }
 
-/// How many frames a frame dropped, in thousandths of a frame so that each rule's rounding can follow.
+/// How many frames a frame dropped, in thousandths, so that each rule can round it its own way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Dropped {
     thousandths: u64,
 }
 
-/// What a frame that took `took_ns` from its intended vsync to its end dropped: the time beyond one interval, in intervals.
+/// The frames dropped by a frame that took `took_ns` from its intended vsync to its end: the time beyond one interval, in intervals.
 #[must_use]
 pub fn dropped(took_ns: u64, interval_ns: u64) -> Dropped {
     let interval_ns = interval_ns.max(1);
@@ -94,7 +102,7 @@ pub fn dropped(took_ns: u64, interval_ns: u64) -> Dropped {
 }
 
 impl Dropped {
-    /// Whole frames: ours, ⌊(took − interval) / interval⌋.
+    /// Whole frames, by our rule: ⌊(took − interval) / interval⌋.
     #[must_use]
     pub fn whole(self) -> u32 {
         u32::try_from(self.thousandths / 1_000).unwrap_or(u32::MAX)

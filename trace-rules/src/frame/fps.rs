@@ -1,17 +1,17 @@
-//! Frames presented per second of active time.
+//! Measures frames per second of active time.
 //!
-//! A page that stands still draws nothing, and is not slow. So only the time counts in which a frame was wanted: from the
-//! vsync for which it was asked until it was there. What the vsyncs tell:
+//! A static page draws nothing, and is not slow. So only the time counts in which a frame was requested: from the
+//! vsync for which it was requested until it was done. The vsyncs show:
 //!
 //! * A frame takes whole vsyncs: one if it ends within its interval, more if not.
-//! * If the next frame's vsync comes while that lasts, or with its end, it was asked for in time, and the time between the
-//!   two vsyncs is the first one's. That holds for a late frame too: Choreographer asks for the next vsync when the frame
-//!   begins, so the next frame's *intended* vsync is early and its begin is late, and it carries the delay on.
-//! * If it comes later than that, nothing was asked for in between: the gap is idle.
+//! * If the next frame's vsync comes before that ends, or with its end, it was requested in time, and the time between the
+//!   two vsyncs belongs to the first. That holds for a late frame too: Choreographer requests the next vsync when the frame
+//!   begins, so the next frame's *intended* vsync is early and its start is late, and it inherits the delay.
+//! * If it comes later than that, nothing was requested in between: the gap is idle.
 //!
-//! What a slow message that is no frame delays is counted by the same rule: the frame that waits has its intended vsync
-//! before the message ends. Frames of a pipeline overlap behind main; only main's part is looked at, and back pressure
-//! shows there.
+//! A delay by a slow message that is no frame counts by the same rule: the waiting frame has its intended vsync
+//! before the message ends. Frames of a pipeline overlap behind main; only main's part counts, and back pressure
+//! appears there.
 
 /// Half an interval of tolerance: vsyncs are not exact.
 const TOLERANCE: u64 = 2;
@@ -21,8 +21,8 @@ struct Last {
     intended_ns: u64,
     end_ns: u64,
     interval_ns: u64,
-    /// What of its time was told with counts that were restarted.
-    told_ns: i64,
+    /// The part of its time that counts which were restarted included.
+    counted_ns: i64,
 }
 
 impl Last {
@@ -32,13 +32,13 @@ impl Last {
         took_ns.div_ceil(self.interval_ns).max(1).saturating_mul(self.interval_ns)
     }
 
-    /// What is left to count if it took `took_ns`. Less than nothing if more was told than it was.
+    /// The time left to count if it took `took_ns`. Negative if too much was counted before.
     fn left_ns(&self, took_ns: u64) -> i64 {
-        i64::try_from(took_ns).unwrap_or(i64::MAX).saturating_sub(self.told_ns)
+        i64::try_from(took_ns).unwrap_or(i64::MAX).saturating_sub(self.counted_ns)
     }
 }
 
-/// Counts frames and the time in which they were wanted.
+/// Counts frames and the time in which they were requested.
 #[derive(Clone, Copy, Default)]
 pub struct FpsMeter {
     last: Option<Last>,
@@ -54,7 +54,7 @@ impl FpsMeter {
             intended_ns,
             end_ns: end_ns.max(intended_ns),
             interval_ns: interval_ns.max(1),
-            told_ns: 0,
+            counted_ns: 0,
         };
         if let Some(last) = &mut self.last {
             if intended_ns <= last.intended_ns.saturating_add(this.interval_ns / TOLERANCE)
@@ -63,7 +63,7 @@ impl FpsMeter {
                 last.end_ns = last.end_ns.max(this.end_ns);
                 return;
             }
-            // A clock that ran back: what lies between is not known.
+            // The clock ran back: the time between is not known.
             let between_ns = intended_ns.checked_sub(last.intended_ns).unwrap_or_else(|| last.own_ns());
             let in_time_ns = last.own_ns().saturating_add(last.interval_ns / TOLERANCE);
             self.active_ns += last.left_ns(if between_ns <= in_time_ns { between_ns } else { last.own_ns() });
@@ -72,7 +72,7 @@ impl FpsMeter {
         self.last = Some(this);
     }
 
-    /// The page is left: the next frame begins a stretch of its own.
+    /// The page was left: the next frame starts a new interval.
     pub fn pause(&mut self) {
         if let Some(last) = self.last.take() {
             self.active_ns += last.left_ns(last.own_ns());
@@ -85,7 +85,7 @@ impl FpsMeter {
         self.frames
     }
 
-    /// The time in which a frame was wanted, the last frame's own time with it, ns.
+    /// The time in which a frame was requested, with the last frame's own time, ns.
     #[must_use]
     pub fn active_ns(&self) -> u64 {
         self.active_ns.saturating_add(self.last.map_or(0, |last| last.left_ns(last.own_ns()))).max(0) as u64
@@ -100,12 +100,12 @@ impl FpsMeter {
         u32::try_from(hundredths.checked_div(active_ns).unwrap_or(0)).unwrap_or(u32::MAX)
     }
 
-    /// Counts anew. The last frame's time was told up to its own end; what it takes beyond that counts from now on.
+    /// Restarts the counts. The last frame's time was counted up to its own end; time beyond that counts from now on.
     pub fn restart(&mut self) {
         self.frames = 0;
         self.active_ns = 0;
         if let Some(last) = &mut self.last {
-            last.told_ns = i64::try_from(last.own_ns()).unwrap_or(i64::MAX);
+            last.counted_ns = i64::try_from(last.own_ns()).unwrap_or(i64::MAX);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Matrix's formulas for frames a second and dropped frames, by name, for those who compare with what they had.
+//! Matrix's formulas for frames per second and dropped frames, by name, to compare with earlier figures.
 //!
 //! None of them is a frame rate: MID counts multiples of the interval that its own frames took and cuts each to a
-//! millisecond, HEAD is one over the mean latency. Nor is OLD's, which divides by 16.00 ms.
+//! millisecond, HEAD is one over the mean latency, and OLD divides by 16.00 ms.
 
 use super::drops::{DropLevels, Level};
 
@@ -9,7 +9,7 @@ use super::drops::{DropLevels, Level};
 #[derive(Clone, Copy, Default)]
 pub struct MidFps {
     frames: u64,
-    /// A `long` that a `float` is added to: the fraction of each frame is lost (16.67 ms become 16).
+    /// Matrix adds a `float` to a `long`: the fraction of each frame is lost (16.67 ms become 16).
     sum_ms: i64,
 }
 
@@ -46,7 +46,7 @@ pub struct HeadFps {
 }
 
 impl HeadFps {
-    /// No report of fewer frames, and none of exactly so many.
+    /// Matrix reports only more frames than this.
     pub const TOO_FEW: u32 = 20;
 
     /// A frame whose TOTAL_DURATION is `total_ns`. Returns what it dropped, in frames.
@@ -65,15 +65,15 @@ impl HeadFps {
 }
 
 /// OLD (0.4): `FPSTracer`'s words, 2-minute reports of slices of at least 6 s.
-pub struct OldFps {
+pub struct Matrix04Fps {
     /// Frame words: scene number in the upper 10 bits, period in 10 µs in the lower 22.
     words: Vec<u32>,
     levels: DropLevels,
 }
 
-/// One report of [`OldFps`].
+/// One report of [`Matrix04Fps`].
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct OldReport {
+pub struct Matrix04Report {
     /// The scene's number.
     pub scene: u32,
     /// Frames a second, 60 at most.
@@ -84,29 +84,29 @@ pub struct OldReport {
     pub dropped: [u32; 5],
 }
 
-impl OldFps {
+impl Matrix04Fps {
     /// How often it reports: 2 minutes.
     pub const CYCLE_MS: u64 = 120_000;
     /// A slice is at least this long, in 10 µs.
     pub const SLICE_10_US: u64 = 600_000;
-    /// Words that are kept: a foreground of 2 minutes at 120 Hz has 14,400.
-    pub const MOST_WORDS: usize = 1 << 16;
+    /// The most words that are kept: 2 minutes in the foreground at 120 Hz have 14,400.
+    pub const MAX_WORDS: usize = 1 << 16;
 
-    /// Nothing counted yet.
+    /// With no frames counted yet.
     #[must_use]
     pub fn new(levels: DropLevels) -> Self {
-        OldFps { words: Vec::new(), levels }
+        Matrix04Fps { words: Vec::new(), levels }
     }
 
     /// A frame of scene `scene` (10 bits), `period_ns` after the one before. Periods wrap at 41.9 s.
     pub fn frame(&mut self, scene: u32, period_ns: u64) {
-        if self.words.len() < Self::MOST_WORDS {
+        if self.words.len() < Self::MAX_WORDS {
             self.words.push((scene & 0x3FF) << 22 | (period_ns / 10_000) as u32 & 0x3F_FFFF);
         }
     }
 
-    /// What each scene's full slices give. The rest stays for the next round.
-    pub fn report(&mut self) -> Vec<OldReport> {
+    /// The reports of each scene's full slices. The rest stays for the next round.
+    pub fn report(&mut self) -> Vec<Matrix04Report> {
         let mut reports = Vec::new();
         let mut rest = Vec::new();
         let mut scenes: Vec<u32> = self.words.iter().map(|word| word >> 22).collect();
@@ -130,12 +130,12 @@ impl OldFps {
         reports
     }
 
-    fn slice(&self, scene: u32, words: &[u32], sum: u64) -> OldReport {
+    fn slice(&self, scene: u32, words: &[u32], sum: u64) -> Matrix04Report {
         let fps = (1e5 * words.len() as f64 / sum as f64).min(60.0) as f32;
-        let mut report = OldReport { scene, fps, frames: [0; 5], dropped: [0; 5] };
+        let mut report = Matrix04Report { scene, fps, frames: [0; 5], dropped: [0; 5] };
         for word in words {
             let dropped = ((word & 0x3F_FFFF) / 1_600).saturating_sub(1);
-            let level: Level = self.levels.of(dropped);
+            let level: Level = self.levels.level(dropped);
             report.frames[level as usize] += 1;
             report.dropped[level as usize] += dropped;
         }

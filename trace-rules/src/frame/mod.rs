@@ -1,4 +1,4 @@
-//! Frames: what stage main is in, how many frames were dropped, and how many were shown a second.
+//! Frames: the stage that main is in, dropped frames, and frames per second.
 //!
 //! ```text
 //! Choreographer's bounds ──▶ Stages (which one is open, their costs)      on main, read by any thread
@@ -19,4 +19,5 @@ pub use fps::FpsMeter;
 pub use overlay::{BARS, Colour, OVERLAY_MS, Overlay, OverlayText};
 pub use sample::{METRICS, Metric, Sample};
 pub use scenes::{BadListener, Counts, Listener, REPORT_MS, SceneReport, Scenes};
-pub use stages::{FrameCosts, InputEvents, OpenStage, Stage, Stages};
+pub use stages::{FrameCosts, OpenStage, Stages};
+pub use trace_format::event::{InputEvents, Stage};

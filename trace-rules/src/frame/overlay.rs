@@ -6,20 +6,20 @@ use super::sample::Sample;
 use super::scenes::Counts;
 use crate::text::{push_decimal, push_fixed};
 
-/// The text and the chart change so often, at every refresh rate (Matrix's needs 21 frames for that and never changes at
-/// 60 or 90 Hz).
+/// The interval of changes of the text and the chart, ms, at every refresh rate (Matrix's needs 21 frames for a change and never
+/// changes at 60 or 90 Hz).
 pub const OVERLAY_MS: u64 = 200;
-/// Without a frame for so long, the figure is the display's rate: a page that stands still is not slow.
+/// After this time without a frame the figure is the display's rate: a static page is not slow.
 const STILL_MS: u64 = 250;
 /// Bars of the chart: 10 s.
 pub const BARS: usize = 50;
-/// What a level's share weighs in Matrix's figure, in [`Level`]'s order.
+/// The weights of the levels' shares in Matrix's figure, in [`Level`]'s order.
 const WEIGHTS: [u64; 5] = [0, 1, 14, 25, 60];
 
 /// The colour of the figure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Colour {
-    /// As it should be.
+    /// Less than 3 under the display's rate.
     Best,
     /// 3 under the display's rate.
     Normal,
@@ -45,7 +45,7 @@ impl Colour {
     }
 }
 
-/// What the overlay says.
+/// The text of the overlay.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OverlayText {
     /// Frames a second, two decimals.
@@ -64,7 +64,7 @@ pub struct OverlayText {
     pub dropped: String,
 }
 
-/// The overlay's state. Fed by a worker; drawn by whoever has the window.
+/// The overlay's state. A worker updates it; the thread with the window draws it.
 pub struct Overlay {
     levels: DropLevels,
     fps: FpsMeter,
@@ -81,7 +81,7 @@ pub struct Overlay {
 }
 
 impl Overlay {
-    /// Nothing shown yet.
+    /// With nothing shown yet.
     #[must_use]
     pub fn new(levels: DropLevels) -> Self {
         Overlay {
@@ -99,7 +99,7 @@ impl Overlay {
         }
     }
 
-    /// A frame, told at `now_ms` of uptime. Another scene is another page.
+    /// Adds a frame at `now_ms` of uptime. Another scene is another page.
     pub fn frame(&mut self, sample: &Sample, now_ms: u64) {
         if !sample.plausible() {
             return;
@@ -121,7 +121,7 @@ impl Overlay {
         self.last_frame_ms = now_ms;
     }
 
-    /// What to show, if 200 ms have passed since the last change; call it as often as you like. In a window without a frame
+    /// The text to show, if 200 ms have passed since the last change; call it as often as you like. In a window without a frame
     /// the figure stays for 250 ms and is the display's rate after that.
     pub fn refresh(&mut self, now_ms: u64) -> Option<OverlayText> {
         if !self.started || now_ms.saturating_sub(self.window_from_ms) < OVERLAY_MS {
@@ -198,7 +198,7 @@ fn shares(counts: &Counts) -> [u8; 4] {
         .map(|level: usize| (u64::from(counts.frames[level]) * 100).checked_div(all).unwrap_or(0) as u8)
 }
 
-/// The share of each level among the bad ones times its weight, one decimal.
+/// The share of each level among the slow frames times its weight, one decimal.
 fn weighted(counts: &Counts) -> String {
     let all: u64 = counts.frames[1..].iter().map(|frames| u64::from(*frames)).sum();
     let weight = |level: Level| u64::from(counts.frames[level as usize]) * WEIGHTS[level as usize];

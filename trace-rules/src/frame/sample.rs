@@ -1,8 +1,8 @@
-//! One frame, as it is known once it is over.
+//! The measurements of one frame once it is over.
 
 use super::drops::{Dropped, dropped, interval_ns};
 
-/// What `FrameMetrics` (API 24) measures, by the names of Matrix's reports.
+/// The metrics of `FrameMetrics` (API 24), by the names of Matrix's reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Metric {
@@ -22,13 +22,13 @@ pub enum Metric {
     CommandIssue = 6,
     /// Swapping buffers.
     SwapBuffers = 7,
-    /// All of it.
+    /// The whole frame.
     Total = 8,
     /// The GPU (API 31).
     Gpu = 9,
 }
 
-/// How many there are.
+/// The number of metrics.
 pub const METRICS: usize = 10;
 
 impl Metric {
@@ -64,7 +64,7 @@ impl Metric {
     }
 }
 
-/// A frame. Made of FrameMetrics, or below API 24 of what [`super::Stages`] saw.
+/// A frame, measured by FrameMetrics, or below API 24 by [`super::Stages`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sample {
     /// The scene's text id.
@@ -86,7 +86,7 @@ impl Sample {
         self.metrics[metric as usize]
     }
 
-    /// Whether its figures can be. Some systems (Honor) deliver negative and enormous ones; GPU is not looked at, as in
+    /// Whether its figures are plausible. Some systems (Honor) deliver negative and enormous ones; GPU is not checked, as in
     /// Matrix.
     #[must_use]
     pub fn plausible(&self) -> bool {
@@ -115,7 +115,7 @@ impl Sample {
         self.intended_ns.saturating_add(took_ns)
     }
 
-    /// What it dropped.
+    /// The frames that it dropped.
     #[must_use]
     pub fn dropped(&self) -> Dropped {
         dropped(self.total_ns(), self.interval_ns())

@@ -1,4 +1,4 @@
-//! Frames of each scene, and the reports made of them.
+//! Counts the frames of each scene and reports them.
 
 use super::drops::DropLevels;
 use super::fps::FpsMeter;
@@ -6,11 +6,11 @@ use super::sample::{METRICS, Sample};
 use crate::Rules;
 use crate::frame::matrix::HeadFps;
 
-/// How long a report's window is (Matrix `DEFAULT_FPS_TIME_SLICE_ALIVE_MS`).
+/// The length of a report's window, ms (Matrix `DEFAULT_FPS_TIME_SLICE_ALIVE_MS`).
 pub const REPORT_MS: u64 = 10_000;
 
-/// Scenes that are counted apart at a time.
-const MOST_SCENES: usize = 64;
+/// The most scenes that are counted at a time.
+const MAX_SCENES: usize = 64;
 
 /// Frames and dropped frames of each level, by [`super::Level`]'s order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,9 +22,9 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// A frame that dropped so many.
+    /// Adds a frame that dropped so many.
     pub fn add(&mut self, dropped: u32, levels: &DropLevels) {
-        let level = levels.of(dropped) as usize;
+        let level = levels.level(dropped) as usize;
         self.frames[level] = self.frames[level].saturating_add(1);
         self.dropped[level] = self.dropped[level].saturating_add(dropped);
     }
@@ -36,18 +36,18 @@ impl Counts {
     }
 }
 
-/// Which frames a listener wants to be told of.
+/// The frames that a listener receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listener {
-    /// Only this scene's, by its text id (Matrix's never match, its defect D7).
+    /// Only this scene's frames, by its text id (Matrix's never match, its defect D7).
     pub scene: Option<u32>,
     /// How long a window is, ms.
     pub interval_ms: u64,
-    /// Only frames that dropped so many, meant for 60 Hz.
+    /// Only frames that dropped so many, at 60 Hz.
     pub threshold: u32,
-    /// Not a window's first frame.
+    /// Skip a window's first frame.
     pub skip_first_draw: bool,
-    /// No report of 20 frames or fewer (Matrix's rule, because of which its overlay stands still at 60 Hz).
+    /// No report of 20 frames or fewer (Matrix's rule, because of which its overlay never changes at 60 Hz).
     pub more_than_20: bool,
 }
 
@@ -64,7 +64,7 @@ impl Default for Listener {
     }
 }
 
-/// A listener whose windows have no length.
+/// The error for a listener whose windows have no length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadListener;
 
@@ -76,7 +76,7 @@ impl std::fmt::Display for BadListener {
 
 impl std::error::Error for BadListener {}
 
-/// What a scene's frames were in one window.
+/// The frames of a scene in one window.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SceneReport {
     /// The scene's text id.
@@ -89,11 +89,11 @@ pub struct SceneReport {
     pub centi_fps: u32,
     /// The active time, ns.
     pub active_ns: u64,
-    /// Matrix 2.1's figure, one over the mean latency, where it has one.
+    /// Matrix 2.1's figure, one over the mean latency, if it has one.
     pub head_fps: Option<f32>,
     /// The mean of each metric, ns.
     pub metrics: [u64; METRICS],
-    /// The mean of what a frame dropped, in thousandths of a frame.
+    /// The mean of the dropped frames, in thousandths of a frame.
     pub dropped_thousandths: u64,
     /// The mean refresh rate, Hz.
     pub refresh_hz: f32,
@@ -159,7 +159,7 @@ pub struct Scenes {
 }
 
 impl Scenes {
-    /// Nothing counted yet.
+    /// With no frames counted yet.
     ///
     /// # Errors
     /// If the listener's window has no length.
@@ -170,7 +170,7 @@ impl Scenes {
         Ok(Scenes { listener, levels, rules, sums: Vec::new(), implausible: 0 })
     }
 
-    /// A frame, told at `now_ms` of uptime. The report of its scene if that window is over.
+    /// Adds a frame at `now_ms` of uptime. Returns the report of its scene if that window is over.
     pub fn frame(&mut self, sample: &Sample, now_ms: u64) -> Option<SceneReport> {
         if !sample.plausible() {
             self.implausible += 1;
@@ -186,8 +186,8 @@ impl Scenes {
         let at = match self.sums.iter().position(|sums| sums.scene == sample.scene) {
             Some(at) => at,
             None => {
-                if self.sums.len() == MOST_SCENES {
-                    // The one that came first: the app was there long ago, or its window would be over.
+                if self.sums.len() == MAX_SCENES {
+                    // Drop the oldest scene: the app left it long ago, or its window would be over.
                     self.sums.remove(0);
                 }
                 self.sums.push(Sums { scene: sample.scene, ..Sums::default() });
@@ -205,7 +205,7 @@ impl Scenes {
         self.take(at)
     }
 
-    /// The page was left: every scene's report as it is.
+    /// The page was left: the reports of all scenes so far.
     pub fn flush(&mut self) -> Vec<SceneReport> {
         let reports = (0..self.sums.len()).filter_map(|at| self.take(at)).collect();
         self.sums.clear();
@@ -220,7 +220,7 @@ impl Scenes {
         report
     }
 
-    /// Frames whose figures could not be.
+    /// The number of frames with impossible figures.
     #[must_use]
     pub fn implausible(&self) -> u64 {
         self.implausible

@@ -1,36 +1,16 @@
-//! The stage of the frame that main is in.
+//! Tracks the stage of the frame that main is in.
 //!
-//! Below API 24, and wherever Choreographer's queues can be reached, a callback at the head of each queue tells exactly when
-//! a stage begins. Elsewhere public calls tell it nearly: the message of the frame begins (INPUT), the first of our frame
+//! Below API 24, and wherever Choreographer's queues are accessible, a callback at the head of each queue marks exactly when
+//! a stage begins. Elsewhere public calls estimate it: the message of the frame begins (INPUT), the first of our frame
 //! callbacks runs (ANIMATION), the last one does, or a window's pre-draw listener (TRAVERSAL); FrameMetrics give the exact
-//! costs when the frame is over, but a frame that hangs is never over. Either way the open stage is one word that any
-//! thread reads.
+//! costs when the frame is over, but a frame that hangs is never over. In both cases the open stage is one word that any
+//! thread can read.
 //!
-//! A message that is no frame has no stages: nothing is left over from the frame before (Matrix tells the old costs again).
+//! A message that is no frame has no stages: nothing remains of the frame before (Matrix reports the old costs again).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The stages, in Choreographer's order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[repr(u8)]
-pub enum Stage {
-    /// INPUT callbacks.
-    Input = 0,
-    /// ANIMATION callbacks.
-    Animation = 1,
-    /// INSETS_ANIMATION callbacks (API 30).
-    InsetsAnimation = 2,
-    /// TRAVERSAL callbacks: measure, layout, draw.
-    Traversal = 3,
-    /// COMMIT callbacks (API 23).
-    Commit = 4,
-}
-
-impl Stage {
-    /// All, in order.
-    pub const ALL: [Stage; 5] =
-        [Stage::Input, Stage::Animation, Stage::InsetsAnimation, Stage::Traversal, Stage::Commit];
-}
+use trace_format::event::Stage;
 
 /// The stage that is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,52 +19,22 @@ pub struct OpenStage {
     pub stage: Stage,
     /// When it began, ns.
     pub since_ns: u64,
-    /// Whether that is known only nearly.
+    /// Whether that is estimated.
     pub estimated: bool,
 }
 
-/// The input events that a frame handled (FrameInfo's oldest and newest, API 23).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct InputEvents {
-    /// When the oldest happened, ns.
-    pub oldest_ns: u64,
-    /// When the newest did, ns.
-    pub newest_ns: u64,
-}
-
-impl InputEvents {
-    /// Of FrameInfo's two fields; `None` if the frame handled none (then the oldest is the largest `long`, and the newest 0).
-    #[must_use]
-    pub fn of_frame_info(oldest: i64, newest: i64) -> Option<Self> {
-        (0 < oldest && oldest <= newest && newest != i64::MAX)
-            .then_some(InputEvents { oldest_ns: oldest as u64, newest_ns: newest as u64 })
-    }
-
-    /// What Matrix calls the input event cost: newest − oldest, ns.
-    #[must_use]
-    pub fn span_ns(&self) -> u64 {
-        self.newest_ns - self.oldest_ns
-    }
-
-    /// The input latency: from the oldest event until the frame that shows its effect was done on main, ns.
-    #[must_use]
-    pub fn latency_ns(&self, frame_end_ns: u64) -> u64 {
-        frame_end_ns.saturating_sub(self.oldest_ns)
-    }
-}
-
-/// What a frame cost on main.
+/// The cost of a frame on main.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameCosts {
-    /// The vsync that it was for, ns; the frame's begin where that is not known.
+    /// The vsync that it was for, ns; the frame's start if that is not known.
     pub intended_ns: u64,
     /// When its message began, ns.
     pub begun_ns: u64,
     /// When its message ended, ns.
     pub ended_ns: u64,
-    /// What each stage took, ns; 0 for one that did not run, or is not told apart on this system.
-    pub stages: [u64; 5],
-    /// Which of them are known only nearly, a bit each.
+    /// How long each stage took, ns; 0 for a stage that did not run, or is not distinguished on this system.
+    pub stages: [u64; Stage::COUNT],
+    /// Which of them are estimated, a bit each.
     pub estimated: u8,
 }
 
@@ -101,14 +51,14 @@ const ESTIMATED: u64 = 1 << 3;
 /// The frame that main is in. Written by main, read by any thread; no allocation, no lock.
 #[derive(Debug, Default)]
 pub struct Stages {
-    /// Stage + 1 in 3 bits, whether estimated in one, and since when in 60 (36 years of ns); 0 if none is open.
+    /// Stage + 1 in 3 bits, whether estimated in one, and its start in 60 (36 years of ns); 0 if none is open.
     open: AtomicU64,
-    stages: [AtomicU64; 5],
+    stages: [AtomicU64; Stage::COUNT],
     /// Begin and intended vsync of the frame; a begin of 0 is no frame.
     frame: [AtomicU64; 2],
     /// How many messages are around the frame's.
     nested: AtomicU64,
-    /// The same of a frame in a loop nested in this frame, plus one; 0 if there is none.
+    /// `nested` of a frame in a loop nested in this frame, plus one; 0 if there is none.
     inner: AtomicU64,
     estimated: AtomicU64,
 }
@@ -119,7 +69,7 @@ impl Stages {
     pub const fn new() -> Self {
         Stages {
             open: AtomicU64::new(0),
-            stages: [const { AtomicU64::new(0) }; 5],
+            stages: [const { AtomicU64::new(0) }; Stage::COUNT],
             frame: [const { AtomicU64::new(0) }; 2],
             nested: AtomicU64::new(0),
             inner: AtomicU64::new(0),
@@ -144,7 +94,7 @@ impl Stages {
     }
 
     /// The message that began is a frame's. `intended_ns` is its vsync, 0 if not known. A frame in a loop nested in another
-    /// frame is not followed: main is in the outer one's stage. Gives whether it is followed.
+    /// frame is not tracked: main is in the outer frame's stage. Returns whether it is tracked.
     pub fn frame_begin(&self, at_ns: u64, intended_ns: u64, nested: u8) -> bool {
         if self.frame[0].load(Ordering::Relaxed) != 0
             && u64::from(nested) > self.nested.load(Ordering::Relaxed)
@@ -163,14 +113,14 @@ impl Stages {
         true
     }
 
-    /// The vsync of the frame becomes known while it runs: a frame callback is told it (API 33), or its time field was read.
+    /// Sets the frame's vsync while it runs: a frame callback got it (API 33), or its time field was read.
     pub fn intended(&self, intended_ns: u64) {
         self.frame[1].store(intended_ns, Ordering::Relaxed);
     }
 
     /// The frame is in `stage` from now on. Outside of a frame, or when it is in that stage or a later one, nothing
-    /// happens: a second pre-draw listener, or a callback of an earlier stage that runs late. Gives whether it is there now and
-    /// was not before.
+    /// happens: a second pre-draw listener, or a callback of an earlier stage that runs late. Returns whether the frame
+    /// has entered the stage.
     pub fn stage(&self, at_ns: u64, stage: Stage, estimated: bool) -> bool {
         if self.frame[0].load(Ordering::Relaxed) == 0 || self.inner.load(Ordering::Relaxed) != 0 {
             return false;
@@ -182,20 +132,20 @@ impl Stages {
             self.close(open, at_ns, estimated);
         }
         let flag = if estimated { ESTIMATED } else { 0 };
-        self.open.store(at_ns << 4 | flag | (stage as u64 + 1), Ordering::Release);
+        self.open.store(at_ns << 4 | flag | (stage.index() as u64 + 1), Ordering::Release);
         true
     }
 
-    /// The costs of `open` up to now. They are near ones if its begin or its end is.
+    /// Adds the costs of `open` up to now. They are estimated if its start or its end is.
     fn close(&self, open: OpenStage, at_ns: u64, estimated: bool) {
-        let at = open.stage as usize;
+        let at = open.stage.index();
         self.stages[at].store(at_ns.saturating_sub(open.since_ns), Ordering::Relaxed);
         if open.estimated || estimated {
             self.estimated.store(self.estimated.load(Ordering::Relaxed) | 1 << at, Ordering::Relaxed);
         }
     }
 
-    /// A message inside of `nested` others ends, whether it was a frame or not. What the frame cost, if it was one: the open
+    /// A message inside of `nested` others ends, whether it was a frame or not. Returns the cost of the frame, if it was one: the open
     /// stage ends with it.
     pub fn message_end(&self, at_ns: u64, nested: u8) -> Option<FrameCosts> {
         if self.inner.load(Ordering::Relaxed) == u64::from(nested) + 1 {
@@ -213,7 +163,7 @@ impl Stages {
         Some(costs)
     }
 
-    /// The stage that is open. From any thread.
+    /// The open stage. Any thread.
     #[must_use]
     pub fn open(&self) -> Option<OpenStage> {
         let word = self.open.load(Ordering::Acquire);
@@ -221,8 +171,8 @@ impl Stages {
         Some(OpenStage { stage, since_ns: word >> 4, estimated: word & ESTIMATED != 0 })
     }
 
-    /// What the frame that main is in has cost until now, the open stage with it; `None` outside of a frame. From any thread:
-    /// meant for a main that hangs, where nothing changes meanwhile.
+    /// The cost so far of the frame that main is in, with the open stage; `None` outside of a frame. Any thread:
+    /// meant for a main thread that hangs, so that nothing changes meanwhile.
     #[must_use]
     pub fn running(&self, now_ns: u64) -> Option<FrameCosts> {
         if self.frame[0].load(Ordering::Relaxed) == 0 {
@@ -230,8 +180,8 @@ impl Stages {
         }
         let mut costs = self.costs(now_ns);
         if let Some(open) = self.open() {
-            costs.stages[open.stage as usize] = now_ns.saturating_sub(open.since_ns);
-            costs.estimated |= u8::from(open.estimated) << open.stage as u8;
+            costs.stages[open.stage.index()] = now_ns.saturating_sub(open.since_ns);
+            costs.estimated |= u8::from(open.estimated) << open.stage.index();
         }
         Some(costs)
     }
@@ -248,15 +198,15 @@ impl Stages {
 }
 
 impl FrameCosts {
-    /// FrameMetrics of the same frame arrived: what they measure replaces what was seen. INSETS_ANIMATION is part of their
+    /// Replaces the measured costs with the FrameMetrics of the same frame. INSETS_ANIMATION is part of their
     /// animation, and COMMIT of nothing.
     pub fn refine(&mut self, sample: &super::sample::Sample) {
         use super::sample::Metric::{Animation, Draw, InputHandling, LayoutMeasure};
         let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
-        self.stages[Stage::Input as usize] = ns(InputHandling);
-        self.stages[Stage::Animation as usize] =
-            ns(Animation).saturating_sub(self.stages[Stage::InsetsAnimation as usize]);
-        self.stages[Stage::Traversal as usize] = ns(LayoutMeasure) + ns(Draw);
-        self.estimated &= 1 << Stage::Commit as u8;
+        self.stages[Stage::Input.index()] = ns(InputHandling);
+        self.stages[Stage::Animation.index()] =
+            ns(Animation).saturating_sub(self.stages[Stage::InsetsAnimation.index()]);
+        self.stages[Stage::Traversal.index()] = ns(LayoutMeasure) + ns(Draw);
+        self.estimated &= 1 << Stage::Commit.index();
     }
 }

@@ -1,26 +1,26 @@
-//! The last messages, and how dense they were.
+//! The last messages, and their density.
 //!
-//! One thread writes, any thread reads, nobody waits. An entry is three words; `head` counts the entries that are
-//! complete. A reader takes `head`, copies, takes `head` again and leaves out what the writer may have touched meanwhile
+//! One thread writes, any thread reads, and neither waits. An entry is three words; `head` counts the entries that are
+//! complete. A reader takes `head`, copies, takes `head` again and drops what the writer may have changed meanwhile
 //! (the argument of a sequence lock, with `head` as the sequence).
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use super::pairing::{Ended, MAX_NESTED, Tag};
 
-/// Messages that Matrix keeps.
+/// The number of messages that Matrix keeps.
 pub const HISTORY: usize = 200;
-/// Messages that Matrix keeps for the density.
+/// The number of messages that Matrix keeps for the density.
 pub const DENSITY: usize = 5_000;
 
 /// A message of the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Told {
-    /// What it was for.
+pub struct RecentMessage {
+    /// Its target.
     pub tag: Tag,
     /// When it began, ns.
     pub begun_ns: u64,
-    /// How long it took without loops nested in it, in whole microseconds; 71 minutes at most. Of an open one, until now.
+    /// How long it took without nested loops, in whole microseconds, until now if it is open; 71 minutes at most.
     pub took_us: u32,
     /// Whether it has not ended.
     pub open: bool,
@@ -33,7 +33,7 @@ pub struct Density {
     pub messages: u64,
     /// How long they took, ns, the open ones until now (Matrix `getRecentMDuration`).
     pub busy_ns: u64,
-    /// From the begin of the oldest that is kept, and younger than the last clearing, until now, ns.
+    /// From the start of the oldest message that is kept, and younger than the last clearing, until now, ns.
     pub span_ns: u64,
 }
 
@@ -52,20 +52,20 @@ impl Entry {
         }
     }
 
-    fn load(&self, open: bool) -> Told {
+    fn load(&self, open: bool) -> RecentMessage {
         let [texts, what, begun_ns] = [0, 1, 2].map(|at| self.0[at].load(Ordering::Relaxed));
         let tag = Tag { target: (texts >> 32) as u32, callback: texts as u32, what: (what >> 32) as i32 };
-        Told { tag, begun_ns, took_us: what as u32, open }
+        RecentMessage { tag, begun_ns, took_us: what as u32, open }
     }
 }
 
-/// The history of one thread. 24 bytes a message, all of them at the start.
+/// The history of one thread. 24 bytes per message, allocated at the start.
 pub struct History {
-    /// One more than are promised: the writer may be at work on one.
+    /// One more than the capacity, since the writer may be writing one.
     entries: Box<[Entry]>,
     /// Entries that were ever completed.
     head: AtomicU64,
-    /// Where the next entry goes, so that nothing is divided.
+    /// The index of the next entry, which saves a division.
     next: AtomicU32,
     open: [Entry; MAX_NESTED],
     open_depth: AtomicU32,
@@ -73,7 +73,7 @@ pub struct History {
     open_sequence: AtomicU32,
     begun: AtomicU64,
     busy_ns: AtomicU64,
-    /// What `begun`, `busy_ns` and `head` were when the density was cleared last.
+    /// `begun`, `busy_ns` and `head` at the last clearing of the density.
     cleared: [AtomicU64; 3],
 }
 
@@ -116,7 +116,7 @@ impl History {
         self.busy_ns.store(self.busy_ns.load(Ordering::Relaxed) + ended.own_ns, Ordering::Relaxed);
         let next = self.next.load(Ordering::Relaxed);
         let head = self.head.load(Ordering::Relaxed);
-        // What follows is not seen before `head` as it is now.
+        // The stores below are not visible before the current `head`.
         fence(Ordering::Release);
         let took_us = u32::try_from(ended.own_ns / 1_000).unwrap_or(u32::MAX);
         self.entries[next as usize].store(ended.tag, took_us, ended.begun_ns);
@@ -134,61 +134,62 @@ impl History {
         self.open_sequence.store(sequence.wrapping_add(2), Ordering::Release);
     }
 
-    /// The last `count` messages, oldest first, and behind them the open ones, outermost first, until `now_ns`. From any
+    /// The last `count` messages, oldest first, then the open ones, outermost first, until `now_ns`. Any
     /// thread.
     #[must_use]
-    pub fn last(&self, count: usize, now_ns: u64) -> Vec<Told> {
-        let mut told = Vec::with_capacity(count.min(self.capacity()) + MAX_NESTED);
+    pub fn last(&self, count: usize, now_ns: u64) -> Vec<RecentMessage> {
+        let mut messages = Vec::with_capacity(count.min(self.capacity()) + MAX_NESTED);
         let head = self.head.load(Ordering::Acquire);
         let slots = self.entries.len() as u64;
         let from = head.saturating_sub(count.min(self.capacity()) as u64);
-        told.extend((from..head).map(|at| self.entries[(at % slots) as usize].load(false)));
-        // What was copied may be newer than `head`; then it shows that `head` moved.
+        messages.extend((from..head).map(|at| self.entries[(at % slots) as usize].load(false)));
+        // A copied entry may be newer than `head`; then `head` has moved visibly.
         fence(Ordering::Acquire);
         let head = self.head.load(Ordering::Relaxed);
-        // While entry `head` is written, entry `head - slots` is gone.
+        // While entry `head` is written, entry `head - slots` is invalid.
         let whole_from = (head + 1).saturating_sub(slots);
-        told.drain(..(whole_from.saturating_sub(from) as usize).min(told.len()));
-        self.push_open(&mut told, now_ns);
-        told
+        messages.drain(..(whole_from.saturating_sub(from) as usize).min(messages.len()));
+        self.push_open(&mut messages, now_ns);
+        messages
     }
 
-    fn push_open(&self, told: &mut Vec<Told>, now_ns: u64) {
-        let ended = told.len();
-        // The writer is done within nanoseconds unless it lost its processor just there.
+    fn push_open(&self, messages: &mut Vec<RecentMessage>, now_ns: u64) {
+        let ended = messages.len();
+        // The writer is done within nanoseconds unless it was preempted just there.
         for _ in 0..64 {
             let before = self.open_sequence.load(Ordering::Acquire);
             let depth = (self.open_depth.load(Ordering::Relaxed) as usize).min(MAX_NESTED);
-            told.extend(self.open[..depth].iter().map(|entry| entry.load(true)));
+            messages.extend(self.open[..depth].iter().map(|entry| entry.load(true)));
             fence(Ordering::Acquire);
             if before.is_multiple_of(2) && before == self.open_sequence.load(Ordering::Relaxed) {
                 break;
             }
-            told.truncate(ended);
+            messages.truncate(ended);
             std::hint::spin_loop();
         }
-        for message in &mut told[ended..] {
+        for message in &mut messages[ended..] {
             message.took_us =
                 u32::try_from(now_ns.saturating_sub(message.begun_ns) / 1_000).unwrap_or(u32::MAX);
         }
     }
 
-    /// How busy the thread was since the last clearing. From any thread.
+    /// How busy the thread was since the last clearing. Any thread.
     #[must_use]
     pub fn density(&self, now_ns: u64) -> Density {
         let [begun, busy_ns, head] = [0, 1, 2].map(|at| self.cleared[at].load(Ordering::Relaxed));
         let kept = self.head.load(Ordering::Acquire).saturating_sub(head);
-        let told = self.last(usize::try_from(kept).unwrap_or(usize::MAX), now_ns);
-        // Of nested ones the innermost: the others' own time stands still.
-        let open_ns = told.last().filter(|last| last.open).map_or(0, |last| u64::from(last.took_us) * 1_000);
+        let messages = self.last(usize::try_from(kept).unwrap_or(usize::MAX), now_ns);
+        // The innermost of nested messages: the others' own time does not advance.
+        let open_ns =
+            messages.last().filter(|last| last.open).map_or(0, |last| u64::from(last.took_us) * 1_000);
         Density {
             messages: self.begun.load(Ordering::Relaxed).saturating_sub(begun),
             busy_ns: self.busy_ns.load(Ordering::Relaxed).saturating_sub(busy_ns) + open_ns,
-            span_ns: told.first().map_or(0, |first| now_ns.saturating_sub(first.begun_ns)),
+            span_ns: messages.first().map_or(0, |first| now_ns.saturating_sub(first.begun_ns)),
         }
     }
 
-    /// Counts anew from now on (Matrix `cleanRecentMQ`). From any thread.
+    /// Restarts the counts (Matrix `cleanRecentMQ`). Any thread.
     pub fn clear_density(&self) {
         for (cleared, counter) in self.cleared.iter().zip([&self.begun, &self.busy_ns, &self.head]) {
             cleared.store(counter.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -208,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader beside a writer: what it gets is whole and in order, or not there.
+    /// A reader beside a writer gets whole entries in order, or none.
     #[test]
     fn a_reader_never_gets_half_an_entry() {
         let history = History::new(8);
@@ -231,12 +232,12 @@ mod tests {
                 }
             });
             while !writer.is_finished() {
-                let told = history.last(8, u64::MAX);
-                seen.fetch_add(told.len(), Ordering::Relaxed);
-                for (at, message) in told.iter().enumerate() {
+                let messages = history.last(8, u64::MAX);
+                seen.fetch_add(messages.len(), Ordering::Relaxed);
+                for (at, message) in messages.iter().enumerate() {
                     assert_eq!(message.tag, tag(message.begun_ns));
                     assert!(message.open || message.took_us == message.begun_ns as u32);
-                    assert!(at == 0 || message.begun_ns > told[at - 1].begun_ns);
+                    assert!(at == 0 || message.begun_ns > messages[at - 1].begun_ns);
                 }
             }
         });

@@ -1,6 +1,6 @@
-//! The lines that a Looper gives its Printer.
+//! The lines that a Looper passes to its Printer.
 
-/// Which bound of a message a line tells.
+/// The bound of a message that a line reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
     /// `>>>>> Dispatching to Handler (class) {hash} callback: what`
@@ -9,21 +9,21 @@ pub enum Bound {
     End,
 }
 
-/// Whether a Looper's lines are what we know. Decided once, by the first: a system that begins its lines otherwise would
-/// make every line an end (Matrix's rule and reason).
+/// Whether a Looper's lines have the known form. Decided once, by the first line: on a system that begins its lines differently
+/// every line would be an end (Matrix's rule and reason).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Lines {
-    /// None was seen.
+    /// No line was seen yet.
     #[default]
     Unseen,
     /// They begin with `>` and `<`.
     Known,
-    /// They do not: nothing is taken from this Printer ever again.
+    /// They do not: this Printer is ignored from now on.
     Foreign,
 }
 
 impl Lines {
-    /// What the line that begins with this character tells; `None` for a line of a Printer that is not understood.
+    /// The bound that a line with this first character reports; `None` if the Printer is ignored.
     /// `first` is the line's first UTF-16 unit, 0 for an empty one.
     pub fn bound(&mut self, first: u16) -> Option<Bound> {
         let begin = first == u16::from(b'>');
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_8_a_first_line_of_another_form_ends_it_for_good() {
+    fn an_unknown_first_line_disables_the_printer() {
         let mut lines = Lines::default();
         assert_eq!(lines.bound(u16::from(b'#')), None);
         assert_eq!(lines.bound(u16::from(b'>')), None, "for good");
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn item_8_a_first_line_may_be_an_end() {
+    fn the_first_line_may_be_an_end() {
         let mut lines = Lines::default();
         assert_eq!(lines.bound(u16::from(b'<')), Some(Bound::End));
         assert_eq!(lines.bound(u16::from(b'>')), Some(Bound::Begin));

@@ -1,4 +1,4 @@
-//! What happens at a message's bounds, in the order in which it has to.
+//! Applies the rules at a message's begin and end, in the required order.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use super::slow::SlowMessage;
 /// The watched thread's messages: pairing, then history, then the rule for slow ones.
 ///
 /// The embedder writes the begin into the record *before* [`Messages::begin`] and the end *before* [`Messages::end`], on
-/// every API level: a slice that is taken because of what these return then has both bounds in it (Matrix's lacks the
+/// every API level: a slice that is taken because of their results then has both bounds in it (Matrix's lacks the
 /// begin from API 24 on, its issue #840).
 pub struct Messages {
     pairing: Pairing,
-    /// Readable by any thread that keeps a reference of its own: one to this whole is the watched thread's alone.
+    /// Any thread may read it through its own reference; `Messages` itself belongs to the watched thread.
     pub history: Arc<History>,
-    /// Changeable by any thread, as well.
+    /// Any thread may change it through its own reference.
     pub slow: Arc<SlowMessage>,
 }
 
@@ -30,7 +30,7 @@ impl Messages {
         }
     }
 
-    /// A message begins; see [`Pairing::begin`]. What the watching thread is to look at is the message that began now.
+    /// A message begins; see [`Pairing::begin`]. The watching thread then watches this message.
     #[inline]
     pub fn begin(&mut self, at_ns: u64, tag: Tag, stack: usize) -> Begun {
         let begun = self.pairing.begin(at_ns, tag, stack);
@@ -38,7 +38,7 @@ impl Messages {
         begun
     }
 
-    /// A message ends; see [`Pairing::end`]. With it, its cost in milliseconds if it was slow. A message around a nested
+    /// A message ends; see [`Pairing::end`]. Returns its cost in milliseconds too if it was slow. A message around a nested
     /// loop is slow by its own time.
     #[inline]
     pub fn end(&mut self, at_ns: u64, tag: Option<Tag>) -> Option<(Ended, Option<u64>)> {
@@ -46,7 +46,7 @@ impl Messages {
         Some(self.ended(ended))
     }
 
-    /// The message ends that [`Pairing::fits`] found; as [`Messages::end`].
+    /// Ends the message that [`Pairing::fits`] found; as [`Messages::end`].
     #[inline]
     pub fn end_of(&mut self, at_ns: u64, nested: u8) -> Option<(Ended, Option<u64>)> {
         let ended = self.pairing.end_of(at_ns, nested)?;

@@ -1,8 +1,8 @@
-//! Messages of the main thread: which end belongs to which begin, what the last ones were, which was slow, and which does
+//! Messages of the main thread: pairs begins with ends, keeps the last ones, and finds slow ones and those that do
 //! not end.
 //!
-//! [`Messages`] puts them together for the one thread that is watched: nothing in it allocates, locks or asks the system
-//! once it is made. [`History`] is read by any thread meanwhile. [`Watch`] is the watching thread's.
+//! [`Messages`] combines them for the watched thread: it does not allocate, lock or make system calls
+//! once it exists. Any thread may read [`History`] meanwhile. [`Watch`] belongs to the watching thread.
 
 mod history;
 mod line;
@@ -12,10 +12,10 @@ mod pairing;
 mod slow;
 mod watch;
 
-pub use history::{DENSITY, Density, HISTORY, History, Told};
+pub use history::{DENSITY, Density, HISTORY, History, RecentMessage};
 pub use line::{Bound, Lines};
 pub use messages::Messages;
 pub use outermost::{Outer, Outermost};
 pub use pairing::{Begun, Ended, MAX_NESTED, Pairing, SAME_LOOP_BYTES, Tag};
 pub use slow::{SLOW_MS, SlowMessage};
-pub use watch::{Due, Evidence, Limits, Look, Seen, Suppressed, Watch};
+pub use watch::{Due, Limits, Poll, PollResult, ProcessState, Suppressed, Watch};

@@ -1,27 +1,27 @@
-//! Messages of a thread whose Looper tells nobody of them, by the outermost calls of its record: each is (a part of) a message, from where the
-//! app's own code begins.
+//! Stands in for the messages of a thread whose Looper calls no Printer: each outermost recorded call is a message, or a part of one, from
+//! where the app's own code begins.
 
 use crate::stack::{Call, CallTree, Finished};
 
-/// A call that nobody recorded made.
+/// A call without a recorded caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outer {
     /// The method.
     pub id: u32,
     /// When it began, ns.
     pub begun_ns: u64,
-    /// How long it took, ns; of an open one, until now.
+    /// How long it took, ns, until now if it is open.
     pub took_ns: u64,
 }
 
-/// Finds them, call by call. An exit without an enter changes nothing, as in [`CallTree`].
+/// Finds the outermost calls, call by call. An exit without an enter changes nothing, as in [`CallTree`].
 #[derive(Default)]
 pub struct Outermost {
     open: Option<(u32, u64, CallTree)>,
 }
 
 impl Outermost {
-    /// The thread's next call; the outermost one that it ends, with what that called.
+    /// Takes the thread's next call; returns the outermost call that it ends, with the calls inside of it.
     pub fn push(&mut self, call: Call) -> Option<(Outer, Finished)> {
         match &mut self.open {
             None if call.entered => {
@@ -43,14 +43,14 @@ impl Outermost {
         }
     }
 
-    /// The one that is open.
+    /// The open outermost call.
     #[must_use]
     pub fn open(&self, now_ns: u64) -> Option<Outer> {
         let (id, begun_ns, _) = self.open.as_ref()?;
         Some(Outer { id: *id, begun_ns: *begun_ns, took_ns: now_ns.saturating_sub(*begun_ns) })
     }
 
-    /// A part of the record is missing: what was open is not known any more.
+    /// Forgets the open calls, since a part of the recording is missing.
     pub fn forget(&mut self) {
         self.open = None;
     }
@@ -71,12 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn item_10_each_outermost_call_is_told_with_what_it_called() {
+    fn each_outermost_call_is_reported_with_its_callees() {
         let mut outermost = Outermost::default();
-        let mut told = Vec::new();
+        let mut found = Vec::new();
         // In the middle: an exit without an enter, and an exception that goes through 3.
         for call in calls("o9@1 i1@2 i2@3 o2@4 o1@5 o8@6 i1@7 i3@8 i4@9 o1@12 i5@20 i6@21") {
-            told.extend(outermost.push(call).map(|(outer, tree)| {
+            found.extend(outermost.push(call).map(|(outer, tree)| {
                 (
                     outer.id,
                     outer.begun_ns,
@@ -85,7 +85,7 @@ mod tests {
                 )
             }));
         }
-        assert_eq!(told, [(1, 2, 3, vec![1, 2]), (1, 7, 5, vec![1, 3, 4])]);
+        assert_eq!(found, [(1, 2, 3, vec![1, 2]), (1, 7, 5, vec![1, 3, 4])]);
         assert_eq!(outermost.open(30), Some(Outer { id: 5, begun_ns: 20, took_ns: 10 }));
         outermost.forget();
         assert!(outermost.open(30).is_none() && outermost.push(Call::exit(5, 31)).is_none());

@@ -1,27 +1,27 @@
-//! Which end belongs to which begin.
+//! Pairs the ends of messages with their begins.
 //!
 //! Two things break the simple order. A *nested loop* (a dialog that runs its own `Looper.loop()` inside of a message)
-//! begins messages inside of a message. A *lost end*: libraries that catch every exception around `Looper.loop()` go on
-//! with the next message, and the one that threw never ends. Both look alike, a begin inside of a begin; what tells
-//! them apart is the stack. A nested loop stands deeper on it than the loop that it is nested in, and a loop that goes
-//! on stands where it stood.
+//! begins messages inside of a message. A *lost end*: libraries that catch every exception around `Looper.loop()` continue
+//! with the next message, and the one that threw never ends. Both look alike, a begin inside of a begin; the stack
+//! distinguishes them. A nested loop is deeper on the stack than the outer loop, and a loop that
+//! continues has the same depth as before.
 
-/// Loops nested in each other that are followed. Messages of deeper ones are not told.
+/// The most nested loops that are tracked. Messages of deeper ones are ignored.
 pub const MAX_NESTED: usize = 8;
 
-/// A begin that is deeper on the stack than the one before by less than this comes from the same loop: a compiled method
-/// that takes the place of an interpreted one moves what it calls by some bytes. A nested loop has at least `dispatchMessage`,
+/// A begin that is deeper on the stack than the one before by fewer bytes than this comes from the same loop: a compiled method
+/// that replaces an interpreted one moves its callees by some bytes. A nested loop has at least `dispatchMessage`,
 /// the callback, `loop` and `println` in between.
 pub const SAME_LOOP_BYTES: usize = 256;
 
-/// What a message is for. Texts are ids of the embedder's; 0 is "none".
+/// The target of a message. Texts are the embedder's ids; 0 is "none".
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tag {
     /// The handler's class.
     pub target: u32,
     /// The callback's class.
     pub callback: u32,
-    /// `Message.what`. An end does not say it and is matched without.
+    /// `Message.what`. An end lacks it and is matched without.
     pub what: i32,
 }
 
@@ -31,10 +31,10 @@ impl Tag {
     }
 }
 
-/// What a begin was.
+/// The result of a begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Begun {
-    /// How many messages are around it: 0 but for nested loops.
+    /// How many messages are around it: 0 outside of nested loops.
     pub nested: u8,
     /// Messages of the same loop, and of loops in them, whose end did not come. They are over and their length is not known.
     pub lost: u8,
@@ -43,20 +43,20 @@ pub struct Begun {
 /// A message that ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ended {
-    /// What it was for.
+    /// Its target.
     pub tag: Tag,
     /// When it began, ns.
     pub begun_ns: u64,
     /// When it ended, ns.
     pub ended_ns: u64,
-    /// Its length without the stretch from the first begin to the last end of a loop nested in it: in that the thread
-    /// took messages and was not stuck.
+    /// Its length without the time from the first begin to the last end of a nested loop, in which the thread
+    /// processed messages and was not stuck.
     pub own_ns: u64,
     /// How many messages were around it.
     pub nested: u8,
     /// Messages inside of it whose end did not come.
     pub lost: u8,
-    /// The observers that were told of its begin and are to be told of its end, a bit each.
+    /// The observers that got its begin and must get its end, a bit each.
     pub observers: u64,
 }
 
@@ -78,20 +78,20 @@ pub struct Pairing {
     depth: usize,
     /// Begins beyond [`MAX_NESTED`] that are open.
     beyond: u32,
-    /// Who wants to be told, a bit each.
+    /// The observers, a bit each.
     observers: u64,
     orphan_ends: u64,
 }
 
 impl Pairing {
-    /// Who is told of messages from the next begin on, a bit each. One that comes in the middle of a message is not told of
-    /// its end, one that leaves is not either.
+    /// Sets the observers of messages from the next begin on, a bit each. An observer that is added or removed during a message
+    /// does not get its end.
     pub fn set_observers(&mut self, observers: u64) {
         self.observers = observers;
     }
 
-    /// How many messages a begin at this place of the stack shows to be over although their end did not come:
-    /// [`Begun::lost`] before the begin, for who writes their ends down first.
+    /// How many open messages a begin at this stack address proves to be over although their end did not come:
+    /// [`Begun::lost`] before the begin, to record their ends first.
     #[inline]
     #[must_use]
     pub fn lost_at(&self, stack: usize) -> u8 {
@@ -101,12 +101,12 @@ impl Pairing {
         self.open[..self.depth].iter().rev().take_while(over).count() as u8
     }
 
-    /// How many messages are around the one that an end tells; `None` if it is nobody's, or that of one beyond
+    /// How many messages are around the one that an end closes; `None` if it closes none, or one beyond
     /// [`MAX_NESTED`]. Changes nothing.
     ///
-    /// A loop tells both bounds of a message from the same place, so `stack` (as of [`Pairing::begin`]) finds it, whatever
-    /// lost its end inside of it and whatever the end calls it: a callback may describe itself otherwise than at the
-    /// begin. Without a stack, or where none is as near, the tag does.
+    /// A loop reports both bounds of a message from the same stack address, so `stack` (as of [`Pairing::begin`]) finds it, even if
+    /// ends inside of it were lost or the end has another tag: a callback may describe itself differently than at the
+    /// begin. Without a stack, or if none is near enough, the tag decides.
     #[inline]
     #[must_use]
     pub fn fits(&self, tag: Option<Tag>, stack: usize) -> Option<u8> {
@@ -126,8 +126,8 @@ impl Pairing {
         place.map(|at| at as u8)
     }
 
-    /// A message begins. `stack` is the address of anything on the stack of the call that told it, 0 if it is not known; then every
-    /// begin inside of a message is taken for a nested loop's.
+    /// A message begins. `stack` is any address on the stack of the call that reports it, 0 if it is not known; then every
+    /// begin inside of a message counts as a nested loop's.
     #[inline]
     pub fn begin(&mut self, at_ns: u64, tag: Tag, stack: usize) -> Begun {
         let mut lost = 0;
@@ -157,8 +157,8 @@ impl Pairing {
         Begun { nested: (self.depth - 1) as u8, lost }
     }
 
-    /// A message ends. `tag`, where the end says one, finds the message that it ends; ones inside of that lost theirs. An
-    /// end that fits no open message changes nothing and gives `None`.
+    /// A message ends. `tag`, if the end has one, finds the message; messages inside of it have lost their ends. An
+    /// end without an open message changes nothing and returns `None`.
     #[inline]
     pub fn end(&mut self, at_ns: u64, tag: Option<Tag>) -> Option<Ended> {
         if self.beyond > 0 {
@@ -173,7 +173,7 @@ impl Pairing {
         Some(self.end_at(at_ns, at))
     }
 
-    /// The message ends that [`Pairing::fits`] found. `None` if there is none with so many around it.
+    /// Ends the message that [`Pairing::fits`] found. `None` if no message has so many around it.
     #[inline]
     pub fn end_of(&mut self, at_ns: u64, nested: u8) -> Option<Ended> {
         let at = usize::from(nested);
@@ -185,7 +185,7 @@ impl Pairing {
         let lost = (self.depth - 1 - at) as u8;
         self.depth = at;
         let open = self.open[at];
-        // One lost inside went on to here at most.
+        // A lost message inside lasted until here at most.
         let inner_to_ns = if lost > 0 { at_ns } else { open.inner_to_ns };
         let inner_ns = match open.inner_from_ns {
             0 => 0,
@@ -218,7 +218,7 @@ impl Pairing {
         self.depth
     }
 
-    /// Whether the next end is that of a message beyond [`MAX_NESTED`].
+    /// Whether the next end belongs to a message beyond [`MAX_NESTED`].
     #[must_use]
     pub fn is_beyond(&self) -> bool {
         self.beyond > 0

@@ -1,8 +1,8 @@
-//! When a message was slow.
+//! Decides whether a message was slow.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// From this length on (Matrix `DEFAULT_EVIL_METHOD_THRESHOLD_MS`).
+/// The length from which on a message is slow, ms (Matrix `DEFAULT_EVIL_METHOD_THRESHOLD_MS`).
 pub const SLOW_MS: u32 = 700;
 
 /// The threshold, which any thread may change while messages run.
@@ -18,12 +18,12 @@ impl Default for SlowMessage {
 }
 
 impl SlowMessage {
-    /// From the next end on, messages count as slow from `threshold_ms` on.
+    /// Sets the threshold, from the next end on.
     pub fn set_threshold_ms(&self, threshold_ms: u32) {
         self.threshold_ms.store(threshold_ms, Ordering::Relaxed);
     }
 
-    /// From how many milliseconds on a message is slow.
+    /// The length from which on a message is slow, ms.
     #[must_use]
     pub fn threshold_ms(&self) -> u32 {
         self.threshold_ms.load(Ordering::Relaxed)

@@ -1,122 +1,126 @@
-//! When a message that does not end is a LAG, and when an ANR: what the watching thread decides at each look.
+//! Decides at each poll of the watching thread whether the open message is a LAG or an ANR.
 //!
 //! The watched thread posts nothing and cancels nothing. It stores when its message began, 0 between messages
-//! (`native_signal::StallTimer` has that word and says why no look is missed); whoever watches calls [`Watch::look`] with it
-//! and sleeps as long as that says. A message's end therefore cancels both timers by itself.
+//! (`native_signal::StallTimer` has that word and explains why no message is missed); the watching thread passes it to [`Watch::poll`]
+//! and sleeps for the time that this returns. The end of a message therefore cancels both limits by itself.
 //!
-//! # A look that comes late
-//! A thread that wakes much later than it asked for was kept from running, for one of three reasons, and each means
-//! something else for the message:
+//! # A delayed poll
+//! A thread that wakes much later than requested could not run, for one of three reasons, and each has
+//! another consequence for the message:
 //!
-//! | what | seen by | the stretch |
+//! | reason | detected by | the delay |
 //! | --- | --- | --- |
-//! | the device slept | BOOTTIME − MONOTONIC moved | is no time of the message's |
-//! | the process was frozen or stopped | the process used no processor time meanwhile | is none either |
-//! | only the watching thread was late | the process did | counts, and the report says how late it is |
+//! | the device slept | BOOTTIME − MONOTONIC grew | does not count |
+//! | the process was frozen or stopped | the process used no CPU time meanwhile | does not count |
+//! | only the watching thread was late | the process used CPU time | counts, and the report has the delay |
 
-/// When a message is a LAG, and an ANR, in milliseconds.
+use trace_format::android::ANR_LIMIT_MS;
+
+/// The ages at which a message is a LAG and an ANR, ms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// LAG from here on (Matrix `DEFAULT_NORMAL_LAG`); 0 for never.
     pub lag_ms: u64,
     /// ANR from here on (Matrix `DEFAULT_ANR`); 0 for never.
     pub anr_ms: u64,
-    /// No ANR is told from here on (Matrix `DEFAULT_ANR_INVALID`, 6,000: "the timer ran late"); 0, ours, for always.
+    /// ANRs that are detected later than this are not reported (Matrix `DEFAULT_ANR_INVALID`, 6,000: "the timer ran late"); 0, our
+    /// default: always report.
     pub too_late_ms: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { lag_ms: 2_000, anr_ms: 5_000, too_late_ms: 0 }
+        Limits { lag_ms: 2_000, anr_ms: ANR_LIMIT_MS, too_late_ms: 0 }
     }
 }
 
 impl Limits {
-    /// Matrix's: a report that would be a second late is dropped.
-    pub const MATRIX: Limits = Limits { lag_ms: 2_000, anr_ms: 5_000, too_late_ms: 6_000 };
+    /// Matrix's limits: a report that would be a second late is dropped.
+    pub const MATRIX: Limits = Limits { lag_ms: 2_000, anr_ms: ANR_LIMIT_MS, too_late_ms: 6_000 };
 }
 
-/// A look at the watched thread.
+/// A poll of the watched thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Look {
+pub struct Poll {
     /// Now, in the clock of `begun_ns` (BOOTTIME).
     pub now_ns: u64,
-    /// When the open message began; 0 if none is open. Two messages are told apart by it.
+    /// When the open message began; 0 if none is open. It identifies the message.
     pub begun_ns: u64,
-    /// How much later than it asked for the watching thread woke.
+    /// How much later than requested the watching thread woke.
     pub late_ns: u64,
     /// BOOTTIME − MONOTONIC: how long the device slept since it started.
     pub slept_ns: u64,
-    /// The process's processor time (CLOCK_PROCESS_CPUTIME_ID); `None` if it is not known.
+    /// The process's CPU time (CLOCK_PROCESS_CPUTIME_ID); `None` if it is not known.
     pub cpu_ns: Option<u64>,
 }
 
-/// What makes a stuck main thread none. Asked only when a limit was reached.
+/// Reasons not to report a stall. Read only when a limit was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Evidence {
+pub struct ProcessState {
     /// A debugger is attached: a main thread at a breakpoint is stuck on purpose.
     pub debugger: bool,
     /// The process is dying of an uncaught exception: a crash handler keeps main busy (Matrix's issue #739).
     pub dying: bool,
 }
 
-/// Why a LAG or an ANR is not told.
+/// Why a LAG or an ANR is not reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Suppressed {
-    /// [`Evidence::debugger`].
+    /// [`ProcessState::debugger`].
     Debugger,
-    /// [`Evidence::dying`].
+    /// [`ProcessState::dying`].
     Dying,
     /// [`Limits::too_late_ms`].
     TooLate,
 }
 
-/// A limit that was reached. Once a message.
+/// A limit that was reached; once per message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Due {
-    /// How long the message has been running, without stretches in which the process did not.
+    /// How long the message has been running, without the time in which the process was frozen.
     pub age_ns: u64,
-    /// How long those stretches were.
+    /// How long the process was frozen.
     pub frozen_ns: u64,
-    /// Whether the watching thread was late while the process ran: the limit was reached earlier than it is told.
+    /// Whether the watching thread was late while the process ran: the limit was reached earlier.
     pub timer_late: bool,
-    /// Why it is not to be told, if it is not.
+    /// Why it must not be reported; `None` if it must.
     pub suppressed: Option<Suppressed>,
 }
 
-/// What a look showed.
+/// The result of a poll.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seen {
+pub struct PollResult {
     /// The message has become a LAG.
     pub lag: Option<Due>,
     /// The message has become an ANR.
     pub anr: Option<Due>,
-    /// How long to sleep until the next look, ns.
+    /// How long to sleep until the next poll, ns.
     pub sleep_ns: u64,
 }
 
-/// A look that is late by less is on time: an ordinary busy machine.
+/// A poll that is delayed by less is on time: the CPUs are busy.
 const LATE_NS: u64 = 500_000_000;
-/// The process ran in a late stretch if it used this share of it, one in so many.
+/// The process ran during a delay if it used at least one part in this many of it.
 const RAN_SHARE: u64 = 100;
 const MS: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Default)]
-struct Case {
+struct MessageState {
     begun_ns: u64,
     frozen_ns: u64,
     timer_late: bool,
-    lag_told: bool,
-    anr_told: bool,
+    lag_reported: bool,
+    anr_reported: bool,
 }
 
-/// What the watching thread remembers.
+/// The state of the watching thread.
 #[derive(Default)]
 pub struct Watch {
     limits: Limits,
-    case: Case,
-    /// The look before.
-    before: Look,
+    message: MessageState,
+    /// The last poll.
+    before: Poll,
 }
 
 impl Watch {
@@ -126,66 +130,66 @@ impl Watch {
         Watch { limits, ..Watch::default() }
     }
 
-    /// Other limits from the next look on.
+    /// Sets the limits from the next poll on.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// Looks. `evidence` is called at most once, and only if a limit was reached.
-    pub fn look(&mut self, look: Look, evidence: &mut dyn FnMut() -> Evidence) -> Seen {
-        if look.begun_ns != self.case.begun_ns {
-            self.case = Case { begun_ns: look.begun_ns, ..Case::default() };
+    /// Evaluates a poll. `process` is called at most once, and only if a limit was reached.
+    pub fn poll(&mut self, poll: Poll, process: &mut dyn FnMut() -> ProcessState) -> PollResult {
+        if poll.begun_ns != self.message.begun_ns {
+            self.message = MessageState { begun_ns: poll.begun_ns, ..MessageState::default() };
         }
-        if look.late_ns > LATE_NS {
-            self.judge_lateness(look);
+        if poll.late_ns > LATE_NS {
+            self.judge_lateness(poll);
         }
-        self.before = look;
-        self.due(look, evidence)
+        self.before = poll;
+        self.due(poll, process)
     }
 
-    fn judge_lateness(&mut self, look: Look) {
-        let slept_ns = look.slept_ns.saturating_sub(self.before.slept_ns).min(look.late_ns);
-        let awake_ns = look.late_ns - slept_ns;
-        let ran = match (look.cpu_ns, self.before.cpu_ns) {
+    fn judge_lateness(&mut self, poll: Poll) {
+        let slept_ns = poll.slept_ns.saturating_sub(self.before.slept_ns).min(poll.late_ns);
+        let awake_ns = poll.late_ns - slept_ns;
+        let ran = match (poll.cpu_ns, self.before.cpu_ns) {
             (Some(now), Some(then)) => now.saturating_sub(then) >= awake_ns / RAN_SHARE,
             _ => false,
         };
-        let frozen_ns = if ran { slept_ns } else { look.late_ns };
-        // Of a message that began inside of the stretch no more than its age can have been frozen.
-        let age_ns = look.now_ns.saturating_sub(self.case.begun_ns);
-        self.case.frozen_ns = self.case.frozen_ns.saturating_add(frozen_ns).min(age_ns);
-        self.case.timer_late |= ran && awake_ns > LATE_NS;
+        let frozen_ns = if ran { slept_ns } else { poll.late_ns };
+        // If the message began during the delay it was frozen for no longer than its age.
+        let age_ns = poll.now_ns.saturating_sub(self.message.begun_ns);
+        self.message.frozen_ns = self.message.frozen_ns.saturating_add(frozen_ns).min(age_ns);
+        self.message.timer_late |= ran && awake_ns > LATE_NS;
     }
 
-    fn due(&mut self, look: Look, evidence: &mut dyn FnMut() -> Evidence) -> Seen {
+    fn due(&mut self, poll: Poll, process: &mut dyn FnMut() -> ProcessState) -> PollResult {
         let limit_ns = |ms: u64| if ms == 0 { u64::MAX } else { ms.saturating_mul(MS) };
         let (lag_ns, anr_ns) = (limit_ns(self.limits.lag_ms), limit_ns(self.limits.anr_ms));
         let first_ns = lag_ns.min(anr_ns);
-        if look.begun_ns == 0 {
-            return Seen { lag: None, anr: None, sleep_ns: first_ns };
+        if poll.begun_ns == 0 {
+            return PollResult { lag: None, anr: None, sleep_ns: first_ns };
         }
-        let case = &mut self.case;
-        let age_ns = look.now_ns.saturating_sub(look.begun_ns).saturating_sub(case.frozen_ns);
-        let lag = age_ns >= lag_ns && !std::mem::replace(&mut case.lag_told, true);
-        let anr = age_ns >= anr_ns && !std::mem::replace(&mut case.anr_told, true);
-        let (frozen_ns, timer_late) = (case.frozen_ns, case.timer_late);
+        let message = &mut self.message;
+        let age_ns = poll.now_ns.saturating_sub(poll.begun_ns).saturating_sub(message.frozen_ns);
+        let lag = age_ns >= lag_ns && !std::mem::replace(&mut message.lag_reported, true);
+        let anr = age_ns >= anr_ns && !std::mem::replace(&mut message.anr_reported, true);
+        let (frozen_ns, timer_late) = (message.frozen_ns, message.timer_late);
         let mut due = Due { age_ns, frozen_ns, timer_late, suppressed: None };
         if lag || anr {
-            due.suppressed = match evidence() {
-                Evidence { debugger: true, .. } => Some(Suppressed::Debugger),
-                Evidence { dying: true, .. } => Some(Suppressed::Dying),
+            due.suppressed = match process() {
+                ProcessState { debugger: true, .. } => Some(Suppressed::Debugger),
+                ProcessState { dying: true, .. } => Some(Suppressed::Dying),
                 _ => None,
             };
         }
         let too_late = anr && age_ns >= limit_ns(self.limits.too_late_ms);
         let next_ns = [lag_ns, anr_ns].into_iter().filter(|limit| *limit > age_ns).min();
-        Seen {
+        PollResult {
             lag: lag.then_some(due),
             anr: anr.then(|| Due {
                 suppressed: due.suppressed.or(too_late.then_some(Suppressed::TooLate)),
                 ..due
             }),
-            // Once all was told, the next message cannot reach a limit before the first of them.
+            // Once both are reported, the next message cannot reach a limit before the first of them.
             sleep_ns: next_ns.map_or(first_ns, |limit| (limit - age_ns).min(first_ns)),
         }
     }

@@ -1,4 +1,4 @@
-//! What every report says of the device and the process.
+//! The part of a report about the device and the process.
 
 use super::json::JsonObject;
 
@@ -9,7 +9,7 @@ pub enum Machine {
     Best,
     /// 6 GiB and more.
     High,
-    /// 4 GiB and more, or 2 with four processors.
+    /// 4 GiB and more, or 2 with four CPUs.
     Middle,
     /// 2 GiB and more.
     Low,
@@ -20,9 +20,9 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// Of the memory in bytes, negative if it is not known, and the number of processors.
+    /// The class of a device with this memory in bytes, negative if it is not known, and this number of CPUs.
     #[must_use]
-    pub fn of(memory: i64, processors: u32) -> Self {
+    pub fn new(memory: i64, processors: u32) -> Self {
         const GIB: i64 = 1 << 30;
         match memory {
             n if n >= 8 * GIB => Machine::Best,
@@ -49,7 +49,7 @@ impl Machine {
     }
 }
 
-/// Processor time in clock ticks.
+/// CPU time in clock ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CpuTicks {
     /// The process's: fields 14 and 15 of `/proc/self/stat`.
@@ -65,17 +65,17 @@ pub struct Device {
     pub memory: i64,
     /// Free memory in KiB, negative if not known.
     pub free_kib: i64,
-    /// Processors.
+    /// The number of CPUs.
     pub processors: u32,
-    /// The share of the processor time, where it can be read.
+    /// The CPU time of process and device, if it is readable.
     pub cpu: Option<CpuTicks>,
 }
 
 impl Device {
-    /// A device of which nothing is known.
+    /// An unknown device.
     pub const UNKNOWN: Device = Device { memory: -1, free_kib: -1, processors: 0, cpu: None };
 
-    /// `cpu_app` in millionths of a percent: 0 where it cannot be read.
+    /// `cpu_app` in millionths of a percent: 0 if it is not readable.
     fn cpu_app(&self) -> i64 {
         let Some(CpuTicks { app, all }) = self.cpu else { return 0 };
         let millionths = app.saturating_mul(100_000_000).checked_div(all).unwrap_or(0);
@@ -84,19 +84,19 @@ impl Device {
 
     pub(super) fn put(&self, object: &mut JsonObject) {
         object
-            .text("machine", Machine::of(self.memory, self.processors).name())
+            .text("machine", Machine::new(self.memory, self.processors).name())
             .fraction("cpu_app", self.cpu_app(), 6)
             .int("mem", self.memory)
             .int("mem_free", self.free_kib);
     }
 }
 
-/// What a report is wrapped in.
+/// The envelope of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope<'a> {
     /// The process's name.
     pub process: &'a str,
-    /// When, ms since 1970.
+    /// The time of the report, ms since 1970.
     pub time_ms: i64,
     /// The device.
     pub device: Device,

@@ -3,10 +3,10 @@
 use super::envelope::Envelope;
 use super::json::JsonObject;
 use crate::frame::{Level, Metric, SceneReport};
-use crate::older::OldStart;
+use crate::matrix_04::Matrix04Start;
 use crate::startup::{Start, StartKind};
 
-/// Which lag.
+/// The kind of a lag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LagKind {
     /// A message.
@@ -37,7 +37,7 @@ pub struct Priority {
     pub nice: i32,
 }
 
-/// What the first generation says of a page's views.
+/// A page's views, in Matrix 0.4's reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OldView<'a> {
     /// The deepest nesting, the root being 1.
@@ -48,9 +48,9 @@ pub struct OldView<'a> {
     pub activity: &'a str,
 }
 
-/// The first generation's details.
+/// The details of Matrix 0.4's reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OldMethod<'a> {
+pub enum Matrix04Method<'a> {
     /// A slow frame.
     Normal,
     /// A slow page.
@@ -88,7 +88,7 @@ pub enum Issue<'a> {
         stack: &'a str,
         /// Its key.
         key: &'a str,
-        /// The main thread's processor time, ms (Matrix's second generation says its share).
+        /// The main thread's CPU time, ms (Matrix's second generation has its share).
         cpu_ms: Option<u64>,
     },
     /// A message that did not end for 5 s (`ANR`).
@@ -160,17 +160,17 @@ pub enum Issue<'a> {
         /// The start.
         start: &'a Start,
     },
-    /// A start, by the first generation.
-    OldStartup {
+    /// A start, as Matrix 0.4 reports it.
+    Matrix04Startup {
         /// The numbers.
-        start: &'a OldStart,
+        start: &'a Matrix04Start,
         /// The page.
         scene: &'a str,
     },
-    /// A slow method, by the first generation.
-    OldMethod {
+    /// A slow method, as Matrix 0.4 reports it.
+    Matrix04Method {
         /// Which.
-        kind: OldMethod<'a>,
+        kind: Matrix04Method<'a>,
         /// How long, ms.
         cost_ms: i64,
         /// The lines.
@@ -186,7 +186,7 @@ impl Issue<'_> {
     pub fn tag(&self) -> &'static str {
         match self {
             Issue::Fps { .. } => "Trace_FPS",
-            Issue::Startup { .. } | Issue::OldStartup { .. } => "Trace_StartUp",
+            Issue::Startup { .. } | Issue::Matrix04Startup { .. } => "Trace_StartUp",
             _ => "Trace_EvilMethod",
         }
     }
@@ -195,19 +195,23 @@ impl Issue<'_> {
     #[must_use]
     pub fn detail(&self) -> Option<&'static str> {
         Some(match self {
-            Issue::Fps { .. } | Issue::Startup { .. } | Issue::OldStartup { .. } => return None,
-            Issue::SlowMessage { .. } | Issue::OldMethod { kind: OldMethod::Normal, .. } => "NORMAL",
-            Issue::Anr { .. } | Issue::OldMethod { kind: OldMethod::Anr, .. } => "ANR",
+            Issue::Fps { .. } | Issue::Startup { .. } | Issue::Matrix04Startup { .. } => return None,
+            Issue::SlowMessage { .. } | Issue::Matrix04Method { kind: Matrix04Method::Normal, .. } => {
+                "NORMAL"
+            }
+            Issue::Anr { .. } | Issue::Matrix04Method { kind: Matrix04Method::Anr, .. } => "ANR",
             Issue::Lag { kind: LagKind::Message, .. } => "LAG",
             Issue::Lag { kind: LagKind::IdleHandler, .. } => "LAG_IDLE_HANDLER",
             Issue::Lag { kind: LagKind::Touch, .. } => "LAG_TOUCH",
             Issue::SignalAnr { native_backtrace: false, .. } => "SIGNAL_ANR",
             Issue::SignalAnr { native_backtrace: true, .. } => "SIGNAL_ANR_NATIVE_BACKTRACE",
-            Issue::StartupStack { .. } | Issue::OldMethod { kind: OldMethod::Startup, .. } => "STARTUP",
+            Issue::StartupStack { .. } | Issue::Matrix04Method { kind: Matrix04Method::Startup, .. } => {
+                "STARTUP"
+            }
             Issue::PriorityModified { .. } => "PRIORITY_MODIFIED",
             Issue::TimerSlackModified { .. } => "TIMERSLACK_MODIFIED",
-            Issue::OldMethod { kind: OldMethod::Enter(_), .. } => "ENTER",
-            Issue::OldMethod { kind: OldMethod::Full, .. } => "FULL",
+            Issue::Matrix04Method { kind: Matrix04Method::Enter(_), .. } => "ENTER",
+            Issue::Matrix04Method { kind: Matrix04Method::Full, .. } => "FULL",
         })
     }
 
@@ -271,7 +275,7 @@ impl Issue<'_> {
                     .uint("startup_duration", start.cost_ms)
                     .flag("is_warm_start_up", start.kind != StartKind::Cold);
             }
-            Issue::OldStartup { start, scene } => {
+            Issue::Matrix04Startup { start, scene } => {
                 out.int("application_create", start.application)
                     .int("stage_between_app_and_activity", start.between)
                     .int("first_activity_create", start.activity)
@@ -280,10 +284,10 @@ impl Issue<'_> {
                     .flag("is_warm_start_up", start.warm)
                     .text("scene", scene);
             }
-            Issue::OldMethod { kind, cost_ms, stack, key } => {
-                out.int("subType", if kind == OldMethod::Startup { 1 } else { -1 });
+            Issue::Matrix04Method { kind, cost_ms, stack, key } => {
+                out.int("subType", if kind == Matrix04Method::Startup { 1 } else { -1 });
                 out.int("cost", cost_ms).text("stack", stack).text("stackKey", key);
-                if let OldMethod::Enter(view) = kind {
+                if let Matrix04Method::Enter(view) = kind {
                     let mut info = JsonObject::new();
                     info.uint("viewDeep", view.depth.into())
                         .uint("viewCount", view.count.into())

@@ -1,8 +1,8 @@
-//! A JSON object, written straight into a string.
+//! Writes a JSON object into a string.
 
 use crate::text::{push_decimal, push_fixed, push_signed};
 
-/// An object that grows key by key. Keys are constants of ours and are not escaped.
+/// An object that grows key by key. Keys are constants and are not escaped.
 #[derive(Debug)]
 pub struct JsonObject {
     out: String,

@@ -1,9 +1,9 @@
-//! The readable block in the log, beside the report.
+//! Writes a report as a readable block for the log.
 
 use super::issue::{Memory, Priority};
 use crate::text::{push_decimal, push_signed};
 
-/// What the block of an ANR says.
+/// The content of an ANR's block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AnrLog<'a> {
     /// How long, ms.
@@ -18,13 +18,13 @@ pub struct AnrLog<'a> {
     pub is_64_bit: bool,
     /// Its memory.
     pub memory: Memory,
-    /// What the stages INPUT, ANIMATION and TRAVERSAL of the frame have cost so far, ns; `None` outside of a frame.
+    /// The costs so far of the stages INPUT, ANIMATION and TRAVERSAL of the frame, ns; `None` outside of a frame.
     pub stages: Option<[u64; 3]>,
     /// Main's `Thread.State`.
     pub state: &'a str,
     /// Main's Java stack.
     pub thread_stack: &'a str,
-    /// The key, and the lines in the log's form; `None` where nothing is recorded.
+    /// The key, and the lines in the log's form; `None` if nothing is recorded.
     pub trace: Option<(&'a str, &'a str)>,
 }
 

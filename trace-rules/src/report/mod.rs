@@ -1,6 +1,6 @@
-//! Reports in Matrix's form: its tags, details, keys and types (what its users' servers take), as one line of JSON.
+//! Reports in Matrix's form: its tags, details, keys and types (which its users' servers accept), as one line of JSON.
 //!
-//! Plain values go in; nothing is looked up here. The app calls it for `onIssue`, the desk for `report --format matrix`.
+//! The caller passes plain values. The app uses it for `onIssue`, the host for `report --format matrix`.
 //!
 //! ```
 //! use trace_rules::report::{Device, Envelope, Issue, LagKind};
@@ -27,7 +27,7 @@ mod log_block;
 mod thread_stack;
 
 pub use envelope::{CpuTicks, Device, Envelope, Machine};
-pub use issue::{Issue, LagKind, Memory, OldMethod, OldView, Priority};
+pub use issue::{Issue, LagKind, Matrix04Method, Memory, OldView, Priority};
 pub use json::JsonObject;
 pub use log_block::{AnrLog, anr_log, slow_log};
 pub use thread_stack::{StackFrame, StackStyle, thread_stack};

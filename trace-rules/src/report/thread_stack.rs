@@ -1,9 +1,9 @@
-//! A Java stack as a report has it.
+//! Formats a Java stack for a report.
 
 use crate::Rules;
 use crate::text::push_signed;
 
-/// How much of it (Matrix `looperPrinterStackStyle`).
+/// How much of the stack to write (Matrix `looperPrinterStackStyle`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StackStyle {
     /// The first 12 frames, indented for the log.
@@ -30,7 +30,7 @@ pub struct StackFrame<'a> {
 
 /// Frames of [`StackStyle::Simple`].
 const FEW: usize = 12;
-/// What Matrix leaves out at both ends of it: meant for the frames of the call that took the stack, which a stack of
+/// The frames that Matrix skips at both ends: meant for the frames of the call that took the stack, which a stack of
 /// another thread does not have.
 const LEFT_OUT: usize = 3;
 

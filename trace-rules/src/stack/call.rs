@@ -1,4 +1,4 @@
-//! What a slice of the record says, and Matrix's words.
+//! The calls in a slice of the recording, and Matrix's words.
 
 /// The id of a Looper message that is entered and left like a method (Matrix `METHOD_ID_DISPATCH`).
 pub const DISPATCH: u32 = 0xFFFFE;
@@ -29,15 +29,15 @@ impl Call {
 }
 
 /// The calls in a slice of Matrix's ring: bit 63 enter, 20 bits id, 43 bits milliseconds. A word of 0 is an empty slot.
-pub fn of_matrix_words(words: &[i64]) -> impl Iterator<Item = Call> + '_ {
+pub fn from_matrix_words(words: &[i64]) -> impl Iterator<Item = Call> + '_ {
     words.iter().filter(|word| **word != 0).map(|&word| {
         let word = Word(word);
         Call { id: word.id(), entered: word.entered(), at_ns: word.ms() as u64 * 1_000_000 }
     })
 }
 
-/// The calls from the first message on. What stands before it belongs to a message whose begin is not in the slice. In a
-/// slice without any message nothing is left out: Matrix loses all of it (its issue #840).
+/// The calls from the first message on. Calls before it belong to a message whose begin is not in the slice. A
+/// slice without any message is kept whole: Matrix drops all of it (its issue #840).
 pub fn since_first_message(calls: &[Call]) -> &[Call] {
     let first = calls.iter().position(|call| call.entered && call.id == DISPATCH);
     &calls[first.unwrap_or(0)..]
@@ -66,10 +66,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_of_matrix_is_a_call_and_an_empty_slot_is_none() {
+    fn a_matrix_word_is_a_call_and_an_empty_slot_is_skipped() {
         let word = |entered: bool, id: i64, ms: i64| (i64::from(entered) << 63) | (id << 43) | ms;
         let words = [word(true, 7, 12), 0, word(false, 0xFFFFE, (1 << 43) - 1)];
-        let calls: Vec<_> = of_matrix_words(&words).collect();
+        let calls: Vec<_> = from_matrix_words(&words).collect();
         assert_eq!(calls, [Call::enter(7, 12_000_000), Call::exit(DISPATCH, ((1 << 43) - 1) * 1_000_000)]);
     }
 

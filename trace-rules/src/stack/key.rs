@@ -1,4 +1,4 @@
-//! The key of a stack: what reports are grouped by.
+//! Computes the key of a stack, by which reports are grouped.
 
 use super::call::DISPATCH;
 use super::line::Line;
@@ -11,7 +11,7 @@ const SHARE: f32 = 0.3;
 
 /// The id of the line that stands for the stack and a `|`: of the lines that took at least 0.3 of `cost_ms`, the one with
 /// the greatest (depth + 1) · ms, the earliest of equals; the message itself only if it is the only one. Without such a
-/// line the first; without any line nothing.
+/// line the first; without any line an empty key.
 ///
 /// By Matrix's rules that product is taken in 32 bits and may wrap.
 #[must_use]
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn item_15_the_key_is_the_deepest_heavy_line() {
+    fn the_key_is_the_deepest_heavy_line() {
         let of = |lines: &[Line], cost| key(lines, cost, Rules::Anrscope);
         // 0.3f is a little more than 0.3, and 1000 · 0.3f still 300 in 32 bits.
         assert_eq!(of(&[line(0, DISPATCH, 1000), line(1, 5, 300)], 1000), "5|");

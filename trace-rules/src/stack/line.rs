@@ -1,4 +1,4 @@
-//! What a stack is made of.
+//! The lines of a stack.
 
 /// One line of a stack: a call, or several equal calls in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,14 +1,16 @@
-//! Matrix's way from words to lines, as it is: `TraceDataUtils.structuredDataToStack` and what it calls.
+//! Matrix's conversion of words to lines, unchanged: `TraceDataUtils.structuredDataToStack` and its callees.
 //!
-//! Known faults, all kept here: an exit without its enter takes the outermost open call's place when that is no message;
-//! calls that an exception unwound vanish, their children stay; the whole stack is lost when time runs back or when
-//! what came last is not at depth 0; a merged call of exactly 5,000 ms counts as long as the ones before it.
+//! Known faults, all reproduced here: an exit without its enter replaces the outermost open call if that is no message;
+//! calls that an exception unwound vanish, their children stay; the whole stack is lost if time runs back or if
+//! the last line is not at depth 0; a merged call of exactly 5,000 ms counts as long as the ones before it.
+
+use trace_format::android::ANR_LIMIT_MS;
 
 use super::call::{DISPATCH, Word};
 use super::line::Line;
 
 /// The 5,000 ms of the merge fault (`Constants.DEFAULT_ANR`).
-const DEFAULT_ANR_MS: i32 = 5_000;
+const DEFAULT_ANR_MS: i32 = ANR_LIMIT_MS as i32;
 
 /// The lines of a slice of Matrix's ring.
 ///
@@ -97,7 +99,7 @@ fn add(done: &mut Vec<Line>, line: Line) {
 /// A node of the tree, by index.
 struct Node {
     line: Line,
-    /// What the original takes for the parent while it climbs: at first the node before.
+    /// The node that the original uses as the parent while it climbs: at first the node before.
     father: Option<usize>,
     /// Latest first, which is their order in time read backwards.
     children: Vec<usize>,
@@ -137,7 +139,7 @@ fn in_order(done: &[Line], log: &mut dyn FnMut(String)) -> Vec<Line> {
         last = Some(this);
     }
     let mut lines = Vec::with_capacity(done.len());
-    // Children lie in the list backwards, so the stack of what is left to visit gives them in order.
+    // Children are in the list backwards, so the stack of nodes to visit yields them in order.
     let mut left = roots;
     while let Some(node) = left.pop() {
         lines.push(nodes[node].line);

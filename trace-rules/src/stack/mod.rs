@@ -1,12 +1,12 @@
-//! From a slice of the record to the stack of a report: `depth,id,count,ms` a line, and its key.
+//! Converts a slice of the recording to the stack of a report: `depth,id,count,ms` per line, and its key.
 //!
 //! ```text
 //! calls -> tree (exits paired with enters, equal siblings merged) -> at most 30 lines -> text, key
 //! ```
 //!
 //! There are two ways from calls to lines. [`CallTree`] is ours. [`matrix::lines`] is Matrix's
-//! (`TraceDataUtils.structuredDataToStack`), line for line and with its log, for those who compare with what they
-//! had. What differs is told case by case in `docs/evidence/monitor-stacks.md`. The rest, trim, text and key, is shared and takes
+//! (`TraceDataUtils.structuredDataToStack`), line for line and with its log, to compare with earlier
+//! figures. `docs/evidence/monitor-stacks.md` lists the differences case by case. The rest, trim, text and key, is shared and takes
 //! [`crate::Rules`] where the two differ.
 //!
 //! ```
@@ -36,7 +36,7 @@ mod text;
 mod tree;
 mod trim;
 
-pub use call::{Call, DISPATCH, of_matrix_words, since_first_message};
+pub use call::{Call, DISPATCH, from_matrix_words, since_first_message};
 pub use key::key;
 pub use line::Line;
 pub use text::{cost_ms, log_text, text};

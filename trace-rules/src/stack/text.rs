@@ -1,4 +1,4 @@
-//! The two text forms.
+//! The two text forms of a stack.
 
 use super::line::Line;
 use crate::text::{push_decimal, push_signed};
@@ -39,7 +39,7 @@ fn push_numbers(out: &mut String, line: &Line, between: char) {
     push_signed(out, i64::from(line.ms));
 }
 
-/// What a report gives as cost: the message's, or that of the longest line if the stack says more.
+/// The cost in a report: the message's, or the longest line's if that is greater.
 #[must_use]
 pub fn cost_ms(lines: &[Line], message_ms: i64) -> i64 {
     lines.iter().map(|line| i64::from(line.ms)).fold(message_ms, i64::max)
@@ -51,7 +51,7 @@ mod tests {
     use crate::stack::DISPATCH;
 
     #[test]
-    fn item_16_both_text_forms_are_exact() {
+    fn both_text_forms_are_exact() {
         let lines = [
             Line { depth: 0, id: DISPATCH, count: 1, ms: 1_006 },
             Line { depth: 1, id: 243, count: 3, ms: 1_000 },

@@ -1,10 +1,10 @@
-//! Our way from calls to lines: nothing that was recorded is lost, and nothing is made up.
+//! Our conversion of calls to lines: no recorded call is lost, and none is invented.
 
 use super::call::{Call, DISPATCH};
 use super::line::Line;
 use super::trim::STEP_MS;
 
-/// Calls open at once that are followed. Deeper ones are counted in [`Loss::too_deep`] and their time is their
+/// The most open calls that are tracked. Deeper ones are counted in [`Loss::too_deep`] and their time is their
 /// caller's.
 const MAX_OPEN: usize = 1 << 14;
 
@@ -16,7 +16,7 @@ const SHORT_NS: u64 = STEP_MS as u64 * 1_000_000;
 /// No open call of this id.
 const NONE: u32 = u32::MAX;
 
-/// What a slice did not say, or said wrongly. All of it is normal now and then: recording was switched on in between, an
+/// What a slice lacked, or had wrong. All of it is normal at times: recording was switched on in between, an
 /// exception was thrown, the slice began inside of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Loss {
@@ -26,9 +26,9 @@ pub struct Loss {
     pub unwound: u32,
     /// Calls that were open at the end of the slice: closed there.
     pub open_at_end: u32,
-    /// Words that were older than the one before them: taken as that old.
+    /// Words that were older than the one before them, and got its time.
     pub ran_back: u32,
-    /// Calls below the depth that is followed.
+    /// Calls below the depth that is tracked.
     pub too_deep: u32,
     /// Calls under 5 ms that were dropped because there were thousands of lines.
     pub short: u32,
@@ -37,13 +37,13 @@ pub struct Loss {
 /// The lines of a slice, and what was missing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finished {
-    /// In the order in which the calls began; each line's caller stands above it, one less deep.
+    /// In the order in which the calls began; each line's caller is above it, one level less deep.
     pub lines: Vec<Line>,
     /// What was missing.
     pub loss: Loss,
 }
 
-/// A line while it grows. They lie in the order in which calls began, which is the order of the report.
+/// A line while it grows. They are in the order in which calls began, which is the order of the report.
 struct Node {
     id: u32,
     depth: u32,
@@ -73,9 +73,9 @@ pub struct CallTree {
     nodes: Vec<Node>,
     open: Vec<Open>,
     /// Where the innermost open call of each id is, by id. Few at a time, so a sorted list is smaller and faster than a
-    /// hash table; that the app need not carry the code of one decides it.
+    /// hash table; and adds less code to the app.
     innermost: Vec<(u32, u32)>,
-    /// Open calls that are too deep to be followed.
+    /// Open calls that are too deep to be tracked.
     too_deep: u32,
     now_ns: u64,
     loss: Loss,
@@ -118,7 +118,7 @@ impl CallTree {
 
     /// The whole slice, closed at `end_ns` or at its last call, whichever is later.
     #[must_use]
-    pub fn of(calls: &[Call], end_ns: u64) -> Finished {
+    pub fn from_calls(calls: &[Call], end_ns: u64) -> Finished {
         let mut tree = CallTree::new();
         for call in calls {
             tree.push(*call);
@@ -161,7 +161,7 @@ impl CallTree {
     }
 
     fn exit(&mut self, id: u32) {
-        // Which exit belongs to a call that was not followed is not known; the end of the message ends all of them.
+        // Exits of untracked calls are not known; the end of the message ends all of them.
         if self.too_deep > 0 && id != DISPATCH {
             self.too_deep -= 1;
             return;
@@ -214,7 +214,7 @@ impl CallTree {
         } else if self.nodes.len() > MANY_LINES && took_ns < SHORT_NS {
             self.loss.short += 1;
             self.nodes.pop();
-            // What comes next is no neighbour of what was before.
+            // The next call is not adjacent to the one before.
             caller.last_child = NONE;
         } else {
             caller.last_child = call.node;

@@ -1,16 +1,16 @@
-//! At most so many lines.
+//! Trims a stack to a number of lines.
 
 use super::line::Line;
 use crate::Rules;
 
-/// Lines that a report keeps (Matrix `TARGET_EVIL_METHOD_STACK`).
+/// The number of lines that a report keeps (Matrix `TARGET_EVIL_METHOD_STACK`).
 pub const TARGET_LINES: usize = 30;
-/// The threshold grows by this in each step (Matrix `TIME_UPDATE_CYCLE_MS`, the exactness of its clock).
+/// The step of the threshold, ms (Matrix `TIME_UPDATE_CYCLE_MS`, the exactness of its clock).
 pub const STEP_MS: i32 = 5;
-/// So many steps: the last threshold is 300 ms (Matrix `FILTER_STACK_MAX_COUNT`).
+/// The number of steps: the last threshold is 300 ms (Matrix `FILTER_STACK_MAX_COUNT`).
 pub const STEPS: i32 = 60;
 
-/// Leaves out lines until `target` are left: those under 5 ms, then under 10, up to 300, each time from the last to the
+/// Removes lines until `target` are left: those under 5 ms, then under 10, up to 300, each time from the last to the
 /// first and no more than needed. If there are still more, the first `target` stay. True if that was necessary.
 ///
 /// By Matrix's rules a line may go while those below it stay, which leaves gaps in the depths (its issue #235). By ours
@@ -27,7 +27,7 @@ pub fn trim(lines: &mut Vec<Line>, target: usize, rules: Rules) -> bool {
     cut
 }
 
-/// One step. What stays is moved towards the end, as it is looked at from there.
+/// One step. The remaining lines are moved towards the end, where the scan starts.
 fn take_out(lines: &mut Vec<Line>, target: usize, under_ms: i32, rules: Rules) {
     let mut too_many = lines.len() - target;
     let mut kept_from = lines.len();

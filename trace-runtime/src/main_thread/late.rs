@@ -28,7 +28,7 @@ struct OnStall {
 impl OnStall {
     fn on(&mut self, event: StallEvent) {
         let Some(recorder) = Recorder::active() else { return };
-        if let StallEvent::Look { since_ns, now_ns, late_ns } = event {
+        if let StallEvent::Poll { since_ns, now_ns, late_ns } = event {
             sensing::keep_handled();
             unknown::watched(since_ns);
             if since_ns == 0 {
@@ -43,12 +43,12 @@ impl OnStall {
         let (StallEvent::Tick { since_ns }
         | StallEvent::Stalled { since_ns, .. }
         | StallEvent::Recovered { since_ns, .. }
-        | StallEvent::Look { since_ns, .. }) = event;
+        | StallEvent::Poll { since_ns, .. }) = event;
         if unknown::tick(recorder, since_ns) {
             return;
         }
         match event {
-            StallEvent::Look { .. } => {}
+            StallEvent::Poll { .. } => {}
             StallEvent::Tick { since_ns } => {
                 native_signal::check_pending();
                 self.stuck.tick(since_ns);

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use native_signal::{StallEvent, StallTimer, Thresholds};
 use trace_format::event::{Event, TextId};
 use trace_rules::idle::IdleRun;
-use trace_rules::looper::{Evidence, Limits, Look, Watch};
+use trace_rules::looper::{Limits, Poll, ProcessState, Watch};
 use trace_rules::report::{Issue, LagKind, StackStyle};
 
 use super::options::{self, Number};
@@ -65,8 +65,8 @@ fn look(watch: &mut Watch) {
         return;
     }
     watch.set_limits(limits());
-    let look = Look { now_ns: clock::boottime(), begun_ns: RUN.begun_ns(), ..Look::default() };
-    let seen = watch.look(look, &mut Evidence::default);
+    let look = Poll { now_ns: clock::boottime(), begun_ns: RUN.begun_ns(), ..Poll::default() };
+    let seen = watch.poll(look, &mut ProcessState::default);
     if seen.lag.is_none() {
         return;
     }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use trace_rules::foreground::{Foreground, Ground};
+use trace_rules::foreground::{AppState, Foreground};
 
 use super::options::{self, Number};
 use super::{crash_loop, ground, older, reports, starts};
@@ -100,14 +100,14 @@ fn look(due_ms: u64) {
     told(changed, due_ms * MS);
 }
 
-fn told(changed: Option<Ground>, at_ns: u64) {
+fn told(changed: Option<AppState>, at_ns: u64) {
     match changed {
-        Some(Ground::Foreground) => {
+        Some(AppState::Foreground) => {
             ground::set_foreground(true);
             starts::to_front(at_ns);
             reports::notify("!foreground");
         }
-        Some(Ground::Background) => {
+        Some(AppState::Background) => {
             starts::to_back();
             ground::set_foreground(false);
             reports::notify("!background");

@@ -114,7 +114,7 @@ impl OldFile {
     }
 
     fn note(&mut self, section: SectionHeader, payload: u64) {
-        match SectionKind::of_number(section.kind) {
+        match SectionKind::try_from(section.kind).ok() {
             Some(SectionKind::AnrSnapshot) => self.has_anr = true,
             Some(SectionKind::ExitInformation) => {
                 self.has_exit = true;
@@ -130,7 +130,7 @@ impl OldFile {
                 self.profiles.extend(name.map(OsString::from));
             }
             Some(SectionKind::Verdict) => {
-                let outcome = Outcome::of_payload(&self.payload(section, payload));
+                let outcome = Outcome::from_payload(&self.payload(section, payload));
                 self.has_anr |= matches!(outcome, Some(Outcome::Anr | Outcome::SuspectedAnr));
             }
             _ => {}

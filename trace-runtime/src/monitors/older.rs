@@ -9,8 +9,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use trace_rules::older::{OLD_FULL_KEY, OldLimits, OldMethods};
-use trace_rules::report::{Issue, OldMethod, OldView};
+use trace_rules::matrix_04::{MATRIX_04_FULL_KEY, Matrix04Limits, Matrix04Methods};
+use trace_rules::report::{Issue, Matrix04Method, OldView};
 
 use super::options::{Number, is_on, number};
 use super::{reports, stacks};
@@ -32,7 +32,7 @@ struct Entered {
 
 #[derive(Debug, Default)]
 struct State {
-    rule: OldMethods,
+    rule: Matrix04Methods,
     /// The page that opens: its identity, when it was created, and the place in main's record.
     opens: Option<(u64, u64, Option<Mark>)>,
     entered: Option<Entered>,
@@ -57,7 +57,7 @@ pub(crate) fn focused(activity: u64, class: &str, at_ns: u64) {
     if is_on(Number::OlderMethods)
         && let Some(state) = state().as_mut()
     {
-        state.rule.limits = OldLimits {
+        state.rule.limits = Matrix04Limits {
             enter_ms: number(Number::EnterMs) as i64,
             // 0.4 drops what took 6 s; a page of 8 s is of more interest, not of less. From there on the user was away.
             too_long_ms: number(Number::PageMs) as i64,
@@ -78,8 +78,8 @@ pub(crate) fn views(activity: u64, depth: u32, count: u32) {
     worker::then(Box::new(move || {
         let stack = stacks::older_since(page.mark.as_ref(), page.created_ns, page.focused_ns);
         let view = OldView { depth, count, activity: &page.class };
-        reports::tell(&Issue::OldMethod {
-            kind: OldMethod::Enter(view),
+        reports::tell(&Issue::Matrix04Method {
+            kind: Matrix04Method::Enter(view),
             cost_ms: page.cost_ms,
             stack: &stack.text,
             key: &stack.key,
@@ -124,11 +124,11 @@ fn full(begun_ns: u64, ended_ns: u64) {
     let oldest = recorder::oldest_mark();
     worker::then(Box::new(move || {
         let stack = stacks::older_since(oldest.as_ref(), begun_ns, ended_ns);
-        reports::tell(&Issue::OldMethod {
-            kind: OldMethod::Full,
+        reports::tell(&Issue::Matrix04Method {
+            kind: Matrix04Method::Full,
             cost_ms: i64::try_from(ended_ns.saturating_sub(begun_ns) / MS).unwrap_or(i64::MAX),
             stack: &stack.text,
-            key: OLD_FULL_KEY,
+            key: MATRIX_04_FULL_KEY,
         });
     }));
 }
@@ -137,7 +137,7 @@ fn full(begun_ns: u64, ended_ns: u64) {
 mod tests {
     use super::*;
 
-    fn entered(limits: OldLimits, steps: &[(&str, u64, u64)]) -> Vec<(u64, i64)> {
+    fn entered(limits: Matrix04Limits, steps: &[(&str, u64, u64)]) -> Vec<(u64, i64)> {
         let mut state = State::default();
         state.rule.limits = limits;
         let mut told = Vec::new();
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn item_31_a_page_enters_once_and_another_pages_focus_is_not_its_own() {
-        let limits = OldLimits { enter_ms: 3_000, too_long_ms: 30_000 };
+        let limits = Matrix04Limits { enter_ms: 3_000, too_long_ms: 30_000 };
         let of = |steps: &[_]| entered(limits, steps);
         assert_eq!(of(&[("created", 1, 10), ("focus", 1, 3_009)]), []);
         assert_eq!(of(&[("created", 1, 10), ("focus", 1, 3_010), ("focus", 1, 9_000)]), [(1, 3_000)]);

@@ -6,6 +6,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use trace_format::android::ANR_LIMIT_MS;
+
 /// A number's place in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
@@ -173,7 +175,7 @@ pub struct TextOption {
 }
 
 macro_rules! numbers {
-    ($($number:ident $key:literal $default:literal $least:literal ..= $greatest:literal $matrix:literal $what:literal)*) => {
+    ($($number:ident $key:literal $default:tt $least:literal ..= $greatest:literal $matrix:literal $what:literal)*) => {
         /// All numbers, in the order of [`Number`].
         pub const NUMBERS: &[NumberOption] = &[$(NumberOption {
             number: Number::$number,
@@ -207,7 +209,7 @@ numbers! {
     Log "log" 0 0..=1 "isDebug" "Reports are written to the log, too"
     SlowMs "slow_ms" 700 1..=60_000 "clicfg_matrix_trace_evil_method_threshold" "A message is slow from here on, ms"
     LagMs "lag_ms" 2_000 0..=60_000 "DEFAULT_NORMAL_LAG" "A message is a LAG from here on, ms; 0 never"
-    AnrMs "anr_ms" 5_000 0..=60_000 "DEFAULT_ANR" "A message is an ANR from here on, ms; 0 never"
+    AnrMs "anr_ms" ANR_LIMIT_MS 0..=60_000 "DEFAULT_ANR" "A message is an ANR from here on, ms; 0 never"
     AnrTooLateMs "anr_too_late_ms" 0 0..=60_000 "DEFAULT_ANR_INVALID" "No ANR is told from here on, ms; 0 always"
     SampleMs "sample_ms" 66 0..=10_000 "" "Distance of main's stack samples while it is stuck, ms; 0 none"
     SampleFromMs "sample_from_ms" 300 50..=60_000 "" "Main's stack is sampled in a message from this age on, ms"

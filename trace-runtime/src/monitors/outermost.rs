@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use trace_format::Event;
+use trace_format::android::is_idle_poll;
 use trace_rules::looper::{HISTORY, Outer, Outermost};
 
 use super::open::{self, Open};
@@ -286,7 +287,7 @@ pub(super) fn took_ms(outer: &Outer) -> u64 {
 
 /// Whether main waits for its next message although a call or a message is open: one that runs a loop of its own.
 pub(super) fn is_idle(stack: &str) -> bool {
-    stack.starts_with("android.os.MessageQueue.nativePollOnce(")
+    stack.split_once('(').is_some_and(|(method, _)| is_idle_poll(method))
 }
 
 #[cfg(test)]

@@ -293,7 +293,7 @@ fn tell_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
             is_64_bit: size_of::<usize>() == 8,
             memory,
             stages: facts.costs.map(|costs| {
-                [Stage::Input, Stage::Animation, Stage::Traversal].map(|stage| costs.stages[stage as usize])
+                [Stage::Input, Stage::Animation, Stage::Traversal].map(|stage| costs.stages[stage.index()])
             }),
             state: &answer.state,
             thread_stack: &thread_stack,
@@ -315,7 +315,7 @@ fn section(facts: &Facts, answer: &Answer, stack: &str, dying: bool, now_ns: u64
             (None, "sigquit", Some(if certain { "anr" } else { "suspected-anr" }))
         }
     };
-    let ns_of = |stage| facts.costs.map(|costs| costs.stages[stage as usize]);
+    let ns_of = |stage: Stage| facts.costs.map(|costs| costs.stages[stage.index()]);
     let snapshot = AnrSnapshot {
         detector: Some(detector.into()),
         age_ns: looper.map(|due| due.age_ns),
@@ -328,7 +328,7 @@ fn section(facts: &Facts, answer: &Answer, stack: &str, dying: bool, now_ns: u64
         message: Some(facts.message.clone()),
         head: told::head(&answer.pending).map(|(head, when_ms)| (head.to_owned(), Some(when_ms))),
         stage: facts.stage.map(|open| anr_snapshot::OpenStage {
-            name: stage_name(open.stage).to_owned(),
+            name: open.stage.constant().to_owned(),
             since: Some(open.since_ns),
             estimated: Some(open.estimated),
         }),
@@ -348,16 +348,6 @@ fn section(facts: &Facts, answer: &Answer, stack: &str, dying: bool, now_ns: u64
         pending: answer.pending.clone(),
     };
     snapshot.encode()
-}
-
-fn stage_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Input => "INPUT",
-        Stage::Animation => "ANIMATION",
-        Stage::InsetsAnimation => "INSETS_ANIMATION",
-        Stage::Traversal => "TRAVERSAL",
-        Stage::Commit => "COMMIT",
-    }
 }
 
 /// Main's stack in the message that began at `since_ns`: what was answered, if main is still in it; else the newest sample of

@@ -2,7 +2,7 @@
 
 use trace_format::Event;
 use trace_rules::Rules;
-use trace_rules::older::{old_key, old_trim};
+use trace_rules::matrix_04::{matrix_04_key, matrix_04_trim};
 use trace_rules::stack::{self, Call, CallTree, DISPATCH, Line};
 
 use super::open;
@@ -67,8 +67,8 @@ pub(crate) fn older_since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> Call
     let begin_ns = calls().next().map_or(to_ns, |call| call.at_ns);
     let around = open_before(calls()).into_iter().rev().map(|id| Call::enter(id, begin_ns));
     let mut lines = if copied { whole(around.chain(calls()), to_ns) } else { Vec::new() };
-    old_trim(&mut lines, cost_ms);
-    CallStack { cost_ms, text: stack::text(&lines), key: old_key(&lines, cost_ms), lines }
+    matrix_04_trim(&mut lines, cost_ms);
+    CallStack { cost_ms, text: stack::text(&lines), key: matrix_04_key(&lines, cost_ms), lines }
 }
 
 /// Calls that end in a slice and did not begin in it, innermost first: they were open where it begins.

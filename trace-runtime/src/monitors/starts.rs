@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trace_format::event::{Event, TextId};
 use trace_format::section::SectionKind;
 use trace_format::sections::startup::{Grade, StartKind as SectionStart, Startup};
-use trace_rules::older::{OldStart, OldStartTimes};
+use trace_rules::matrix_04::{Matrix04Start, Matrix04StartTimes};
 use trace_rules::report::Issue;
 use trace_rules::startup::{CreatedBy, Grades, Page, Start, StartConfig, StartKind, Starts};
 
@@ -121,7 +121,7 @@ pub(crate) fn configure() {
 
 /// A message of `ActivityThread.H` begins on main; whether the application's part ends with it.
 pub(crate) fn message(what: i32, at_ns: u64) -> bool {
-    let Some(created_by) = CreatedBy::of_message(what, true) else { return false };
+    let Some(created_by) = CreatedBy::from_message(what, true) else { return false };
     with(|state| {
         state.place(at_ns);
         let first = state.application_end_ns == 0;
@@ -267,7 +267,7 @@ impl State {
             return;
         }
         let ms = |ns: u64| i64::try_from(ns / MS).unwrap_or(i64::MAX);
-        let times = OldStartTimes {
+        let times = Matrix04StartTimes {
             application_begin: ms(self.begun_ns),
             application_end: ms(self.application_end_ns),
             first_create: ms(old.first_created_ns),
@@ -275,10 +275,12 @@ impl State {
             focus: ms(at_ns),
         };
         self.old = None;
-        if let Some(start) = OldStart::of(&times).filter(|_| options::is_on(Number::OlderStartup)) {
+        if let Some(start) =
+            Matrix04Start::from_times(&times).filter(|_| options::is_on(Number::OlderStartup))
+        {
             let scene = class.to_owned();
             worker::then(Box::new(move || {
-                reports::tell(&Issue::OldStartup { start: &start, scene: &scene })
+                reports::tell(&Issue::Matrix04Startup { start: &start, scene: &scene })
             }));
         }
     }
@@ -345,7 +347,7 @@ fn kind_of(created_by: CreatedBy) -> SectionStart {
     match created_by {
         CreatedBy::SERVICE => SectionStart::Service,
         CreatedBy::RECEIVER => SectionStart::Receiver,
-        CreatedBy(126 | 160) => SectionStart::Relaunch,
+        by if by.is_relaunch() => SectionStart::Relaunch,
         _ => SectionStart::Cold,
     }
 }

@@ -1,7 +1,7 @@
 //! LAG and ANR: what the timer thread does at each of its looks. Main posts nothing and cancels nothing; it stores when its
 //! message began (`native_signal::StallTimer`).
 
-use trace_rules::looper::{Due, Evidence, Limits, Look, Seen, Suppressed, Watch};
+use trace_rules::looper::{Due, Limits, Poll, PollResult, ProcessState, Suppressed, Watch};
 
 use super::options::{Number, is_on, number};
 use super::sampler::{self, Wanted};
@@ -31,7 +31,7 @@ impl Timers {
             && outermost::is_watched(since_ns)
             && outermost::open().is_none_or(|open| open.since_ns != since_ns);
         let since_ns = if over { 0 } else { since_ns };
-        let look = Look {
+        let look = Poll {
             now_ns,
             begun_ns: since_ns,
             late_ns,
@@ -39,7 +39,7 @@ impl Timers {
             cpu_ns: clock::process_cpu(),
         };
         let seen =
-            self.decide(look, limits(), &mut || Evidence { debugger: samples::debugger(), dying: false });
+            self.decide(look, limits(), &mut || ProcessState { debugger: samples::debugger(), dying: false });
         if let Some(lag) = seen.lag.filter(is_told) {
             snapshot::lag(since_ns, &lag);
         }
@@ -74,9 +74,14 @@ impl Timers {
         }
     }
 
-    fn decide(&mut self, look: Look, limits: Limits, evidence: &mut dyn FnMut() -> Evidence) -> Seen {
+    fn decide(
+        &mut self,
+        look: Poll,
+        limits: Limits,
+        evidence: &mut dyn FnMut() -> ProcessState,
+    ) -> PollResult {
         self.watch.set_limits(limits);
-        self.watch.look(look, evidence)
+        self.watch.poll(look, evidence)
     }
 }
 
@@ -107,8 +112,8 @@ mod tests {
     fn told(ages_ms: &[u64], limits: Limits) -> Vec<(bool, bool)> {
         let mut timers = Timers::default();
         let look = |age_ms: &u64| {
-            let look = Look { now_ns: (1 + age_ms) * MS, begun_ns: MS, ..Look::default() };
-            let seen = timers.decide(look, limits, &mut Evidence::default);
+            let look = Poll { now_ns: (1 + age_ms) * MS, begun_ns: MS, ..Poll::default() };
+            let seen = timers.decide(look, limits, &mut ProcessState::default);
             (seen.lag.is_some(), seen.anr.is_some())
         };
         ages_ms.iter().map(look).collect()
@@ -126,8 +131,8 @@ mod tests {
     fn item_18_a_message_that_ends_before_a_limit_is_told_nowhere() {
         let mut timers = Timers::default();
         let mut look = |now_ms: u64, begun_ms: u64| {
-            let look = Look { now_ns: now_ms * MS, begun_ns: begun_ms * MS, ..Look::default() };
-            let seen = timers.decide(look, Limits::default(), &mut Evidence::default);
+            let look = Poll { now_ns: now_ms * MS, begun_ns: begun_ms * MS, ..Poll::default() };
+            let seen = timers.decide(look, Limits::default(), &mut ProcessState::default);
             (seen.lag.is_some(), seen.anr.is_some())
         };
         assert_eq!(look(2_000, 1), (false, false));
@@ -142,8 +147,8 @@ mod tests {
     fn item_18_limits_change_while_a_message_runs_and_0_is_never() {
         let mut timers = Timers::default();
         let mut look = |limits| {
-            let look = Look { now_ns: 4_000 * MS, begun_ns: MS, ..Look::default() };
-            let seen = timers.decide(look, limits, &mut Evidence::default);
+            let look = Poll { now_ns: 4_000 * MS, begun_ns: MS, ..Poll::default() };
+            let seen = timers.decide(look, limits, &mut ProcessState::default);
             (seen.lag.is_some(), seen.anr.is_some())
         };
         assert_eq!(look(Limits { lag_ms: 0, anr_ms: 0, too_late_ms: 0 }), (false, false));

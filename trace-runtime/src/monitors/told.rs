@@ -16,16 +16,16 @@ pub(super) fn anr(snapshot: &str, listed: bool) {
 /// it, which is of interest only if the dump was made for an ANR.
 pub(crate) fn locks(dump: &[u8], pid: u32, idle: bool) {
     let text = String::from_utf8_lossy(dump);
-    if let Some(words) = words(&Locks::of(&text), pid, idle) {
+    if let Some(words) = words(&Locks::parse(&text), pid, idle) {
         reports::notify(&words);
     }
 }
 
 fn words(locks: &Locks<'_>, pid: u32, idle: bool) -> Option<String> {
     let pid = pid.to_string();
-    if let (Some(first), Some(last)) = (locks.circle.first(), locks.circle.last()) {
+    if let (Some(first), Some(last)) = (locks.cycle.first(), locks.cycle.last()) {
         let of_all = |what: &dyn Fn(&Waiting<'_>) -> String, between: &str| -> String {
-            locks.circle.iter().map(what).collect::<Vec<_>>().join(between)
+            locks.cycle.iter().map(what).collect::<Vec<_>>().join(between)
         };
         let threads = of_all(&|one| one.tid.to_string(), ",");
         let classes = of_all(&|one| one.lock.to_owned(), ";");
@@ -111,15 +111,15 @@ mod tests {
             )
         };
         let dump = [thread(1, 2), thread(2, 3), thread(3, 2)].concat();
-        let told = words(&Locks::of(&dump), 42, true).unwrap();
+        let told = words(&Locks::parse(&dump), 42, true).unwrap();
         let (head, texts) = told.split_once("\n\n").unwrap();
         assert_eq!(head, "!deadlock\npid=42\nthreads=2,3\nlocks=L2;L3");
         let texts: Vec<_> = texts.split(NEXT).map(|text| text.split(' ').next().unwrap()).collect();
         assert_eq!(texts, ["\"t1\"", "\"t2\"", "\"t3\""]);
         let idle =
             "\"main\" prio=5 tid=1 Native\n  at android.os.MessageQueue.nativePollOnce(Native method)\n\n";
-        let told = |idle_wanted| words(&Locks::of(idle), 7, idle_wanted);
+        let told = |idle_wanted| words(&Locks::parse(idle), 7, idle_wanted);
         assert!(told(true).unwrap().starts_with("!idle\npid=7\n\n\"main\" ") && told(false).is_none());
-        assert!(words(&Locks::of("nothing"), 7, true).is_none());
+        assert!(words(&Locks::parse("nothing"), 7, true).is_none());
     }
 }

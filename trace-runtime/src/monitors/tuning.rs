@@ -35,7 +35,8 @@ pub(crate) fn look(thread_stack: impl FnOnce() -> String) {
     let (nice, slack_ns) = own();
     let limit_ns = options::number(Number::SlackNs);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let tuned = known.get_or_insert_with(|| Tuning::new(nice, slack_ns)).look_above(nice, slack_ns, limit_ns);
+    let tuned =
+        known.get_or_insert_with(|| Tuning::new(nice, slack_ns)).check_above(nice, slack_ns, limit_ns);
     drop(known);
     if tuned == (Tuned { nice: None, slack_ns: None }) {
         return;

@@ -64,11 +64,11 @@ fn on_sigquit(sensed: Sensed) {
         Forwarded::ToCatcher { .. } | Forwarded::LateToCatcher { .. } | Forwarded::Rescued { .. } => {
             Forward::Catcher
         }
-        Forwarded::ToOlderHandler => Forward::OlderHandler,
+        Forwarded::ToPreviousHandler => Forward::PreviousHandler,
         Forwarded::Failed { .. } => Forward::Failed,
     };
     let counters = SENSOR.get().map_or_else(Counters::default, Sensor::counters);
-    record(Evidence::of(&sensed), forward, counters);
+    record(Evidence::from(&sensed), forward, counters);
 }
 
 /// The event first and then the verdict: the system may kill us at any moment from here on.

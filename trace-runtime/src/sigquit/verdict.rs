@@ -8,14 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use native_signal::{
-    Confidence, Counters, ErrorPolls, ErrorState, ErrorVote, Evidence, Identity, Judge, Judgement, Policy,
-    Reason, Sender, Verdict,
-};
+use native_signal::{ErrorPolls, ErrorState, ErrorVote, Evidence, Identity, Judge, Judgement};
 use trace_format::event::Sigquit;
 use trace_format::section::SectionKind;
-use trace_format::verdict as format;
+use trace_format::verdict::{Counters, Outcome, Policy, Verdict};
 
 use crate::files::worker;
 use crate::guard;
@@ -165,10 +163,10 @@ pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters
     };
     let case = Case { sigquit, evidence, counters };
     let judgement = court.judge().1.judge(&evidence);
-    if matches!(judgement.verdict, Verdict::Anr | Verdict::SuspectedAnr) {
-        snapshot::sigquit(evidence.at_ns, main.stuck_since, judgement.verdict == Verdict::Anr);
+    if matches!(judgement.outcome, Outcome::Anr | Outcome::SuspectedAnr) {
+        snapshot::sigquit(evidence.at_ns, main.stuck_since, judgement.outcome == Outcome::Anr);
     }
-    let settled = judgement.verdict == Verdict::Duplicate || evidence.asked_by_us;
+    let settled = judgement.outcome == Outcome::Duplicate || evidence.asked_by_us;
     if !court.append(&case, &judgement, false) || settled {
         return;
     }
@@ -225,7 +223,7 @@ fn run_polls() {
         };
         let Some(mut source) = source else { continue };
         let pause = |interval| {
-            thread::sleep(interval);
+            pause(interval);
             Recorder::active().is_some() && !is_late(case.evidence.at_ns, clock::boottime())
         };
         let polls = ErrorPolls::new(court.policy(), court.own);
@@ -244,12 +242,25 @@ fn run_polls() {
                 case.evidence.errors = vote;
                 let judgement = court.judge().1.reconsider(&case.evidence);
                 court.append(&case, &judgement, true);
-                if judgement.verdict == Verdict::Anr {
+                if judgement.outcome == Outcome::Anr {
                     snapshot::confirmed(case.evidence.at_ns, case.sigquit.stuck_since);
                 }
             }
             Err(_) => notice("the source of the error state panicked and is asked no more"),
         }
+    }
+}
+
+/// The app's own limit for an ANR is the judge's, too.
+fn apply_options(judge: &mut Judge) {
+    judge.set_anr_ms(options::number(Number::AnrMs));
+}
+
+/// Sleeps. Not with `thread::sleep`: ART's dump interrupts the sleeps of the threads it visits (EINTR), and on Android 5.1.1 that panicked.
+fn pause(interval: Duration) {
+    let until = Instant::now() + interval;
+    while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        thread::park_timeout(left);
     }
 }
 
@@ -273,12 +284,13 @@ impl Court {
         if judge.0 != policy {
             *judge = (policy, Judge::new(policy, self.own));
         }
+        apply_options(&mut judge.1);
         judge
     }
 
     /// Has the worker append a verdict; false if there were too many.
     fn append(&self, case: &Case, judgement: &Judgement, reconsidered: bool) -> bool {
-        if !matches!(judgement.verdict, Verdict::Anr | Verdict::SuspectedAnr) {
+        if !matches!(judgement.outcome, Outcome::Anr | Outcome::SuspectedAnr) {
             let before = self.no_anrs.fetch_add(1, Ordering::Relaxed);
             if before == MAX_NO_ANR {
                 notice("SIGQUITs that are no ANRs get no verdict from here on: there were 1000");
@@ -289,69 +301,20 @@ impl Court {
             }
         }
         let Case { sigquit, evidence, counters } = *case;
-        let verdict = format::Verdict {
+        let verdict = Verdict {
             sigquit,
             reconsidered,
-            policy: match self.policy() {
-                Policy::Anrscope => format::Policy::Anrscope,
-                Policy::Matrix => format::Policy::Matrix,
-            },
-            outcome: match judgement.verdict {
-                Verdict::Anr => format::Outcome::Anr,
-                Verdict::SuspectedAnr => format::Outcome::SuspectedAnr,
-                Verdict::SomebodyElses => format::Outcome::SomebodyElses,
-                Verdict::DumpRequested => format::Outcome::DumpRequested,
-                Verdict::Duplicate => format::Outcome::Duplicate,
-                Verdict::Unknown => format::Outcome::Unknown,
-            },
-            confidence: match judgement.confidence {
-                Confidence::Low => format::Confidence::Low,
-                Confidence::Medium => format::Confidence::Medium,
-                Confidence::High => format::Confidence::High,
-            },
-            sender: match Sender::of(evidence.si_pid, evidence.si_uid, self.own) {
-                Sender::Ourselves => format::Sender::Ourselves,
-                Sender::System => format::Sender::System,
-                Sender::Root => format::Sender::Root,
-                Sender::Shell => format::Sender::Shell,
-                Sender::OwnApp { .. } => format::Sender::OwnApp,
-                Sender::OtherApp { .. } => format::Sender::OtherApp,
-                Sender::Unknown { .. } => format::Sender::Unknown,
-            },
+            policy: self.policy(),
+            outcome: judgement.outcome,
+            confidence: judgement.confidence,
+            sender: self.own.sender(evidence.si_pid, evidence.si_uid),
             foreground: evidence.foreground,
-            counters: format::Counters {
-                sensed: counters.sensed,
-                forwarded: counters.forwarded,
-                failed: counters.failed,
-                merged: counters.merged,
-                rescued: counters.rescued,
-            },
-            reasons: judgement.reasons.iter().map(reason).collect(),
+            counters,
+            reasons: judgement.reasons.iter().map(Into::into).collect(),
         };
         worker::append(SectionKind::Verdict, verdict.encode());
         true
     }
-}
-
-fn reason(reason: &Reason) -> format::Reason {
-    let code = match reason {
-        Reason::SentBy(_) => "sent-by",
-        Reason::AskedByUs => "asked-by-us",
-        Reason::MainStuck { .. } => "main-stuck",
-        Reason::MainLate { .. } => "main-late",
-        Reason::MainInTime { .. } => "main-in-time",
-        Reason::Frozen { .. } => "frozen",
-        Reason::MainUnknown => "main-unknown",
-        Reason::ErrorStateOurs { .. } => "error-state-ours",
-        Reason::ErrorStateSomebodyElses { .. } => "error-state-somebody-elses",
-        Reason::ErrorStateEmpty => "error-state-empty",
-        Reason::ErrorStateNotAsked => "error-state-not-asked",
-        Reason::Signal35 => "signal-35",
-        Reason::HeadBlocked { .. } => "head-blocked",
-        Reason::HeadNotBlocked(_) => "head-not-blocked",
-        Reason::SameAs { .. } => "same-as",
-    };
-    format::Reason { code: code.to_owned(), text: reason.to_string() }
 }
 
 #[cfg(test)]
@@ -374,6 +337,27 @@ mod tests {
         let at = 7_000_000_000;
         assert!(!is_late(at, at + 20_500_000_000) && !is_late(at, at - 1));
         assert!(is_late(at, at + 30_000_000_001));
+    }
+
+    #[test]
+    fn an_app_that_sets_anr_ms_gets_that_limit_for_signals() {
+        let outcome = |running_ms| {
+            let mut judge = Judge::new(Policy::Anrscope, Identity { pid: 4321, uid: 10_123 });
+            apply_options(&mut judge);
+            let evidence = Evidence {
+                si_pid: 1234,
+                si_uid: 1000,
+                foreground: Some(true),
+                running_ms: Some(running_ms),
+                ..Evidence::default()
+            };
+            judge.judge(&evidence).outcome
+        };
+        assert_eq!((outcome(4_999), outcome(5_000)), (Outcome::SuspectedAnr, Outcome::Anr));
+        options::set("anr_ms", "8000").unwrap();
+        let found = (outcome(7_999), outcome(8_000));
+        options::set("anr_ms", "5000").unwrap();
+        assert_eq!(found, (Outcome::SuspectedAnr, Outcome::Anr));
     }
 
     #[test]

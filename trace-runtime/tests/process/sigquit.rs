@@ -352,7 +352,7 @@ pub(super) fn seen_passively(folder: &Path) {
     send_sigquit(&child);
     when(folder, child, "the verdict", |recording| !verdicts(recording).is_empty());
     let recording = only_recording(folder);
-    assert!(notices(&recording)[0].contains("the main thread blocks it"), "{:?}", notices(&recording));
+    assert!(notices(&recording)[0].contains("the main thread blocks SIGQUIT"), "{:?}", notices(&recording));
     let [verdict] = &verdicts(&recording)[..] else { panic!() };
     assert_eq!((verdict.sigquit.forward, verdict.sender), (Forward::Passive, Sender::Unknown));
     assert!(service_events(&recording).contains(&Event::Sigquit(verdict.sigquit)));

@@ -1,7 +1,5 @@
 //! The answer as rows: what main does, who owns the lock, under which message, and what to do.
 
-use trace_format::event::WaitKind;
-
 use super::super::findings::Report;
 use super::super::hang::Hang;
 use super::super::moments::{moment, time_of_day};
@@ -122,15 +120,8 @@ fn telling_wait(hang: &Hang) -> Option<&WaitFact> {
 /// What main does in a wait, behind the method's name.
 fn waits(wait: &WaitFact) -> String {
     let class = clean(wait.class.as_deref().unwrap_or("an object of unknown class"));
-    match wait.kind {
-        WaitKind::Monitor => format!("waits for the lock of {class}"),
-        WaitKind::ObjectWait => format!("is in Object.wait on {class}"),
-        WaitKind::Park => format!("is parked on {class}"),
-        WaitKind::Sleep => "is in Thread.sleep".to_owned(),
-        WaitKind::Join => format!("is in Thread.join on {class}"),
-        WaitKind::Blocking => format!("is in {class}"),
-        WaitKind::Unknown(_) => format!("waits on {class}"),
-    }
+    let phrases = wait.kind.phrases();
+    if phrases.has_object { format!("{} {class}", phrases.does) } else { phrases.does.to_owned() }
 }
 
 fn finding(r: &Report, names: &mut Names) -> String {

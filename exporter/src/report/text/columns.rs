@@ -5,7 +5,6 @@ use std::fmt::{self, Formatter};
 use trace_format::event::WaitKind;
 
 use super::super::findings::Report;
-use super::super::waits::WaitFact;
 use super::WIDTH;
 use super::names::Names;
 use crate::answer::{Owner, StackLine};
@@ -63,7 +62,7 @@ fn sides(r: &Report, names: &mut Names) -> Vec<Side> {
     let hang = r.hang.as_ref().filter(|_| recorded);
     let wait = hang.and_then(|hang| Some((hang.at, hang.wait.as_ref()?)));
     let wait = wait.filter(|(_, wait)| wait.kind != WaitKind::Blocking);
-    let wait = wait.map(|(at, wait)| (seconds(at.saturating_sub(wait.since)), waiting(wait)));
+    let wait = wait.map(|(at, wait)| (seconds(at.saturating_sub(wait.since)), waiting(wait.kind)));
     let mut sides = Vec::new();
     if !answer.stack.is_empty() || wait.is_some() {
         let title = match answer.samples {
@@ -77,7 +76,7 @@ fn sides(r: &Report, names: &mut Names) -> Vec<Side> {
     {
         let waits =
             (answer.owners.len() > at + 1 || answer.cycle.contains(&owner.thread)) && is_recorded(owner);
-        let wait = waits.then(|| (String::new(), "[waiting for monitor]"));
+        let wait = waits.then(|| (String::new(), waiting(WaitKind::Monitor)));
         sides.push(side(format!("{} (owner)", owner.thread), wait, &owner.stack, 0, names));
     }
     sides
@@ -87,20 +86,13 @@ fn is_recorded(owner: &Owner) -> bool {
     owner.stack.iter().any(|line| line.open_ns.is_some())
 }
 
-fn waiting(wait: &WaitFact) -> &'static str {
-    match wait.kind {
-        WaitKind::Monitor => "[waiting for monitor]",
-        WaitKind::ObjectWait => "[Object.wait]",
-        WaitKind::Park => "[parked]",
-        WaitKind::Sleep => "[Thread.sleep]",
-        WaitKind::Join => "[Thread.join]",
-        WaitKind::Blocking | WaitKind::Unknown(_) => "[waiting]",
-    }
+fn waiting(kind: WaitKind) -> String {
+    format!("[{}]", kind.phrases().state)
 }
 
 fn side(
     title: String,
-    wait: Option<(String, &str)>,
+    wait: Option<(String, String)>,
     stack: &[StackLine],
     samples: u64,
     names: &mut Names,
@@ -112,7 +104,7 @@ fn side(
         (None, None) => String::new(),
     };
     let mut rows: Vec<(String, char, String)> = Vec::new();
-    rows.extend(wait.map(|(amount, text)| (amount, ' ', text.to_owned())));
+    rows.extend(wait.map(|(amount, text)| (amount, ' ', text)));
     let hidden = if stack.len() > LINES { LINES - OUTERMOST..stack.len() - OUTERMOST } else { 0..0 };
     for (at, line) in stack.iter().enumerate() {
         if hidden.start == at && !hidden.is_empty() {

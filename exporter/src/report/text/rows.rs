@@ -170,7 +170,7 @@ fn recording(r: &Report) -> Vec<String> {
 pub(super) fn forwarded(forward: Forward) -> String {
     match forward {
         Forward::Catcher => "forwarded to the Signal Catcher".to_owned(),
-        Forward::OlderHandler => "forwarded to the previous handler".to_owned(),
+        Forward::PreviousHandler => "forwarded to the previous handler".to_owned(),
         Forward::Failed => "forwarded to no thread".to_owned(),
         Forward::Passive => "left to the system".to_owned(),
         Forward::Unknown(_) => format!("forwarding {}", forward_name(forward)),

@@ -6,7 +6,7 @@ use super::art::{
     answer_counters, block_as_art, blocks, current_handler, install, page_of_handlers, set_handler,
     start_catcher,
 };
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::{Page, nap};
 use native_signal::{Displaced, Mode, PassiveReason, Uninstalled};
 use std::fs::{self, OpenOptions};
@@ -28,7 +28,7 @@ pub(super) const CASES: &[Row] = &[
     ("default_action_set_while_main_is_stuck", play_removed_while_stuck, judge_removed_while_stuck),
     ("default_action_set_between_two_installs", play_removed_between, judge_removed_between),
     ("chained_without_siginfo", play_no_siginfo, judge_no_siginfo),
-    ("chained_in_a_circle_without_siginfo", play_circle, judge_circle),
+    ("chained_in_a_circle_without_siginfo", play_circle, judge_cycle),
     ("tgkill_refused_by_seccomp", play_seccomp, judge_seccomp),
 ];
 
@@ -103,16 +103,16 @@ fn play_reused(page: &'static Page) {
 /// The most wake-ups of the sensor's thread that a signal may cost: its own, and looks at whether the catcher took it.
 const WAKEUPS_A_SIGNAL: i64 = 5;
 
-fn judge_closed(played: &mut Played) {
+fn judge_closed(subject: &mut Subject) {
     let signals = 20;
-    played.send_sensed(signals, received);
+    subject.send_sensed(signals, received);
     // Long enough for a thread that spins to wake a million times.
     nap(1_000_000);
-    played.allow(2);
-    played.await_step(2);
+    subject.allow(2);
+    subject.await_step(2);
     let signals = signals as i64;
-    assert_eq!([8, 9, 10].map(|index| played.page.answered(index)), [signals, signals, 0]);
-    let wakeups = played.page.answered(0);
+    assert_eq!([8, 9, 10].map(|index| subject.page.answered(index)), [signals, signals, 0]);
+    let wakeups = subject.page.answered(0);
     println!("  {wakeups} wake-ups of the sensor's thread for {signals} signals");
     assert!(wakeups <= WAKEUPS_A_SIGNAL * signals, "{wakeups} wake-ups: it spins");
 }
@@ -141,12 +141,12 @@ fn play_removed(page: &'static Page, action: usize, with_us: bool) {
     assert_eq!(current_handler(), action, "left as it is");
 }
 
-fn judge_removed(played: &mut Played) {
-    played.send_spaced(5, received);
-    played.allow(2);
-    played.await_step(2);
-    played.send_spaced(20, received);
-    played.settles_at("the catcher", 25, received);
+fn judge_removed(subject: &mut Subject) {
+    subject.send_spaced(5, received);
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_spaced(20, received);
+    subject.settles_at("the catcher", 25, received);
 }
 
 fn play_removed_while_stuck(page: &'static Page) {
@@ -168,15 +168,15 @@ fn play_removed_while_stuck(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_removed_while_stuck(played: &mut Played) {
-    played.allow(2);
-    played.await_step(2);
-    played.send_sensed(5, received);
-    played.allow(3);
-    played.await_step(3);
-    played.send_spaced(5, received);
-    played.settles_at("the catcher", 10, received);
-    assert_eq!(played.page.observer.count(), 5);
+fn judge_removed_while_stuck(subject: &mut Subject) {
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_sensed(5, received);
+    subject.allow(3);
+    subject.await_step(3);
+    subject.send_spaced(5, received);
+    subject.settles_at("the catcher", 10, received);
+    assert_eq!(subject.page.observer.count(), 5);
 }
 
 fn play_removed_between(page: &'static Page) {
@@ -191,13 +191,13 @@ fn play_removed_between(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_removed_between(played: &mut Played) {
-    played.send_sensed(10, received);
-    played.settles_at("the catcher", 10, received);
+fn judge_removed_between(subject: &mut Subject) {
+    subject.send_sensed(10, received);
+    subject.settles_at("the catcher", 10, received);
 }
 
 extern "C" fn previous(_signal: i32) {
-    page_of_handlers().older.note();
+    page_of_handlers().previous.note();
 }
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -215,13 +215,13 @@ extern "C" fn without_siginfo(signal: i32) {
 fn play_no_siginfo(page: &'static Page) {
     set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     NEXT.store(current_handler(), Ordering::SeqCst);
     set_handler(page, without_siginfo as *const () as usize, libc::SA_RESTART, &[]);
     page.reach(1);
     // Each signal comes deeper in the stack: a call from inside the previous handler is known by its depth.
     while page.allowed.load(Ordering::SeqCst) < 2 {
-        wait_deep_down(page, page.older.count());
+        wait_deep_down(page, page.previous.count());
     }
     answer_counters(page, &sensor);
     page.reach(2);
@@ -235,26 +235,26 @@ fn wait_deep_down(page: &Page, frames: u64) {
     if frames > 0 {
         wait_deep_down(page, frames - 1);
     } else {
-        let before = page.older.count();
-        while page.older.count() == before && page.allowed.load(Ordering::SeqCst) < 2 {
+        let before = page.previous.count();
+        while page.previous.count() == before && page.allowed.load(Ordering::SeqCst) < 2 {
             nap(200);
         }
     }
     black_box(frame);
 }
 
-fn judge_no_siginfo(played: &mut Played) {
-    let previous = |page: &Page| page.older.count();
-    played.send_sensed(41, previous);
-    played.settles_at("the previous handler", 41, previous);
-    assert_eq!(played.page.answered(0), 41, "each was chained to ours");
-    played.allow(2);
-    played.await_step(2);
-    assert_eq!([8, 9, 10].map(|index| played.page.answered(index)), [41, 41, 0]);
+fn judge_no_siginfo(subject: &mut Subject) {
+    let previous = |page: &Page| page.previous.count();
+    subject.send_sensed(41, previous);
+    subject.settles_at("the previous handler", 41, previous);
+    assert_eq!(subject.page.answered(0), 41, "each was chained to ours");
+    subject.allow(2);
+    subject.await_step(2);
+    assert_eq!([8, 9, 10].map(|index| subject.page.answered(index)), [41, 41, 0]);
 }
 
 extern "C" fn without_siginfo_and_noted(signal: i32) {
-    page_of_handlers().older.note();
+    page_of_handlers().previous.note();
     without_siginfo(signal);
 }
 
@@ -266,19 +266,19 @@ fn play_circle(page: &'static Page) {
     super::art::set_blocked(&[]);
     set_handler(page, theirs, libc::SA_RESTART, &[]);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     NEXT.store(current_handler(), Ordering::SeqCst);
     set_handler(page, theirs, libc::SA_RESTART, &[]);
     page.reach(1);
     page.wait_allowed(2);
 }
 
-fn judge_circle(played: &mut Played) {
+fn judge_cycle(subject: &mut Subject) {
     for round in 1..=20 {
-        played.send_taken(1, received);
+        subject.send_taken(1, received);
         // It, then ours, then it once more as the previous handler; then the circle ends, at the catcher.
-        played.settles_at("the chaining handler", round * 2, |page| page.older.count());
-        played.settles_at("the catcher", round, received);
+        subject.settles_at("the chaining handler", round * 2, |page| page.previous.count());
+        subject.settles_at("the catcher", round, received);
     }
 }
 
@@ -332,7 +332,7 @@ fn play_seccomp(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_seccomp(played: &mut Played) {
-    played.send_spaced(10, received);
-    played.settles_at("the catcher", 10, received);
+fn judge_seccomp(subject: &mut Subject) {
+    subject.send_spaced(10, received);
+    subject.settles_at("the catcher", 10, received);
 }

@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::art::{block_as_art, install, page_of_handlers, set_blocked, set_handler, start_catcher};
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::Page;
 use native_signal::{AskError, Mode, ask_for_dump};
 use std::sync::atomic::Ordering;
@@ -10,9 +10,9 @@ use std::thread;
 
 pub(super) const CASES: &[Row] = &[
     ("asked_beside_the_catcher", play_beside, judge_beside),
-    ("asked_before_an_older_handler", play_older, judge_older),
+    ("asked_before_an_older_handler", play_previous, judge_previous),
     ("asked_without_a_sensor", play_alone, judge_alone),
-    ("asked_where_nobody_answers", play_nobody, |_| {}),
+    ("asked_where_nobody_answers", play_without_receiver, |_| {}),
 ];
 
 fn play_beside(page: &'static Page) {
@@ -31,26 +31,26 @@ fn play_beside(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_beside(played: &mut Played) {
+fn judge_beside(subject: &mut Subject) {
     for round in 1..=2 {
-        played.allow(round + 1);
-        played.await_step(round + 1);
-        played.settles_at("the catcher", round, |page| page.catcher.count());
-        played.settles_at("the observer", round, |page| page.observer.count());
-        let told = &played.page.told[round as usize - 1];
-        assert_eq!(told.si_pid.load(Ordering::SeqCst), played.page.answered(0), "known as its own");
-        assert_eq!(told.kind.load(Ordering::SeqCst), 0);
+        subject.allow(round + 1);
+        subject.await_step(round + 1);
+        subject.settles_at("the catcher", round, |page| page.catcher.count());
+        subject.settles_at("the observer", round, |page| page.observer.count());
+        let report = &subject.page.reports[round as usize - 1];
+        assert_eq!(report.si_pid.load(Ordering::SeqCst), subject.page.answered(0), "known as its own");
+        assert_eq!(report.kind.load(Ordering::SeqCst), 0);
     }
 }
 
-extern "C" fn older(_signal: i32) {
-    page_of_handlers().older.note();
+extern "C" fn previous(_signal: i32) {
+    page_of_handlers().previous.note();
 }
 
-fn play_older(page: &'static Page) {
-    set_handler(page, older as *const () as usize, libc::SA_RESTART, &[]);
+fn play_previous(page: &'static Page) {
+    set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     page.reach(1);
     page.wait_allowed(2);
     ask_for_dump().unwrap();
@@ -58,11 +58,11 @@ fn play_older(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_older(played: &mut Played) {
-    played.allow(2);
-    played.await_step(2);
-    played.settles_at("the older handler", 1, |page| page.older.count());
-    played.settles_at("the observer", 1, |page| page.observer.count());
+fn judge_previous(subject: &mut Subject) {
+    subject.allow(2);
+    subject.await_step(2);
+    subject.settles_at("the previous handler", 1, |page| page.previous.count());
+    subject.settles_at("the observer", 1, |page| page.observer.count());
 }
 
 fn play_alone(page: &'static Page) {
@@ -73,19 +73,19 @@ fn play_alone(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_alone(played: &mut Played) {
-    played.settles_at("the catcher", 1, |page| page.catcher.count());
+fn judge_alone(subject: &mut Subject) {
+    subject.settles_at("the catcher", 1, |page| page.catcher.count());
 }
 
-fn play_nobody(page: &'static Page) {
+fn play_without_receiver(page: &'static Page) {
     // It would end the process.
-    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     set_blocked(&[libc::SIGQUIT]);
-    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     set_handler(page, libc::SIG_IGN, 0, &[]);
-    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     // It would use up a handler that is to run once.
-    set_handler(page, older as *const () as usize, libc::SA_RESETHAND, &[]);
-    assert_eq!(ask_for_dump(), Err(AskError::NobodyAnswers));
+    set_handler(page, previous as *const () as usize, libc::SA_RESETHAND, &[]);
+    assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     page.reach(1);
 }

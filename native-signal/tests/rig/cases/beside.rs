@@ -4,7 +4,7 @@ use super::Row;
 use super::art::{
     answer_counters, block_as_art, blocks, install, own_id, scribe, set_blocked, start_catcher, write_down,
 };
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::{Page, nap, wait_until};
 use native_signal::{Config, InstallError, LastError, Mode, PassiveReason};
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ pub(super) const CASES: &[Row] = &[
     ("notes_wait_for_the_thread", play_quietly, judge_quietly),
     ("read_is_restarted", play_read, judge_read),
     ("catcher_replaced", play_replaced, judge_replaced),
-    ("catcher_ends_with_a_signal_untaken", play_ends_untaken, judge_ends_untaken),
+    ("catcher_ends_with_a_signal_untaken", play_ends_with_a_pending_signal, judge_ends_with_a_pending_signal),
     ("no_file_descriptor_left", play_no_descriptor, |_| {}),
     ("catcher_that_is_none", play_false_catcher, judge_false_catcher),
     ("catcher_prefers_the_one_that_waits", play_two_catchers, judge_two_catchers),
@@ -48,36 +48,36 @@ fn play_beside(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_spaced(played: &mut Played) {
-    played.send_sensed(300, received);
-    let balance = played.balance(received, last_received);
+fn judge_spaced(subject: &mut Subject) {
+    subject.send_sensed(300, received);
+    let balance = subject.balance(received, last_received);
     assert!(!balance.lost && balance.received == balance.sent, "{balance:?}");
-    played.settles_at("the observer", 300, |page| page.observer.count());
-    played.allow(2);
-    played.await_step(2);
+    subject.settles_at("the observer", 300, |page| page.observer.count());
+    subject.allow(2);
+    subject.await_step(2);
     // Sensed, forwarded, failed, merged, rescued.
-    assert_eq!([8, 9, 10, 11, 12].map(|index| played.page.answered(index)), [300, 300, 0, 0, 0]);
-    for told in &played.page.told[..300] {
-        assert_eq!(told.si_code.load(Ordering::SeqCst), 0, "SI_USER");
-        assert_eq!(told.si_pid.load(Ordering::SeqCst), i64::from(std::process::id()));
+    assert_eq!([8, 9, 10, 11, 12].map(|index| subject.page.answered(index)), [300, 300, 0, 0, 0]);
+    for report in &subject.page.reports[..300] {
+        assert_eq!(report.si_code.load(Ordering::SeqCst), 0, "SI_USER");
+        assert_eq!(report.si_pid.load(Ordering::SeqCst), i64::from(std::process::id()));
         // SAFETY: no arguments.
-        assert_eq!(told.si_uid.load(Ordering::SeqCst), i64::from(unsafe { libc::getuid() }));
-        assert_eq!(told.kind.load(Ordering::SeqCst), 0, "in the handler");
-        assert_eq!(told.detail.load(Ordering::SeqCst), played.page.catcher_tid.load(Ordering::SeqCst));
+        assert_eq!(report.si_uid.load(Ordering::SeqCst), i64::from(unsafe { libc::getuid() }));
+        assert_eq!(report.kind.load(Ordering::SeqCst), 0, "in the handler");
+        assert_eq!(report.detail.load(Ordering::SeqCst), subject.page.catcher_tid.load(Ordering::SeqCst));
     }
 }
 
-fn judge_storm(played: &mut Played) {
-    played.send_storm(5000);
-    let balance = played.balance(received, last_received);
+fn judge_storm(subject: &mut Subject) {
+    subject.send_storm(5000);
+    let balance = subject.balance(received, last_received);
     assert!(!balance.lost, "{balance:?}");
     assert!((1..=balance.sent).contains(&balance.received), "{balance:?}");
-    played.allow(2);
-    played.await_step(2);
+    subject.allow(2);
+    subject.await_step(2);
     let [sensed, forwarded, failed, merged, rescued] =
-        [8, 9, 10, 11, 12].map(|index| played.page.answered(index));
+        [8, 9, 10, 11, 12].map(|index| subject.page.answered(index));
     assert_eq!((forwarded, failed), (sensed, 0));
-    played.settles_at("the observer", (sensed - merged) as u64, |page| page.observer.count());
+    subject.settles_at("the observer", (sensed - merged) as u64, |page| page.observer.count());
     println!(
         "  {} sent, {sensed} sensed ({merged} without a note, {rescued} rescued), {} at the catcher",
         balance.sent, balance.received
@@ -93,9 +93,9 @@ fn play_withheld(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_withheld(played: &mut Played) {
-    played.send_taken(5, |page| page.observer.count());
-    let balance = played.balance(received, last_received);
+fn judge_withheld(subject: &mut Subject) {
+    subject.send_taken(5, |page| page.observer.count());
+    let balance = subject.balance(received, last_received);
     assert!(balance.lost && balance.received == 0, "{balance:?}");
 }
 
@@ -116,20 +116,20 @@ fn play_quietly(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_quietly(played: &mut Played) {
+fn judge_quietly(subject: &mut Subject) {
     for round in 1..=3 {
-        played.send_taken(1, received);
-        played.leader_opens();
+        subject.send_taken(1, received);
+        subject.leader_opens();
         assert_eq!(
-            (received(played.page), played.page.observer.count()),
+            (received(subject.page), subject.page.observer.count()),
             (round, 0),
-            "handed on, told nobody"
+            "forwarded, not reported"
         );
     }
-    played.allow(2);
-    played.await_step(2);
-    played.settles_at("the observer", 3, |page| page.observer.count());
-    played.send_sensed(2, received);
+    subject.allow(2);
+    subject.await_step(2);
+    subject.settles_at("the observer", 3, |page| page.observer.count());
+    subject.send_sensed(2, received);
 }
 
 fn play_forward_first(page: &'static Page) {
@@ -139,7 +139,7 @@ fn play_forward_first(page: &'static Page) {
     let _sensor = native_signal::install(
         Config::default(),
         Box::new(move |sensed| {
-            // The catcher dumps: what was forwarded to it is pending on it, and on nobody else.
+            // The catcher dumps: what was forwarded to it is pending on it, and on no other thread.
             let tid = page.catcher_tid.load(Ordering::SeqCst);
             let status = std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).unwrap();
             let pending = status.lines().find_map(|line| line.strip_prefix("SigPnd:\t")).unwrap();
@@ -152,18 +152,18 @@ fn play_forward_first(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_forward_first(played: &mut Played) {
+fn judge_forward_first(subject: &mut Subject) {
     for round in 1..=20 {
-        played.page.catcher_busy.store(1, Ordering::SeqCst);
+        subject.page.catcher_busy.store(1, Ordering::SeqCst);
         // A catcher that was in sigwait takes one more before it is busy.
         if round > 1 {
-            played.send_sensed(1, received);
+            subject.send_sensed(1, received);
         }
-        played.page.answer(0, -1);
-        played.send_sensed(1, |page| page.observer.count());
-        assert_eq!(played.page.answered(0), 1, "round {round}");
-        played.page.catcher_busy.store(0, Ordering::SeqCst);
-        wait_until("the catcher", || received(played.page) == played.sent);
+        subject.page.answer(0, -1);
+        subject.send_sensed(1, |page| page.observer.count());
+        assert_eq!(subject.page.answered(0), 1, "round {round}");
+        subject.page.catcher_busy.store(0, Ordering::SeqCst);
+        wait_until("the catcher", || received(subject.page) == subject.sent);
     }
 }
 
@@ -190,11 +190,11 @@ fn play_read(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_read(played: &mut Played) {
-    played.send_spaced(50, received);
-    played.allow(2);
-    played.await_step(2);
-    assert_eq!((played.page.answered(0), played.page.answered(1)), (1, 7), "never EINTR");
+fn judge_read(subject: &mut Subject) {
+    subject.send_spaced(50, received);
+    subject.allow(2);
+    subject.await_step(2);
+    assert_eq!((subject.page.answered(0), subject.page.answered(1)), (1, 7), "never EINTR");
 }
 
 fn play_replaced(page: &'static Page) {
@@ -237,32 +237,32 @@ unsafe fn errno_place() -> *mut i32 {
     return unsafe { libc::__errno_location() };
 }
 
-fn judge_replaced(played: &mut Played) {
-    played.send_sensed(1, received);
-    played.await_step(2);
-    played.send_sensed(20, received);
-    // The first took its signal and ended; if our thread saw it lie there and then nobody, the next gets it once more.
-    wait_until("the catchers", || received(played.page) >= 21);
+fn judge_replaced(subject: &mut Subject) {
+    subject.send_sensed(1, received);
+    subject.await_step(2);
+    subject.send_sensed(20, received);
+    // The first took its signal and ended; if our thread saw it pending and then found no catcher, the next gets it once more.
+    wait_until("the catchers", || received(subject.page) >= 21);
     nap(30_000);
-    let got = received(played.page);
+    let got = received(subject.page);
     assert!((21..=22).contains(&got), "{got}");
-    played.settles_at("the observer", 21, |page| page.observer.count());
-    played.allow(2);
-    played.await_step(3);
-    assert_eq!(played.page.answered(0), 1, "errno kept");
-    let [sensed, forwarded, failed] = [8, 9, 10].map(|index| played.page.answered(index));
+    subject.settles_at("the observer", 21, |page| page.observer.count());
+    subject.allow(2);
+    subject.await_step(3);
+    assert_eq!(subject.page.answered(0), 1, "errno kept");
+    let [sensed, forwarded, failed] = [8, 9, 10].map(|index| subject.page.answered(index));
     assert_eq!((sensed, failed), (21, 0));
     // One that is sent once more may merge with the next.
     assert!((got as i64..=22).contains(&forwarded), "{got} got, {forwarded} forwarded");
     let kinds: Vec<i64> =
-        played.page.told[..21].iter().map(|told| told.kind.load(Ordering::SeqCst)).collect();
+        subject.page.reports[..21].iter().map(|report| report.kind.load(Ordering::SeqCst)).collect();
     // The second is late unless the first was sent once more; the handler knows the new one from then on.
     assert!(kinds[1] == 2 || forwarded == 22, "{kinds:?}");
     assert_eq!((kinds[0], kinds[2]), (0, 0));
 }
 
 /// The kernel accepted the signal, and the catcher ends without having taken it; another one comes later.
-fn play_ends_untaken(page: &'static Page) {
+fn play_ends_with_a_pending_signal(page: &'static Page) {
     block_as_art();
     for round in 1..=10 {
         page.answer(0, 0);
@@ -277,7 +277,7 @@ fn play_ends_untaken(page: &'static Page) {
         let sensor = install(page);
         page.reach(3 * round - 1);
         busy.join().unwrap();
-        // Sometimes our thread looks while there is none yet.
+        // Sometimes our thread searches while there is none yet.
         nap(round % 4 * 20_000);
         let next = start_catcher(page, "Signal Catcher", 1);
         next.join().unwrap();
@@ -286,20 +286,20 @@ fn play_ends_untaken(page: &'static Page) {
     }
 }
 
-fn judge_ends_untaken(played: &mut Played) {
+fn judge_ends_with_a_pending_signal(subject: &mut Subject) {
     for round in 1..=10 {
-        played.await_step(3 * round - 1);
-        // Half of the time it ends at once, so that nobody has seen the signal lie there.
-        let sensed = played.page.observer.count();
-        played.send();
+        subject.await_step(3 * round - 1);
+        // Half of the time it ends at once, so that the pending signal was not seen.
+        let sensed = subject.page.observer.count();
+        subject.send();
         if round % 2 == 0 {
-            wait_until("the observer", || played.page.observer.count() > sensed);
+            wait_until("the observer", || subject.page.observer.count() > sensed);
         }
-        played.allow(3 * round);
-        wait_until("the next catcher", || received(played.page) >= round);
-        played.await_step(3 * round);
+        subject.allow(3 * round);
+        wait_until("the next catcher", || received(subject.page) >= round);
+        subject.await_step(3 * round);
     }
-    assert_eq!(received(played.page), 10);
+    assert_eq!(received(subject.page), 10);
 }
 
 fn play_no_descriptor(page: &'static Page) {
@@ -349,11 +349,11 @@ fn play_false_catcher(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_false_catcher(played: &mut Played) {
-    played.send_sensed(10, received);
+fn judge_false_catcher(subject: &mut Subject) {
+    subject.send_sensed(10, received);
     // The first came back to our handler on the false one, which is sensed as one more of our own process.
-    played.settles_at("the catcher", 10, received);
-    let page = played.page;
+    subject.settles_at("the catcher", 10, received);
+    let page = subject.page;
     assert!(page.observer.count() >= 10 && page.observer.count() <= 12, "{}", page.observer.count());
 }
 
@@ -376,9 +376,9 @@ fn play_two_catchers(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_two_catchers(played: &mut Played) {
-    played.send_spaced(20, received);
-    played.settles_at("the catcher", 20, received);
+fn judge_two_catchers(subject: &mut Subject) {
+    subject.send_spaced(20, received);
+    subject.settles_at("the catcher", 20, received);
 }
 
 fn play_slots(page: &'static Page) {
@@ -403,13 +403,13 @@ fn play_slots(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_slots(played: &mut Played) {
-    played.send_taken(200, received);
-    played.allow(2);
-    played.await_step(2);
-    let [sensed, forwarded, failed, merged] = [8, 9, 10, 11].map(|index| played.page.answered(index));
+fn judge_slots(subject: &mut Subject) {
+    subject.send_taken(200, received);
+    subject.allow(2);
+    subject.await_step(2);
+    let [sensed, forwarded, failed, merged] = [8, 9, 10, 11].map(|index| subject.page.answered(index));
     assert_eq!((sensed, forwarded, failed), (200, 200, 0));
-    // 32 in slots and at most as many taken out of them before the first was told; the rest is counted.
+    // 32 in slots and at most as many drained before the first report; the rest is counted.
     assert!((136..=168).contains(&merged), "{merged}");
 }
 
@@ -433,14 +433,14 @@ fn play_panic(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_panic(played: &mut Played) {
-    played.send_spaced(1, |page| page.observer.count().min(page.catcher.count()));
-    played.send_spaced(20, received);
-    played.settles_at("the catcher", 21, received);
-    // The panic is caught a moment after the note; signals until then may have been noted, not told.
-    assert_eq!(played.page.observer.count(), 1);
-    played.allow(2);
-    played.await_step(2);
+fn judge_panic(subject: &mut Subject) {
+    subject.send_spaced(1, |page| page.observer.count().min(page.catcher.count()));
+    subject.send_spaced(20, received);
+    subject.settles_at("the catcher", 21, received);
+    // The panic is caught a moment after the note; signals until then may have been noted and not reported.
+    assert_eq!(subject.page.observer.count(), 1);
+    subject.allow(2);
+    subject.await_step(2);
 }
 
 fn play_threads(page: &'static Page) {

@@ -3,10 +3,10 @@
 use super::Row;
 use super::alloc::{forbid, permit};
 use super::art::{
-    answer_counters, block_as_art, install, leader_looks_stuck, page_of_handlers, set_blocked, set_handler,
+    answer_counters, block_as_art, install, leader_is_stuck, page_of_handlers, set_blocked, set_handler,
     start_catcher, write_down,
 };
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::{Page, nap, wait_until};
 use std::process::{Child, Command, Stdio};
 use std::ptr;
@@ -53,9 +53,9 @@ fn trace(pid: i32, output: &std::path::Path) -> Option<Child> {
     }
 }
 
-fn judge_traced(played: &mut Played) {
+fn judge_traced(subject: &mut Subject) {
     let output = std::env::temp_dir().join(format!("anrscope-rig-{}-strace", std::process::id()));
-    let Some(mut strace) = trace(played.pid(), &output) else {
+    let Some(mut strace) = trace(subject.pid(), &output) else {
         // A device has none; elsewhere a case that checks nothing must not pass.
         if !cfg!(target_os = "android") {
             panic!("no strace: scripts/install-test-needs installs it");
@@ -65,10 +65,10 @@ fn judge_traced(played: &mut Played) {
     };
     // While strace holds the leader, the kernel gives a signal to the catcher.
     for _ in 0..1000 {
-        if played.page.observer.count() >= 10 {
+        if subject.page.observer.count() >= 10 {
             break;
         }
-        played.send_spaced(1, received);
+        subject.send_spaced(1, received);
         nap(20_000);
     }
     // SAFETY: our child: it detaches and ends.
@@ -76,7 +76,7 @@ fn judge_traced(played: &mut Played) {
     strace.wait().unwrap();
     let text = std::fs::read_to_string(&output).unwrap();
     let _ = std::fs::remove_file(&output);
-    let calls = calls_in_handlers(&text, played.pid());
+    let calls = calls_in_handlers(&text, subject.pid());
     assert!(calls.len() >= 10, "{text}");
     for calls in calls {
         // A kernel or a virtual machine without a clock in user space shows that call as well.
@@ -134,22 +134,22 @@ fn play_without_malloc(page: &'static Page) {
 /// that comes; and while that one is at it, the kernel may give it the next signal too, past us.
 const DOUBT_US: u64 = 1_500_000;
 
-fn judge_without_malloc(played: &mut Played) {
-    played.send_sensed(100, received);
-    played.allow(2);
-    played.await_step(2);
+fn judge_without_malloc(subject: &mut Subject) {
+    subject.send_sensed(100, received);
+    subject.allow(2);
+    subject.await_step(2);
     nap(DOUBT_US);
-    played.send_sensed(20, received);
-    played.allow(3);
-    played.await_step(3);
-    assert_eq!([8, 10].map(|index| played.page.answered(index)), [120, 0]);
+    subject.send_sensed(20, received);
+    subject.allow(3);
+    subject.await_step(3);
+    assert_eq!([8, 10].map(|index| subject.page.answered(index)), [120, 0]);
 }
 
 /// Our own thread neither: the hang may be in the allocator.
 fn play_thread_without_malloc(page: &'static Page) {
     block_as_art();
     let first = start_catcher(page, "Signal Catcher", 10);
-    leader_looks_stuck();
+    leader_is_stuck();
     let sensor = native_signal::install(
         native_signal::Config::default(),
         Box::new(move |sensed| {
@@ -174,26 +174,26 @@ fn play_thread_without_malloc(page: &'static Page) {
     page.wait_allowed(5);
 }
 
-fn judge_thread_without_malloc(played: &mut Played) {
-    played.send_sensed(10, received);
+fn judge_thread_without_malloc(subject: &mut Subject) {
+    subject.send_sensed(10, received);
     // The catcher ended, and another came.
-    played.await_step(2);
+    subject.await_step(2);
     nap(DOUBT_US);
-    played.send_sensed(10, received);
-    played.page.catcher_busy.store(1, Ordering::SeqCst);
+    subject.send_sensed(10, received);
+    subject.page.catcher_busy.store(1, Ordering::SeqCst);
     // One that was in sigwait takes one more before it is busy.
-    played.send_sensed(1, received);
-    played.allow(3);
-    played.await_step(3);
-    let told = played.page.observer.count();
-    let taken = received(played.page);
-    played.send();
-    wait_until("the rescue", || played.page.observer.count() > told);
-    played.page.catcher_busy.store(0, Ordering::SeqCst);
-    wait_until("the catcher", || received(played.page) > taken);
-    played.allow(4);
-    played.await_step(4);
-    assert_eq!([8, 10, 12].map(|index| played.page.answered(index)), [22, 0, 1]);
+    subject.send_sensed(1, received);
+    subject.allow(3);
+    subject.await_step(3);
+    let report = subject.page.observer.count();
+    let taken = received(subject.page);
+    subject.send();
+    wait_until("the rescue", || subject.page.observer.count() > report);
+    subject.page.catcher_busy.store(0, Ordering::SeqCst);
+    wait_until("the catcher", || received(subject.page) > taken);
+    subject.allow(4);
+    subject.await_step(4);
+    assert_eq!([8, 10, 12].map(|index| subject.page.answered(index)), [22, 0, 1]);
 }
 
 fn play_allocates(page: &'static Page) {
@@ -253,11 +253,11 @@ fn play_no_stack(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_no_stack(played: &mut Played) {
-    played.send_sensed(20, received);
-    assert_eq!(played.page.answered(0), 20, "each time on the alternate stack");
-    played.allow(2);
-    played.await_step(2);
-    played.send_sensed(5, received);
-    played.settles_at("the catcher", 25, received);
+fn judge_no_stack(subject: &mut Subject) {
+    subject.send_sensed(20, received);
+    assert_eq!(subject.page.answered(0), 20, "each time on the alternate stack");
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_sensed(5, received);
+    subject.settles_at("the catcher", 25, received);
 }

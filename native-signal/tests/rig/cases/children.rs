@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::art::{block_as_art, blocks, current_handler, install, start_catcher};
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::Page;
 use std::ffi::CString;
 use std::ptr;
@@ -84,15 +84,15 @@ fn play_exec(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_exec(played: &mut Played) {
+fn judge_exec(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
-    played.send_sensed(5, received);
-    played.allow(2);
-    played.await_step(2);
+    subject.send_sensed(5, received);
+    subject.allow(2);
+    subject.await_step(2);
     // Blocked, default, no descriptors of ours; after vfork the mask is as it was in the parent.
-    assert_eq!([0, 1, 2].map(|index| played.page.answered(index)), [1, 1, 0]);
-    assert_eq!([3, 4, 5].map(|index| played.page.answered(index)), [0, 1, 0]);
-    played.send_sensed(5, received);
-    played.settles_at("the catcher", 10, received);
-    played.settles_at("the observer", 10, |page| page.observer.count());
+    assert_eq!([0, 1, 2].map(|index| subject.page.answered(index)), [1, 1, 0]);
+    assert_eq!([3, 4, 5].map(|index| subject.page.answered(index)), [0, 1, 0]);
+    subject.send_sensed(5, received);
+    subject.settles_at("the catcher", 10, received);
+    subject.settles_at("the observer", 10, |page| page.observer.count());
 }

@@ -3,18 +3,18 @@
 
 use super::Row;
 use super::art::{block_as_art, scribe, start_catcher};
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::{Page, nap, wait_until};
 use native_signal::{
-    Config, Evidence, Identity, Judge, Policy, StallEvent, StallTimer, Thresholds, Verdict, boottime_ns,
+    Config, Evidence, Identity, Judge, Outcome, Policy, StallEvent, StallTimer, Thresholds, boottime_ns,
 };
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const CASES: &[Row] = &[
-    ("frozen_while_main_was_in_time", play_in_time, |played| judge_frozen(played, Order::Thawed, false)),
-    ("frozen_and_asked_before_it_thaws", play_in_time, |played| judge_frozen(played, Order::Frozen, false)),
-    ("frozen_after_main_was_late", play_late, |played| judge_frozen(played, Order::Thawed, true)),
+    ("frozen_while_main_was_in_time", play_in_time, |subject| judge_frozen(subject, Order::Thawed, false)),
+    ("frozen_and_asked_before_it_thaws", play_in_time, |subject| judge_frozen(subject, Order::Frozen, false)),
+    ("frozen_after_main_was_late", play_late, |subject| judge_frozen(subject, Order::Thawed, true)),
 ];
 
 /// When the signal is sent.
@@ -53,7 +53,7 @@ fn judge_signal(page: &Page, at_ns: u64) {
         frozen_ms: frozen_ns / 1_000_000,
         ..Evidence::default()
     };
-    let verdict = |evidence: &Evidence| Judge::new(Policy::Anrscope, own).judge(evidence).verdict as i64;
+    let verdict = |evidence: &Evidence| Judge::new(Policy::Anrscope, own).judge(evidence).outcome as i64;
     page.answer(answer::VERDICT, verdict(&evidence));
     page.answer(answer::VERDICT_BY_THE_CLOCK, verdict(&Evidence { frozen_ms: 0, ..evidence }));
     page.answer(answer::FROZEN_MS, evidence.frozen_ms as i64);
@@ -100,24 +100,24 @@ fn play_late(page: &'static Page) {
 /// How long the process is stopped.
 const STOP_US: u64 = 3_000_000;
 
-fn signal(played: &Played, signal: i32) {
+fn signal(subject: &Subject, signal: i32) {
     // SAFETY: integers; the player is our child.
-    assert_eq!(unsafe { libc::kill(played.pid(), signal) }, 0);
+    assert_eq!(unsafe { libc::kill(subject.pid(), signal) }, 0);
 }
 
-fn judge_frozen(played: &mut Played, order: Order, is_anr: bool) {
-    signal(played, libc::SIGSTOP);
+fn judge_frozen(subject: &mut Subject, order: Order, is_anr: bool) {
+    signal(subject, libc::SIGSTOP);
     nap(STOP_US);
     if let Order::Frozen = order {
-        played.send();
+        subject.send();
     }
-    signal(played, libc::SIGCONT);
+    signal(subject, libc::SIGCONT);
     if let Order::Thawed = order {
-        played.send();
+        subject.send();
     }
-    wait_until("the observer", || played.page.observer.count() == 1);
-    played.page.catcher_busy.store(0, Ordering::SeqCst);
-    played.settles_at("the catcher", 1, |page| page.catcher.count());
+    wait_until("the observer", || subject.page.observer.count() == 1);
+    subject.page.catcher_busy.store(0, Ordering::SeqCst);
+    subject.settles_at("the catcher", 1, |page| page.catcher.count());
     let [verdict, by_the_clock, frozen_ms, running_ms, stalls] = [
         answer::VERDICT,
         answer::VERDICT_BY_THE_CLOCK,
@@ -125,9 +125,9 @@ fn judge_frozen(played: &mut Played, order: Order, is_anr: bool) {
         answer::RUNNING_MS,
         answer::STALLS,
     ]
-    .map(|index| played.page.answered(index));
+    .map(|index| subject.page.answered(index));
     println!("  {running_ms} ms in its message, {frozen_ms} ms of it frozen");
-    let wanted = if is_anr { Verdict::Anr } else { Verdict::DumpRequested };
+    let wanted = if is_anr { Outcome::Anr } else { Outcome::DumpRequested };
     assert_eq!(verdict, wanted as i64);
     assert_eq!(stalls, i64::from(is_anr), "the timer's own ANR");
     if is_anr {

@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::art::{block_as_art, install, start_catcher};
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::Page;
 use super::second::Second;
 use native_signal::{Mode, Uninstalled};
@@ -24,7 +24,7 @@ fn begin(page: &'static Page) -> Second {
     Second::load()
 }
 
-/// Answer 0: what the second was told while both were there. Answer 1: at the end.
+/// Answer 0: the second's result while both were installed. Answer 1: at the end.
 fn play_second_on_top(page: &'static Page) {
     let second = begin(page);
     let sensor = install(page);
@@ -47,7 +47,7 @@ fn play_second_below(page: &'static Page) {
     let second = begin(page);
     assert_eq!(second.install(), 1);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     page.reach(1);
     page.wait_allowed(2);
     page.answer(0, second.sensed() as i64);
@@ -63,17 +63,17 @@ fn play_second_below(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_second(played: &mut Played) {
-    played.send_sensed(50, received);
-    played.settles_at("the catcher, each signal once", 50, received);
-    played.allow(2);
-    played.await_step(2);
-    assert_eq!(played.page.answered(0), 50, "both were told of each");
-    played.send_spaced(50, received);
-    played.settles_at("the catcher, each signal once", 100, received);
-    played.allow(3);
-    played.await_step(3);
-    assert_eq!(played.page.answered(1), 50);
+fn judge_second(subject: &mut Subject) {
+    subject.send_sensed(50, received);
+    subject.settles_at("the catcher, each signal once", 50, received);
+    subject.allow(2);
+    subject.await_step(2);
+    assert_eq!(subject.page.answered(0), 50, "each was reported to both");
+    subject.send_spaced(50, received);
+    subject.settles_at("the catcher, each signal once", 100, received);
+    subject.allow(3);
+    subject.await_step(3);
+    assert_eq!(subject.page.answered(1), 50);
 }
 
 fn play_lower_goes(page: &'static Page) {
@@ -96,17 +96,17 @@ fn play_lower_goes(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_lower_goes(played: &mut Played) {
-    played.send_taken(50, received);
-    played.settles_at("the catcher, each signal once", 50, received);
-    assert_eq!(played.page.observer.count(), 0);
-    played.allow(2);
-    played.await_step(2);
-    played.send_sensed(50, received);
-    played.settles_at("the catcher, each signal once", 100, received);
-    played.allow(3);
-    played.await_step(3);
-    played.send_sensed(50, received);
-    played.settles_at("the catcher, each signal once", 150, received);
-    assert_eq!(played.page.observer.count(), 100);
+fn judge_lower_goes(subject: &mut Subject) {
+    subject.send_taken(50, received);
+    subject.settles_at("the catcher, each signal once", 50, received);
+    assert_eq!(subject.page.observer.count(), 0);
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_sensed(50, received);
+    subject.settles_at("the catcher, each signal once", 100, received);
+    subject.allow(3);
+    subject.await_step(3);
+    subject.send_sensed(50, received);
+    subject.settles_at("the catcher, each signal once", 150, received);
+    assert_eq!(subject.page.observer.count(), 100);
 }

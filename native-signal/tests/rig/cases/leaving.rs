@@ -4,7 +4,7 @@ use super::Row;
 use super::art::{
     block_as_art, blocks, current_handler, install, page_of_handlers, set_handler, start_catcher,
 };
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::{Page, nap};
 use native_signal::{Displaced, Mode, PassiveReason, Uninstalled};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,20 +49,20 @@ fn play_elsewhere(page: &'static Page) {
     assert!(native_signal::close_in_this_thread() && blocks(libc::SIGQUIT));
 }
 
-fn judge_passed_on(played: &mut Played) {
-    played.send_sensed(10, received);
-    played.settles_at("the observer", 10, |page| page.observer.count());
-    played.allow(2);
-    played.await_step(2);
-    played.send_spaced(10, received);
-    played.settles_at("the catcher", 20, received);
-    assert_eq!(played.page.observer.count(), 10);
+fn judge_passed_on(subject: &mut Subject) {
+    subject.send_sensed(10, received);
+    subject.settles_at("the observer", 10, |page| page.observer.count());
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_spaced(10, received);
+    subject.settles_at("the catcher", 20, received);
+    assert_eq!(subject.page.observer.count(), 10);
 }
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn chaining(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    page_of_handlers().older.note();
+    page_of_handlers().previous.note();
     // SAFETY: our handler, which has SA_SIGINFO.
     let next: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
         unsafe { std::mem::transmute(NEXT.load(Ordering::SeqCst)) };
@@ -100,18 +100,18 @@ fn play_displaced(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_displaced(played: &mut Played) {
-    played.send_sensed(10, received);
-    played.settles_at("the observer", 10, |page| page.observer.count());
-    played.allow(2);
-    played.await_step(2);
-    played.send_taken(10, received);
-    assert_eq!((played.page.older.count(), played.page.observer.count()), (20, 10));
-    played.allow(3);
-    played.await_step(3);
-    played.send_sensed(10, received);
-    played.settles_at("the observer", 20, |page| page.observer.count());
-    played.settles_at("the catcher", 30, received);
+fn judge_displaced(subject: &mut Subject) {
+    subject.send_sensed(10, received);
+    subject.settles_at("the observer", 10, |page| page.observer.count());
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_taken(10, received);
+    assert_eq!((subject.page.previous.count(), subject.page.observer.count()), (20, 10));
+    subject.allow(3);
+    subject.await_step(3);
+    subject.send_sensed(10, received);
+    subject.settles_at("the observer", 20, |page| page.observer.count());
+    subject.settles_at("the catcher", 30, received);
 }
 
 fn play_coming_and_going(page: &'static Page) {
@@ -128,13 +128,13 @@ fn play_coming_and_going(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_coming_and_going(played: &mut Played) {
+fn judge_coming_and_going(subject: &mut Subject) {
     // One at a time, so that each must arrive.
-    played.send_spaced(500, received);
-    played.allow(2);
-    played.await_step(2);
-    played.settles_at("the catcher", 500, received);
-    println!("  {} installs, {} of 500 sensed", played.page.answered(0), played.page.observer.count());
+    subject.send_spaced(500, received);
+    subject.allow(2);
+    subject.await_step(2);
+    subject.settles_at("the catcher", 500, received);
+    println!("  {} installs, {} of 500 sensed", subject.page.answered(0), subject.page.observer.count());
 }
 
 fn play_again(page: &'static Page) {
@@ -153,9 +153,9 @@ fn play_again(page: &'static Page) {
     page.reach(2);
 }
 
-fn judge_again(played: &mut Played) {
-    played.send_spaced(1, received);
-    played.await_step(2);
+fn judge_again(subject: &mut Subject) {
+    subject.send_spaced(1, received);
+    subject.await_step(2);
 }
 
 fn play_suicide(page: &'static Page) {
@@ -175,8 +175,8 @@ fn play_suicide(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_suicide(played: &mut Played) {
-    played.send_spaced(1, |page| page.observer.count().min(page.catcher.count()));
-    played.send_spaced(20, received);
-    played.settles_at("the catcher", 21, received);
+fn judge_suicide(subject: &mut Subject) {
+    subject.send_spaced(1, |page| page.observer.count().min(page.catcher.count()));
+    subject.send_spaced(20, received);
+    subject.settles_at("the catcher", 21, received);
 }

@@ -8,8 +8,8 @@ pub(crate) mod children;
 mod frozen;
 mod instances;
 mod leaving;
-mod older;
 mod passive;
+mod previous;
 mod stuck;
 
 use super::{Case, alloc, art, driver, page, second};
@@ -18,7 +18,7 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
     [
         beside::CASES,
         passive::CASES,
-        older::CASES,
+        previous::CASES,
         stuck::CASES,
         children::CASES,
         leaving::CASES,
@@ -42,8 +42,8 @@ pub(crate) fn needs_a_copy(name: &str) -> bool {
 /// when it sees fit, with a mask of its own and with system calls of its own around them.
 pub(crate) fn fits_thread_sanitizer(name: &str) -> bool {
     let forks = name.contains("fork") || name == "an_allocation_would_be_noticed";
-    !(forks || ["older_handler_spaced", "handler_makes_three_system_calls"].contains(&name))
+    !(forks || ["previous_handler_spaced", "handler_makes_three_system_calls"].contains(&name))
 }
 
-/// A case as the tables of this folder write it.
-type Row = (&'static str, fn(&'static page::Page), fn(&mut driver::Played));
+/// A case as the tables of this directory write it.
+type Row = (&'static str, fn(&'static page::Page), fn(&mut driver::Subject));

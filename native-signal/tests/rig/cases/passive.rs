@@ -4,7 +4,7 @@ use super::Row;
 use super::art::{
     block_as_art, blocks, current_handler, install, page_of_handlers, set_blocked, set_handler, start_catcher,
 };
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::{Page, nap, wait_until};
 use native_signal::{
     Config, Counters, InstallError, Mode, OpenError, PassiveReason, PassiveWatch, Uninstalled,
@@ -17,7 +17,7 @@ pub(super) const CASES: &[Row] = &[
     ("default_and_no_catcher", play_default, judge_default),
     ("ignored_and_no_catcher", play_ignored, judge_nothing_happens),
     ("one_shot_older_handler", play_one_shot, |_| {}),
-    ("older_handler_behind_a_closed_leader", play_unreached, judge_unreached),
+    ("previous_handler_behind_a_closed_leader", play_unreached, judge_unreached),
     ("installed_off_the_leader", play_off_leader, judge_off_leader),
     ("only_one_sensor", play_twice, |_| {}),
     ("seen_by_the_catchers_sleeps", play_watch, judge_watch),
@@ -40,11 +40,11 @@ fn play_default(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_default(played: &mut Played) {
+fn judge_default(subject: &mut Subject) {
     // Blocked in all threads, wanted by none: it stays pending and kills nobody.
-    played.send();
+    subject.send();
     nap(50_000);
-    played.allow(2);
+    subject.allow(2);
 }
 
 fn play_ignored(page: &'static Page) {
@@ -54,34 +54,34 @@ fn play_ignored(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-fn judge_nothing_happens(played: &mut Played) {
-    played.send();
+fn judge_nothing_happens(subject: &mut Subject) {
+    subject.send();
     nap(50_000);
-    assert_eq!(played.page.observer.count(), 0);
+    assert_eq!(subject.page.observer.count(), 0);
 }
 
-extern "C" fn older(_signal: i32) {
-    page_of_handlers().older.note();
+extern "C" fn previous(_signal: i32) {
+    page_of_handlers().previous.note();
 }
 
 fn play_one_shot(page: &'static Page) {
-    set_handler(page, older as *const () as usize, libc::SA_RESETHAND, &[]);
-    stays_out(page, PassiveReason::OlderHandlerOneShot);
+    set_handler(page, previous as *const () as usize, libc::SA_RESETHAND, &[]);
+    stays_out(page, PassiveReason::PreviousHandlerOneShot);
     page.reach(1);
 }
 
 fn play_unreached(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
-    set_handler(page, older as *const () as usize, libc::SA_RESTART, &[]);
-    stays_out(page, PassiveReason::OlderHandlerNotReached);
+    set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
+    stays_out(page, PassiveReason::PreviousHandlerNotReached);
     page.reach(1);
     page.wait_allowed(2);
 }
 
-fn judge_unreached(played: &mut Played) {
-    played.send_spaced(10, |page| page.catcher.count());
-    assert_eq!((played.page.older.count(), played.page.observer.count()), (0, 0));
+fn judge_unreached(subject: &mut Subject) {
+    subject.send_spaced(10, |page| page.catcher.count());
+    assert_eq!((subject.page.previous.count(), subject.page.observer.count()), (0, 0));
 }
 
 fn play_off_leader(page: &'static Page) {
@@ -110,26 +110,26 @@ fn play_off_leader(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_off_leader(played: &mut Played) {
+fn judge_off_leader(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
-    played.send_spaced(10, received);
-    assert_eq!(played.page.observer.count(), 0, "closed: straight to the catcher");
-    played.allow(2);
-    played.await_step(2);
-    played.send_sensed(10, received);
-    played.settles_at("the observer", 10, |page| page.observer.count());
-    played.allow(3);
-    played.await_step(3);
+    subject.send_spaced(10, received);
+    assert_eq!(subject.page.observer.count(), 0, "closed: straight to the catcher");
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_sensed(10, received);
+    subject.settles_at("the observer", 10, |page| page.observer.count());
+    subject.allow(3);
+    subject.await_step(3);
     // Busy for longer than a rescue waits: its signal stays where it is, as without us.
-    played.send_spaced(1, received);
-    played.page.catcher_busy.store(1, Ordering::SeqCst);
-    played.send_spaced(1, received);
-    played.send();
+    subject.send_spaced(1, received);
+    subject.page.catcher_busy.store(1, Ordering::SeqCst);
+    subject.send_spaced(1, received);
+    subject.send();
     nap(700_000);
-    assert_eq!(received(played.page), 22);
-    played.page.catcher_busy.store(0, Ordering::SeqCst);
-    played.settles_at("the catcher", 23, received);
-    assert_eq!(played.page.observer.count(), 10);
+    assert_eq!(received(subject.page), 22);
+    subject.page.catcher_busy.store(0, Ordering::SeqCst);
+    subject.settles_at("the catcher", 23, received);
+    assert_eq!(subject.page.observer.count(), 10);
 }
 
 fn play_twice(page: &'static Page) {
@@ -176,7 +176,7 @@ fn play_watch(page: &'static Page) {
     let seen = seen.unwrap();
     assert_eq!(i64::from(seen.tid), page.catcher_tid.load(Ordering::SeqCst));
     assert!(seen.sleeps >= 1);
-    // What comes between two stalls is not told.
+    // Signals between two stalls are not reported.
     let mut rested = PassiveWatch::new();
     assert_eq!(rested.tick(1), None);
     rested.rest();
@@ -189,13 +189,13 @@ fn play_watch(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_watch(played: &mut Played) {
+fn judge_watch(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
-    played.send_spaced(1, received);
-    played.allow(2);
-    played.await_step(2);
-    played.send_spaced(3, received);
-    played.allow(3);
-    played.await_step(3);
-    assert_eq!(played.page.observer.count(), 0);
+    subject.send_spaced(1, received);
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_spaced(3, received);
+    subject.allow(3);
+    subject.await_step(3);
+    assert_eq!(subject.page.observer.count(), 0);
 }

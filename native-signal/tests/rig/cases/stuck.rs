@@ -2,10 +2,10 @@
 
 use super::Row;
 use super::art::{
-    answer_counters, block_as_art, blocks, current_handler, install, leader_looks_stuck, page_of_handlers,
+    answer_counters, block_as_art, blocks, current_handler, install, leader_is_stuck, page_of_handlers,
     scribe, set_handler, start_catcher,
 };
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::{Page, nap, wait_until};
 use native_signal::{Config, InstallError, Mode};
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ pub(super) const CASES: &[Row] = &[
     ("vfork_rescued", play_vfork_rescued, judge_vfork_rescued),
     ("vfork_without_rescue", play_vfork_alone, judge_vfork_alone),
     ("vfork_rescued_without_descriptors", play_vfork_no_descriptors, judge_vfork_no_descriptors),
-    ("vfork_before_an_older_handler", play_vfork_older, judge_vfork_older),
+    ("vfork_before_an_older_handler", play_vfork_previous, judge_vfork_previous),
     ("masked_by_foreign_code", play_masked, judge_masked),
     ("leader_in_a_ptrace_stop", play_stopped, judge_stopped),
     ("fork_and_the_child", play_fork, judge_fork),
@@ -67,7 +67,7 @@ const SLEEPS: u64 = 8;
 fn play_vfork(page: &'static Page, config: Config) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
-    leader_looks_stuck();
+    leader_is_stuck();
     let sensor = native_signal::install(config, scribe(page)).unwrap();
     sleep_on_demand(page);
     answer_counters(page, &sensor);
@@ -114,133 +114,133 @@ fn play_vfork_no_descriptors(page: &'static Page) {
 }
 
 /// Whether the leader is in uninterruptible sleep.
-fn sleeps_uninterruptibly(played: &Played) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", played.pid())).unwrap();
+fn sleeps_uninterruptibly(subject: &Subject) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", subject.pid())).unwrap();
     status.lines().any(|line| line.starts_with("State:\tD"))
 }
 
 /// Lets the leader go to sleep for the first, second, ... time and sends one signal while it does; gives when.
-fn send_while_asleep(played: &mut Played, round: u64) -> u64 {
-    played.leader_opens();
-    played.allow(2 * round);
-    played.await_step(2 * round);
-    wait_until("uninterruptible sleep", || sleeps_uninterruptibly(played));
+fn send_while_asleep(subject: &mut Subject, round: u64) -> u64 {
+    subject.leader_opens();
+    subject.allow(2 * round);
+    subject.await_step(2 * round);
+    wait_until("uninterruptible sleep", || sleeps_uninterruptibly(subject));
     let sent_ns = native_signal::boottime_ns();
-    played.send();
+    subject.send();
     sent_ns
 }
 
 /// Lets the leader run again.
-fn wake(played: &mut Played, round: u64) {
-    played.allow(2 * round + 1);
-    played.await_step(2 * round + 1);
+fn wake(subject: &mut Subject, round: u64) {
+    subject.allow(2 * round + 1);
+    subject.await_step(2 * round + 1);
 }
 
-fn end(played: &mut Played) {
-    played.allow(100);
-    played.await_step(100);
+fn end(subject: &mut Subject) {
+    subject.allow(100);
+    subject.await_step(100);
 }
 
 /// The rescue waits for 200 ms, and the signal is to be with the catcher within 300. The machine may be busy with other
 /// things for longer than that, so one of several tries must show it; but each must arrive *while* the leader sleeps.
 const IN_TIME_MS: u64 = 300;
 
-fn judge_vfork_rescued(played: &mut Played) {
+fn judge_vfork_rescued(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
-    played.send_sensed(5, received);
+    subject.send_sensed(5, received);
     let mut expected = 5;
     let mut took = Vec::new();
     for round in 1..=SLEEPS {
-        let sent_ns = send_while_asleep(played, round);
+        let sent_ns = send_while_asleep(subject, round);
         expected += 1;
-        wait_until("the catcher, while the leader sleeps", || received(played.page) == expected);
-        assert!(sleeps_uninterruptibly(played), "the leader sleeps until it is woken below");
-        took.push(played.page.catcher.last().saturating_sub(sent_ns) / 1_000_000);
-        played.settles_at("the observer", expected, |page| page.observer.count());
-        let told = &played.page.told[expected as usize - 1];
-        assert_eq!(told.kind.load(Ordering::SeqCst), 3);
-        assert_eq!(told.si_pid.load(Ordering::SeqCst), i64::from(std::process::id()));
-        wake(played, round);
+        wait_until("the catcher, while the leader sleeps", || received(subject.page) == expected);
+        assert!(sleeps_uninterruptibly(subject), "the leader sleeps until it is woken below");
+        took.push(subject.page.catcher.last().saturating_sub(sent_ns) / 1_000_000);
+        subject.settles_at("the observer", expected, |page| page.observer.count());
+        let report = &subject.page.reports[expected as usize - 1];
+        assert_eq!(report.kind.load(Ordering::SeqCst), 3);
+        assert_eq!(report.si_pid.load(Ordering::SeqCst), i64::from(std::process::id()));
+        wake(subject, round);
         // After the sleep nothing more comes of it.
-        played.settles_at("the catcher", expected, received);
+        subject.settles_at("the catcher", expected, received);
         if took.last().is_some_and(|&took| took <= IN_TIME_MS) {
             break;
         }
     }
     println!("  rescued {took:?} ms after it was sent, while the leader slept");
     assert!(took.iter().any(|took| (100..=IN_TIME_MS).contains(took)), "{took:?} ms");
-    end(played);
+    end(subject);
     let rescued = took.len() as i64;
     assert_eq!(
-        [8, 9, 10, 12].map(|index| played.page.answered(index)),
+        [8, 9, 10, 12].map(|index| subject.page.answered(index)),
         [5 + rescued, 5 + rescued, 0, rescued]
     );
 }
 
-fn judge_vfork_alone(played: &mut Played) {
+fn judge_vfork_alone(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
-    played.send_sensed(5, received);
-    let sent_ns = send_while_asleep(played, 1);
+    subject.send_sensed(5, received);
+    let sent_ns = send_while_asleep(subject, 1);
     // Ten times as long as the rescue takes.
     nap(2_000_000);
-    assert!(sleeps_uninterruptibly(played));
-    assert_eq!((received(played.page), played.page.observer.count()), (5, 5), "nobody gets it");
+    assert!(sleeps_uninterruptibly(subject));
+    assert_eq!((received(subject.page), subject.page.observer.count()), (5, 5), "nobody gets it");
     let woken_ns = native_signal::boottime_ns();
-    wake(played, 1);
-    played.settles_at("the catcher", 6, received);
-    assert!(played.page.catcher.last() >= woken_ns, "only when the leader runs again");
+    wake(subject, 1);
+    subject.settles_at("the catcher", 6, received);
+    assert!(subject.page.catcher.last() >= woken_ns, "only when the leader runs again");
     println!("  without the rescue after {} ms, when the leader was woken", (woken_ns - sent_ns) / 1_000_000);
-    end(played);
-    assert_eq!([8, 9, 10, 12].map(|index| played.page.answered(index)), [6, 6, 0, 0]);
+    end(subject);
+    assert_eq!([8, 9, 10, 12].map(|index| subject.page.answered(index)), [6, 6, 0, 0]);
 }
 
-fn judge_vfork_no_descriptors(played: &mut Played) {
+fn judge_vfork_no_descriptors(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
-    played.send_sensed(5, received);
-    send_while_asleep(played, 1);
-    wait_until("the catcher, while the leader sleeps", || received(played.page) == 6);
-    assert!(sleeps_uninterruptibly(played));
-    wake(played, 1);
-    played.settles_at("the catcher", 6, received);
-    end(played);
-    assert_eq!([8, 9, 10, 12].map(|index| played.page.answered(index)), [6, 6, 0, 1]);
+    subject.send_sensed(5, received);
+    send_while_asleep(subject, 1);
+    wait_until("the catcher, while the leader sleeps", || received(subject.page) == 6);
+    assert!(sleeps_uninterruptibly(subject));
+    wake(subject, 1);
+    subject.settles_at("the catcher", 6, received);
+    end(subject);
+    assert_eq!([8, 9, 10, 12].map(|index| subject.page.answered(index)), [6, 6, 0, 1]);
 }
 
-extern "C" fn older(_signal: i32) {
+extern "C" fn previous(_signal: i32) {
     let page = page_of_handlers();
     page.answer(0, super::art::own_id());
-    page.older.note();
+    page.previous.note();
 }
 
-fn play_vfork_older(page: &'static Page) {
-    set_handler(page, older as *const () as usize, libc::SA_RESTART, &[]);
-    // A second thread on which the older handler can run, as HotSpot's.
+fn play_vfork_previous(page: &'static Page) {
+    set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
+    // A second thread on which the previous handler can run, as HotSpot's.
     thread::spawn(move || {
         page.answer(3, super::art::own_id());
         page.wait_allowed(u64::MAX);
     });
     wait_until("the second thread", || page.answered(3) != 0);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     sleep_on_demand(page);
     answer_counters(page, &sensor);
     page.reach(100);
     page.wait_allowed(101);
 }
 
-fn judge_vfork_older(played: &mut Played) {
-    let received = |page: &Page| page.older.count();
-    played.send_sensed(5, received);
-    send_while_asleep(played, 1);
-    wait_until("the older handler, while the leader sleeps", || received(played.page) == 6);
-    assert!(sleeps_uninterruptibly(played));
-    assert_eq!(played.page.answered(0), played.page.answered(3), "on the other thread");
-    played.settles_at("the observer", 6, |page| page.observer.count());
-    assert_eq!(played.page.told[5].kind.load(Ordering::SeqCst), 3);
-    wake(played, 1);
-    played.settles_at("the older handler", 6, received);
-    end(played);
-    assert_eq!([8, 10, 12].map(|index| played.page.answered(index)), [6, 0, 1]);
+fn judge_vfork_previous(subject: &mut Subject) {
+    let received = |page: &Page| page.previous.count();
+    subject.send_sensed(5, received);
+    send_while_asleep(subject, 1);
+    wait_until("the previous handler, while the leader sleeps", || received(subject.page) == 6);
+    assert!(sleeps_uninterruptibly(subject));
+    assert_eq!(subject.page.answered(0), subject.page.answered(3), "on the other thread");
+    subject.settles_at("the observer", 6, |page| page.observer.count());
+    assert_eq!(subject.page.reports[5].kind.load(Ordering::SeqCst), 3);
+    wake(subject, 1);
+    subject.settles_at("the previous handler", 6, received);
+    end(subject);
+    assert_eq!([8, 10, 12].map(|index| subject.page.answered(index)), [6, 0, 1]);
 }
 
 fn play_masked(page: &'static Page) {
@@ -254,14 +254,14 @@ fn play_masked(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_masked(played: &mut Played) {
+fn judge_masked(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
-    played.send_sensed(5, received);
-    played.allow(2);
-    played.await_step(2);
+    subject.send_sensed(5, received);
+    subject.allow(2);
+    subject.await_step(2);
     // The catcher waits: the kernel gives it the signal.
-    played.send_spaced(5, received);
-    assert_eq!(played.page.observer.count(), 5);
+    subject.send_spaced(5, received);
+    assert_eq!(subject.page.observer.count(), 5);
 }
 
 fn play_stopped(page: &'static Page) {
@@ -288,35 +288,35 @@ fn ptrace(request: i32, pid: i32) -> i64 {
 
 /// A debugger holds the leader, and the catcher is busy: the signal waits for the process, and would until one of them
 /// goes on.
-fn judge_stopped(played: &mut Played) {
+fn judge_stopped(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
-    played.send_sensed(3, received);
+    subject.send_sensed(3, received);
     // One that was in sigwait takes one more before it is busy.
-    played.page.catcher_busy.store(1, Ordering::SeqCst);
-    played.send_sensed(1, received);
-    let pid = played.pid();
+    subject.page.catcher_busy.store(1, Ordering::SeqCst);
+    subject.send_sensed(1, received);
+    let pid = subject.pid();
     // The judge made the player, so it may trace it everywhere.
     assert_eq!(ptrace(PTRACE_SEIZE, pid), 0, "{}", std::io::Error::last_os_error());
     assert_eq!(ptrace(PTRACE_INTERRUPT, pid), 0);
     let status = format!("/proc/{pid}/status");
     wait_until("the stop", || std::fs::read_to_string(&status).unwrap().contains("State:\tt"));
-    played.send();
+    subject.send();
     // Noted by the rescue, while both are held: it lies with the catcher now and not with the process.
-    wait_until("the rescue", || played.page.observer.count() == 5);
-    assert_eq!(played.page.told[4].kind.load(Ordering::SeqCst), 3);
-    assert_eq!(received(played.page), 4);
-    played.page.catcher_busy.store(0, Ordering::SeqCst);
-    wait_until("the catcher, while the leader is held", || received(played.page) == 5);
+    wait_until("the rescue", || subject.page.observer.count() == 5);
+    assert_eq!(subject.page.reports[4].kind.load(Ordering::SeqCst), 3);
+    assert_eq!(received(subject.page), 4);
+    subject.page.catcher_busy.store(0, Ordering::SeqCst);
+    wait_until("the catcher, while the leader is held", || received(subject.page) == 5);
     assert!(std::fs::read_to_string(&status).unwrap().contains("State:\tt"));
     let mut stop = 0;
     // SAFETY: our child, a place for its status; then a request that takes no data.
     unsafe { libc::waitpid(pid, &mut stop, libc::__WALL) };
     assert_eq!(ptrace(libc::PTRACE_DETACH as i32, pid), 0);
-    played.settles_at("the catcher", 5, received);
-    played.send_sensed(3, received);
-    played.allow(2);
-    played.await_step(2);
-    assert_eq!([8, 9, 10, 12].map(|index| played.page.answered(index)), [8, 8, 0, 1]);
+    subject.settles_at("the catcher", 5, received);
+    subject.send_sensed(3, received);
+    subject.allow(2);
+    subject.await_step(2);
+    assert_eq!([8, 9, 10, 12].map(|index| subject.page.answered(index)), [8, 8, 0, 1]);
 }
 
 fn play_fork(page: &'static Page) {
@@ -354,17 +354,17 @@ fn play_fork(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_fork(played: &mut Played) {
-    played.send_sensed(5, |page| page.catcher.count());
-    played.allow(2);
-    played.await_step(2);
-    assert_eq!([0, 1, 2, 3, 4].map(|index| played.page.answered(index)), [1, 1, 1, 1, 0]);
-    played.settles_at("the parent's catcher", 5, |page| page.catcher.count());
-    played.send_sensed(5, |page| page.catcher.count());
-    played.settles_at("the parent's observer", 10, |page| page.observer.count());
-    played.allow(3);
-    played.await_step(3);
-    assert_eq!([8, 9].map(|index| played.page.answered(index)), [10, 10]);
+fn judge_fork(subject: &mut Subject) {
+    subject.send_sensed(5, |page| page.catcher.count());
+    subject.allow(2);
+    subject.await_step(2);
+    assert_eq!([0, 1, 2, 3, 4].map(|index| subject.page.answered(index)), [1, 1, 1, 1, 0]);
+    subject.settles_at("the parent's catcher", 5, |page| page.catcher.count());
+    subject.send_sensed(5, |page| page.catcher.count());
+    subject.settles_at("the parent's observer", 10, |page| page.observer.count());
+    subject.allow(3);
+    subject.await_step(3);
+    assert_eq!([8, 9].map(|index| subject.page.answered(index)), [10, 10]);
 }
 
 fn play_spinning(page: &'static Page) {
@@ -379,15 +379,16 @@ fn play_spinning(page: &'static Page) {
     page.reach(2);
 }
 
-fn judge_spinning(played: &mut Played) {
+fn judge_spinning(subject: &mut Subject) {
     for _ in 0..100 {
-        played.send_sensed(1, |page| page.catcher.count());
-        played.leader_runs();
+        subject.send_sensed(1, |page| page.catcher.count());
+        subject.leader_runs();
     }
-    played.settles_at("the observer", 100, |page| page.observer.count());
-    played.allow(2);
-    played.await_step(2);
-    // On a machine with more to do than it can, a leader that spins may have no processor for as long as one that sleeps.
-    let rescued = played.page.told.iter().filter(|told| told.kind.load(Ordering::SeqCst) == 3).count();
-    assert_eq!([8, 9, 10, 12].map(|index| played.page.answered(index)), [100, 100, 0, rescued as i64]);
+    subject.settles_at("the observer", 100, |page| page.observer.count());
+    subject.allow(2);
+    subject.await_step(2);
+    // On a machine with more to do than it can, a leader that spins may have no CPU for as long as one that sleeps.
+    let rescued =
+        subject.page.reports.iter().filter(|report| report.kind.load(Ordering::SeqCst) == 3).count();
+    assert_eq!([8, 9, 10, 12].map(|index| subject.page.answered(index)), [100, 100, 0, rescued as i64]);
 }

@@ -19,8 +19,8 @@
 
 use super::super::page::{Page, nap};
 use super::draw::{After, Before, Draw, Leader, Random};
-use super::play::answer;
-use super::{NO_FORK, Outcome, PLAY, WITHHOLD};
+use super::simulate::answer;
+use super::{NO_FORK, Outcome, SIMULATE, WITHHOLD};
 use native_signal::boottime_ns;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -29,15 +29,15 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long something may take that must come; far more than any machine under load needs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a lost signal is waited for where losses are expected.
-const LITTLE_PATIENCE: Duration = Duration::from_secs(1);
+const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 struct Judge<'a> {
     page: &'static Page,
     draw: &'a Draw,
     child: Child,
-    patience: Duration,
+    timeout: Duration,
     sent_ns: Vec<u64>,
     /// Arrivals up to the end of the last burst.
     accounted: u64,
@@ -46,11 +46,11 @@ struct Judge<'a> {
     outcome: Outcome,
 }
 
-/// Plays and judges one situation.
+/// Simulates and judges one situation.
 pub(crate) fn judge(seed: u64, draw: &Draw, withhold: bool, no_fork: bool) -> Outcome {
     let (path, page) = Page::create(&format!("random-{seed}"));
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([PLAY, &seed.to_string()]).arg(&path);
+    command.args([SIMULATE, &seed.to_string()]).arg(&path);
     command.args(withhold.then_some(WITHHOLD)).args(no_fork.then_some(NO_FORK));
     let ignored = draw.before == Before::Ignored;
     // SAFETY: only calls that are safe in a signal handler, on the child's own state.
@@ -64,12 +64,12 @@ pub(crate) fn judge(seed: u64, draw: &Draw, withhold: bool, no_fork: bool) -> Ou
         });
     }
     let child = command.spawn().unwrap();
-    let patience = if withhold { LITTLE_PATIENCE } else { PATIENCE };
+    let timeout = if withhold { SHORT_TIMEOUT } else { TIMEOUT };
     let mut judge = Judge {
         page,
         draw,
         child,
-        patience,
+        timeout,
         sent_ns: Vec::new(),
         accounted: 0,
         merged_of_last: 0,
@@ -101,7 +101,7 @@ impl Judge<'_> {
             return;
         }
         self.outcome.by_catcher = self.page.catcher.count();
-        self.outcome.by_handler = self.page.older.count();
+        self.outcome.by_handler = self.page.previous.count();
         self.outcome.sensed = self.page.answered(answer::SENSED) as u64;
         self.outcome.rescued = self.page.answered(answer::RESCUED) as u64;
         if whole {
@@ -128,7 +128,7 @@ impl Judge<'_> {
 
     /// Waits for the player's step; false if it does not come.
     fn step(&mut self, step: u64) -> bool {
-        let give_up = Instant::now() + PATIENCE;
+        let give_up = Instant::now() + TIMEOUT;
         while self.page.reached.load(Ordering::SeqCst) < step {
             if let Ok(Some(status)) = self.child.try_wait() {
                 self.crashed(status);
@@ -144,7 +144,7 @@ impl Judge<'_> {
     }
 
     fn ended(&mut self) -> Option<ExitStatus> {
-        let give_up = Instant::now() + PATIENCE;
+        let give_up = Instant::now() + TIMEOUT;
         loop {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Some(status);
@@ -157,7 +157,7 @@ impl Judge<'_> {
     }
 
     fn received(&self) -> u64 {
-        self.page.catcher.count() + self.page.older.count()
+        self.page.catcher.count() + self.page.previous.count()
     }
 
     /// What came after its burst was quiet (the sensor looks for a catcher that ended for up to a second) is of that
@@ -174,7 +174,7 @@ impl Judge<'_> {
     }
 
     fn last_received(&self) -> u64 {
-        self.page.catcher.last().max(self.page.older.last())
+        self.page.catcher.last().max(self.page.previous.last())
     }
 
     /// Sends a burst and waits until all is quiet; false if a signal is lost.
@@ -191,7 +191,7 @@ impl Judge<'_> {
         self.outcome.sent += count;
         let last_ns = *self.sent_ns.last().unwrap();
 
-        let give_up = Instant::now() + self.patience;
+        let give_up = Instant::now() + self.timeout;
         loop {
             if let Ok(Some(status)) = self.child.try_wait() {
                 self.crashed(status);

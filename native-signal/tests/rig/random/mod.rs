@@ -3,7 +3,7 @@
 
 mod draw;
 mod judge;
-mod play;
+mod simulate;
 
 use super::{page::Page, second};
 use draw::Draw;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// First argument of a player of a drawn situation; then seed, page, and flags.
-pub(crate) const PLAY: &str = "--play-random";
+pub(crate) const SIMULATE: &str = "--play-random";
 const WITHHOLD: &str = "--withhold";
 const NO_FORK: &str = "--no-fork";
 
@@ -120,7 +120,7 @@ fn draw(seed: u64, withhold: bool, no_fork: bool) -> Draw {
 pub(crate) fn play(words: &[String]) {
     let [seed, page, rest @ ..] = words else { panic!("seed and page") };
     let [withhold, no_fork] = [WITHHOLD, NO_FORK].map(|flag| rest.iter().any(|word| word == flag));
-    play::play(Page::open(page), &draw(seed.parse().unwrap(), withhold, no_fork), withhold);
+    simulate::play(Page::open(page), &draw(seed.parse().unwrap(), withhold, no_fork), withhold);
 }
 
 /// Runs a plan and prints the sums; true if all went as it must.
@@ -193,7 +193,7 @@ fn print_sums(plan: &Plan, sum: &Outcome, failed: u64, begin: Instant) {
         ("cases with one of these three", failed),
         ("sent alone, and arrived exactly once unless said otherwise", sum.alone),
         ("followed one by one, by number", sum.one_by_one),
-        ("told to an observer", sum.sensed),
+        ("reported to an observer", sum.sensed),
         ("rescued from a leader that did not run", sum.rescued),
     ] {
         println!("  {number:>9}  {name}");

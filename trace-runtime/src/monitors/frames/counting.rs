@@ -244,7 +244,7 @@ impl Counting {
     /// A frame of which there is nothing but what main saw.
     fn of_main(&mut self, frame: &Finished) -> Option<Told> {
         let costs = &frame.costs;
-        let stage = |stage: Stage| costs.stages[stage as usize];
+        let stage = |stage: Stage| costs.stages[stage.index()];
         let mut metrics = [0; METRICS];
         let mut put = |metric: Metric, ns: u64| metrics[metric as usize] = i64::try_from(ns).unwrap_or(0);
         let delay_ns = costs.begun_ns.saturating_sub(costs.intended_ns);
@@ -292,8 +292,8 @@ impl Counting {
             begun_ns: clock::to_monotonic(costs.begun_ns),
             total_ns: sample.total_ns(),
             stages: [Stage::Input, Stage::Animation, Stage::Traversal]
-                .map(|stage| costs.stages[stage as usize]),
-            latency_ns: seen.input.map(|input| input.latency_ns(end_ns)),
+                .map(|stage| costs.stages[stage.index()]),
+            latency_ns: seen.input.map(|input| input.latency(end_ns)),
             dropped: sample.dropped().whole(),
             tell_dropped: tell_from > 0 && sample.dropped().reaches(tell_from, sample.interval_ns()),
         })
@@ -351,7 +351,7 @@ mod tests {
                 estimated: 0,
             },
             scene: 3,
-            input: Some(InputEvents { oldest_ns: intended_ns - 4 * MS, newest_ns: intended_ns }),
+            input: Some(InputEvents { intended: 0, oldest: intended_ns - 4 * MS, newest: intended_ns }),
         }
     }
 

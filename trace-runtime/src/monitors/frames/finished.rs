@@ -17,7 +17,7 @@ pub(crate) struct Finished {
 
 /// Frames that wait at most: a second at 120 Hz.
 const MOST: usize = 128;
-const STAGES: usize = Stage::ALL.len();
+const STAGES: usize = Stage::COUNT;
 const WORDS: usize = STAGES + 7;
 
 /// The frames that wait.
@@ -48,15 +48,15 @@ impl Queue {
             return;
         }
         let costs = &frame.costs;
-        let input = frame.input.unwrap_or(InputEvents { oldest_ns: 0, newest_ns: 0 });
+        let input = frame.input.unwrap_or_default();
         let rest = [
             costs.intended_ns,
             costs.begun_ns,
             costs.ended_ns,
             u64::from(costs.estimated),
             u64::from(frame.scene),
-            input.oldest_ns,
-            input.newest_ns,
+            input.oldest,
+            input.newest,
         ];
         let words = costs.stages.iter().chain(&rest);
         for (slot, word) in self.slots[pushed as usize % MOST].iter().zip(words) {
@@ -76,7 +76,7 @@ impl Queue {
             std::array::from_fn(|n| self.slots[taken as usize % MOST][n].load(Ordering::Relaxed));
         self.taken.store(taken + 1, Ordering::Release);
         let (stages, rest) = words.split_at(STAGES);
-        let input = InputEvents { oldest_ns: rest[5], newest_ns: rest[6] };
+        let input = InputEvents { intended: 0, oldest: rest[5], newest: rest[6] };
         Some(Finished {
             costs: FrameCosts {
                 intended_ns: rest[0],
@@ -86,7 +86,7 @@ impl Queue {
                 estimated: rest[3] as u8,
             },
             scene: rest[4] as u32,
-            input: (input.oldest_ns > 0).then_some(input),
+            input: (input.oldest > 0).then_some(input),
         })
     }
 
@@ -110,7 +110,7 @@ mod tests {
                 estimated: n as u8,
             },
             scene: n as u32,
-            input: (n % 2 == 1).then_some(InputEvents { oldest_ns: n, newest_ns: n + 7 }),
+            input: (n % 2 == 1).then_some(InputEvents { intended: 0, oldest: n, newest: n + 7 }),
         }
     }
 

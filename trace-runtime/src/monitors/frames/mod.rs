@@ -65,7 +65,7 @@ pub(crate) fn message_end(nested: u8) {
     let now = time::now();
     let Some(costs) = STAGES.message_end(now, nested) else { return };
     if let Some(open) = open {
-        record(&Event::StageEnd(of_format(open.stage)).encode());
+        record(&Event::StageEnd(open.stage).encode());
     }
     if open.is_some_and(|open| open.stage == Stage::Input && open.estimated) {
         // Neither a callback nor a draw: Choreographer put the frame off (its time went backward, a divisor, too many buffers
@@ -78,14 +78,7 @@ pub(crate) fn message_end(nested: u8) {
     NUMBER.fetch_add(1, Ordering::Relaxed);
     let input = taken_input();
     if let Some(input) = input {
-        record(
-            &Event::InputEvents(event::InputEvents {
-                intended: costs.intended_ns,
-                oldest: input.oldest_ns,
-                newest: input.newest_ns,
-            })
-            .encode(),
-        );
+        record(&Event::InputEvents(InputEvents { intended: costs.intended_ns, ..input }).encode());
     }
     record(&Event::FrameEnd.encode());
     FINISHED.push(&Finished { costs, scene: ground::scene().0, input });
@@ -170,30 +163,31 @@ pub(crate) fn stage(stage: Stage, estimated: bool) {
     let before = STAGES.open();
     if STAGES.stage(time::now(), stage, estimated) {
         if let Some(before) = before {
-            record(&Event::StageEnd(of_format(before.stage)).encode());
+            record(&Event::StageEnd(before.stage).encode());
         }
-        record(&Event::StageBegin(of_format(stage)).encode());
+        record(&Event::StageBegin(stage).encode());
     }
 }
 
 /// The input events that `FrameInfo` has (API 23), its oldest and newest, by CLOCK_MONOTONIC: more than the windows' callbacks see.
 pub(crate) fn input_events(oldest: i64, newest: i64) {
-    if let Some(events) = InputEvents::of_frame_info(oldest, newest) {
-        INPUT[0].store(of_monotonic(events.oldest_ns), Ordering::Relaxed);
-        INPUT[1].store(of_monotonic(events.newest_ns), Ordering::Relaxed);
+    if let Some(events) = InputEvents::from_frame_info(oldest, newest) {
+        INPUT[0].store(of_monotonic(events.oldest), Ordering::Relaxed);
+        INPUT[1].store(of_monotonic(events.newest), Ordering::Relaxed);
     }
 }
 
 /// The input since the last frame ended: by `FrameInfo`, or what windows were given.
 fn taken_input() -> Option<InputEvents> {
     let given = touch::take_events();
-    let [oldest_ns, newest_ns] = [&INPUT[0], &INPUT[1]].map(|time| time.swap(0, Ordering::Relaxed));
-    if oldest_ns != 0 {
-        return Some(InputEvents { oldest_ns, newest_ns });
+    let [oldest, newest] = [&INPUT[0], &INPUT[1]].map(|time| time.swap(0, Ordering::Relaxed));
+    if oldest != 0 {
+        return Some(InputEvents { intended: 0, oldest, newest });
     }
     given.map(|(oldest_ms, newest_ms)| InputEvents {
-        oldest_ns: of_monotonic(oldest_ms.saturating_mul(1_000_000)),
-        newest_ns: of_monotonic(newest_ms.saturating_mul(1_000_000)),
+        intended: 0,
+        oldest: of_monotonic(oldest_ms.saturating_mul(1_000_000)),
+        newest: of_monotonic(newest_ms.saturating_mul(1_000_000)),
     })
 }
 
@@ -215,14 +209,4 @@ pub(crate) fn lost() -> (u64, u64) {
 /// 0 stays 0: not known.
 fn of_monotonic(ns: u64) -> u64 {
     if ns == 0 { 0 } else { clock::of_monotonic(ns) }
-}
-
-fn of_format(stage: Stage) -> event::Stage {
-    match stage {
-        Stage::Input => event::Stage::Input,
-        Stage::Animation => event::Stage::Animation,
-        Stage::InsetsAnimation => event::Stage::InsetsAnimation,
-        Stage::Traversal => event::Stage::Traversal,
-        Stage::Commit => event::Stage::Commit,
-    }
 }

@@ -1,11 +1,11 @@
 //! The frame reports of Matrix's first generation (0.4), for who asks for them: option `older_fps`.
 
-use trace_rules::frame::matrix::{OldFps, OldReport};
+use trace_rules::frame::matrix::{Matrix04Fps, Matrix04Report};
 use trace_rules::frame::{Counts, DropLevels, METRICS, Sample, SceneReport};
 
-/// Feeds [`OldFps`] and reports every 2 minutes.
+/// Feeds [`Matrix04Fps`] and reports every 2 minutes.
 pub(super) struct Older {
-    fps: OldFps,
+    fps: Matrix04Fps,
     /// Scenes by their number there, which has 10 bits.
     scenes: Vec<u32>,
     last: Option<Sample>,
@@ -17,7 +17,7 @@ const MOST_SCENES: usize = 1 << 10;
 
 impl Older {
     pub(super) fn new(levels: DropLevels) -> Self {
-        Older { fps: OldFps::new(levels), scenes: Vec::new(), last: None, began_ms: None }
+        Older { fps: Matrix04Fps::new(levels), scenes: Vec::new(), last: None, began_ms: None }
     }
 
     /// A frame: the reports, if 2 minutes are over.
@@ -30,7 +30,7 @@ impl Older {
             self.fps.frame(scene, period_ns(&last, sample));
         }
         let began_ms = *self.began_ms.get_or_insert(now_ms);
-        if now_ms.saturating_sub(began_ms) < OldFps::CYCLE_MS {
+        if now_ms.saturating_sub(began_ms) < Matrix04Fps::CYCLE_MS {
             return Vec::new();
         }
         self.began_ms = Some(now_ms);
@@ -47,7 +47,7 @@ impl Older {
         (at % MOST_SCENES) as u32
     }
 
-    fn scene_report(&self, report: &OldReport) -> SceneReport {
+    fn scene_report(&self, report: &Matrix04Report) -> SceneReport {
         SceneReport {
             scene: self.scenes.get(report.scene as usize).copied().unwrap_or(0),
             count: report.frames.iter().sum(),

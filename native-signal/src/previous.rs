@@ -1,4 +1,4 @@
-//! The SIGQUIT action that was there before ours.
+//! The SIGQUIT action that was installed before ours: the previous handler, if it is one.
 
 use nix::errno::Errno;
 use std::ptr;
@@ -7,7 +7,7 @@ use std::ptr;
 pub(crate) type InfoHandler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 type PlainHandler = extern "C" fn(libc::c_int);
 
-/// A SIGQUIT action as the kernel keeps it.
+/// A SIGQUIT action, as the kernel stores it.
 #[derive(Clone, Copy)]
 pub(crate) struct Action(libc::sigaction);
 
@@ -17,20 +17,21 @@ impl Action {
         exchange(ptr::null())
     }
 
-    /// Ours, put before `older`.
+    /// Our action, for `handler`, to be installed before `previous`.
     ///
-    /// Beside the catcher: restart interrupted calls, run on the alternate stack if there is one, and let nothing but
-    /// faults in between (`crate::mask::all_but_faults` says why not those). Before a real handler: exactly the mask
-    /// and the flags that it asked for, for it runs inside ours and must find the world that it knows. SIGQUIT itself
-    /// stays out of a handler that runs in any case.
-    pub(crate) fn ours(handler: InfoHandler, older: Option<&Action>) -> Self {
+    /// Beside the catcher: restart interrupted calls, run on the alternate stack if there is one, and block everything but
+    /// faults (`crate::mask::all_but_faults` says why not those). Before a real handler: exactly the mask
+    /// and the flags that it asked for, since it runs inside ours and must find the state that it expects. SIGQUIT itself
+    /// is blocked in a running handler in any case.
+    pub(crate) fn ours(handler: InfoHandler, previous: Option<&Action>) -> Self {
         // SAFETY: `sigaction` is integers, a set of bits and an optional function pointer: all zeroes is a value.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = handler as usize;
-        match older {
-            Some(Action(older)) => {
-                action.sa_flags = libc::SA_SIGINFO | (older.sa_flags & (libc::SA_RESTART | libc::SA_ONSTACK));
-                action.sa_mask = older.sa_mask;
+        match previous {
+            Some(Action(previous)) => {
+                action.sa_flags =
+                    libc::SA_SIGINFO | (previous.sa_flags & (libc::SA_RESTART | libc::SA_ONSTACK));
+                action.sa_mask = previous.sa_mask;
             }
             None => {
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
@@ -40,7 +41,7 @@ impl Action {
         Action(action)
     }
 
-    /// Makes this the action and gives the one it replaced (man 2 sigaction).
+    /// Installs this action and returns the one it replaced (man 2 sigaction).
     pub(crate) fn put(&self) -> Result<Self, Errno> {
         exchange(&self.0)
     }
@@ -53,12 +54,12 @@ impl Action {
         self.0.sa_sigaction == libc::SIG_IGN
     }
 
-    /// A function to call, rather than the default or nothing.
+    /// Whether it is a function to call, neither the default nor ignore.
     pub(crate) fn is_handler(&self) -> bool {
         !self.is_default() && !self.is_ignore()
     }
 
-    /// SA_RESETHAND: the kernel would forget it after the first signal.
+    /// Whether it has SA_RESETHAND: the kernel resets it after the first signal.
     pub(crate) fn is_one_shot(&self) -> bool {
         self.0.sa_flags & libc::SA_RESETHAND != 0
     }
@@ -77,7 +78,17 @@ impl Action {
     }
 
     /// Calls the handler as the kernel would. Nothing happens for the default and for ignore.
-    pub(crate) fn call(&self, signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    ///
+    /// # Safety
+    ///
+    /// The action came from the kernel and its handler is still loaded; `info` and `context` are what a SIGQUIT handler was
+    /// given for a signal that it handles now, or null where the caller of that handler passed null.
+    pub(crate) unsafe fn call(
+        &self,
+        signal: libc::c_int,
+        info: *mut libc::siginfo_t,
+        context: *mut libc::c_void,
+    ) {
         if !self.is_handler() {
             return;
         }

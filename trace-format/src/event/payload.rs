@@ -1,87 +1,57 @@
-//! What the events carry.
+//! The payloads of events.
 
-/// An enumeration whose values events have as numbers, with a value for the numbers of later minor versions: an event that
-/// has one is not lost, and stays visible.
-macro_rules! numbered {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $number:literal,)* }) => {
-        $(#[$doc])*
-        ///
-        /// | number | value |
-        /// | --- | --- |
-        $(#[doc = concat!("| ", $number, " | [`", stringify!($name), "::", stringify!($variant), "`] |")])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum $name {
-            $($(#[$variant_doc])* $variant,)*
-            /// The number of a later minor version, or 0 where there is no number.
-            Unknown(u32),
-        }
-
-        impl $name {
-            /// All that this version knows.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// Its number in an event.
-            #[must_use]
-            pub const fn number(self) -> u32 {
-                match self { $(Self::$variant => $number,)* Self::Unknown(number) => number }
-            }
-
-            /// The value with this number, if this version knows it.
-            #[must_use]
-            pub const fn of_number(number: u32) -> Option<Self> {
-                match number { $($number => Some(Self::$variant),)* _ => None }
-            }
-
-            /// The value with this number, of whatever version.
-            pub(super) fn decode(number: u32) -> Self {
-                Self::of_number(number).unwrap_or(Self::Unknown(number))
-            }
-        }
-    };
-}
-
-/// The stages of a frame, in the order in which Choreographer runs them
-/// (AOSP `Choreographer.java`, CALLBACK_INPUT to CALLBACK_COMMIT).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Stage {
-    /// INPUT callbacks.
-    Input = 0x10,
-    /// ANIMATION callbacks.
-    Animation = 0x11,
-    /// INSETS_ANIMATION callbacks (API 30).
-    InsetsAnimation = 0x12,
-    /// TRAVERSAL callbacks: measure, layout, draw.
-    Traversal = 0x13,
-    /// COMMIT callbacks (API 23).
-    Commit = 0x14,
-}
-
-impl Stage {
-    /// All stages in order.
-    pub const ALL: [Self; 5] =
-        [Self::Input, Self::Animation, Self::InsetsAnimation, Self::Traversal, Self::Commit];
-
-    pub(super) fn of_type(ty: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|stage| *stage as u8 == ty)
+words! {
+    /// The stages of a frame, in the order in which Choreographer runs them
+    /// (AOSP `Choreographer.java`, CALLBACK_INPUT to CALLBACK_COMMIT). Their words are AOSP's.
+    #[derive(PartialOrd, Ord)]
+    #[repr(u8)]
+    Stage {
+        /// INPUT callbacks.
+        Input(0x10) = "input",
+        /// ANIMATION callbacks.
+        Animation(0x11) = "animation",
+        /// INSETS_ANIMATION callbacks (API 30).
+        InsetsAnimation(0x12) = "insets_animation",
+        /// TRAVERSAL callbacks: measure, layout, draw.
+        Traversal(0x13) = "traversal",
+        /// COMMIT callbacks (API 23).
+        Commit(0x14) = "commit",
     }
 }
 
-numbered! {
-    /// Why a thread waits.
-    WaitKind {
-        /// Entering a monitor that another thread holds.
-        Monitor = 1,
-        /// `Object.wait`.
-        ObjectWait = 2,
-        /// `LockSupport.park` and what is built on it.
-        Park = 3,
-        /// `Thread.sleep`.
-        Sleep = 4,
-        /// `Thread.join`.
-        Join = 5,
-        /// A blocking call: binder, file, socket.
-        Blocking = 6,
+impl Stage {
+    /// How many stages a frame has.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The stage's place among [`Stage::ALL`].
+    ///
+    /// ```
+    /// use trace_format::event::Stage;
+    ///
+    /// let mut costs = [0; Stage::COUNT];
+    /// costs[Stage::Traversal.index()] = 8_000_000;
+    /// assert_eq!(Stage::ALL[3], Stage::Traversal);
+    /// ```
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize - Self::Input as usize
+    }
+
+    /// The name of its constant in `Choreographer`, without `CALLBACK_`.
+    #[must_use]
+    pub const fn constant(self) -> &'static str {
+        match self {
+            Self::Input => "INPUT",
+            Self::Animation => "ANIMATION",
+            Self::InsetsAnimation => "INSETS_ANIMATION",
+            Self::Traversal => "TRAVERSAL",
+            Self::Commit => "COMMIT",
+        }
+    }
+
+    /// The stage with this event type.
+    pub(super) fn from_type(ty: u8) -> Option<Self> {
+        Self::ALL.iter().copied().find(|stage| *stage as u8 == ty)
     }
 }
 
@@ -105,7 +75,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// In [`Message::handler`]: a stretch of the thread that came out of no queue, such as an input event that the native Looper
+    /// In [`Message::handler`]: work of the thread that came from no queue, such as an input event that the native Looper
     /// dispatches inside of `MessageQueue.nativePollOnce`. Its target and callback are names, its `what` and `due` are 0.
     ///
     /// No handler has this number: ART stores an object's identity hash code in 28 bits of its lock word (AOSP
@@ -128,12 +98,12 @@ pub struct Frame {
     pub intended: u64,
     /// The interval between two vsyncs in ns; 0 if unknown.
     pub interval: u64,
-    /// When its stages begin is concluded from public callbacks, and not told by the Choreographer's own queues.
+    /// Whether the starts of its stages are estimated from public callbacks, and not read from Choreographer's queues.
     pub estimated: bool,
 }
 
-/// What a frame cost by the system's own count (`android.view.FrameMetrics`, API 24), ns. Comes after the frame, and from
-/// another thread; `intended` tells which one it was.
+/// The cost of a frame as the system measured it (`android.view.FrameMetrics`, API 24), ns. Arrives after the frame, from
+/// another thread; `intended` identifies the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameMetrics {
     /// The vsync that the frame was for (API 26), else 0.
@@ -175,15 +145,48 @@ pub struct InputEvents {
     pub newest: u64,
 }
 
-/// Calls of a thread that were open when its block began, so that a reader of this block alone knows them. A stack of more
-/// calls than one event has room for takes several, one behind the other.
+impl InputEvents {
+    /// The two fields of Android's `FrameInfo` (API 23); `None` if the frame handled no input (then the oldest is the largest
+    /// `long`, and the newest 0). [`InputEvents::intended`] is 0.
+    ///
+    /// ```
+    /// use trace_format::event::InputEvents;
+    ///
+    /// let input = InputEvents::from_frame_info(90_000_000, 98_000_000).unwrap();
+    /// assert_eq!((input.span(), input.latency(121_000_000)), (8_000_000, 31_000_000));
+    /// assert_eq!(InputEvents::from_frame_info(i64::MAX, 0), None);
+    /// ```
+    #[must_use]
+    pub fn from_frame_info(oldest: i64, newest: i64) -> Option<Self> {
+        (0 < oldest && oldest <= newest && newest != i64::MAX).then_some(Self {
+            intended: 0,
+            oldest: oldest as u64,
+            newest: newest as u64,
+        })
+    }
+
+    /// The time between the oldest and the newest event, ns: Matrix's input event cost.
+    #[must_use]
+    pub fn span(&self) -> u64 {
+        self.newest.saturating_sub(self.oldest)
+    }
+
+    /// The input latency, ns: from the oldest event until main has done the frame that shows its effect.
+    #[must_use]
+    pub fn latency(&self, frame_end: u64) -> u64 {
+        frame_end.saturating_sub(self.oldest)
+    }
+}
+
+/// Calls of a thread that were open when its block began, for a reader of this block alone. A stack of more
+/// calls than fit into one event takes several events, one after another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenCalls {
     /// How many calls were open.
     pub depth: u32,
     /// The number of the first call that is named here, from 0, which is the outermost.
     pub first: u32,
-    /// How many are named here; [`OpenCalls::MOST`] at most.
+    /// How many are named here; [`OpenCalls::MAX_IDS`] at most.
     count: u8,
     /// Their ids, 20 bits each, three in a word from its low end on.
     ids: [u64; 12],
@@ -191,13 +194,13 @@ pub struct OpenCalls {
 
 impl OpenCalls {
     /// The most calls that one event names.
-    pub const MOST: usize = 36;
+    pub const MAX_IDS: usize = 36;
     pub(super) const IDS_IN_WORD: usize = 3;
 
-    /// Of `depth` open calls those from the number `first` on; [`OpenCalls::MOST`] of `ids` at most are taken.
+    /// Of `depth` open calls those from the number `first` on; [`OpenCalls::MAX_IDS`] of `ids` at most are taken.
     #[must_use]
     pub fn new(depth: u32, first: u32, ids: &[u32]) -> Self {
-        let ids = &ids[..ids.len().min(Self::MOST)];
+        let ids = &ids[..ids.len().min(Self::MAX_IDS)];
         let mut words = [0; 12];
         for (word, three) in words.iter_mut().zip(ids.chunks(Self::IDS_IN_WORD)) {
             *word = three.iter().rev().fold(0, |word, id| word << 20 | u64::from(id & 0xF_FFFF));
@@ -237,39 +240,26 @@ impl OpenCalls {
     }
 }
 
-/// Calls of this thread that were so short that they left nothing.
+/// Calls of this thread that were too short to be recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Folded {
     /// About how many calls.
     pub calls: u64,
-    /// Since when, CLOCK_BOOTTIME ns: the event's own time is the end of the stretch.
+    /// The start of the interval, CLOCK_BOOTTIME ns; the event's own time is its end.
     pub since: u64,
-    /// The methods that were called most often among them, and how many in 1,000,000 of the calls were theirs, by a sample. Behind
-    /// the last one the id is 0.
+    /// The methods that were called most often among them, and their sampled shares of the calls, in 1,000,000ths. The id after
+    /// the last one is 0.
     pub hot: [(u32, u32); 4],
 }
 
-/// The thread that keeps coarse time did not run. What was recorded meanwhile has the time of the begin, and a call
-/// that began and ended in this stretch has left nothing, however long it took.
+/// The thread that refreshes coarse time did not run. Events recorded meanwhile have the time of the start, and a call
+/// that began and ended in this interval was not recorded, however long it took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Standstill {
-    /// Begin of the stretch, CLOCK_BOOTTIME ns: when time was fresh last.
+    /// Start of the interval, CLOCK_BOOTTIME ns: the last refresh.
     pub since: u64,
     /// Its end.
     pub until: u64,
-}
-
-/// The begin of a wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wait {
-    /// What is waited for.
-    pub kind: WaitKind,
-    /// Thread uid of the lock's holder; 0 if unknown.
-    pub owner: u32,
-    /// Identity of the lock, unique enough in one process; 0 if none.
-    pub lock: u64,
-    /// Class of the lock, or name of the blocking call.
-    pub class: TextId,
 }
 
 /// The three clocks, read together.
@@ -287,13 +277,13 @@ numbered! {
     /// Where a sensed SIGQUIT went.
     Forward {
         /// By `tgkill` to ART's Signal Catcher.
-        Catcher = 1,
-        /// To the handler that was there before ours.
-        OlderHandler = 2,
+        Catcher = 1 "catcher",
+        /// To the handler that was installed before ours.
+        PreviousHandler = 2 "older-handler",
         /// Nowhere: the attempt failed.
-        Failed = 3,
-        /// Nobody: it was seen without being taken (passive mode).
-        Passive = 4,
+        Failed = 3 "failed",
+        /// Not forwarded: it was seen without being taken (passive mode).
+        Passive = 4 "passive",
     }
 }
 
@@ -314,7 +304,7 @@ pub struct Sigquit {
     pub stuck_since: u64,
 }
 
-/// The looper timer's finding.
+/// A stall, as the looper timer detected it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stall {
     /// Begin of the message that main is in.
@@ -325,26 +315,26 @@ numbered! {
     /// What was changed while recording ran.
     Change {
         /// Nothing is recorded from here on, until [`Change::Resumed`].
-        Paused = 1,
+        Paused = 1 "paused",
         /// Recording goes on.
-        Resumed = 2,
+        Resumed = 2 "resumed",
         /// Every event reads the clock from here on.
-        Precise = 3,
+        Precise = 3 "precise",
         /// Methods have coarse time from here on.
-        Coarse = 4,
-        /// A method is not recorded from here on: it was asked for.
-        MethodOff = 5,
+        Coarse = 4 "coarse",
+        /// A method is not recorded from here on, on request.
+        MethodOff = 5 "method-off",
         /// The method is recorded again.
-        MethodOn = 6,
+        MethodOn = 6 "method-on",
         /// A method is not recorded from here on: it was too frequent and too short.
-        OverBudget = 7,
+        OverBudget = 7 "over-budget",
     }
 }
 
 /// Recording was changed while it ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Control {
-    /// What.
+    /// The change.
     pub change: Change,
     /// The method, or 0.
     pub method: u32,
@@ -352,19 +342,19 @@ pub struct Control {
     pub rate: u64,
 }
 
-/// What a thread has used of the processor since it started.
+/// A thread's CPU usage since it started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     /// The thread.
     pub tid: u32,
     /// Its state as a letter (man 5 proc_pid_stat: R running, S sleeping, D in uninterruptible sleep...).
     pub state: u8,
-    /// Time on a processor, ns.
+    /// CPU time, ns.
     pub ran: u64,
-    /// Time runnable and not running, ns.
+    /// Time runnable but not running, ns.
     pub waited: u64,
-    /// Times that it gave the processor up.
+    /// Voluntary context switches.
     pub voluntary: u32,
-    /// Times that it was taken away.
+    /// Involuntary context switches.
     pub involuntary: u32,
 }

@@ -1,7 +1,7 @@
 //! The player of a drawn situation.
 
 use super::super::art::{
-    block_as_art, blocks, leader_looks_stuck, own_id, page_of_handlers, scribe, set_blocked, set_handler,
+    block_as_art, blocks, leader_is_stuck, own_id, page_of_handlers, scribe, set_blocked, set_handler,
 };
 use super::super::page::{Page, nap, wait_until};
 use super::super::second::Second as Copy;
@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
-/// What the judge is told, by index into [`Page::answers`].
+/// The facts for the judge, by index into [`Page::answers`].
 pub(crate) mod answer {
     /// The leader has SIGQUIT open.
     pub(crate) const OPEN: usize = 0;
@@ -23,7 +23,7 @@ pub(crate) mod answer {
     pub(crate) const INSTALLED: usize = 3;
 }
 
-/// Plays until the judge lets it end.
+/// Simulates until the judge lets it end.
 pub(crate) fn play(page: &'static Page, draw: &Draw, withhold: bool) {
     if draw.no_altstack {
         drop_altstack();
@@ -58,7 +58,7 @@ pub(crate) fn play(page: &'static Page, draw: &Draw, withhold: bool) {
     if draw.descriptors == Descriptors::NoneAtInstall {
         take_all_descriptors(&mut held);
     }
-    leader_looks_stuck();
+    leader_is_stuck();
     let mut sensor = install(page, withhold);
     if draw.descriptors == Descriptors::NoneAtInstall {
         held.clear();
@@ -256,7 +256,7 @@ fn write_down_number(page: &Page, info: *mut libc::siginfo_t) {
 extern "C" fn keeps(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     let page = page_of_handlers();
     write_down_number(page, info);
-    page.older.note();
+    page.previous.note();
 }
 
 extern "C" fn forwards(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {

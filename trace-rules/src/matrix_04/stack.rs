@@ -1,20 +1,20 @@
-//! How 0.4 shortens a stack and makes its key. Its pairing is ours: a call without its exit is closed with its caller's.
+//! Trims a stack and computes its key as 0.4 does. The pairing is ours: a call without its exit is closed with its caller's.
 
 use std::fmt::Write;
 
 use crate::stack::Line;
 
-/// Lines that it keeps.
-pub const OLD_LINES: usize = 20;
+/// The number of lines that it keeps.
+pub const MATRIX_04_LINES: usize = 20;
 
-/// The key of a full buffer's report, whatever is in it.
-pub const OLD_FULL_KEY: &str = "TypeFull";
+/// The key of every full buffer's report.
+pub const MATRIX_04_FULL_KEY: &str = "TypeFull";
 
-/// In three rounds, with shares of 0.1, 0.2 and 0.3: lines of at most 5 % of `total_ms` go, and the calls of a line go when it took
+/// Trims in three rounds, with shares of 0.1, 0.2 and 0.3: lines of at most 5 % of `total_ms` go, and the calls of a line go when it took
 /// at most that share of its caller; until 20 are left. What is more than 20 after that stays.
-pub fn old_trim(lines: &mut Vec<Line>, total_ms: i64) {
+pub fn matrix_04_trim(lines: &mut Vec<Line>, total_ms: i64) {
     for tenths in 1..=3i64 {
-        if lines.len() <= OLD_LINES {
+        if lines.len() <= MATRIX_04_LINES {
             return;
         }
         // Everything below this depth goes; where the caller at each depth is, with its time.
@@ -41,10 +41,10 @@ pub fn old_trim(lines: &mut Vec<Line>, total_ms: i64) {
     }
 }
 
-/// The ids from the first line at depth 0 that took 30 % of `total_ms` or more, down through the first call that took 60 % of its
+/// The key: the ids from the first line at depth 0 that took 30 % of `total_ms` or more, down through the first call that took 60 % of its
 /// caller; a line feed between them. Without such a line all ids at depth 0. Empty: no report.
 #[must_use]
-pub fn old_key(lines: &[Line], total_ms: i64) -> String {
+pub fn matrix_04_key(lines: &[Line], total_ms: i64) -> String {
     let heavy = |line: &&Line| line.depth == 0 && i64::from(line.ms) * 10 >= total_ms * 3;
     let mut ids: Vec<u32> = Vec::new();
     if let Some(mut at) = lines.iter().position(|line| heavy(&line)) {

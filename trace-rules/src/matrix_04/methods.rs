@@ -1,6 +1,8 @@
 //! `EvilMethodTracer` and `FrameBeat` of 0.4.
 
-/// Hands on pairs of frame times.
+use trace_format::android::ANR_LIMIT_MS;
+
+/// Pairs each frame time with the one before.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FrameBeat {
     last_ns: u64,
@@ -19,12 +21,12 @@ impl FrameBeat {
     }
 }
 
-/// What it reports. `subType` is −1 for all of them but STARTUP.
+/// The kind of a report. `subType` is −1 for all of them but STARTUP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OldKind {
+pub enum Matrix04Kind {
     /// A frame took more than 1,000 ms.
     Normal,
-    /// A page took 3,000 ms or more ([`OldLimits::enter_ms`]) from its create to its focus; with the depth and count of its views.
+    /// A page took 3,000 ms or more ([`Matrix04Limits::enter_ms`]) from its create to its focus; with the depth and count of its views.
     Enter,
     /// No frame for 5,000 ms, in the foreground.
     Anr,
@@ -34,9 +36,9 @@ pub enum OldKind {
 
 /// A report to be made of the buffer's words from `from` to `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OldIssue {
+pub struct Matrix04Issue {
     /// Which.
-    pub kind: OldKind,
+    pub kind: Matrix04Kind,
     /// How long, ms.
     pub cost_ms: i64,
     /// The first word.
@@ -46,40 +48,40 @@ pub struct OldIssue {
 }
 
 const FRAME_MS: i64 = 1_000;
-const ANR_MS: i64 = 5_000;
+const ANR_MS: i64 = ANR_LIMIT_MS as i64;
 const UNLOCK_MS: u64 = 20_000;
 
-/// From where on it reports, and from where on it does not any more.
+/// The durations from which on it reports, and stops to report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OldLimits {
-    /// A page is a slow one ([`OldKind::Enter`]) from here on, ms.
+pub struct Matrix04Limits {
+    /// A page is a slow one ([`Matrix04Kind::Enter`]) from here on, ms.
     pub enter_ms: i64,
     /// What took this long is not reported, ms.
     pub too_long_ms: i64,
 }
 
-impl OldLimits {
+impl Matrix04Limits {
     /// Those of 0.4.
     pub const MATRIX: Self = Self { enter_ms: 3_000, too_long_ms: 6_000 };
 
-    fn is_told(&self, cost_ms: i64) -> bool {
+    fn is_reported(&self, cost_ms: i64) -> bool {
         (0..self.too_long_ms).contains(&cost_ms)
     }
 }
 
-impl Default for OldLimits {
+impl Default for Matrix04Limits {
     fn default() -> Self {
         Self::MATRIX
     }
 }
 
-/// Decides at each frame what the buffer is reported for, and whether it starts at 0 again.
+/// Decides at each frame whether to report the buffer, and whether it starts at 0 again.
 #[derive(Debug, Default)]
-pub struct OldMethods {
-    /// In force; may be changed at any time.
-    pub limits: OldLimits,
+pub struct Matrix04Methods {
+    /// The limits in force; may be changed at any time.
+    pub limits: Matrix04Limits,
     has_entered: bool,
-    /// The ANR timer has told of this stall.
+    /// Whether the ANR timer has reported this stall.
     ignore: bool,
     /// The ANR timer's due time.
     due_ms: Option<u64>,
@@ -87,48 +89,52 @@ pub struct OldMethods {
     locked_until_ms: Option<u64>,
 }
 
-impl OldMethods {
+impl Matrix04Methods {
     /// With these limits.
     #[must_use]
-    pub fn new(limits: OldLimits) -> Self {
+    pub fn new(limits: Matrix04Limits) -> Self {
         Self { limits, ..Self::default() }
     }
 
     /// A frame from `last_ms` to `now_ms`, with `words` in the buffer. The report, and whether the buffer starts at 0 again: it
     /// does not while a page opens.
-    pub fn frame(&mut self, last_ms: u64, now_ms: u64, words: usize) -> (Option<OldIssue>, bool) {
+    pub fn frame(&mut self, last_ms: u64, now_ms: u64, words: usize) -> (Option<Matrix04Issue>, bool) {
         self.due_ms = Some(now_ms + ANR_MS as u64);
         let cost_ms = now_ms as i64 - last_ms as i64;
-        let told = std::mem::take(&mut self.ignore);
-        let slow = self.has_entered && cost_ms > FRAME_MS && !told;
-        let issue =
-            slow.then(|| OldIssue { kind: OldKind::Normal, cost_ms, from: 0, to: words.saturating_sub(1) });
-        (issue.filter(|issue| self.limits.is_told(issue.cost_ms)), !self.locked(now_ms))
+        let reported = std::mem::take(&mut self.ignore);
+        let slow = self.has_entered && cost_ms > FRAME_MS && !reported;
+        let issue = slow.then(|| Matrix04Issue {
+            kind: Matrix04Kind::Normal,
+            cost_ms,
+            from: 0,
+            to: words.saturating_sub(1),
+        });
+        (issue.filter(|issue| self.limits.is_reported(issue.cost_ms)), !self.locked(now_ms))
     }
 
-    /// When [`OldMethods::tick`] is due, ms.
+    /// When [`Matrix04Methods::tick`] is due, ms.
     #[must_use]
     pub fn due_ms(&self) -> Option<u64> {
         self.due_ms
     }
 
-    /// The ANR timer. Nothing in the background.
-    pub fn tick(&mut self, now_ms: u64, foreground: bool, words: usize) -> Option<OldIssue> {
+    /// The ANR timer fires. Reports nothing in the background.
+    pub fn tick(&mut self, now_ms: u64, foreground: bool, words: usize) -> Option<Matrix04Issue> {
         self.due_ms.filter(|due| now_ms >= *due)?;
         self.due_ms = None;
         if !foreground {
             return None;
         }
         self.ignore = true;
-        Some(OldIssue { kind: OldKind::Anr, cost_ms: ANR_MS, from: 0, to: words.saturating_sub(1) })
+        Some(Matrix04Issue { kind: Matrix04Kind::Anr, cost_ms: ANR_MS, from: 0, to: words.saturating_sub(1) })
     }
 
-    /// The buffer is full: that event is told, and the next one starts at 0.
+    /// The buffer is full: that is reported, and the next event starts at 0.
     #[must_use]
-    pub fn full(&self, since_ms: u64, now_ms: u64, words: usize) -> Option<OldIssue> {
+    pub fn full(&self, since_ms: u64, now_ms: u64, words: usize) -> Option<Matrix04Issue> {
         let cost_ms = now_ms as i64 - since_ms as i64;
-        let issue = OldIssue { kind: OldKind::Full, cost_ms, from: 0, to: words.saturating_sub(1) };
-        self.limits.is_told(cost_ms).then_some(issue)
+        let issue = Matrix04Issue { kind: Matrix04Kind::Full, cost_ms, from: 0, to: words.saturating_sub(1) };
+        self.limits.is_reported(cost_ms).then_some(issue)
     }
 
     /// `onActivityCreated`: the buffer is kept until the focus, for 20 s at most.
@@ -139,13 +145,13 @@ impl OldMethods {
     }
 
     /// The page's first focus.
-    pub fn focused(&mut self, now_ms: u64, words: usize) -> Option<OldIssue> {
+    pub fn focused(&mut self, now_ms: u64, words: usize) -> Option<Matrix04Issue> {
         self.has_entered = true;
         self.locked_until_ms = None;
         let (created_ms, from) = self.page.take()?;
         let cost_ms = now_ms as i64 - created_ms as i64;
-        let issue = OldIssue { kind: OldKind::Enter, cost_ms, from, to: words.saturating_sub(1) };
-        (cost_ms >= self.limits.enter_ms && self.limits.is_told(cost_ms)).then_some(issue)
+        let issue = Matrix04Issue { kind: Matrix04Kind::Enter, cost_ms, from, to: words.saturating_sub(1) };
+        (cost_ms >= self.limits.enter_ms && self.limits.is_reported(cost_ms)).then_some(issue)
     }
 
     /// Whether the buffer is kept.

@@ -1,26 +1,26 @@
-//! Before an older handler: it gets every signal, in the form that it asked for, and never in a circle.
+//! Before a previous handler: it gets every signal, in the form that it asked for, and never in a circle.
 
 use super::Row;
 use super::art::{
     answer_counters, block_as_art, blocks, current_handler, install, page_of_handlers, set_blocked,
     set_handler, start_catcher,
 };
-use super::driver::Played;
+use super::driver::Subject;
 use super::page::Page;
 use native_signal::{Mode, Uninstalled};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) const CASES: &[Row] = &[
-    ("older_handler_spaced", play_older, judge_spaced),
-    ("older_handler_storm", play_older, judge_storm),
-    ("older_handler_without_siginfo", play_plain, judge_spaced),
-    ("older_handler_that_raises_again", play_raise, judge_raise),
-    ("older_handler_on_top_of_us_again", play_circle, judge_circle),
-    ("older_handler_comes_back", play_back, judge_back),
+    ("previous_handler_spaced", play_previous, judge_spaced),
+    ("previous_handler_storm", play_previous, judge_storm),
+    ("previous_handler_without_siginfo", play_plain, judge_spaced),
+    ("previous_handler_that_raises_again", play_raise, judge_raise),
+    ("previous_handler_on_top_of_us_again", play_circle, judge_cycle),
+    ("previous_handler_comes_back", play_back, judge_back),
 ];
 
 fn received(page: &Page) -> u64 {
-    page.older.count()
+    page.previous.count()
 }
 
 extern "C" fn with_info(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -32,7 +32,7 @@ extern "C" fn with_info(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     // The mask that it asked for, and the signal itself; nothing else.
     let mask = [libc::SIGHUP, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR2].map(blocks);
     page.answer(2, i64::from(mask == [true, true, false, false]));
-    page.older.note();
+    page.previous.note();
 }
 
 extern "C" fn plain(_signal: i32) {
@@ -40,12 +40,12 @@ extern "C" fn plain(_signal: i32) {
     page.answer(0, i64::from(std::process::id()));
     page.answer(1, 1);
     page.answer(2, 1);
-    page.older.note();
+    page.previous.note();
 }
 
 fn run(page: &'static Page) {
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     page.reach(1);
     page.wait_allowed(2);
     answer_counters(page, &sensor);
@@ -53,7 +53,7 @@ fn run(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn play_older(page: &'static Page) {
+fn play_previous(page: &'static Page) {
     let flags = libc::SA_SIGINFO | libc::SA_RESTART;
     set_handler(page, with_info as *const () as usize, flags, &[libc::SIGHUP]);
     run(page);
@@ -69,40 +69,40 @@ fn play_plain(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_spaced(played: &mut Played) {
-    played.send_sensed(200, received);
-    played.settles_at("the observer", 200, |page| page.observer.count());
-    played.allow(2);
-    played.await_step(2);
-    let page = played.page;
+fn judge_spaced(subject: &mut Subject) {
+    subject.send_sensed(200, received);
+    subject.settles_at("the observer", 200, |page| page.observer.count());
+    subject.allow(2);
+    subject.await_step(2);
+    let page = subject.page;
     let from = page.answered(0);
-    assert!(from == i64::from(std::process::id()) || from == i64::from(played.pid()), "{from}");
+    assert!(from == i64::from(std::process::id()) || from == i64::from(subject.pid()), "{from}");
     assert_eq!((page.answered(1), page.answered(2)), (1, 1), "arguments and mask");
     assert_eq!([8, 9, 10, 11].map(|index| page.answered(index)), [200, 200, 0, 0]);
-    assert!(page.told[..200].iter().all(|told| told.kind.load(Ordering::SeqCst) == 1));
+    assert!(page.reports[..200].iter().all(|report| report.kind.load(Ordering::SeqCst) == 1));
     assert!(
-        page.told[..200]
+        page.reports[..200]
             .iter()
-            .all(|told| told.si_pid.load(Ordering::SeqCst) == i64::from(std::process::id()))
+            .all(|report| report.si_pid.load(Ordering::SeqCst) == i64::from(std::process::id()))
     );
 }
 
-fn judge_storm(played: &mut Played) {
-    played.send_storm(5000);
-    let balance = played.balance(received, |page| page.older.last());
+fn judge_storm(subject: &mut Subject) {
+    subject.send_storm(5000);
+    let balance = subject.balance(received, |page| page.previous.last());
     assert!(!balance.lost, "{balance:?}");
-    played.allow(2);
-    played.await_step(2);
-    let [sensed, forwarded, failed, merged] = [8, 9, 10, 11].map(|index| played.page.answered(index));
-    // The older handler counts by itself, and it is called for each that we took.
-    assert_eq!((sensed, forwarded, failed), (received(played.page) as i64, sensed, 0));
+    subject.allow(2);
+    subject.await_step(2);
+    let [sensed, forwarded, failed, merged] = [8, 9, 10, 11].map(|index| subject.page.answered(index));
+    // The previous handler counts by itself, and it is called for each that we took.
+    assert_eq!((sensed, forwarded, failed), (received(subject.page) as i64, sensed, 0));
     println!("  {} sent, {sensed} taken, {merged} without a note", balance.sent);
 }
 
 extern "C" fn raising(_signal: i32) {
     let page = page_of_handlers();
-    page.older.note();
-    if page.older.count() % 2 == 1 {
+    page.previous.note();
+    if page.previous.count() % 2 == 1 {
         // SAFETY: an integer.
         unsafe { libc::raise(libc::SIGQUIT) };
     }
@@ -113,19 +113,19 @@ fn play_raise(page: &'static Page) {
     run(page);
 }
 
-fn judge_raise(played: &mut Played) {
+fn judge_raise(subject: &mut Subject) {
     for round in 1..=20 {
-        played.send();
-        played.settles_at("the older handler, and its own", round * 2, received);
+        subject.send();
+        subject.settles_at("the previous handler, and its own", round * 2, received);
     }
-    played.settles_at("the observer", 40, |page| page.observer.count());
+    subject.settles_at("the observer", 40, |page| page.observer.count());
 }
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// A handler that calls what was there before it, whoever that is.
 extern "C" fn chaining(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    page_of_handlers().older.note();
+    page_of_handlers().previous.note();
     let next = NEXT.load(Ordering::SeqCst);
     if next > 1 {
         // SAFETY: a handler with SA_SIGINFO, as `play_circle` made sure.
@@ -141,7 +141,7 @@ fn play_circle(page: &'static Page) {
     start_catcher(page, "Signal Catcher", u64::MAX);
     NEXT.store(set_handler(page, us, flags, &[]).sa_sigaction, Ordering::SeqCst);
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     // It notices that it was displaced, and puts itself on top again, with ours as the one before.
     NEXT.store(set_handler(page, us, flags, &[]).sa_sigaction, Ordering::SeqCst);
     assert!(sensor.displaced());
@@ -152,16 +152,16 @@ fn play_circle(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn judge_circle(played: &mut Played) {
-    // It, then ours, then it once more as our older one; then the circle ends, at the catcher.
+fn judge_cycle(subject: &mut Subject) {
+    // It, then ours, then it once more as our previous one; then the cycle ends, at the catcher.
     for round in 1..=20 {
-        played.send_taken(1, |page| page.catcher.count());
-        played.settles_at("the chaining handler", round * 2, received);
-        played.settles_at("the catcher", round, |page| page.catcher.count());
+        subject.send_taken(1, |page| page.catcher.count());
+        subject.settles_at("the chaining handler", round * 2, received);
+        subject.settles_at("the catcher", round, |page| page.catcher.count());
     }
-    played.allow(2);
-    played.await_step(2);
-    assert_eq!([8, 9, 10].map(|index| played.page.answered(index)), [20, 20, 0]);
+    subject.allow(2);
+    subject.await_step(2);
+    assert_eq!([8, 9, 10].map(|index| subject.page.answered(index)), [20, 20, 0]);
 }
 
 fn play_back(page: &'static Page) {
@@ -178,21 +178,21 @@ fn play_back(page: &'static Page) {
     page.wait_allowed(3);
     // And once more from the beginning.
     let sensor = install(page);
-    assert_eq!(sensor.mode(), Mode::BeforeOlderHandler);
+    assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
     page.reach(3);
     page.wait_allowed(4);
     block_as_art();
 }
 
-fn judge_back(played: &mut Played) {
-    played.send_sensed(10, received);
-    played.settles_at("the observer", 10, |page| page.observer.count());
-    played.allow(2);
-    played.await_step(2);
-    played.send_spaced(10, received);
-    assert_eq!(played.page.observer.count(), 10);
-    played.allow(3);
-    played.await_step(3);
-    played.send_sensed(10, received);
-    played.settles_at("the observer", 20, |page| page.observer.count());
+fn judge_back(subject: &mut Subject) {
+    subject.send_sensed(10, received);
+    subject.settles_at("the observer", 10, |page| page.observer.count());
+    subject.allow(2);
+    subject.await_step(2);
+    subject.send_spaced(10, received);
+    assert_eq!(subject.page.observer.count(), 10);
+    subject.allow(3);
+    subject.await_step(3);
+    subject.send_sensed(10, received);
+    subject.settles_at("the observer", 20, |page| page.observer.count());
 }

@@ -1,8 +1,8 @@
 //! `StartUpTracer` of 0.4: one report a process, with the numbers `betweenCost` and `splashCost`.
 
-/// The moments, in ms of one clock.
+/// The moments of a start, in ms of one clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct OldStartTimes {
+pub struct Matrix04StartTimes {
     /// `Application` began.
     pub application_begin: i64,
     /// Its create ended.
@@ -15,9 +15,9 @@ pub struct OldStartTimes {
     pub focus: i64,
 }
 
-/// What it reports, ms.
+/// The durations that it reports, ms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OldStart {
+pub struct Matrix04Start {
     /// `application_create`
     pub application: i64,
     /// `stage_between_app_and_activity`
@@ -32,13 +32,13 @@ pub struct OldStart {
     pub warm: bool,
 }
 
-/// The process had begun long before its first activity: the time between is not the start's.
+/// From this gap between application and activity on the start is warm, ms: the gap does not belong to the start.
 const WARM_MS: i64 = 2_000;
 
-impl OldStart {
-    /// `None` where the application's part is no time: it was not seen.
+impl Matrix04Start {
+    /// The report of a start; `None` if the application's part was not seen.
     #[must_use]
-    pub fn of(times: &OldStartTimes) -> Option<Self> {
+    pub fn from_times(times: &Matrix04StartTimes) -> Option<Self> {
         let application = times.application_end - times.application_begin;
         if application <= 0 {
             return None;
@@ -46,7 +46,7 @@ impl OldStart {
         let between = times.first_create - times.application_end;
         let activity = times.focus - times.first_create;
         let warm = between > WARM_MS;
-        Some(OldStart {
+        Some(Matrix04Start {
             application,
             between: if warm { 0 } else { between },
             activity,
