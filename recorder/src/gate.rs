@@ -10,7 +10,7 @@
 //!  8  8  t0: of the open block, for all others, who take it from the time word. Closed: leaves more than 42 bits
 //! ```
 //! # Why no thread writes for long after its gate was closed
-//! Whoever stops the writers first stores the cause (the time word, the file) and then closes the gate. The
+//! A thread that stops the writers first stores the cause (the time word, the file) and then closes the gate. The
 //! owner opens the gate first and then loads the cause. Both have a SeqCst fence in between (Dekker's
 //! argument). So either the owner sees the cause and closes the gate itself, or the closing comes after the
 //! opening. A Java writer that is preempted between its check of the gate and its store stores one more word,

@@ -28,7 +28,7 @@ fn disarm(fault: Box<dyn Any + Send>) {
     let said = said.or_else(|| fault.downcast_ref::<String>().map(String::as_str));
     let mut text = String::from("the recorder disarmed itself: ");
     text.push_str(said.unwrap_or("a fault without a text"));
-    // The report itself must not panic, whatever state the panic has left.
+    // The report itself must not panic, in any state that the panic has left.
     let _ = catch_unwind(|| {
         recorder::notice(&text);
         system_log::warn(&text);
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_gives_nothing_and_goes_no_further_whatever_it_carries() {
+    fn a_panic_returns_none_and_goes_no_further_with_any_payload() {
         assert_eq!(disarm_on_panic(|| 7), Some(7));
         assert_eq!(disarm_on_panic(|| panic!("a text")), None::<()>);
         assert_eq!(disarm_on_panic(|| panic!("a number: {}", 1)), None::<()>);

@@ -4,7 +4,7 @@
 //! [`start`] maps a recording ([`trace_format`] draws it), makes the calling thread the recorded main thread, and starts
 //! two threads: `anrscope-worker`, which makes the file, and `anrscope-ticker`, which keeps coarse time. From then on
 //! [`enter`], [`exit`] and the other calls write words into the mapping with plain stores. What is stored is in the file,
-//! whatever becomes of the process. There is at most one recorder in a process.
+//! even if the process is killed. There is at most one recorder in a process.
 //!
 //! ```
 //! use recorder::{Config, Destination};
@@ -42,7 +42,7 @@
 //! | module | content |
 //! | --- | --- |
 //! | `atomic`, `sync` | atomics and locks, loom's own in the models |
-//! | [`system_log`] | lines in the system's log, for what no recording can tell |
+//! | [`system_log`] | lines in the system's log, for what cannot be in a recording |
 //! | `gate` | who may write a thread's words: compiled Java code or this library |
 //! | [`time`] | the clocks, coarse time, and which calls are too short to record |
 //! | [`memory`] | the mapping, its blocks, and a thread's writer into them |

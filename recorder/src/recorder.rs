@@ -123,7 +123,7 @@ impl Recorder {
         unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Makes `recorder` the process's recorder, if there was none.
+    /// Makes `recorder` the process's recorder, unless there is one.
     pub(crate) fn activate(recorder: Box<Self>) -> Result<&'static Self, Box<Self>> {
         let pointer = Box::into_raw(recorder);
         match ACTIVE.compare_exchange(std::ptr::null_mut(), pointer, Ordering::AcqRel, Ordering::Acquire) {

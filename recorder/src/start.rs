@@ -40,7 +40,7 @@ pub struct Config {
     pub clock: Clock,
     /// How far apart the ticks of coarse time are.
     pub tick: Duration,
-    /// Calls that are no longer than this are left out; in coarse time 0 stands for those that no tick falls into. `None`: every call
+    /// Calls that take at most this are left out; in coarse time 0 means calls that no tick falls into. `None`: every call
     /// is recorded.
     pub shortest: Option<Duration>,
     /// How much of the threads' time recording may take, in hundredths of a percent, until methods are switched off; 0: no
@@ -151,8 +151,8 @@ pub fn prepare(config: &Config, hooks: Hooks) -> Result<Prepared, StartError> {
 pub struct Prepared(&'static Recorder);
 
 impl Prepared {
-    /// Starts the worker, which starts the ticker and calls `first`: on the worker, before there is a file. What that gives
-    /// is the payload of the recording's section of settings. Main starts one thread alone: a thread costs its maker a
+    /// Starts the worker, which starts the ticker and calls `first`: on the worker, before there is a file. It returns
+    /// the payload of the recording's section of settings. Main starts one thread alone: a thread costs its maker a
     /// stack, which has to be mapped, and a walk through the kernel.
     pub fn start_threads(self, config: &Config, first: impl FnOnce() -> Option<Vec<u8>> + Send + 'static) {
         let recorder = self.0;

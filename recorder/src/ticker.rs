@@ -164,7 +164,7 @@ impl Ticker {
         self.call(Tick::Idle);
         // The first thread after a long rest may need a block, and the ticker does not poll then.
         self.recorder.poll_silent();
-        while TIME.fall_asleep() {
+        while TIME.try_sleep() {
             let heartbeat = self.heartbeat.filter(|_| clock::boottime() - self.active < HEARTBEAT_AFTER_NS);
             match heartbeat {
                 Some(interval) => std::thread::park_timeout(interval),
@@ -305,7 +305,7 @@ impl Standstills {
     }
 }
 
-/// A change of REALTIME against BOOTTIME from this on is a step, ns: slewing is none.
+/// A change of REALTIME against BOOTTIME from this on is a step, ns: slewing is not.
 const WALL_STEP_NS: u64 = 100_000_000;
 
 /// Raises the calling thread's priority, because a late tick means wrong times; where that is not allowed it
@@ -322,7 +322,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_late_tick_is_told_and_so_many_that_they_push_out_others_are_not() {
+    fn a_late_tick_is_recorded_unless_there_are_so_many_that_other_events_would_be_lost() {
         let mut standstills = Standstills::new(0);
         assert_eq!(standstills.tick(MS, true), None);
         assert_eq!(standstills.tick(51 * MS, true), Some(Standstill { since: MS, until: 51 * MS }));
@@ -330,13 +330,13 @@ mod tests {
         standstills.restart(10_000 * MS);
         assert_eq!(standstills.tick(10_001 * MS, true), None);
         let mut now = 10_001 * MS;
-        let mut told = 0;
+        let mut recorded = 0;
         for _ in 0..10_000 {
             now += 30 * MS;
-            told += usize::from(standstills.tick(now, true).is_some());
+            recorded += usize::from(standstills.tick(now, true).is_some());
         }
         // 300 s of it.
-        assert!((64..64 + 310).contains(&told), "{told}");
+        assert!((64..64 + 310).contains(&recorded), "{recorded}");
         now += 10_000 * MS;
         assert!(standstills.tick(now, true).is_some());
     }

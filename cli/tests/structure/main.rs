@@ -1,4 +1,4 @@
-//! How the workspace is built: which crate may use which, and no circles between the modules of a crate.
+//! How the workspace is built: which crate may use which, and no cycles between the modules of a crate.
 
 mod crates;
 mod modules;

@@ -79,8 +79,8 @@ fn reached<'a>(uses: &'a Uses, from: &str) -> BTreeSet<&'a str> {
     seen
 }
 
-/// The uses that lie on a circle, a line each.
-fn circles(uses: &Uses) -> Vec<String> {
+/// The uses that lie on a cycle, a line each.
+fn cycles(uses: &Uses) -> Vec<String> {
     let mut lines = Vec::new();
     for (module, others) in uses {
         for (other, at) in others {
@@ -97,18 +97,18 @@ fn no_two_modules_of_a_crate_use_each_other() {
     let mut found = Vec::new();
     for directory in crates::used().keys() {
         let source = repository().join(directory).join("src");
-        found.extend(circles(&uses(&source)).into_iter().map(|line| format!("{directory}: {line}")));
+        found.extend(cycles(&uses(&source)).into_iter().map(|line| format!("{directory}: {line}")));
     }
-    assert!(found.is_empty(), "these uses are on circles; move an item, or a file:\n{}", found.join("\n"));
+    assert!(found.is_empty(), "these uses are on cycles; move an item, or a file:\n{}", found.join("\n"));
 }
 
 #[test]
-fn a_circle_is_found() {
+fn a_cycle_is_found() {
     let mut uses = Uses::new();
     for (module, other) in [("a", "b"), ("b", "c"), ("c", "b"), ("d", "a")] {
         uses.entry(module.to_owned()).or_default().insert(other.to_owned(), "x.rs:1".to_owned());
     }
-    assert_eq!(circles(&uses), ["b -> c (x.rs:1)", "c -> b (x.rs:1)"]);
+    assert_eq!(cycles(&uses), ["b -> c (x.rs:1)", "c -> b (x.rs:1)"]);
 }
 
 #[test]

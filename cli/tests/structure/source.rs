@@ -107,7 +107,7 @@ fn tree<'a>(text: &'a str, base: &[String], into: &mut Vec<Vec<String>>) -> &'a 
         match behind.strip_prefix("::") {
             Some(behind) if length > 0 => rest = behind,
             _ => {
-                // The name in the file is the one behind `as`; which is meant is told by the one in front.
+                // The name in the file is the one behind `as`; the one in front says which item it is.
                 let behind = behind.strip_prefix(" as ").map_or(behind, |renamed| {
                     let length = renamed.bytes().take_while(|byte| is_word(*byte)).count();
                     path.push(format!("as {}", &renamed[..length]));

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn file_names_are_plain_whatever_the_process_is_called() {
+    fn file_names_are_plain_for_any_process_name() {
         let pid = std::process::id();
         assert_eq!(file_name("com.example:push", 0), format!("com.example_push-{pid}.anrscope"));
         assert_eq!(file_name("/usr/bin/../x y", 2), format!("x_y-{pid}.2.anrscope"));

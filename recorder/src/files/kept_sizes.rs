@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_found_and_whatever_else_is_there_is_none() {
+    fn kept_sizes_are_found_and_other_texts_are_ignored() {
         let directory = std::env::temp_dir().join(format!("anrscope-sizes-{}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         assert_eq!(read(&directory), None);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_follows_from_the_process() {
+    fn the_directory_follows_from_the_process() {
         let of =
             |process: &str, uid| data_directory(process, uid).map(|path| path.to_string_lossy().into_owned());
         if std::env::var_os("ANDROID_DATA").is_none() {

@@ -73,7 +73,7 @@ fn page_size() -> u32 {
     u32::try_from(size).unwrap_or(0)
 }
 
-/// A property of the system, which is read out of shared memory; empty if there is none.
+/// A property of the system, which is read out of shared memory; empty if it is not set.
 #[cfg(target_os = "android")]
 fn property_of(name: &CStr) -> String {
     /// PROP_VALUE_MAX of bionic's sys/system_properties.h.

@@ -408,7 +408,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_end_before_what_tells_of_an_anr() {
+    fn sections_about_an_anr_have_more_room_than_reports() {
         assert!(has_room(0, SectionKind::Issue, 1 << 20) && !has_room(MAX_SECTIONS, SectionKind::Issue, 1));
         assert!(has_room(MAX_SECTIONS, SectionKind::AnrSnapshot, 1 << 20));
         assert!(

@@ -7,7 +7,7 @@
 //!
 //! Every other SIGBUS is the app's, and its crash report must be as without the library. The handler checks
 //! the address first, and forwards what is outside of the mapping to the previous handler, with the same
-//! siginfo and context, under the mask that the previous handler asked for. If there was none, the default
+//! siginfo and context, under the mask that the previous handler asked for. Without a previous handler the default
 //! action is restored and the instruction is repeated: the system then sees the fault itself. A handler that
 //! is installed later comes before this one, and forwards or not, as it would without the library. On Android
 //! `sigaction` is libsigchain's, which keeps ART's own handlers in front of all others (AOSP
@@ -153,12 +153,12 @@ unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut c_void, at_
 
 #[cfg(target_os = "android")]
 fn errno() -> *mut c_int {
-    // SAFETY: gives the calling thread's own, and takes nothing.
+    // SAFETY: gives the calling thread's own, and takes no argument.
     unsafe { libc::__errno() }
 }
 
 #[cfg(not(target_os = "android"))]
 fn errno() -> *mut c_int {
-    // SAFETY: gives the calling thread's own, and takes nothing.
+    // SAFETY: gives the calling thread's own, and takes no argument.
     unsafe { libc::__errno_location() }
 }

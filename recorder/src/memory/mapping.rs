@@ -96,7 +96,7 @@ impl Mapping {
             other => other?,
         }
         let base = reserve(length, ProtFlags::PROT_NONE)?;
-        // SAFETY: in the place of pages that were just reserved for this, and that nobody else knows of.
+        // SAFETY: in the place of pages that were just reserved for this, and that no other code knows of.
         let base = unsafe {
             mmap(
                 Some(base.addr()),
@@ -214,7 +214,7 @@ impl Mapping {
         self.u64(offset).store(value, Ordering::Relaxed);
     }
 
-    /// Stores as much of `text` as fits into `room` bytes, cut at a character, and gives its length. The
+    /// Stores as much of `text` as fits into `room` bytes, cut at a character, and returns its length. The
     /// caller is the only writer of those bytes and publishes them with a store of its own.
     pub(crate) fn store_text(&self, offset: usize, room: usize, text: &str) -> usize {
         let length = text.floor_char_boundary(room);
@@ -229,7 +229,7 @@ impl Mapping {
 /// end from the address. What is before and behind is never used, and costs nothing.
 fn reserve(length: NonZeroUsize, access: ProtFlags) -> io::Result<NonNull<u8>> {
     let more = length.checked_add(BLOCK_LEN).ok_or(io::ErrorKind::OutOfMemory)?;
-    // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
+    // SAFETY: a new mapping at an address of the kernel's choice aliases nothing.
     let base = unsafe { mmap_anonymous(None, more, access, MapFlags::MAP_PRIVATE) }?;
     let ahead = base.addr().get().next_multiple_of(BLOCK_LEN) - base.addr().get();
     // SAFETY: less than a block's length, which the mapping has beyond `length`.

@@ -1,4 +1,4 @@
-//! The recording's memory: what is stored here is in the file, whatever becomes of the process.
+//! The recording's memory: what is stored here is in the file, even if the process is killed.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -10,7 +10,7 @@
 //! | `stale` | words that a block's former owner may still store |
 //! | `slice` | a copied stretch of a ring |
 //! | `storage` | where a block is, in memory or in the file, and how it gets there |
-//! | `writer`, `open_calls` | a thread's writer into its blocks, and what is open at the begin of each |
+//! | `writer`, `open_calls` | a thread's writer into its blocks, and the calls that are open at the start of each |
 //! | `texts` | interned texts |
 
 pub(crate) mod block;

@@ -120,7 +120,7 @@ mod tests {
         open.pass(&block, 0, events.len());
     }
 
-    fn told(open: &mut OpenCallStack) -> Vec<(u32, u32, Vec<u32>)> {
+    fn recorded(open: &mut OpenCallStack) -> Vec<(u32, u32, Vec<u32>)> {
         let calls = |event| match event {
             Event::OpenCalls(calls) => (calls.depth, calls.first, calls.ids().collect()),
             other => panic!("{other:?}"),
@@ -129,16 +129,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_block_leaves_open_is_told_to_the_next_one() {
+    fn open_calls_are_recorded_in_the_next_block() {
         let mut open = OpenCallStack::new();
-        assert_eq!(told(&mut open), []);
+        assert_eq!(recorded(&mut open), []);
         pass(&mut open, &[(true, 1), (true, 2), (true, 3), (false, 3), (true, 4)]);
-        assert_eq!(told(&mut open), [(3, 0, vec![1, 2, 4])]);
+        assert_eq!(recorded(&mut open), [(3, 0, vec![1, 2, 4])]);
         // 4 and 2 end with their caller, 9 was never begun.
         pass(&mut open, &[(false, 9), (false, 1), (true, 5)]);
-        assert_eq!(told(&mut open), [(1, 0, vec![5])]);
+        assert_eq!(recorded(&mut open), [(1, 0, vec![5])]);
         open.forget();
-        assert_eq!(told(&mut open), []);
+        assert_eq!(recorded(&mut open), []);
     }
 
     proptest::proptest! {
@@ -165,16 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_stack_is_told_in_full_as_often_as_its_share_of_words_allows() {
+    fn a_deep_stack_is_recorded_in_full_as_often_as_its_share_of_words_allows() {
         let mut open = OpenCallStack::new();
         let deep: Vec<_> = (1..=300).map(|id| (true, id)).collect();
         pass(&mut open, &deep);
         let mut spent = 0;
         let mut full = 0;
         for _ in 0..100 {
-            let told = told(&mut open);
-            let named: Vec<u32> = told.iter().flat_map(|(_, _, ids)| ids.clone()).collect();
-            assert!(told.iter().all(|(depth, ..)| *depth == 300));
+            let recorded = recorded(&mut open);
+            let named: Vec<u32> = recorded.iter().flat_map(|(_, _, ids)| ids.clone()).collect();
+            assert!(recorded.iter().all(|(depth, ..)| *depth == 300));
             assert!(
                 named.iter().copied().eq(1..=named.len() as u32) && named.len() >= OUTERMOST_CALLS,
                 "{}",
@@ -186,6 +186,6 @@ mod tests {
         assert!(spent <= 100 * WORDS_PER_BLOCK && full >= 5, "{spent} words, {full} in full");
         let all: Vec<_> = (1..=300).rev().map(|id| (false, id)).collect();
         pass(&mut open, &all);
-        assert_eq!(told(&mut open), []);
+        assert_eq!(recorded(&mut open), []);
     }
 }

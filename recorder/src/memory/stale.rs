@@ -96,7 +96,7 @@ mod tests {
     use trace_format::layout::{BLOCK_LEN, block as at};
 
     #[test]
-    fn whatever_former_owners_store_readers_find_the_new_life_alone() {
+    fn readers_find_only_the_new_life_after_any_store_of_former_owners() {
         for owners in [&[2][..], &[5], &[40], &[2, 6, 10], &[15, 19, 31, 35], &[2, 300, 304, 800]] {
             let mut memory = Box::new([u64::MAX; BLOCK_LEN / 8]);
             // SAFETY: a block's length, aligned, and used through this alone while it lives.

@@ -69,7 +69,7 @@ impl Interner {
         mapping.store_text(entry + 8, text.len(), text);
         known.used += length;
         known.ids.insert(text.into(), id);
-        // The entry before the length that makes a reader look at it.
+        // The entry before the length that makes a reader read it.
         fence(Ordering::Release);
         mapping.store_u32(self.offset + strings::USED, known.used as u32);
         mapping.store_u32(self.offset + strings::COUNT, id.0);

@@ -512,17 +512,17 @@ mod tests {
         assert_eq!((heap.blocks[1][block::SEQUENCE / 8], heap.blocks[1][block::BASE / 8]), (1, 1016));
     }
 
-    /// A call of a played program: ids are different, so that each is known again.
+    /// A call of a simulated program: ids are different, so that each is recognized.
     #[derive(Clone, Copy, Debug)]
     struct Call {
         parent: Option<usize>,
         begin: u64,
         end: u64,
-        /// A typed event lies in it, outside of its callees.
+        /// A typed event is in it, outside of its callees.
         marked: bool,
     }
 
-    /// Plays a program that a number decides on; gives its calls and what is left in the blocks.
+    /// Simulates a program that the seed decides; returns its calls and what is left in the blocks.
     fn play(mut seed: u64, mode: ClockMode, limit: u64) -> (Vec<Call>, Vec<(u64, Event)>, usize) {
         let mut draw = move |below: u64| {
             seed ^= seed << 13;
@@ -577,7 +577,7 @@ mod tests {
             let mode = if seed % 2 == 0 { ClockMode::Coarse } else { ClockMode::Precise };
             let limit = [0, 0, 5, 30][seed as usize / 2 % 4];
             let (calls, events, blocks) = play(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15), mode, limit);
-            // Those that are left, in the order of their begins, and what each of them lies in.
+            // Those that are left, in the order of their starts, and what contains each of them.
             let (mut open, mut left, mut borders) = (Vec::<usize>::new(), vec![None; calls.len()], 0);
             for (time, event) in &events {
                 match event {
@@ -591,12 +591,15 @@ mod tests {
                         let call = *id as usize - 1;
                         assert_eq!((open.pop(), calls[call].end), (Some(call), *time));
                     }
-                    Event::OpenCalls(told) => {
+                    Event::OpenCalls(named_calls) => {
                         borders += 1;
-                        let wanted: Vec<_> =
-                            open.iter().skip(told.first as usize).map(|call| *call as u32 + 1).collect();
-                        assert_eq!(told.depth as usize, open.len());
-                        let named: Vec<_> = told.ids().collect();
+                        let wanted: Vec<_> = open
+                            .iter()
+                            .skip(named_calls.first as usize)
+                            .map(|call| *call as u32 + 1)
+                            .collect();
+                        assert_eq!(named_calls.depth as usize, open.len());
+                        let named: Vec<_> = named_calls.ids().collect();
                         assert!(wanted.starts_with(&named), "{named:?} of {wanted:?}");
                     }
                     _ => {}

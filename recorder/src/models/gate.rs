@@ -7,7 +7,7 @@
 mod atomic {
     pub(super) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
-    /// Stands for the time of grace, which no model has.
+    /// Replaces the grace period, which no model has.
     pub(super) fn order() {
         fence(Ordering::SeqCst);
     }
@@ -28,7 +28,7 @@ struct Block {
     gate: Gate,
     memory: [AtomicU64; EVENTS],
     file: [AtomicU64; EVENTS],
-    /// Whoever stops the writers has done so.
+    /// The writers were stopped.
     stopped: AtomicBool,
 }
 
@@ -47,8 +47,8 @@ impl Block {
         }
     }
 
-    /// The owner: its first event goes through the native writer, which lends the pen.
-    fn write(&self, looks: bool) {
+    /// The owner: its first event goes through the native writer, which grants the position.
+    fn write(&self, checks: bool) {
         let mut in_file = false;
         for number in 0..EVENTS {
             let stopped = self.stopped.load(Ordering::SeqCst);
@@ -63,7 +63,7 @@ impl Block {
             let words = if in_file { &self.file } else { &self.memory };
             words[number].store(number as u64 + 1, Ordering::Release);
             if !open && !in_file {
-                if looks {
+                if checks {
                     self.gate.open(100, 0);
                 } else {
                     self.gate.t0.store(100, Ordering::SeqCst);
@@ -80,18 +80,18 @@ impl Block {
     }
 }
 
-/// After the stop at most one word goes to memory, and with one more look of the worker everything is in the file.
-fn stop_beside_java(looks: bool) {
+/// After the stop at most one word goes to memory, and with one more retry of the worker everything is in the file.
+fn stop_beside_java(checks: bool) {
     loom::model(move || {
         let block = Arc::new(Block::new());
         let worker = {
             let block = block.clone();
             thread::spawn(move || block.stop())
         };
-        block.write(looks);
+        block.write(checks);
         worker.join().unwrap();
         if block.gate.asked.load(Ordering::SeqCst) != 0 {
-            // It has not followed: the look that comes later.
+            // It has not migrated: the later retry.
             block.copy();
         }
         for (number, word) in block.file.iter().enumerate() {
@@ -107,12 +107,12 @@ fn loom_a_stopped_writer_in_java_begins_no_word_in_memory() {
 
 #[test]
 #[should_panic]
-fn loom_an_owner_that_does_not_look_whether_it_is_asked_writes_on_in_memory() {
+fn loom_an_owner_that_does_not_check_for_requests_writes_on_in_memory() {
     stop_beside_java(false);
 }
 
 /// The owner goes from a block that was opened at 100 to one that was opened at 1,000 while the ticker comes by.
-fn tick_beside_new_block(looks: bool) {
+fn tick_beside_new_block(checks: bool) {
     loom::model(move || {
         let gate = Arc::new(Gate::new());
         assert!(gate.open(100, 0));
@@ -121,7 +121,7 @@ fn tick_beside_new_block(looks: bool) {
             thread::spawn(move || gate.tick(1_003, ROOM))
         };
         gate.close();
-        let open = if looks {
+        let open = if checks {
             gate.open(1_000, 0)
         } else {
             gate.t0.store(1_000, Ordering::SeqCst);
@@ -137,18 +137,18 @@ fn tick_beside_new_block(looks: bool) {
 }
 
 #[test]
-fn loom_mains_time_is_never_told_from_another_block() {
+fn loom_mains_time_is_never_computed_from_another_block() {
     tick_beside_new_block(true);
 }
 
 #[test]
 #[should_panic]
-fn loom_an_owner_that_does_not_look_for_the_ticker_gets_another_blocks_time() {
+fn loom_an_owner_that_does_not_check_for_the_ticker_gets_another_blocks_time() {
     tick_beside_new_block(false);
 }
 
-/// Pause: the word is closed, then the gate; the owner opens the gate, then looks at the word.
-fn pause_beside_opening(looks: bool) {
+/// Pause: the word is closed, then the gate; the owner opens the gate, then loads the word.
+fn pause_beside_opening(checks: bool) {
     loom::model(move || {
         let gate = Arc::new(Gate::new());
         let word = Arc::new(AtomicU64::new(7));
@@ -159,7 +159,7 @@ fn pause_beside_opening(looks: bool) {
                 gate.close();
             })
         };
-        if gate.open(100, 0) && looks && word.load(Ordering::SeqCst) == 0 {
+        if gate.open(100, 0) && checks && word.load(Ordering::SeqCst) == 0 {
             gate.close();
         }
         other.join().unwrap();
@@ -174,7 +174,7 @@ fn loom_nothing_is_written_while_it_is_paused() {
 
 #[test]
 #[should_panic]
-fn loom_an_owner_that_does_not_look_at_the_word_writes_on() {
+fn loom_an_owner_that_does_not_check_the_word_writes_on() {
     pause_beside_opening(false);
 }
 
@@ -182,7 +182,7 @@ fn loom_an_owner_that_does_not_look_at_the_word_writes_on() {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taken {
     Rightly,
-    /// The pool does not look whether the writer is inside.
+    /// The pool does not check whether the writer is inside.
     FromInside,
     /// The writer does not say that it is inside.
     Unseen,
@@ -209,7 +209,7 @@ impl Shared {
         }
     }
 
-    /// An event of the owner's native writer; gives whether it went to the block.
+    /// An event of the owner's native writer; returns whether it went to the block.
     fn write(&self, how: Taken) -> bool {
         if how != Taken::Unseen {
             self.gate.enter();
@@ -274,7 +274,7 @@ fn loom_a_block_is_taken_from_a_silent_writer_or_left_to_one_that_wakes() {
 
 #[test]
 #[should_panic]
-fn loom_a_pool_that_does_not_look_whether_the_writer_is_inside_makes_two_writers() {
+fn loom_a_pool_that_does_not_check_whether_the_writer_is_inside_makes_two_writers() {
     take_from_waking(Taken::FromInside);
 }
 
@@ -284,7 +284,7 @@ fn loom_a_writer_that_does_not_say_that_it_is_inside_writes_into_anothers_block(
     take_from_waking(Taken::Unseen);
 }
 
-/// The owner's writer in Java wakes while its block is taken: it has looked at its gate, or looks now.
+/// The owner's Java writer wakes while its block is taken: it has checked its gate, or checks it now.
 fn take_from_waking_java(how: Taken) {
     loom::model(move || {
         let block = Arc::new(Shared::new(1));

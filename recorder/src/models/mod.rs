@@ -73,7 +73,7 @@ impl BlockMemory for &ModelBlock {
             at::HEAD => self.head.load(Ordering::Relaxed),
             at::CLOCK_MODE => self.mode.load(Ordering::Relaxed),
             at::FLOOR => self.floor.load(Ordering::Relaxed),
-            _ => unreachable!("nobody else's business: {offset}"),
+            _ => unreachable!("no such field: {offset}"),
         }
     }
 
@@ -83,7 +83,7 @@ impl BlockMemory for &ModelBlock {
             at::UID => self.uid.store(value, Ordering::Relaxed),
             at::CLOCK_MODE => self.mode.store(value, Ordering::Relaxed),
             at::FLOOR => self.floor.store(value, Ordering::Relaxed),
-            // Nobody who runs beside the writer looks at this.
+            // No concurrent reader loads this.
             at::TID => {}
             _ => unreachable!("no such field: {offset}"),
         }
@@ -114,7 +114,7 @@ enum Broken {
     PublishFence,
     /// The block is not emptied before its header changes.
     EmptyFirst,
-    /// The copier looks whether the mark is valid and copies then.
+    /// The copier checks whether the mark is valid, and copies then.
     SecondLook,
     /// The pool gives a block away as it is.
     PoolEmpties,
@@ -221,7 +221,7 @@ fn check(slice: &Slice, from: u64, to: u64) {
 
 impl ModelRing {
     /// As Java writes, one word a block: the 0 behind the word, the word, and neither a fence nor a head until the native
-    /// writer takes the pen back for the next block.
+    /// writer reclaims the position for the next block.
     fn write_in_java(&self, writer: &mut ModelWriter, broken: Broken) {
         let opened = self.opened.load(Ordering::Relaxed);
         if opened > 0 {
@@ -277,7 +277,7 @@ fn loom_without_zeros_in_a_coarse_block_a_copy_goes_wrong() {
     copy_beside_java(1, 1, Broken::Zeros);
 }
 
-/// Java enters 1 and leaves it, which takes the enter back if no tick lies between, enters 2 and 3 and stays there. Time goes on meanwhile,
+/// Java enters 1 and leaves it, which retracts the enter if no tick is in between, enters 2 and 3 and stays there. Time goes on meanwhile,
 /// and a copier takes what it finds.
 fn copy_beside_short_calls(broken: Broken) {
     let mut model = loom::model::Builder::new();
@@ -296,7 +296,7 @@ fn copy_beside_short_calls(broken: Broken) {
             let (block, clock) = (Arc::clone(&block), Arc::clone(&clock));
             thread::spawn(move || {
                 let now = || {
-                    // Stands for the ticks that pass until a word is old enough to be copied: what was stored before is visible by then.
+                    // Replaces the ticks that pass until a word is old enough to be copied: what was stored before is visible by then.
                     fence(Ordering::SeqCst);
                     clock.load(Ordering::SeqCst)
                 };
@@ -461,13 +461,13 @@ fn loom_without_emptying_the_block_first_a_copy_goes_wrong() {
 
 #[test]
 #[should_panic]
-fn loom_without_a_second_look_a_copy_goes_wrong() {
+fn loom_without_a_second_check_a_copy_goes_wrong() {
     copy_beside_writer(0, 4, Broken::SecondLook);
 }
 
-/// A mark placed by another thread lies between what was published before the call and after.
+/// A mark placed by another thread is between what was published before the call and after.
 #[test]
-fn loom_a_mark_placed_beside_the_writer_lies_where_the_writer_was() {
+fn loom_a_mark_placed_beside_the_writer_is_where_the_writer_was() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {

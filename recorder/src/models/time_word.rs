@@ -1,4 +1,4 @@
-//! The hand-shake of the time word, in every order that memory allows.
+//! The handshake of the time word, in every order that memory allows.
 //!
 //! The file under test is the real one, with loom's atomics in place of the machine's.
 //! Run: `RUSTFLAGS="--cfg loom" cargo test --release -p recorder --lib loom_`
@@ -6,7 +6,7 @@
 mod atomic {
     pub(super) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 }
-#[allow(dead_code, reason = "nobody asks for the pace here")]
+#[allow(dead_code, reason = "no model reads the pace")]
 #[path = "../time/time_word.rs"]
 mod time_word;
 
@@ -22,11 +22,11 @@ fn time_word(pace: Pace) -> Arc<TimeWord> {
         fold_main: AtomicU64::new(0),
         fold_others: AtomicU64::new(0),
         pace: AtomicU32::new(pace as u32),
-        asleep: AtomicBool::new(false),
+        sleeping: AtomicBool::new(false),
     })
 }
 
-/// Nobody unparks a thread that sleeps for ever but `open`: a lost wake-up is a deadlock, which loom reports.
+/// Only `open` unparks the ticker: a lost wake-up is a deadlock, which loom reports.
 #[test]
 fn loom_no_wake_up_is_lost() {
     loom::model(|| {
@@ -34,8 +34,8 @@ fn loom_no_wake_up_is_lost() {
         let ticker = {
             let word = word.clone();
             thread::spawn(move || {
-                // As the ticker rests: it may only go on once somebody records.
-                while word.fall_asleep() {
+                // As the ticker rests: it may only go on once a thread records.
+                while word.try_sleep() {
                     thread::park();
                     word.wake_up();
                 }
@@ -49,7 +49,7 @@ fn loom_no_wake_up_is_lost() {
     });
 }
 
-/// Two writers, one of which finds the word open already: neither leaves the ticker asleep.
+/// Two writers, one of which finds the word open already: neither leaves the ticker sleeping.
 #[test]
 fn loom_no_wake_up_is_lost_between_two_writers() {
     loom::model(|| {
@@ -57,7 +57,7 @@ fn loom_no_wake_up_is_lost_between_two_writers() {
         let ticker = {
             let word = word.clone();
             thread::spawn(move || {
-                while word.fall_asleep() {
+                while word.try_sleep() {
                     thread::park();
                     word.wake_up();
                 }
@@ -101,7 +101,7 @@ fn loom_a_tick_neither_opens_nor_turns_back() {
     });
 }
 
-/// Whoever ends recording finds the word closed, whatever a writer was in the middle of.
+/// The word is closed after the end of recording, even if a writer was in the middle of an event.
 #[test]
 fn loom_what_was_ended_stays_closed() {
     loom::model(|| {
@@ -118,7 +118,7 @@ fn loom_what_was_ended_stays_closed() {
     });
 }
 
-/// After a change of the clock nobody goes on in the old one: an open word is of the new pace.
+/// After a change of the clock no thread goes on in the old one: an open word is of the new pace.
 #[test]
 fn loom_a_changed_pace_is_the_only_one() {
     loom::model(|| {

@@ -108,13 +108,13 @@ mod tests {
         owners.released(5, 1);
         assert_eq!(owners.owner(5), 1);
         owners.released(5, 2);
-        assert_eq!(owners.owner(5), 1, "only the owner gives it up");
+        assert_eq!(owners.owner(5), 1, "only the owner leaves it");
         owners.released(5, 1);
         assert_eq!(owners.owner(5), 0);
     }
 
     #[test]
-    fn two_locks_on_one_place_are_unknown_rather_than_wrong() {
+    fn two_locks_in_one_slot_are_unknown_rather_than_wrong() {
         let owners = owners();
         let slot = |lock| std::ptr::from_ref(owners.slot(lock));
         let other = (2..).find(|lock| slot(*lock) == slot(1)).unwrap();

@@ -94,6 +94,6 @@ mod tests {
         let before = read(libc::CLOCK_MONOTONIC);
         let axis = of_monotonic(before);
         // NOISE, and the reads themselves.
-        assert!(axis <= boottime() + 2 * NOISE, "a time that is over lies in the future");
+        assert!(axis <= boottime() + 2 * NOISE, "a past time is in the future");
     }
 }

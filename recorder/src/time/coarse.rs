@@ -16,7 +16,7 @@ pub(crate) static TIME: TimeWord = TimeWord {
     fold_main: AtomicU64::new(fold::NOTHING),
     fold_others: AtomicU64::new(fold::NOTHING),
     pace: AtomicU32::new(0),
-    asleep: AtomicBool::new(false),
+    sleeping: AtomicBool::new(false),
 };
 
 /// The recorded main thread's gate.

@@ -316,7 +316,7 @@ mod tests {
 
     /// There is one scale a process: these take turns.
     #[test]
-    fn it_stays_by_the_clock_and_is_given_up_when_it_jumps() {
+    fn the_counter_follows_the_clock_and_is_abandoned_when_it_jumps() {
         once_calibrated_it_stays_by_the_clock();
         withdraw();
         a_counter_that_jumps_is_given_up_after_the_third_time();

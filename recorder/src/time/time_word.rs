@@ -1,7 +1,7 @@
 //! The word that says whether an event may be written at once, and at what time.
 //!
 //! ```text
-//! 0                 closed: whoever has an event asks first, see [`TimeWord::open`]
+//! 0                 closed: an event calls [`TimeWord::open`] first
 //! CLOCK_BOOTTIME ns coarse: this is the time of any event until the next tick
 //! READ_CLOCK        precise: every event reads the clock itself
 //! ```
@@ -15,8 +15,8 @@
 //! nor signalled.
 //!
 //! # Why no wake-up is lost
-//! `open` stores the word and then loads `asleep`; the ticker stores `asleep` and then loads the word; both have a
-//! SeqCst fence in between (Dekker's argument). Either the ticker sees the word open and stays awake, or `open` sees it asleep and
+//! `open` stores the word and then loads `sleeping`; the ticker stores `sleeping` and then loads the word; both have a
+//! SeqCst fence in between (Dekker's argument). Either the ticker sees the word open and stays awake, or `open` sees it sleeping and
 //! wakes it; the wake leaves a token if it comes before the sleep. `models/time_word.rs` runs this file
 //! through every order of events.
 
@@ -60,7 +60,7 @@ pub(crate) struct TimeWord {
     /// As `fold_main`, for all other threads.
     pub(crate) fold_others: AtomicU64,
     pub(crate) pace: AtomicU32,
-    pub(crate) asleep: AtomicBool,
+    pub(crate) sleeping: AtomicBool,
 }
 
 impl TimeWord {
@@ -96,7 +96,7 @@ impl TimeWord {
                 continue;
             }
             fence(SeqCst);
-            if self.asleep.load(SeqCst) {
+            if self.sleeping.load(SeqCst) {
                 wake();
             }
             return (pace, time);
@@ -127,11 +127,11 @@ impl TimeWord {
     }
 
     /// Whether the ticker may sleep now. If not, a thread is recording.
-    pub(crate) fn fall_asleep(&self) -> bool {
-        self.asleep.store(true, SeqCst);
+    pub(crate) fn try_sleep(&self) -> bool {
+        self.sleeping.store(true, SeqCst);
         fence(SeqCst);
         if self.is_open() {
-            self.asleep.store(false, SeqCst);
+            self.sleeping.store(false, SeqCst);
             return false;
         }
         true
@@ -139,6 +139,6 @@ impl TimeWord {
 
     /// Ends the ticker's sleep.
     pub(crate) fn wake_up(&self) {
-        self.asleep.store(false, SeqCst);
+        self.sleeping.store(false, SeqCst);
     }
 }

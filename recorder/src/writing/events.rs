@@ -5,13 +5,13 @@ use trace_format::event::{Encoded, Event, Frame, Stage, TextId};
 use crate::recorder::Recorder;
 use crate::writing::thread;
 
-/// The calling thread enters the method with this id (1 to 0xFEFFF; others are ignored).
+/// Records that the calling thread enters the method with this id (1 to 0xFEFFF; others are ignored).
 #[inline]
 pub fn enter(id: u32) {
     method(id, true);
 }
 
-/// The calling thread leaves the method with this id.
+/// Records that the calling thread leaves the method with this id.
 #[inline]
 pub fn exit(id: u32) {
     method(id, false);
@@ -24,49 +24,49 @@ fn method(id: u32, begin: bool) {
     }
 }
 
-/// A frame begins on the calling thread.
+/// Records the start of a frame on the calling thread.
 pub fn frame_begin(frame: &Frame) {
     record(&Event::FrameBegin(*frame).encode());
 }
 
-/// The frame ends.
+/// Records the end of the frame.
 pub fn frame_end() {
     record(&Event::FrameEnd.encode());
 }
 
-/// A stage of the frame begins.
+/// Records the start of a stage of the frame.
 pub fn stage_begin(stage: Stage) {
     record(&Event::StageBegin(stage).encode());
 }
 
-/// The stage ends.
+/// Records the end of the stage.
 pub fn stage_end(stage: Stage) {
     record(&Event::StageEnd(stage).encode());
 }
 
-/// An instant of the application's own.
+/// Records an instant of the app.
 pub fn mark(text: TextId) {
     record(&Event::Mark(text).encode());
 }
 
-/// An activity of this class gained or lost window focus.
+/// Records that an activity of this class gained or lost window focus.
 pub fn focus(class: TextId, gained: bool) {
     record(&Event::Focus(class, gained).encode());
 }
 
-/// A sample of a counter of the application's own.
+/// Records a value of a counter of the app.
 pub fn counter(name: TextId, value: f64) {
     record(&Event::Counter(name, value).encode());
 }
 
-/// Gives the calling thread a name in the recording, 32 bytes at most; by default it has the kernel's.
+/// Names the calling thread in the recording, 32 bytes at most; by default it has the kernel's name.
 pub fn name_thread(name: &str) {
     if let Some(recorder) = Recorder::active() {
         thread::with_writer(recorder, |thread| thread.rename(name));
     }
 }
 
-/// Records `event` on the calling thread with the time of now, and gives that time; `None` if nothing is
+/// Records `event` on the calling thread with the current time, and returns that time; `None` if nothing is
 /// being recorded.
 #[inline]
 pub fn record(event: &Encoded) -> Option<u64> {

@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nothing_goes_off_and_the_cost_is_told() {
+    fn without_a_limit_no_method_is_switched_off_and_the_cost_is_recorded() {
         let mut program = Program::new(0);
         let (_, lines) = program.run(&BUSY);
         assert_eq!(lines.lines().count(), 1, "{lines}");

@@ -1,5 +1,5 @@
 //! The memory of threads' writers: a seat for each, because Java keeps its address and may run in destructors
-//! that come after ours. So a seat is reused only when the kernel knows no thread of that tid any more.
+//! that run after the recorder's. So a seat is reused only when the kernel knows no thread of that tid any more.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_methods_that_are_called_most_are_told_with_their_share() {
+    fn the_methods_that_are_called_most_are_recorded_with_their_share() {
         let mut short = ShortCalls::new(7);
         let mut calls = 0;
         for n in 0..1_000_u32 {

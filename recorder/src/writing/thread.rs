@@ -67,7 +67,7 @@ impl ThreadWriter {
         }
     }
 
-    /// As [`ThreadWriter::method`], for Java. Returns the address behind the word that Java writes next, 0 if
+    /// As `ThreadWriter::method`, for Java. Returns the address behind the word that Java writes next, 0 if
     /// Java may not write; `behind` is the last returned address.
     #[inline]
     pub fn method_for_java(&mut self, id: u32, begin: bool, behind: u64) -> u64 {

@@ -206,7 +206,7 @@ fn immortal() -> Dying {
 }
 
 #[test]
-fn a_copy_ends_in_front_of_words_that_may_be_taken_back() {
+fn a_copy_ends_in_front_of_words_that_may_be_retracted() {
     let memory = immortal();
     coarse(&memory, 3, &[10, 20, 20, 30]);
     let block = DyingBlock(&memory, 0);
@@ -225,7 +225,7 @@ fn a_copy_ends_in_front_of_words_that_may_be_taken_back() {
 }
 
 #[test]
-fn a_precise_block_gives_its_last_word_back_and_a_copy_stops_there() {
+fn a_precise_block_retracts_its_last_word_and_a_copy_stops_there() {
     let memory = immortal();
     let block = DyingBlock(&memory, 0);
     open(&block, &Life { uid: 1, tid: 1, sequence: 0, t0: 1_000, base: 0, mode: ClockMode::Precise });
@@ -253,7 +253,7 @@ fn found(block: &RawBlock) -> Vec<u64> {
 }
 
 #[test]
-fn a_last_word_that_was_taken_back_behind_a_copy_is_gone_from_the_next_one() {
+fn a_last_word_that_was_retracted_behind_a_copy_is_gone_from_the_next_one() {
     // Aligned to 8, and never freed.
     let place = || NonNull::from(Vec::leak(vec![0_u64; BLOCK_LEN / 8])).cast::<u8>();
     // SAFETY: a block's length that lives for ever, and nothing but these reaches it.
@@ -263,7 +263,7 @@ fn a_last_word_that_was_taken_back_behind_a_copy_is_gone_from_the_next_one() {
     for id in [7, 8, 9] {
         head = publish_before_java(&from, head, word::pack(true, id, 5), &[]);
     }
-    // Beside a writer that was stopped in the middle of a short call's end: its begin looks old enough to stay.
+    // Beside a writer that was stopped in the middle of a short call's end: its enter seems old enough to stay.
     assert!(transfer(&from, &to, 2_000));
     assert_eq!(found(&to).len(), 3);
     head = retract_word(&from, head, ClockMode::Coarse);

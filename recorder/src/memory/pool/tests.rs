@@ -1,4 +1,4 @@
-//! Who gives a block up, and when.
+//! Which thread gives a block up, and when.
 
 use super::*;
 
@@ -35,7 +35,7 @@ impl FakePool {
         self.pool.take(place, self.now.get(), |_| (4, 5), |handed| handed)
     }
 
-    fn look(&self, holders: &[u32]) {
+    fn poll(&self, holders: &[u32]) {
         self.now.set(self.now.get() + SECOND);
         self.pool.poll_silent(self.now.get(), holders);
     }
@@ -46,7 +46,7 @@ impl FakePool {
 }
 
 #[test]
-fn a_chatty_thread_takes_all_that_is_free_and_then_its_own_oldest() {
+fn a_busy_thread_takes_all_free_blocks_and_then_its_own_oldest() {
     let pool = FakePool::new(12, 2);
     let chatty = pool.join().unwrap();
     let first: Vec<_> = (0..12).map(|_| pool.take(chatty).unwrap()).collect();
@@ -106,18 +106,18 @@ fn a_thread_that_finds_no_block_goes_on_in_its_own_and_only_a_new_one_waits() {
 fn a_new_thread_gets_the_block_of_the_one_that_is_silent_longest() {
     let pool = FakePool::new(4, 100);
     let threads = pool.threads(4);
-    pool.look(&[]);
+    pool.poll(&[]);
     // The first two are heard again, and are silent again later.
     assert_eq!([pool.pool.keep(threads[0].0), pool.pool.keep(threads[1].0)], [Kept::Own; 2]);
-    pool.look(&[]);
+    pool.poll(&[]);
     let late = pool.threads(4);
     let taken: Vec<_> = late.iter().map(|(_, number)| *number).collect();
     assert_eq!(taken, [2, 3, 0, 1].map(|thread: usize| threads[thread].1));
     // All of them go on, each with a block of another one.
     assert_eq!(pool.pool.keep(threads[2].0), Kept::Lost(5));
-    assert_eq!(pool.pool.keep(threads[2].0), Kept::Own, "told once");
+    assert_eq!(pool.pool.keep(threads[2].0), Kept::Own, "reported once");
     assert_eq!(pool.take(threads[2].0), None, "those that have one wrote just now");
-    pool.look(&[]);
+    pool.poll(&[]);
     assert_eq!(pool.take(threads[2].0), Some(taken[0]));
 }
 
@@ -128,11 +128,11 @@ fn threads_that_hold_locks_keep_their_block_unless_half_of_the_pool_is_theirs() 
     let held = pool.take(holder).unwrap();
     pool.threads(3);
     for _ in 0..3 {
-        pool.look(&[3, 99]);
+        pool.poll(&[3, 99]);
         assert!(pool.threads(3).iter().all(|(_, number)| *number != held));
     }
     assert_eq!(pool.pool.keep(holder), Kept::Own);
-    pool.look(&[7, 99]);
+    pool.poll(&[7, 99]);
     assert_eq!(pool.threads(1)[0].1, held, "all of them hold locks");
 }
 
@@ -140,7 +140,7 @@ fn threads_that_hold_locks_keep_their_block_unless_half_of_the_pool_is_theirs() 
 fn a_writer_that_is_inside_keeps_its_block() {
     let pool = FakePool::new(2, 100);
     let threads = pool.threads(2);
-    pool.look(&[]);
+    pool.poll(&[]);
     pool.gate(threads[0].0).enter();
     assert_eq!(pool.threads(1)[0].1, threads[1].1);
     let late = pool.join().unwrap();
@@ -150,10 +150,10 @@ fn a_writer_that_is_inside_keeps_its_block() {
 }
 
 #[test]
-fn nothing_is_taken_within_the_time_of_grace() {
+fn no_block_is_taken_within_the_grace_period() {
     let pool = FakePool::new(1, 100);
     pool.threads(1);
-    pool.look(&[]);
+    pool.poll(&[]);
     let late = pool.join().unwrap();
     let at = |now| pool.pool.take(late, now, |_| (5, 5), |handed| handed.number);
     assert_eq!(at(pool.now.get() + GRACE_NS - 1), None);
@@ -162,18 +162,18 @@ fn nothing_is_taken_within_the_time_of_grace() {
 }
 
 #[test]
-fn a_block_that_java_had_is_given_on_behind_what_java_may_still_store() {
+fn a_block_that_java_wrote_to_is_reused_behind_what_java_may_still_store() {
     let pool = FakePool::new(1, 100);
     let first = pool.threads(1)[0].0;
     pool.gate(first).granted.store(true, Ordering::Relaxed);
-    pool.look(&[]);
+    pool.poll(&[]);
     let second = pool.join().unwrap();
     assert_eq!(pool.hand(second).unwrap().stale.end(), 7);
-    pool.look(&[]);
+    pool.poll(&[]);
     let third = pool.join().unwrap();
     assert_eq!(pool.hand(third).unwrap().stale.end(), 7, "the second one had not granted it");
     assert_eq!(pool.pool.keep(first), Kept::Lost(5));
-    pool.look(&[]);
+    pool.poll(&[]);
     assert_eq!(pool.hand(first).unwrap().stale.end(), 0, "its former owner was seen elsewhere");
 }
 
@@ -181,7 +181,7 @@ fn a_block_that_java_had_is_given_on_behind_what_java_may_still_store() {
 fn busy_threads_gather_blocks_of_silent_ones_and_leave_a_quarter_to_them() {
     let pool = FakePool::new(64, 1_000);
     let silent = pool.threads(64);
-    pool.look(&[]);
+    pool.poll(&[]);
     let busy: Vec<_> = (0..4).map(|_| pool.join().unwrap()).collect();
     for _ in 0..100 {
         busy.iter().for_each(|place| assert!(pool.take(*place).is_some()));
@@ -197,7 +197,7 @@ fn busy_threads_gather_blocks_of_silent_ones_and_leave_a_quarter_to_them() {
 }
 
 #[test]
-fn with_few_threads_none_is_asked() {
+fn with_few_threads_no_thread_is_polled() {
     let pool = FakePool::new(64, 100);
     pool.threads(15);
     assert!(!pool.pool.is_crowded());

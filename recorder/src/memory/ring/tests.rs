@@ -24,7 +24,7 @@ fn ring(blocks: u32) -> RingBlocks {
     RingBlocks::new(&Mapping::anonymous(&sizes).expect("memory"), RegionKind::MainRing)
 }
 
-/// Writes an event and gives its time.
+/// Writes an event and returns its time.
 fn write(writer: &mut Writer, ring: &RingBlocks, event: &Event) -> u64 {
     writer.put(&mut &*ring, &event.encode(), clock::boottime(), ClockMode::Precise, fold::NOTHING)
 }
@@ -46,7 +46,7 @@ impl Random {
     }
 }
 
-/// What a ring of blocks must hold, told from the rules alone: events fill a block until one does not fit,
+/// What a ring of blocks must hold, computed from the rules alone: events fill a block until one does not fit,
 /// and the oldest block goes when there is one too many.
 struct Oracle {
     length: usize,
@@ -235,7 +235,7 @@ fn a_copy_beside_a_running_writer_is_right_or_refused() {
                 };
                 write(&mut writer, ring, &event);
                 written.store(n + 1, Ordering::Release);
-                // Nor ever beside it, where one processor is left for all: a copier that was interrupted then finds a few events.
+                // Nor ever beside it, where one CPU is left for all: a copier that was interrupted then finds a few events.
                 if n >= 3_000_000 && n % 64 == 0 && found.load(Ordering::Relaxed) <= 1_000 {
                     std::thread::yield_now();
                 }

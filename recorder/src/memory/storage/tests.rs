@@ -1,4 +1,4 @@
-//! The move beside a writer that does not wait for it, and beside somebody who copies slices.
+//! The migration beside a writer that does not wait for it, and beside a reader that copies slices.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,7 +23,7 @@ const KIND: RegionKind = RegionKind::MainRing;
 fn mappings(blocks: u32) -> (Mapping, Mapping) {
     let sizes =
         Sizes { main_blocks: blocks, pool_blocks: 2, service_blocks: 2, threads: 4, string_bytes: 4096 };
-    // Never unmapped, as in the app. What stands for the file is memory, too: here it is about who writes where.
+    // Never unmapped, as in the app. The simulated file is memory, too: these tests are about which thread writes where.
     (Mapping::anonymous(&sizes).expect("memory"), Mapping::anonymous(&sizes).expect("memory"))
 }
 
@@ -54,7 +54,7 @@ fn write(writer: &mut Writer, ring: &RingBlocks, numbers: std::ops::Range<u64>) 
 struct Java {
     behind: u64,
     gate: &'static Gate,
-    /// Stands for the thread being stopped between its look at the gate and its stores.
+    /// Simulates a preemption between the check of the gate and the stores.
     stop: u64,
 }
 
@@ -66,7 +66,7 @@ impl Java {
                 (0..self.stop).for_each(|_| std::hint::spin_loop());
             }
             let store = |address: u64, value| {
-                // SAFETY: where `lend` said, or behind that in the same block; atomic, as everything there.
+                // SAFETY: where `grant` said, or behind that in the same block; atomic, as everything there.
                 unsafe { AtomicU64::from_ptr(address as usize as *mut u64) }.store(value, Ordering::Relaxed);
                 std::sync::atomic::compiler_fence(Ordering::SeqCst);
             };
@@ -117,7 +117,7 @@ fn extent(blocks: &BTreeMap<u64, usize>) -> (u64, u64) {
 }
 
 #[test]
-fn a_block_in_use_is_brought_as_it_is_and_its_writer_goes_on_in_the_file() {
+fn a_block_in_use_is_copied_and_its_writer_goes_on_in_the_file() {
     let (memory, file) = mappings(4);
     let ring = RingBlocks::new(&memory, KIND);
     let gate = gate();
@@ -140,7 +140,7 @@ fn a_block_in_use_is_brought_as_it_is_and_its_writer_goes_on_in_the_file() {
 }
 
 #[test]
-fn an_event_that_was_begun_before_the_move_is_brought_as_well() {
+fn an_event_that_was_started_before_the_migration_is_copied_as_well() {
     let (memory, file) = mappings(2);
     let ring = RingBlocks::new(&memory, KIND);
     let gate = gate();
@@ -149,7 +149,7 @@ fn an_event_that_was_begun_before_the_move_is_brought_as_well() {
     ring.storage.set_file(&file, KIND);
     gate.ask(MIGRATE);
     assert_eq!(ring.copy_to_file(), Remaining::InUse);
-    // It had looked at its gate before.
+    // It had checked its gate before.
     let block = raw(ring.storage.at(0));
     block::publish(&block, 10, word::pack(false, id(10), 0), &[]);
     assert_eq!(ring.copy_to_file(), Remaining::InUse);
@@ -182,7 +182,7 @@ fn a_block_that_is_opened_while_the_worker_copies_it_stays_in_memory_until_next_
 }
 
 #[test]
-fn a_word_that_java_began_before_the_move_is_brought_and_the_next_one_is_in_the_file() {
+fn a_word_that_java_started_before_the_migration_is_copied_and_the_next_one_is_in_the_file() {
     let (memory, file) = mappings(2);
     let ring = RingBlocks::new(&memory, KIND);
     let gate = gate();
@@ -207,14 +207,14 @@ fn a_word_that_java_began_before_the_move_is_brought_and_the_next_one_is_in_the_
 
 /// What is recorded natively comes behind what Java has written, and Java's next word behind that.
 #[test]
-fn both_hands_write_in_the_order_of_the_thread() {
+fn java_and_native_code_write_in_the_order_of_the_thread() {
     let (memory, _) = mappings(8);
     let ring = RingBlocks::new(&memory, KIND);
     let gate = gate();
     let mut writer = Writer::new(1, 1, gate);
     let mut java = Java { behind: 0, gate, stop: 0 };
     let mut wanted = Vec::new();
-    let mark = ring.mark().expect("nobody writes");
+    let mark = ring.mark().expect("no thread writes");
     for number in 0..5_000 {
         if number % 7 == 0 || number % 1_013 < 3 {
             let event = Event::Counter(trace_format::event::TextId(number as u32), 0.0);
@@ -235,12 +235,12 @@ fn both_hands_write_in_the_order_of_the_thread() {
 
 /// Writer, worker and copier at once, with rings that wrap during the move and rings that do not.
 #[test]
-fn nothing_is_lost_and_slices_are_right_while_everything_moves() {
+fn nothing_is_lost_and_slices_are_right_during_a_migration() {
     everything_moves(false);
 }
 
 #[test]
-fn nothing_is_lost_and_slices_are_right_while_everything_moves_and_java_writes() {
+fn nothing_is_lost_and_slices_are_right_during_a_migration_while_java_writes() {
     everything_moves(true);
 }
 
