@@ -39,12 +39,14 @@ mod jni;
 mod main_thread;
 pub mod matrix_ring;
 mod memory;
+mod message_bounds;
 #[cfg(all(test, loom))]
 mod models;
 pub mod monitors;
 mod recorder;
 mod resolution;
 mod sigquit;
+mod stall_timer;
 mod start;
 mod sync;
 mod system_log;
@@ -55,15 +57,16 @@ mod writing;
 pub use control::{Clock, pause, resume, set_clock, set_method, stop};
 pub use files::file::Destination;
 pub use files::worker::{set_destination, wait_for_file};
-pub use main_thread::looper::{message_begin, message_end};
 pub use main_thread::marks::{copy_since, is_valid, mark_here};
 pub use memory::mark::{Mark, Overwritten};
 pub use memory::slice::Slice;
+pub use message_bounds::{message_begin, message_end};
+pub use monitors::app_state::set_foreground;
 pub use native_signal::{ErrorState, Policy, ProcessInError, Target, Thresholds, Writer};
 pub use recorder::{Threads, text};
 pub use sigquit::sensing::{DumpError, dump};
 pub use sigquit::trace_text::{TraceTextSource, capture_trace_text};
-pub use sigquit::verdict::{set_error_state_source, set_foreground};
+pub use sigquit::verdict::set_error_state_source;
 pub use start::{Config, StartError, start};
 pub use writing::events::{
     counter, enter, exit, focus, frame_begin, frame_end, mark, name_thread, stage_begin, stage_end,

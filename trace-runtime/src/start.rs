@@ -14,14 +14,16 @@ use trace_format::sections::configuration;
 use crate::control::{self, Clock};
 use crate::files::file::Destination;
 use crate::files::{process_facts, worker};
-use crate::main_thread::{late, watch};
+use crate::main_thread::message_watch;
 use crate::memory::mapping::{Mapping, Process};
 use crate::memory::pool::Pool;
-use crate::monitors;
+use crate::monitors::envelope;
+use crate::monitors::past::crash_loop;
 use crate::recorder::Recorder;
 use crate::recorder::Threads;
 use crate::recorder::notice;
 use crate::sigquit::{sensing, verdict};
+use crate::stall_timer;
 use crate::ticker;
 use crate::time::clock;
 use crate::time::coarse;
@@ -145,7 +147,7 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     let recorder = Box::new(Recorder::new(mapping, pool, main_tid, config.threads));
     let recorder = Recorder::activate(recorder).map_err(|_| StartError::Already)?;
     switches::prepare();
-    monitors::device::set_process(&config.process_name);
+    envelope::set_process(&config.process_name);
     fold::set(config.shortest.map_or(fold::NOTHING, |shortest| shortest.as_nanos() as u64), config.tick);
     coarse::set_pace(config.clock.pace());
     watch_fork_and_exit();
@@ -157,7 +159,7 @@ pub fn start(config: &Config) -> Result<(), StartError> {
 /// a walk through the kernel. What they look after begins here: the sensor's handler, which hands signals on by itself, and
 /// the timer's word.
 fn start_threads(recorder: &'static Recorder, config: &Config) {
-    watch::prepare_timer(config.thresholds);
+    message_watch::prepare_timer(config.thresholds);
     let installed = config.sense_sigquit.then(sensing::install);
     let others = {
         let config = config.clone();
@@ -189,7 +191,7 @@ fn start_others(
     if let Some(installed) = installed {
         sensing::listen(installed);
     }
-    if let Err(error) = late::start_timer() {
+    if let Err(error) = stall_timer::start() {
         notice(&format!("no looper timer: {error}"));
     }
     let process = process_facts::section(&config.process_name);
@@ -233,7 +235,7 @@ fn watch_fork_and_exit() {
     extern "C" fn at_exit() {
         // A program that ends at once is recorded too. In a forked child there is no worker to wait for.
         if Recorder::active().is_some() {
-            crate::monitors::settled();
+            crash_loop::settled();
             worker::drain(EXIT_WAITS);
         }
         Recorder::deactivate(Some(State::Ended));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use trace_runtime::monitors::options::{NUMBERS, NumberOption, TEXTS};
 
-const BEGIN: &str = "<!-- The table is made from trace-runtime/src/monitors/options.rs. -->\n";
+const BEGIN: &str = "<!-- The table is made from trace-runtime/src/monitors/config/options.rs. -->\n";
 const END: &str = "<!-- The table ends. -->\n";
 
 /// The name of the setter in `Config.Builder`.

@@ -50,6 +50,12 @@ pub(crate) fn switches_of(tid: u32) -> Option<u64> {
     Some(u64::from(voluntary) + u64::from(involuntary))
 }
 
+/// Main's `/proc/self/task/TID/stat`; empty where nothing is recorded.
+pub(crate) fn main_stat() -> String {
+    let tid = Recorder::active().map_or(0, |recorder| recorder.main_tid);
+    std::fs::read_to_string(["/proc/self/task/", &tid.to_string(), "/stat"].concat()).unwrap_or_default()
+}
+
 fn read<'a>(tid: u32, name: &str, buffer: &'a mut [u8; 4096]) -> Option<&'a str> {
     let mut file = File::open(format!("/proc/self/task/{tid}/{name}")).ok()?;
     let mut length = 0;

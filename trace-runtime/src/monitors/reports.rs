@@ -11,8 +11,8 @@ use trace_format::section::SectionKind;
 use trace_format::sections::timed;
 use trace_rules::report::Issue;
 
-use super::device;
 use crate::files::worker;
+use crate::monitors::envelope;
 use crate::recorder;
 use crate::time::clock;
 
@@ -36,7 +36,7 @@ fn waiting() -> std::sync::MutexGuard<'static, Waiting> {
 
 /// A report is finished: into the recording, and to the listener. Not on main: it reads files, locks and allocates.
 pub(crate) fn tell(issue: &Issue<'_>) {
-    finished(device::wrap(issue));
+    finished(envelope::wrap(issue));
 }
 
 /// A block for the app's log, written by the listener's thread. It begins with something else than a brace, which tells it

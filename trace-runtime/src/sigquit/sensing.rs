@@ -15,7 +15,7 @@ use native_signal::{
 use trace_format::event::{Event, Forward, Sigquit};
 
 use crate::files::worker;
-use crate::monitors::messages;
+use crate::monitors::looper::messages;
 use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::sigquit::verdict;

@@ -19,7 +19,9 @@ use trace_format::sections::timed;
 
 use crate::files::worker;
 use crate::guard;
-use crate::monitors::{self, redact, told};
+use crate::monitors;
+use crate::monitors::anr::anr_listener;
+use crate::monitors::config::redact;
 use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::sigquit::sensing;
@@ -134,7 +136,7 @@ fn on_text(text: TraceText, again: Option<TraceTextSource>) {
         let at = sensing::last_signal().unwrap_or_else(clock::boottime);
         let dump = redact::dump(&text.bytes);
         worker::append(SectionKind::DumpText, timed::encode(at, &dump));
-        told::locks(&dump, std::process::id(), false);
+        anr_listener::locks(&dump, std::process::id(), false);
     }
     if text.lost > 0 {
         notice(&[&text.lost.to_string(), " bytes of a thread dump found no room"].concat());

@@ -5,7 +5,7 @@
 //! of its own (`anrscope-polls`): a background ANR is killed meanwhile.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
@@ -19,9 +19,11 @@ use trace_format::verdict as format;
 
 use crate::files::worker;
 use crate::guard;
-use crate::main_thread::watch;
-use crate::monitors::options::{self, Number};
-use crate::monitors::snapshot;
+use crate::main_thread::main_at::MainAt;
+use crate::main_thread::message_watch;
+use crate::monitors::anr::snapshot;
+use crate::monitors::app_state;
+use crate::monitors::config::options::{self, Setting};
 use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::time::clock;
@@ -39,10 +41,6 @@ const ASKED_NS: u64 = Judge::WINDOW_MS * 1_000_000;
 const LATEST_NS: u64 = ErrorPolls::POLLS as u64 * ErrorPolls::INTERVAL.as_nanos() as u64 * 3 / 2;
 
 static COURT: OnceLock<Court> = OnceLock::new();
-static GROUND: AtomicU8 = AtomicU8::new(UNKNOWN);
-const UNKNOWN: u8 = 0;
-const BACKGROUND: u8 = 1;
-const FOREGROUND: u8 = 2;
 /// When we last asked for a dump ourselves; 0 for never.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 static SOURCE: Mutex<ErrorSource> = Mutex::new(ErrorSource { source: None, asked: false, changes: 0 });
@@ -77,33 +75,6 @@ struct Case {
     sigquit: Sigquit,
     evidence: Evidence,
     counters: Counters,
-}
-
-/// What main was doing at a moment, by our own record.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct MainAt {
-    /// Begin of its message; 0 if it was in none, or nothing is known.
-    pub(crate) stuck_since: u64,
-    /// How long it had been in that; `None` if nothing is known.
-    pub(crate) running_ms: Option<u64>,
-}
-
-impl MainAt {
-    /// From what [`Recorder::message_since`] holds.
-    pub(crate) fn new(message_since: u64, at: u64) -> Self {
-        match message_since {
-            Recorder::NO_LOOPER => Self { stuck_since: 0, running_ms: None },
-            // Between two messages, or in one that began after the moment.
-            since if since == 0 || since > at => Self { stuck_since: 0, running_ms: Some(0) },
-            since => Self { stuck_since: since, running_ms: Some((at - since) / 1_000_000) },
-        }
-    }
-}
-
-/// Says whether the app is in the foreground: whether one of its activities is resumed. Until it is said, that is
-/// not known, and only a main that is late by the background's 10 s counts as stuck. Any thread; one store.
-pub fn set_foreground(foreground: bool) {
-    GROUND.store(if foreground { FOREGROUND } else { BACKGROUND }, Ordering::Relaxed);
 }
 
 /// Says whom to ask for the system's processes in error; `None`: nobody, as it is from the start. On Android that is
@@ -153,14 +124,14 @@ pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters
     let Some(court) = COURT.get() else { return };
     let evidence = Evidence {
         asked_by_us: evidence.si_pid == court.own.pid && asked_before(evidence.at_ns),
-        foreground: match GROUND.load(Ordering::Relaxed) {
-            FOREGROUND => Some(true),
-            BACKGROUND => Some(false),
-            _ => None,
-        },
+        foreground: app_state::foreground_if_known(),
         message: (main.stuck_since > 0).then_some(main.stuck_since),
         running_ms: main.running_ms,
-        frozen_ms: if main.stuck_since > 0 { watch::frozen_ms(main.stuck_since, evidence.at_ns) } else { 0 },
+        frozen_ms: if main.stuck_since > 0 {
+            message_watch::frozen_ms(main.stuck_since, evidence.at_ns)
+        } else {
+            0
+        },
         ..evidence
     };
     let case = Case { sigquit, evidence, counters };
@@ -260,7 +231,7 @@ fn is_late(at: u64, now: u64) -> bool {
 
 impl Court {
     fn policy(&self) -> Policy {
-        match options::number(Number::Policy) {
+        match options::number(Setting::Policy) {
             0 => self.policy,
             _ => Policy::Matrix,
         }
@@ -357,17 +328,6 @@ fn reason(reason: &Reason) -> format::Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn main_is_known_only_where_there_is_a_looper() {
-        let at = 5_000_000_000;
-        let main = |since| MainAt::new(since, at);
-        assert_eq!(main(Recorder::NO_LOOPER), MainAt { stuck_since: 0, running_ms: None });
-        assert_eq!(main(0), MainAt { stuck_since: 0, running_ms: Some(0) });
-        let since = 2_000_000_000;
-        assert_eq!(main(since), MainAt { stuck_since: since, running_ms: Some(3_000) });
-        assert_eq!(main(at + 1), MainAt { stuck_since: 0, running_ms: Some(0) }, "it began after the signal");
-    }
 
     #[test]
     fn the_systems_list_speaks_of_no_signal_of_half_a_minute_ago() {

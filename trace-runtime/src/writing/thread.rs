@@ -8,7 +8,7 @@ use trace_format::event::{Encoded, Event};
 use trace_format::layout::{ClockMode, RegionKind, THREAD_LEN, THREAD_NAME_LEN, thread as entry};
 
 use crate::memory::stale::Stale;
-use crate::monitors::options::{self, Number};
+use crate::monitors::options::{self, Setting};
 use crate::monitors::redact;
 use crate::recorder::{PoolBlocks, Recorder, RingBlocks, Threads};
 use crate::time::coarse::{self, TIME};
@@ -279,7 +279,7 @@ impl ThreadWriter {
     fn join(recorder: &'static Recorder) -> Option<NonNull<Self>> {
         let tid = gettid();
         let main = tid == recorder.main_tid;
-        let main_only = recorder.threads == Threads::Main || options::is_on(Number::MainOnly);
+        let main_only = recorder.threads == Threads::Main || options::is_enabled(Setting::MainOnly);
         if main_only && !main {
             return None;
         }

@@ -12,14 +12,15 @@ use trace_format::event::TextId;
 use trace_rules::frame::{FrameCosts, METRICS, Metric, Sample, SceneReport, Scenes, Stage};
 use trace_rules::report::Issue;
 
-use super::finished::Finished;
+use super::matching::{Found, Seen};
+use super::matrix_04::Older;
 use super::measured::Measured;
 use super::of_monotonic;
-use super::older::Older;
+use super::queue::Finished;
 use super::rule::Rule;
-use super::seen::{Found, Seen};
-use crate::monitors::options::{self, Number, is_on, number};
-use crate::monitors::{ground, overlay, reports};
+use crate::monitors::config::options::{self, Setting, is_enabled, number};
+use crate::monitors::frames::overlay;
+use crate::monitors::{app_state, reports};
 use crate::recorder;
 use crate::time::{self, clock};
 use crate::writing::events;
@@ -228,7 +229,7 @@ impl Counting {
             let ended_ns = seen.map_or_else(time::now, |seen| seen.costs.ended_ns);
             sample.intended_ns = ended_ns.saturating_sub(main_ns);
         }
-        sample.scene = seen.map_or(ground::scene().0, |seen| seen.scene);
+        sample.scene = seen.map_or(app_state::scene().0, |seen| seen.scene);
         frame.record(&sample);
         let mut seen = seen.unwrap_or(Finished {
             costs: FrameCosts {
@@ -268,25 +269,25 @@ impl Counting {
     }
 
     fn count(&mut self, sample: &Sample, seen: &Finished) -> Option<Told> {
-        if !super::is_wanted() || !ground::is_foreground() {
+        if !super::is_wanted() || !app_state::is_foreground() {
             return None;
         }
         self.follow_options();
         let end_ns = sample.intended_ns.saturating_add(sample.total_ns());
         let now_ms = end_ns / 1_000_000;
         overlay::frame(sample, now_ms);
-        if is_on(Number::Fps) && self.scene(sample.scene).cared {
+        if is_enabled(Setting::Fps) && self.scene(sample.scene).cared {
             if let Some(report) = self.scenes.frame(sample, now_ms) {
                 self.report(&report);
             }
-            if is_on(Number::OlderFps) {
+            if is_enabled(Setting::OlderFps) {
                 for report in self.older.frame(sample, now_ms) {
                     self.put(&report, false);
                 }
             }
         }
         let costs = &seen.costs;
-        let tell_from = u32::try_from(number(Number::TellDropped)).unwrap_or(u32::MAX);
+        let tell_from = u32::try_from(number(Setting::TellDropped)).unwrap_or(u32::MAX);
         Some(Told {
             scene: TextId(sample.scene),
             begun_ns: clock::to_monotonic(costs.begun_ns),
@@ -317,7 +318,7 @@ impl Counting {
                 if self.known.len() == MOST_NAMES {
                     self.known.remove(0);
                 }
-                let name = ground::name_of(TextId(id));
+                let name = app_state::name_of(TextId(id));
                 let cared = self.rule.cares(&name);
                 self.known.push(Scene { id, name, cared });
                 self.known.len() - 1
@@ -336,7 +337,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn counting() -> Counting {
-        ground::set_foreground(true);
+        app_state::set_by_life_cycle(true);
         Counting::new()
     }
 

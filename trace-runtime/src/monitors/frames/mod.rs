@@ -9,23 +9,25 @@
 //! ring          FrameBegin   StageBegin    End, Begin        End, Begin        └ StageEnd, FrameEnd, MessageEnd
 //! ```
 
-mod asked;
+mod continuation;
 pub(crate) mod counting;
-mod finished;
+mod matching;
+mod matrix_04;
 pub(crate) mod measured;
-mod older;
+pub(crate) mod overlay;
+mod queue;
 pub(crate) mod rule;
-mod seen;
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use asked::Asked;
-use finished::{Finished, Queue};
+use continuation::Asked;
+use queue::{Finished, Queue};
 use trace_format::event::{self, Event};
 use trace_rules::frame::{InputEvents, Stage, Stages, interval_ns};
 
-use super::options::{Number, is_on};
-use super::{ground, touch};
+use crate::monitors::app_state;
+use crate::monitors::config::options::{Setting, is_enabled};
+use crate::monitors::looper::touch;
 use crate::recorder;
 use crate::time::{self, clock};
 use crate::writing::events::record;
@@ -88,7 +90,7 @@ pub(crate) fn message_end(nested: u8) {
         );
     }
     record(&Event::FrameEnd.encode());
-    FINISHED.push(&Finished { costs, scene: ground::scene().0, input });
+    FINISHED.push(&Finished { costs, scene: app_state::scene().0, input });
     // Release: it is in the queue before it is over.
     BEGUN.store(0, Ordering::Release);
 }
@@ -111,7 +113,7 @@ pub(crate) fn by_messages(on: bool) {
 }
 
 /// A message for this handler begins on main, and its begin is in the ring: if it is a frame's, the frame begins with it. `None` if
-/// it is not, else whether it goes on with what the frame before began ([`asked`]): then the shim posts its callbacks, which
+/// it is not, else whether it goes on with what the frame before began ([`continuation`]): then the shim posts its callbacks, which
 /// Choreographer runs in the frame that is about to begin.
 #[inline]
 pub(crate) fn begin_of_message(target: u32, what: i32) -> Option<bool> {
@@ -130,7 +132,7 @@ pub(crate) fn drawn() {
 
 /// Whether anybody wants to know of frames: for reports, or for the overlay alone.
 pub(crate) fn is_wanted() -> bool {
-    is_on(Number::Fps) || is_on(Number::Overlay)
+    is_enabled(Setting::Fps) || is_enabled(Setting::Overlay)
 }
 
 /// The message that main is in is a frame's. `intended_ns` is its vsync by CLOCK_MONOTONIC, 0 if not known; `estimated` says that

@@ -1,0 +1,289 @@
+//! What `dev.anrscope.MethodBeat` calls.
+//!
+//! The natives on the hot path take numbers only and use neither the environment nor the class that they
+//! are handed, so that on Android 8+ they can be registered as `@CriticalNative`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::jni::EnvUnowned;
+use ::jni::objects::{JClass, JString};
+use ::jni::sys::{jboolean, jint, jlong};
+use trace_format::event::{TextId, WaitKind};
+
+use crate::control::Clock;
+use crate::files::file::Destination;
+use crate::files::kept_sizes;
+use crate::guard::disarm_on_panic;
+use crate::jni::{record_notice, string, text_id};
+use crate::recorder::Threads;
+use crate::recorder::{self, Recorder};
+use crate::resolution::{Resolution, hundredths};
+use crate::start::{Config, start};
+use crate::system_log;
+use crate::time::coarse::{MAIN_DOOR, TIME};
+use crate::writing::overhead;
+use crate::writing::thread::ThreadWriter;
+
+/// A method's begin, on the thread whose writer is at `thread`. Gives where Java writes the next word: the address behind
+/// it, 0 if it does not.
+///
+/// No guard against panics in front: nothing on the way panics until it takes the slow one, which has its own.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_enter(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    id: jint,
+    behind: jlong,
+) -> jlong {
+    // SAFETY: MethodBeat keeps what `join` or `start` gave it for this very thread; the natives never call Java, so
+    // none of them is inside of another.
+    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
+        return thread.method_for_java(id as u32, true, behind as u64) as jlong;
+    }
+    0
+}
+
+/// A method's end.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_exit(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    id: jint,
+    behind: jlong,
+) -> jlong {
+    // SAFETY: as for the begin.
+    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
+        return thread.method_for_java(id as u32, false, behind as u64) as jlong;
+    }
+    0
+}
+
+/// The calling thread joins the recording under its Java name. Gives the address of its writer, 0 if it has no place.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_join(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    name: JString<'_>,
+) -> jlong {
+    disarm_on_panic(|| {
+        let name = string(&env, &name);
+        Recorder::active()
+            .map_or(0, |recorder| crate::writing::thread::address_here(recorder, name.as_deref()))
+    })
+    .unwrap_or(0)
+}
+
+/// Where Java finds what it reads itself: 0 the time word, 1 the switches, 3 main's door; and 2 the bytes of an address.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_address(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    what: jint,
+) -> jlong {
+    match what {
+        0 => TIME.word.as_ptr() as usize as jlong,
+        1 => crate::writing::switches::address() as jlong,
+        3 => std::ptr::from_ref(&MAIN_DOOR) as usize as jlong,
+        _ => size_of::<usize>() as jlong,
+    }
+}
+
+/// The id of a text.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_text(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    text: JString<'_>,
+) -> jint {
+    text_id(&env, &text)
+}
+
+/// Something about the recorder itself.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_notice(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    text: JString<'_>,
+) {
+    record_notice(&env, &text);
+}
+
+/// Run-time control: 0 pause, 1 go on with the precise clock, 2 with the coarse one.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_control(_: EnvUnowned<'_>, _: JClass<'_>, what: jint) {
+    disarm_on_panic(|| {
+        let clock = match what {
+            0 => return crate::pause(),
+            1 => Clock::Precise,
+            _ => Clock::Coarse,
+        };
+        crate::resume(clock);
+        crate::set_clock(clock);
+    });
+}
+
+/// Switches a method.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_setMethod(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    id: jint,
+    on: jboolean,
+) {
+    disarm_on_panic(|| crate::set_method(id as u32, on));
+}
+
+/// An activity, known by its identity hash, gained or lost window focus.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_focus(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    class: JString<'_>,
+    activity: jint,
+    gained: jboolean,
+) {
+    disarm_on_panic(|| {
+        let class = string(&env, &class).unwrap_or_default();
+        crate::monitors::starts::focused(u64::from(activity as u32), &class, gained);
+    });
+}
+
+/// A wait's begin, with the lock's identity and class.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    kind: jint,
+    lock: jint,
+    class: jint,
+) {
+    let Some(kind) = WaitKind::of_number(kind as u32) else { return };
+    disarm_on_panic(|| crate::wait_begin(kind, lock_identity(lock), TextId(class as u32)));
+}
+
+/// A wait's end.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_waitEnd(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    kind: jint,
+    lock: jint,
+) {
+    let Some(kind) = WaitKind::of_number(kind as u32) else { return };
+    disarm_on_panic(|| crate::wait_end(kind, lock_identity(lock)));
+}
+
+/// A monitor's exit.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_released(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
+    disarm_on_panic(|| crate::released(lock_identity(lock)));
+}
+
+/// Says in which folder the recording's file is to be.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    folder: JString<'_>,
+) {
+    disarm_on_panic(|| {
+        if let Some(folder) = string(&env, &folder) {
+            crate::set_destination(Destination::Folder(PathBuf::from(folder)));
+        }
+    });
+}
+
+/// Starts recording, into a new file in `folder` once that is known. Gives the address of the calling thread's writer, 0 if it did not.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_start(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    folder: JString<'_>,
+    process: JString<'_>,
+    map_id: JString<'_>,
+    resolution: JString<'_>,
+    main_words: jlong,
+    pool_words: jlong,
+    max_overhead: JString<'_>,
+    trace_text: jboolean,
+    main_only: jboolean,
+) -> jlong {
+    let process = string(&env, &process).unwrap_or_else(own_name);
+    let folder = string(&env, &folder).map(PathBuf::from);
+    let map_id = string(&env, &map_id).and_then(|id| id.parse().ok());
+    let resolution = Resolution::of_text(&string(&env, &resolution).unwrap_or_default());
+    let max_overhead = string(&env, &max_overhead).and_then(|percent| hundredths(&percent));
+    let started = disarm_on_panic(|| {
+        let mut config = Config::new(folder.map_or(Destination::Later, Destination::Folder), process);
+        config.threads = if main_only { Threads::Main } else { Threads::All };
+        config.map_id = map_id.unwrap_or(config.map_id);
+        // A JVM has no looper whose timer would note that the process is alive.
+        config.heartbeat = Some(Duration::from_millis(100));
+        let words = |words: jlong| u64::try_from(words).unwrap_or(0);
+        config.sizes = kept_sizes::with(config.sizes, words(main_words), words(pool_words));
+        if matches!(config.destination, Destination::Later) {
+            config.sizes = kept_sizes::of_last_start(&config.process_name, config.sizes);
+        }
+        resolution.apply(&mut config);
+        config.max_overhead = max_overhead.unwrap_or(overhead::DEFAULT_MAX);
+        start(&config).map_err(|error| system_log::warn(&format!("not started: {error}"))).ok()?;
+        if trace_text {
+            capture_trace_text();
+        }
+        Recorder::active().map(|recorder| crate::writing::thread::address_here(recorder, None))
+    });
+    started.flatten().unwrap_or(0)
+}
+
+/// The process's name, which on Android is the first word of its command line.
+fn own_name() -> String {
+    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let end = line.iter().position(|byte| *byte == 0).unwrap_or(line.len());
+    String::from_utf8_lossy(&line[..end]).into_owned()
+}
+
+/// On Android dumps are copied around an ANR, by the system's level, or are kept by the system.
+#[cfg(not(target_os = "android"))]
+fn capture_trace_text() {
+    match crate::TraceTextSource::of_this_process(0) {
+        Some(source) => crate::capture_trace_text(source),
+        None => recorder::notice(crate::sigquit::trace_text::NO_SOURCE),
+    }
+}
+
+#[cfg(target_os = "android")]
+fn capture_trace_text() {
+    recorder::notice(
+        "thread dumps are not copied from the start: on Android 5 to 10 they are around an ANR, and later systems keep them",
+    );
+}
+
+/// `MethodBeat` has timed a call's end. Gives how many calls later it is to time the next one.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_sampled(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    id: jint,
+    nanos: jlong,
+) -> jint {
+    let sampled = || {
+        // SAFETY: as for the begin of a method.
+        unsafe { ThreadWriter::from_address(thread) }.map(|thread| thread.sampled(id as u32, nanos) as jint)
+    };
+    disarm_on_panic(sampled).flatten().unwrap_or(jint::MAX)
+}
+
+/// Asks for a thread dump. Gives whether it was asked for.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_askForDump(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+    disarm_on_panic(|| crate::dump().is_ok()) == Some(true)
+}
+
+/// `System.identityHashCode` as a lock's identity. 0 stands for "no lock".
+fn lock_identity(hash: jint) -> u64 {
+    u64::from(hash as u32)
+}

@@ -1,0 +1,40 @@
+//! What main was doing at a moment, for the judge of SIGQUITs.
+
+use crate::recorder::Recorder;
+
+/// What main was doing at a moment, by our own record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MainAt {
+    /// Begin of its message; 0 if it was in none, or nothing is known.
+    pub(crate) stuck_since: u64,
+    /// How long it had been in that; `None` if nothing is known.
+    pub(crate) running_ms: Option<u64>,
+}
+
+impl MainAt {
+    /// From what [`Recorder::message_since`] holds.
+    pub(crate) fn new(message_since: u64, at: u64) -> Self {
+        match message_since {
+            Recorder::NO_LOOPER => Self { stuck_since: 0, running_ms: None },
+            // Between two messages, or in one that began after the moment.
+            since if since == 0 || since > at => Self { stuck_since: 0, running_ms: Some(0) },
+            since => Self { stuck_since: since, running_ms: Some((at - since) / 1_000_000) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn main_is_known_only_where_there_is_a_looper() {
+        let at = 5_000_000_000;
+        let main = |since| MainAt::new(since, at);
+        assert_eq!(main(Recorder::NO_LOOPER), MainAt { stuck_since: 0, running_ms: None });
+        assert_eq!(main(0), MainAt { stuck_since: 0, running_ms: Some(0) });
+        let since = 2_000_000_000;
+        assert_eq!(main(since), MainAt { stuck_since: since, running_ms: Some(3_000) });
+        assert_eq!(main(at + 1), MainAt { stuck_since: 0, running_ms: Some(0) }, "it began after the signal");
+    }
+}

@@ -1,0 +1,133 @@
+//! The Looper of the main thread: message begin and end.
+//!
+//! The order at a message's bounds is always the same, on every API level: the record first, then the rules of
+//! [`monitors::messages`], then the timer. A slice that is taken because of what the rules say has both bounds in it.
+
+use trace_format::event::{Event, Message, TextId};
+use trace_rules::looper::Tag;
+
+use crate::main_thread::message_watch::{watch, watch_nothing};
+use crate::memory::ring::Ring;
+use crate::monitors::frames;
+use crate::monitors::looper::messages;
+use crate::recorder::Recorder;
+use crate::sigquit::sensing;
+use crate::time;
+use crate::writing::thread;
+
+/// A message begins on the calling thread. On main it is watched from now on. One that begins inside of another is taken
+/// for a nested loop's.
+#[inline]
+pub fn message_begin(message: &Message) {
+    begin(message, 0);
+}
+
+/// The calling thread's innermost message ends.
+#[inline]
+pub fn message_end() {
+    end(None, 0);
+}
+
+/// A message begins. `stack` is the address of anything on the stack of the call that tells it, 0 if it is not known: it
+/// tells a nested loop from a message that never ended ([`trace_rules::looper::Pairing`]).
+#[inline]
+pub(crate) fn begin(message: &Message, stack: usize) {
+    let Some(recorder) = Recorder::active() else { return };
+    let event = Event::MessageBegin(*message).encode();
+    let begun = thread::with_writer(recorder, |thread| {
+        let Some(lost) = messages::with(thread, |main| main.lost_at(stack)) else {
+            thread.put(&event);
+            return None;
+        };
+        for _ in 0..lost {
+            thread.put(&Event::MessageEnd.encode());
+        }
+        let mark = recorder.main_blocks.mark();
+        let now = thread.put(&event)?;
+        let tag = Tag { target: message.target.0, callback: message.callback.0, what: message.what };
+        let begun = messages::with(thread, |main| main.begin(now, tag, stack, mark))?;
+        Some((now, begun.nested))
+    });
+    if let Some((now, nested)) = begun.flatten() {
+        watch(recorder, now);
+        frames::message_begin(nested);
+    }
+}
+
+/// A stretch of main begins that came out of no queue: an input event, an idle handler. From here on it is as a message. Gives whether it did begin:
+/// nothing does while a message or another stretch is open, of which it is a part then; and nothing where main's outermost calls stand for its
+/// messages, which find it as well.
+pub(crate) fn begin_unit(target: TextId, callback: TextId, stack: usize) -> bool {
+    let Some(recorder) = Recorder::active() else { return false };
+    let is_open = || thread::with_writer(recorder, |thread| messages::with(thread, |main| main.open() > 0));
+    if !messages::takes_units() || is_open() != Some(Some(false)) {
+        return false;
+    }
+    begin(&Message { target, callback, what: 0, handler: Message::NOT_QUEUED, due: 0 }, stack);
+    // Not while recording is paused.
+    if is_open() != Some(Some(true)) {
+        return false;
+    }
+    let tag = Tag { target: target.0, callback: callback.0, what: 0 };
+    let noted = thread::with_writer(recorder, |thread| messages::with(thread, |main| main.unit_began(tag)));
+    noted.flatten().is_some()
+}
+
+/// It ends, and with it what lost its end inside of it. `stack` as of [`begin_unit`].
+pub(crate) fn end_unit(stack: usize) {
+    let Some(recorder) = Recorder::active() else { return };
+    let open = thread::with_writer(recorder, |thread| messages::with(thread, |main| main.unit_ends()));
+    if let Some(Some(Some(tag))) = open {
+        end(Some(tag), stack);
+    }
+}
+
+/// A message ends: the one that `tag` and `stack` (as of [`begin`]) tell, the innermost without. One that fits no open
+/// message on main changes nothing if another is open: it would end that one in the record.
+#[inline]
+pub(crate) fn end(tag: Option<Tag>, stack: usize) {
+    let Some(recorder) = Recorder::active() else { return };
+    let found = thread::with_writer(recorder, |thread| {
+        let found = messages::with(thread, |main| (main.ends(tag, stack), main.open()));
+        if found.is_none() {
+            thread.put(&Event::MessageEnd.encode());
+        }
+        found
+    });
+    let Some((nested, open)) = found.flatten() else { return };
+    if let Some(nested) = nested {
+        // A frame ends before its message.
+        frames::message_end(nested);
+    }
+    let ended = thread::with_writer(recorder, |thread| {
+        let mut now = None;
+        // Ones inside of it whose ends were lost end with it.
+        let ends = match nested {
+            Some(nested) => open - usize::from(nested),
+            // Its begin is in the record, too, or there is none that it could end.
+            None => usize::from(open == 0 || messages::with(thread, |main| main.is_beyond()) == Some(true)),
+        };
+        for _ in 0..ends {
+            now = thread.put(&Event::MessageEnd.encode());
+        }
+        // While recording is paused nothing is written, and what is open ends nevertheless.
+        let now = now.unwrap_or_else(time::now);
+        let still_open = messages::with(thread, |main| match nested {
+            Some(nested) => Some(main.end(now, nested)),
+            None => {
+                main.nobodys_end(now, tag);
+                // Without a begin: recording began in between.
+                (open == 0).then_some(0)
+            }
+        });
+        Some((now, still_open.flatten()?))
+    });
+    let Some((now, open)) = ended.flatten() else { return };
+    // A nested loop that goes on shows that the message around it is not stuck: its time starts anew.
+    if open > 0 {
+        watch(recorder, now)
+    } else {
+        watch_nothing(recorder)
+    }
+    sensing::check_displaced(now);
+}

@@ -1,0 +1,164 @@
+//! LAG and ANR: what the timer thread does at each of its looks. Main posts nothing and cancels nothing; it stores when its
+//! message began (`native_signal::StallTimer`).
+
+use trace_rules::looper::{Due, Evidence, Limits, Look, Seen, Suppressed, Watch};
+
+use crate::main_thread::usage;
+use crate::monitors::anr::snapshot;
+use crate::monitors::config::options::{Setting, is_enabled, number};
+use crate::monitors::looper::{messages, outermost, unknown};
+use crate::monitors::stacks::sampler::{self, Wanted};
+use crate::monitors::stacks::samples;
+use crate::recorder::Recorder;
+use crate::time::clock;
+
+/// The timer thread's own.
+#[derive(Default)]
+pub(crate) struct Timers {
+    watch: Watch,
+    rate: samples::Rate,
+    /// The message that samples were taken of.
+    sampled: u64,
+}
+
+impl Timers {
+    /// The timer thread is awake: `since_ns` is the begin of the open message, 0 if there is none.
+    pub(crate) fn look(&mut self, recorder: &Recorder, since_ns: u64, now_ns: u64, late_ns: u64) -> bool {
+        if !messages::is_started() {
+            return false;
+        }
+        // Where a call stands for a message the word is as old as the last look: the call may be over.
+        let over = since_ns != 0
+            && outermost::is_watched(since_ns)
+            && outermost::open().is_none_or(|open| open.since_ns != since_ns);
+        let since_ns = if over { 0 } else { since_ns };
+        let look = Look {
+            now_ns,
+            begun_ns: since_ns,
+            late_ns,
+            slept_ns: u64::try_from(clock::ahead()).unwrap_or(0),
+            cpu_ns: clock::process_cpu(),
+        };
+        let seen =
+            self.decide(look, limits(), &mut || Evidence { debugger: samples::debugger(), dying: false });
+        if let Some(lag) = seen.lag.filter(is_told) {
+            snapshot::lag(since_ns, &lag);
+        }
+        if let Some(anr) = seen.anr.filter(is_told) {
+            // What main used of the processor up to now belongs to the snapshot.
+            usage::look(recorder);
+            snapshot::anr(since_ns, now_ns, &anr);
+        }
+        let goes_on = self.sampled != since_ns && self.sampled != 0;
+        if goes_on {
+            samples::flush();
+            self.sampled = 0;
+        }
+        sampler::expire(now_ns);
+        goes_on
+    }
+
+    /// Main is stuck: its message is suspect.
+    pub(crate) fn stuck(&mut self, since_ns: u64, now_ns: u64) -> bool {
+        if !messages::is_started() || !is_enabled(Setting::Anr) {
+            return false;
+        }
+        self.sampled = since_ns;
+        if self.rate.stuck(since_ns, now_ns) {
+            let still = move || messages::open().is_some_and(|open| open.since_ns == since_ns);
+            let then = move |answer: sampler::Answer| {
+                if outermost::is_idle(&answer.stack) {
+                    unknown::idle(since_ns);
+                }
+                samples::taken(since_ns, answer, still());
+            };
+            sampler::ask(Wanted::Sample, Box::new(then));
+        }
+        true
+    }
+
+    fn decide(&mut self, look: Look, limits: Limits, evidence: &mut dyn FnMut() -> Evidence) -> Seen {
+        self.watch.set_limits(limits);
+        self.watch.look(look, evidence)
+    }
+}
+
+/// What is in force.
+fn limits() -> Limits {
+    if !is_enabled(Setting::Anr) {
+        return Limits { lag_ms: 0, anr_ms: 0, too_late_ms: 0 };
+    }
+    Limits {
+        lag_ms: number(Setting::LagMs),
+        anr_ms: number(Setting::AnrMs),
+        too_late_ms: number(Setting::AnrTooLateMs),
+    }
+}
+
+/// A main at a breakpoint says nothing new; one that is told too late is dropped where somebody asked for that.
+fn is_told(due: &Due) -> bool {
+    !matches!(due.suppressed, Some(Suppressed::Debugger | Suppressed::TooLate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Looks at a message that began at 1 ms, at these ages, in virtual time; gives what was told at each.
+    fn told(ages_ms: &[u64], limits: Limits) -> Vec<(bool, bool)> {
+        let mut timers = Timers::default();
+        let look = |age_ms: &u64| {
+            let look = Look { now_ns: (1 + age_ms) * MS, begun_ns: MS, ..Look::default() };
+            let seen = timers.decide(look, limits, &mut Evidence::default);
+            (seen.lag.is_some(), seen.anr.is_some())
+        };
+        ages_ms.iter().map(look).collect()
+    }
+
+    #[test]
+    fn item_18_a_lag_is_told_at_2000_ms_and_an_anr_at_5000() {
+        let ages = [1_999, 2_000, 2_001, 4_999, 5_000, 5_001];
+        let expected =
+            [(false, false), (true, false), (false, false), (false, false), (false, true), (false, false)];
+        assert_eq!(told(&ages, Limits::default()), expected);
+    }
+
+    #[test]
+    fn item_18_a_message_that_ends_before_a_limit_is_told_nowhere() {
+        let mut timers = Timers::default();
+        let mut look = |now_ms: u64, begun_ms: u64| {
+            let look = Look { now_ns: now_ms * MS, begun_ns: begun_ms * MS, ..Look::default() };
+            let seen = timers.decide(look, Limits::default(), &mut Evidence::default);
+            (seen.lag.is_some(), seen.anr.is_some())
+        };
+        assert_eq!(look(2_000, 1), (false, false));
+        // It ended, and another began: each is told for itself.
+        assert_eq!(look(2_001, 2_001), (false, false));
+        assert_eq!(look(4_001, 2_001), (true, false));
+        assert_eq!(look(7_000, 2_001), (false, false));
+        assert_eq!(look(7_001, 0), (false, false));
+    }
+
+    #[test]
+    fn item_18_limits_change_while_a_message_runs_and_0_is_never() {
+        let mut timers = Timers::default();
+        let mut look = |limits| {
+            let look = Look { now_ns: 4_000 * MS, begun_ns: MS, ..Look::default() };
+            let seen = timers.decide(look, limits, &mut Evidence::default);
+            (seen.lag.is_some(), seen.anr.is_some())
+        };
+        assert_eq!(look(Limits { lag_ms: 0, anr_ms: 0, too_late_ms: 0 }), (false, false));
+        assert_eq!(look(Limits { lag_ms: 0, anr_ms: 3_999, too_late_ms: 0 }), (false, true));
+        assert_eq!(look(Limits { lag_ms: 3_999, anr_ms: 3_999, too_late_ms: 0 }), (true, false));
+    }
+
+    #[test]
+    fn a_debugger_silences_both_and_a_late_timer_does_not() {
+        let due = |suppressed| Due { age_ns: 5_000 * MS, frozen_ns: 0, timer_late: true, suppressed };
+        assert!(is_told(&due(None)));
+        assert!(!is_told(&due(Some(Suppressed::Debugger))));
+        assert!(!is_told(&due(Some(Suppressed::TooLate))));
+    }
+}

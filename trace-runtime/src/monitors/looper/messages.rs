@@ -1,0 +1,377 @@
+//! The messages of main: pairing, history and density, and which one is open. Main writes; whoever else looks reads atomics.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use trace_rules::looper::{
+    Begun, DENSITY, Density, Ended, HISTORY, History, MAX_NESTED, Messages, SlowMessage, Tag,
+};
+use trace_rules::report::StackStyle;
+
+use crate::main_thread::main_at::MainAt;
+use crate::main_thread::message_source;
+use crate::main_thread::{message_watch, poll};
+use crate::memory::mark::Mark;
+use crate::monitors::config::options::{Setting, is_enabled, number};
+use crate::monitors::looper::open_message::{Open, OpenWords};
+use crate::monitors::looper::{outermost, slow_messages, tuning, unknown};
+use crate::monitors::matrix_04;
+use crate::monitors::stacks::{java_stack, samples};
+use crate::recorder::{self, Recorder};
+use crate::writing::thread::{ThreadWriter, gettid};
+
+/// Reports are wanted: the shim of the Looper runs, or whoever tells of messages asked for them.
+static ON: AtomicBool = AtomicBool::new(false);
+static MAIN: MainCell = MainCell(UnsafeCell::new(None));
+static SHARED: OnceLock<(Arc<History>, Arc<SlowMessage>)> = OnceLock::new();
+static OPEN: OpenWords = OpenWords::new();
+/// How many of what began were no messages ([`Main::unit_began`]).
+static UNITS: AtomicU64 = AtomicU64::new(0);
+
+/// Targets of what is no message, and no handler's class: what dispatches input (AOSP InputEventReceiver.java), and what an idle handler implements.
+const NOT_QUEUED: [&str; 2] = ["android.view.InputEventReceiver", "android.os.MessageQueue$IdleHandler"];
+
+/// From now on messages are reported: slow ones, LAGs, ANRs.
+pub(crate) fn start() {
+    ON.store(true, Ordering::Release);
+    outermost::between_messages();
+    options_changed();
+}
+
+/// From now on they are only recorded.
+pub(crate) fn stop() {
+    ON.store(false, Ordering::Release);
+    outermost::end();
+}
+
+pub(crate) fn is_started() -> bool {
+    ON.load(Ordering::Acquire)
+}
+
+/// Takes over what depends on options and is kept elsewhere. Any thread.
+pub(crate) fn options_changed() {
+    if let Some((_, slow)) = SHARED.get() {
+        slow.set_threshold_ms(number(Setting::SlowMs) as u32);
+    }
+    if is_started() {
+        let sampled = is_enabled(Setting::Anr) && number(Setting::SampleMs) > 0;
+        let sample_from_ms = if sampled { number(Setting::SampleFromMs) } else { 0 };
+        message_watch::set_limits(number(Setting::LagMs), number(Setting::AnrMs), sample_from_ms);
+    }
+}
+
+/// The last `count` messages and the open ones, a line each: `{target callback: what -> ms}` as Matrix's history has them. Not
+/// on a hot path.
+pub(crate) fn history(count: usize, now_ns: u64) -> String {
+    let mut out = String::new();
+    let mut line = |what: &str, took_ms: u64, open: bool| {
+        for part in ["{", what, " -> ", &took_ms.to_string(), if open { " open}\n" } else { "}\n" }] {
+            out.push_str(part);
+        }
+    };
+    if message_source::is_by_calls() {
+        let (last, is_open) = outermost::last(count, now_ns);
+        for (n, outer) in last.iter().enumerate() {
+            line(&outermost::text(outer), outermost::took_ms(outer), is_open && n + 1 == last.len());
+        }
+    } else if let Some((history, _)) = SHARED.get() {
+        for told in history.last(count, now_ns) {
+            line(&tag_text(&told.tag), u64::from(told.took_us / 1_000), told.open);
+        }
+        if let Some((what, since_ns)) = between().filter(|_| count > 0) {
+            line(&what, now_ns.saturating_sub(since_ns) / 1_000_000, true);
+        }
+    }
+    out
+}
+
+/// How many messages the Looper has told of.
+pub(crate) fn told() -> u64 {
+    SHARED.get().map_or(0, |(history, _)| history.begun().saturating_sub(UNITS.load(Ordering::Relaxed)))
+}
+
+/// Whether stretches of main that are no messages are taken for such: not where main's outermost calls stand for messages, by another thread.
+pub(crate) fn takes_units() -> bool {
+    is_started() && !message_source::is_by_calls()
+}
+
+/// What the open message is for, the innermost of them: `target callback: what`; empty if none is.
+pub(crate) fn open_text(now_ns: u64) -> String {
+    if message_source::is_by_calls() {
+        let (last, is_open) = outermost::last(1, now_ns);
+        return last.last().filter(|_| is_open).map(outermost::text).unwrap_or_default();
+    }
+    let last = SHARED.get().and_then(|(history, _)| history.last(MAX_NESTED, now_ns).pop());
+    let message = last.filter(|told| told.open).map(|told| tag_text(&told.tag));
+    message.or_else(|| between().map(|(what, _)| what)).unwrap_or_default()
+}
+
+/// What main does while it is in no message, and since when. Not on main.
+fn between() -> Option<(String, u64)> {
+    if OPEN.load().is_some() || is_main() {
+        return None;
+    }
+    let call = outermost::open_call().map(|call| (outermost::text(&call), call.begun_ns));
+    call.or_else(|| unknown::open().map(|open| (unknown::NAME.to_owned(), open.since_ns)))
+}
+
+/// Whether the caller is main, whose history is asked for by the app: it waits for no ring to be read.
+fn is_main() -> bool {
+    Recorder::active().is_none_or(|recorder| gettid() == recorder.main_tid)
+}
+
+fn tag_text(tag: &Tag) -> String {
+    let text = |id| recorder::text_of(id).unwrap_or_default();
+    let mut out = text(tag.target);
+    if NOT_QUEUED.contains(&&*out) {
+        return [&*out, ": ", &text(tag.callback)].concat();
+    }
+    if tag.callback != 0 {
+        out.push(' ');
+        out.push_str(&text(tag.callback));
+    }
+    out.push_str(": ");
+    out.push_str(&tag.what.to_string());
+    out
+}
+
+/// How busy main was; nothing before its first message.
+pub(crate) fn density(now_ns: u64) -> Density {
+    SHARED.get().map_or_else(Density::default, |(history, _)| history.density(now_ns))
+}
+
+/// Counts anew.
+pub(crate) fn clear_density() {
+    if let Some((history, _)) = SHARED.get() {
+        history.clear_density();
+    }
+}
+
+/// The message that main is in: when it began (of a message around a nested loop that goes on: when that loop's last message
+/// ended), and the place in main's record in front of it. Outside of messages the open call that stands for one, or what main's stack has shown. Not on
+/// main.
+pub(crate) fn open() -> Option<Open> {
+    OPEN.load().or_else(outermost::open).or_else(unknown::open)
+}
+
+/// What main does at `at_ns`, which is about now. That it does nothing is only said of a main that is in no message, has no call open, and waits in its poll
+/// as far as the kernel says. Not on main.
+pub(crate) fn main_at(recorder: &Recorder, at_ns: u64) -> MainAt {
+    let since = || recorder.message_since.load(Ordering::Relaxed);
+    if since() == 0 && is_started() {
+        // A call may have begun since the last look.
+        outermost::look();
+        if since() == 0 && poll::is_polling(recorder.main_tid) == Some(false) {
+            return MainAt { stuck_since: 0, running_ms: None };
+        }
+    }
+    MainAt::new(since(), at_ns)
+}
+
+/// What only main touches.
+pub(crate) struct Main {
+    messages: Messages,
+    /// The place in front of each open message.
+    marks: [Option<Mark>; MAX_NESTED],
+    /// The stretch that is no message and began last. It is the outermost while it is open: none begins inside of another, or of a message.
+    unit: Option<Tag>,
+}
+
+struct MainCell(UnsafeCell<Option<Main>>);
+// SAFETY: `with` alone looks into it, and only with the writer of main in hand, which exists once and on main.
+unsafe impl Sync for MainCell {}
+
+/// Calls `f` if `thread` is main's writer.
+#[inline]
+pub(crate) fn with<R>(thread: &mut ThreadWriter, f: impl FnOnce(&mut Main) -> R) -> Option<R> {
+    if !thread.is_main() {
+        return None;
+    }
+    // SAFETY: `thread` is the only reference to main's writer, so this is main, and nothing else is in here: `f` is handed no
+    // writer, and nobody calls this without one.
+    let main = unsafe { &mut *MAIN.0.get() };
+    Some(f(main.get_or_insert_with(Main::new)))
+}
+
+impl Main {
+    /// At the first message: what it takes, and nothing after that.
+    #[cold]
+    fn new() -> Self {
+        let messages = Messages::new(if is_enabled(Setting::Density) { DENSITY } else { HISTORY });
+        messages.slow.set_threshold_ms(number(Setting::SlowMs) as u32);
+        // Main is made once.
+        let _ = SHARED.set((messages.history.clone(), messages.slow.clone()));
+        Self::of(messages)
+    }
+
+    fn of(messages: Messages) -> Self {
+        Main { messages, marks: [None; MAX_NESTED], unit: None }
+    }
+
+    /// How many open messages a begin at this place of the stack shows to be over.
+    #[inline]
+    pub(crate) fn lost_at(&mut self, stack: usize) -> u8 {
+        self.messages.pairing().lost_at(stack)
+    }
+
+    /// A message began; its begin is in the record, behind `mark`.
+    #[inline]
+    pub(crate) fn begin(&mut self, at_ns: u64, tag: Tag, stack: usize, mark: Option<Mark>) -> Begun {
+        let begun = self.messages.begin(at_ns, tag, stack);
+        if let Some(place) = self.marks.get_mut(usize::from(begun.nested)) {
+            *place = mark;
+            OPEN.store(at_ns, mark);
+        }
+        begun
+    }
+
+    /// What just began is a stretch of main that is no message.
+    pub(crate) fn unit_began(&mut self, tag: Tag) {
+        self.unit = Some(tag);
+        UNITS.store(UNITS.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// The stretch that is to end now; `None` if it is over already.
+    pub(crate) fn unit_ends(&mut self) -> Option<Tag> {
+        self.unit.take().filter(|tag| self.ends(Some(*tag), 0) == Some(0))
+    }
+
+    /// How many messages are open.
+    #[inline]
+    pub(crate) fn open(&mut self) -> usize {
+        self.messages.pairing().open()
+    }
+
+    /// Whether the next end is that of a message nested deeper than is followed.
+    #[inline]
+    pub(crate) fn is_beyond(&mut self) -> bool {
+        self.messages.pairing().is_beyond()
+    }
+
+    /// How many messages are around the one that an end tells; `None` if it fits no open one.
+    #[inline]
+    pub(crate) fn ends(&mut self, tag: Option<Tag>, stack: usize) -> Option<u8> {
+        self.messages.pairing().fits(tag, stack)
+    }
+
+    /// The message with so many around it ended; its end is in the record. Gives how many are still open.
+    #[inline]
+    pub(crate) fn end(&mut self, at_ns: u64, nested: u8) -> usize {
+        if let Some((ended, slow)) = self.messages.end_of(at_ns, nested) {
+            if let Some(cost_ms) = slow {
+                self.slow(&ended, cost_ms);
+            }
+            if nested == 0 && is_started() {
+                matrix_04::message_ended(self.marks[0].as_ref(), ended.begun_ns, ended.ended_ns);
+            }
+        }
+        let open = self.open();
+        match open.checked_sub(1) {
+            // A loop nested in it goes on: that shows that the message around it is not stuck. Its time starts anew.
+            Some(around) => OPEN.store(at_ns, self.marks[around]),
+            None => OPEN.store(0, None),
+        }
+        open
+    }
+
+    /// An end that fits no open message: of a loop nested deeper than is followed, or nobody's.
+    pub(crate) fn nobodys_end(&mut self, at_ns: u64, tag: Option<Tag>) {
+        let none = self.messages.end(at_ns, tag);
+        debug_assert!(none.is_none());
+    }
+
+    #[cold]
+    fn slow(&self, ended: &Ended, cost_ms: u64) {
+        if !is_started() {
+            return;
+        }
+        // What kept main for so long may also have changed how it runs.
+        tuning::look(|| {
+            java_stack::styled(&samples::newest(ended.begun_ns).unwrap_or_default(), StackStyle::Whole)
+        });
+        if is_enabled(Setting::Slow) {
+            slow_messages::ended(
+                ended,
+                cost_ms,
+                self.marks.get(usize::from(ended.nested)).copied().flatten(),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn tag(target: u32, callback: u32) -> Tag {
+        Tag { target, callback, what: 7 }
+    }
+
+    #[test]
+    fn item_9_an_end_is_found_by_its_place_on_the_stack_and_else_by_its_tag() {
+        const OUTER: usize = 1 << 20;
+        const INNER: usize = 1 << 19;
+        let mut main = Main::of(Messages::new(HISTORY));
+        assert_eq!(main.ends(Some(tag(1, 2)), OUTER), None, "no message is open");
+        main.begin(MS, tag(1, 2), OUTER, None);
+        main.begin(2 * MS, tag(1, 2), INNER, None);
+        assert_eq!(
+            main.ends(Some(tag(1, 2)), OUTER),
+            Some(0),
+            "the inner one, of the same tag, lost its end"
+        );
+        assert_eq!(main.ends(Some(tag(1, 2)), INNER + 8), Some(1));
+        assert_eq!(main.ends(Some(tag(1, 9)), INNER), Some(1), "its callback calls itself otherwise by now");
+        assert_eq!(main.ends(Some(tag(1, 2)), 0), Some(1), "no place is known");
+        assert_eq!(main.ends(Some(tag(5, 4)), 0), None, "nobody's");
+        assert_eq!(main.ends(None, 0), Some(1));
+        assert_eq!(main.end(3 * MS, 0), 0);
+    }
+
+    #[test]
+    fn item_17_a_message_is_slow_from_700_ms_on_and_from_another_limit_once_it_is_set() {
+        let mut main = Main::of(Messages::new(HISTORY));
+        let cost = |main: &mut Main, took_ns: u64| {
+            main.begin(MS, tag(1, 0), 1 << 20, None);
+            main.messages.end_of(MS + took_ns, 0).and_then(|(_, cost_ms)| cost_ms)
+        };
+        assert_eq!(cost(&mut main, 700 * MS - 1), None, "699 ms");
+        assert_eq!(cost(&mut main, 700 * MS), Some(700));
+        main.messages.slow.clone().set_threshold_ms(701);
+        assert_eq!((cost(&mut main, 701 * MS - 1), cost(&mut main, 701 * MS)), (None, Some(701)));
+    }
+
+    #[test]
+    fn item_9_a_begin_at_the_same_place_of_the_stack_ends_what_was_lost() {
+        let mut main = Main::of(Messages::new(HISTORY));
+        main.begin(MS, tag(1, 0), 1 << 20, None);
+        assert_eq!((main.lost_at(1 << 20), main.lost_at(1 << 19), main.lost_at(0)), (1, 0, 0));
+        let begun = main.begin(2 * MS, tag(2, 0), 1 << 20, None);
+        assert_eq!((begun.nested, begun.lost), (0, 1));
+        assert_eq!(main.end(3 * MS, 0), 0);
+    }
+
+    #[test]
+    fn a_reader_of_the_open_message_never_gets_half_of_it() {
+        let open = OpenWords::new();
+        assert!(open.load().is_none());
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for n in 1..300_000 {
+                    open.store(n, Some(Mark::of_words([n, n])));
+                    open.store(n, None);
+                }
+                open.store(0, None);
+            });
+            while !writer.is_finished() {
+                if let Some(seen) = open.load() {
+                    assert!(seen.mark.is_none_or(|mark| mark.words() == [seen.since_ns; 2]), "{seen:?}");
+                }
+            }
+        });
+        assert!(open.load().is_none());
+    }
+}

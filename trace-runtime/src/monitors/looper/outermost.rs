@@ -1,0 +1,321 @@
+//! Main's outermost recorded calls, read from the ring, where they stand for its messages. Main does nothing for it.
+//!
+//! * Where the Looper calls no Printer, or none may be set, they stand for all messages ([`start`]).
+//! * Where it does, they stand for what main does between two messages and what no shim reports: callbacks of file descriptors, popups' input, calls of
+//!   native code. Only there is the ring read: while main is in a message, the place up to which it was read moves on, and nothing more.
+//!
+//! The ticker, which runs while anything is recorded, has the worker look ten times a second, and once more before it goes to sleep; so an app
+//! that is idle is not woken. A call that is open is watched by the same timer as a message: LAG, ANR, samples and snapshot follow.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use trace_format::Event;
+use trace_rules::looper::{HISTORY, Outer, Outermost};
+
+use crate::files::worker;
+use crate::main_thread::{marks, message_source, message_watch};
+use crate::memory::mark::Mark;
+use crate::memory::slice::Slice;
+use crate::monitors::app_state;
+use crate::monitors::config::options::{Setting, is_enabled, number};
+use crate::monitors::looper::open_message::Open;
+use crate::monitors::looper::{messages, slow_messages, unknown};
+use crate::monitors::stacks::calls;
+use crate::recorder::Recorder;
+use crate::time::clock::boottime;
+use crate::writing::events::record;
+use crate::writing::thread::gettid;
+
+const MS: u64 = 1_000_000;
+
+/// The worker was asked to look and has not yet.
+static ASKED: AtomicBool = AtomicBool::new(false);
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+struct State {
+    rule: Outermost,
+    /// How far main's record was read.
+    mark: Option<Mark>,
+    /// The call that began with the last word that was read, and when: it may be taken back yet, and the mark is in front of it.
+    newest: Option<(u64, u32)>,
+    /// How far it was read before the open call began.
+    open_mark: Option<Mark>,
+    /// The last ones, where they stand for all messages.
+    last: VecDeque<Outer>,
+    slice: Slice,
+    /// Begin of the open call that the timer watches, between messages.
+    watched: Option<u64>,
+}
+
+impl State {
+    fn new() -> Self {
+        State {
+            rule: Outermost::default(),
+            mark: marks::mark_here(),
+            newest: None,
+            open_mark: None,
+            last: VecDeque::new(),
+            slice: Slice::default(),
+            watched: None,
+        }
+    }
+}
+
+fn state() -> MutexGuard<'static, Option<State>> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Messages are reported from now on: what main does between them is looked for.
+pub(crate) fn between_messages() {
+    state().get_or_insert_with(State::new);
+}
+
+/// Messages are not reported any more.
+pub(crate) fn end() {
+    if !message_source::is_by_calls()
+        && let Some(watched) = state().take().and_then(|state| state.watched)
+    {
+        message_watch::work_ends(watched);
+    }
+}
+
+/// Main's messages are not reported: from now on its outermost calls stand for them, but for those that are open now.
+pub(crate) fn start() {
+    let mut state = state();
+    if !message_source::is_by_calls() {
+        // A call that began in the last two ticks may still be taken back, and a mark is placed in front of it. A typed event makes it final. On another
+        // thread than main this changes nothing, and such a call counts as one that begins later.
+        if Recorder::active().is_some_and(|recorder| gettid() == recorder.main_tid) {
+            record(&Event::Time(boottime()).encode());
+        }
+        *state = Some(State::new());
+        message_source::set_by_calls(true);
+        message_watch::outermost(None);
+    }
+}
+
+/// The Looper tells of them, or nobody wants to know.
+pub(crate) fn stop() {
+    let mut state = state();
+    if message_source::is_by_calls() {
+        *state = messages::is_started().then(State::new);
+        message_source::set_by_calls(false);
+        message_watch::nobody_tells();
+    }
+}
+
+/// Has the worker look. On the ticker's thread.
+pub(crate) fn look_soon() {
+    if (message_source::is_by_calls() || is_worth_a_look()) && !ASKED.swap(true, Ordering::AcqRel) {
+        worker::then(Box::new(|| {
+            ASKED.store(false, Ordering::Release);
+            look();
+        }));
+    }
+}
+
+/// Whether main wrote anything since the last look, and is between messages or was in a call then. Else the place up to which its record was read
+/// moves on, without a word being read.
+fn is_worth_a_look() -> bool {
+    let mut state = match STATE.try_lock() {
+        Ok(state) => state,
+        Err(TryLockError::Poisoned(state)) => state.into_inner(),
+        // The worker looks right now.
+        Err(TryLockError::WouldBlock) => return false,
+    };
+    let (Some(state), Some(recorder)) = (state.as_mut(), Recorder::active()) else { return false };
+    let here = marks::mark_here();
+    if state.rule.open(0).is_none() && !message_watch::is_between_messages(recorder, None) {
+        state.mark = here;
+        return false;
+    }
+    here.is_none() || here != state.mark
+}
+
+/// Reads what main wrote since the last look: as long as that takes, so not on main.
+pub(crate) fn look() {
+    let mut slowest = Vec::new();
+    {
+        let mut state = state();
+        let Some(state) = state.as_mut() else { return };
+        state.read(&mut |told| slowest.push(told));
+        let open = state.rule.open(0).map(|open| open.begun_ns);
+        // With the lock held: the timer is told by one thread at a time.
+        if message_source::is_by_calls() {
+            message_watch::outermost(open);
+        } else {
+            state.watch(open);
+        }
+    }
+    for (outer, lines) in slowest {
+        let stack = calls::of_lines(lines, outer.took_ns / MS);
+        slow_messages::tell(stack.cost_ms, &app_state::scene_name(), &stack);
+    }
+}
+
+/// The open call between messages that the timer watches.
+pub(crate) fn open_call() -> Option<Outer> {
+    let state = state();
+    let state = state.as_ref()?;
+    state.rule.open(0).filter(|call| state.watched == Some(call.begun_ns))
+}
+
+/// The open call, looked at now.
+pub(crate) fn open() -> Option<Open> {
+    look();
+    let state = state();
+    let state = state.as_ref()?;
+    let since_ns = state.rule.open(0)?.begun_ns;
+    let stands = message_source::is_by_calls() || state.watched == Some(since_ns);
+    stands.then_some(Open { since_ns, mark: state.open_mark })
+}
+
+/// Whether the timer watches a call, which began then, and not a message.
+pub(crate) fn is_watched(since_ns: u64) -> bool {
+    message_source::is_by_calls() || state().as_ref().is_some_and(|state| state.watched == Some(since_ns))
+}
+
+/// The last `count` calls and the open one, oldest first, looked at now; the last is the open one if that is true.
+pub(crate) fn last(count: usize, now_ns: u64) -> (Vec<Outer>, bool) {
+    look();
+    let state = state();
+    let Some(state) = state.as_ref() else { return (Vec::new(), false) };
+    let open = state.rule.open(now_ns);
+    let skip = state.last.len().saturating_sub(count.saturating_sub(usize::from(open.is_some())));
+    (state.last.iter().skip(skip).copied().chain(open).collect(), open.is_some())
+}
+
+type Slow = (Outer, Vec<trace_rules::stack::Line>);
+
+impl State {
+    fn read(&mut self, slow: &mut dyn FnMut(Slow)) {
+        let State { rule, mark, newest, open_mark, last, slice, watched } = self;
+        let copied = mark.as_ref().is_some_and(|mark| marks::copy_since(mark, slice).is_ok());
+        if !copied {
+            // Main wrote more than its ring holds since: nobody knows what it is in.
+            rule.forget();
+            *mark = marks::mark_here();
+            *newest = None;
+            return;
+        }
+        let mut begun = newest.take();
+        let slow_ns = number(Setting::SlowMs) * MS;
+        let tell = is_enabled(Setting::Slow);
+        let between = !message_source::is_by_calls();
+        let mut last_event = None;
+        for event in slice.events() {
+            last_event = Some(event);
+            if let Some((time, id)) = begun.take() {
+                if event == (time, Event::Enter(id)) {
+                    // It was read before.
+                    continue;
+                }
+                // A call so short that it is left out. It has ended.
+                if let Some(call) = calls::method((time, Event::Exit(id))) {
+                    drop(rule.push(call));
+                }
+            }
+            if between && matches!(event.1, Event::MessageBegin(_) | Event::MessageEnd) {
+                // What was open around a message is a part of one, or runs a loop of its own.
+                rule.forget();
+            }
+            let Some(call) = calls::method(event) else { continue };
+            if rule.open(0).is_none() {
+                *open_mark = *mark;
+            }
+            let Some((outer, tree)) = rule.push(call) else { continue };
+            if !between {
+                if last.len() == HISTORY {
+                    last.pop_front();
+                }
+                last.push_back(outer);
+            } else if *watched != Some(outer.begun_ns) {
+                // Of a message, whose own report has it.
+                continue;
+            }
+            if tell && outer.took_ns >= slow_ns {
+                slow((outer, tree.lines));
+            }
+        }
+        if let Some((time, id)) = begun
+            && let Some(call) = calls::method((time, Event::Exit(id)))
+        {
+            drop(rule.push(call));
+        }
+        *newest = match last_event {
+            Some((time, Event::Enter(id))) => Some((time, id)),
+            _ => None,
+        };
+        if let Some(end) = slice.end(newest.is_some()) {
+            *mark = Some(end);
+        }
+    }
+
+    /// Between messages: the timer watches the open call from now on, and no other.
+    fn watch(&mut self, open: Option<u64>) {
+        if let Some(before) = self.watched.filter(|before| open != Some(*before)) {
+            message_watch::work_ends(before);
+            self.watched = None;
+        }
+        let Some(begun) = open else { return };
+        let Some(recorder) = Recorder::active() else { return };
+        if !message_watch::is_between_messages(recorder, self.watched) {
+            // A message began, and with it the call is no more the outermost.
+            self.rule.forget();
+            return;
+        }
+        unknown::yields_to(begun);
+        if self.watched.is_some() || !message_watch::work_began(begun) {
+            return;
+        }
+        message_watch::work_is_known(begun);
+        self.watched = Some(begun);
+        // Main may have gone on since its record was read. What it writes makes the ticker look again, and that finds the end.
+    }
+}
+
+/// A line of the history.
+pub(crate) fn text(outer: &Outer) -> String {
+    ["method ", &outer.id.to_string()].concat()
+}
+
+/// How long it took, ms.
+pub(crate) fn took_ms(outer: &Outer) -> u64 {
+    outer.took_ns / MS
+}
+
+/// Whether main waits for its next message although a call or a message is open: one that runs a loop of its own.
+pub(crate) fn is_idle(stack: &str) -> bool {
+    stack.starts_with("android.os.MessageQueue.nativePollOnce(")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_10_the_history_is_bounded_and_the_open_call_is_its_last() {
+        *state() = Some(State {
+            rule: Outermost::default(),
+            newest: None,
+            mark: None,
+            open_mark: None,
+            last: (0..HISTORY as u64).map(|n| Outer { id: 7, begun_ns: n, took_ns: 2 * MS }).collect(),
+            slice: Slice::default(),
+            watched: None,
+        });
+        message_source::set_by_calls(true);
+        assert_eq!(last(3, 9).0.iter().map(|outer| outer.begun_ns).collect::<Vec<_>>(), [197, 198, 199]);
+        if let Some(state) = state().as_mut() {
+            state.rule.push(trace_rules::stack::Call::enter(9, 300 * MS));
+        }
+        // Without a recorder a look finds a gap: what was open is not known any more.
+        let (all, open) = last(HISTORY, 400 * MS);
+        assert_eq!((all.len(), open), (HISTORY, false));
+        assert_eq!((text(&all[0]), took_ms(&all[0])), ("method 7".to_owned(), 2));
+        message_source::set_by_calls(false);
+        *state() = None;
+    }
+}

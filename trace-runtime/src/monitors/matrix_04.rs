@@ -1,0 +1,169 @@
+//! The kinds of slow methods that only Matrix's first generation (0.4) has, for who asks for them (option `older_methods`): a page that opens
+//! slowly (ENTER), with the depth and number of its views, and a message that filled main's ring (FULL).
+//!
+//! Views may be looked at on main alone. So ENTER is decided at the page's focus, and a message of its own, behind that one, walks over them
+//! (`EntryViews.java`): the page that is late already is not kept by our look at it.
+//!
+//! There the buffer began anew with each frame; here the ring goes round, so it is full when it has wrapped since the message's begin: its
+//! front is gone. What is left of it, seven eighths of the ring, is what the report shows.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use trace_rules::older::{OLD_FULL_KEY, OldLimits, OldMethods};
+use trace_rules::report::{Issue, OldMethod, OldView};
+
+use crate::files::worker;
+use crate::main_thread::marks;
+use crate::memory::mark::Mark;
+use crate::memory::ring::Ring;
+use crate::monitors::config::options::{Setting, is_enabled, number};
+use crate::monitors::reports;
+use crate::monitors::stacks::calls;
+use crate::recorder::Recorder;
+
+const MS: u64 = 1_000_000;
+
+/// A page that was slow: its views are asked for.
+#[derive(Debug)]
+struct Entered {
+    activity: u64,
+    class: String,
+    cost_ms: i64,
+    created_ns: u64,
+    focused_ns: u64,
+    mark: Option<Mark>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    rule: OldMethods,
+    /// The page that opens: its identity, when it was created, and the place in main's record.
+    opens: Option<(u64, u64, Option<Mark>)>,
+    entered: Option<Entered>,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+fn state() -> MutexGuard<'static, Option<State>> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An activity is created. On main.
+pub(crate) fn created(activity: u64, at_ns: u64) {
+    if is_enabled(Setting::OlderMethods) {
+        let mark = marks::mark_here();
+        state().get_or_insert_default().created(activity, at_ns, mark);
+    }
+}
+
+/// Its window has the focus. On main.
+pub(crate) fn focused(activity: u64, class: &str, at_ns: u64) {
+    if is_enabled(Setting::OlderMethods)
+        && let Some(state) = state().as_mut()
+    {
+        state.rule.limits = OldLimits {
+            enter_ms: number(Setting::EnterMs) as i64,
+            // 0.4 drops what took 6 s; a page of 8 s is of more interest, not of less. From there on the user was away.
+            too_long_ms: number(Setting::PageMs) as i64,
+        };
+        state.focused(activity, class, at_ns);
+    }
+}
+
+/// Whether that page was a slow one whose views are to be counted.
+pub(crate) fn waits_for_views(activity: u64) -> bool {
+    state().as_ref().is_some_and(|state| state.entered.as_ref().is_some_and(|page| page.activity == activity))
+}
+
+/// Its views: the deepest nesting, the root being 1, and how many below the root are not GONE.
+pub(crate) fn views(activity: u64, depth: u32, count: u32) {
+    let page = state().as_mut().and_then(|state| state.entered.take_if(|page| page.activity == activity));
+    let Some(page) = page else { return };
+    worker::then(Box::new(move || {
+        let stack = calls::older_since(page.mark.as_ref(), page.created_ns, page.focused_ns);
+        let view = OldView { depth, count, activity: &page.class };
+        reports::tell(&Issue::OldMethod {
+            kind: OldMethod::Enter(view),
+            cost_ms: page.cost_ms,
+            stack: &stack.text,
+            key: &stack.key,
+        });
+    }));
+}
+
+impl State {
+    fn created(&mut self, activity: u64, at_ns: u64, mark: Option<Mark>) {
+        self.rule.created(at_ns / MS, 0);
+        self.opens = Some((activity, at_ns, mark));
+    }
+
+    fn focused(&mut self, activity: u64, class: &str, at_ns: u64) {
+        // 0.4 takes any page's focus for that of the one created last.
+        let Some((_, created_ns, mark)) = self.opens.take_if(|opens| opens.0 == activity) else { return };
+        let issue = self.rule.focused(at_ns / MS, 0);
+        self.entered = issue.map(|issue| Entered {
+            activity,
+            class: class.to_owned(),
+            cost_ms: issue.cost_ms,
+            created_ns,
+            focused_ns: at_ns,
+            mark,
+        });
+    }
+}
+
+/// A message that began behind `mark` is over. On main: a look at one word of the ring, with the option on.
+#[inline]
+pub(crate) fn message_ended(mark: Option<&Mark>, begun_ns: u64, ended_ns: u64) {
+    if is_enabled(Setting::OlderMethods)
+        && let Some(mark) = mark
+        && !marks::is_valid(mark)
+    {
+        full(begun_ns, ended_ns);
+    }
+}
+
+#[cold]
+fn full(begun_ns: u64, ended_ns: u64) {
+    let oldest = Recorder::active().and_then(|recorder| recorder.main_blocks.oldest());
+    worker::then(Box::new(move || {
+        let stack = calls::older_since(oldest.as_ref(), begun_ns, ended_ns);
+        reports::tell(&Issue::OldMethod {
+            kind: OldMethod::Full,
+            cost_ms: i64::try_from(ended_ns.saturating_sub(begun_ns) / MS).unwrap_or(i64::MAX),
+            stack: &stack.text,
+            key: OLD_FULL_KEY,
+        });
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entered(limits: OldLimits, steps: &[(&str, u64, u64)]) -> Vec<(u64, i64)> {
+        let mut state = State::default();
+        state.rule.limits = limits;
+        let mut told = Vec::new();
+        for (step, activity, at_ms) in steps {
+            match *step {
+                "created" => state.created(*activity, at_ms * MS, None),
+                _ => state.focused(*activity, "a.Page", at_ms * MS),
+            }
+            told.extend(state.entered.take().map(|page| (page.activity, page.cost_ms)));
+        }
+        told
+    }
+
+    #[test]
+    fn item_31_a_page_enters_once_and_another_pages_focus_is_not_its_own() {
+        let limits = OldLimits { enter_ms: 3_000, too_long_ms: 30_000 };
+        let of = |steps: &[_]| entered(limits, steps);
+        assert_eq!(of(&[("created", 1, 10), ("focus", 1, 3_009)]), []);
+        assert_eq!(of(&[("created", 1, 10), ("focus", 1, 3_010), ("focus", 1, 9_000)]), [(1, 3_000)]);
+        // The page below gets the focus back while the new one is on its way.
+        assert_eq!(of(&[("created", 2, 10), ("focus", 1, 4_000), ("focus", 2, 8_010)]), [(2, 8_000)]);
+        // One that was replaced before it was shown.
+        assert_eq!(of(&[("created", 1, 0), ("created", 2, 5_000), ("focus", 1, 6_000)]), []);
+    }
+}

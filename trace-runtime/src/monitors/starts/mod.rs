@@ -1,0 +1,380 @@
+//! Starts and pages: what the life cycle and the system's messages tell goes to [`trace_rules::startup`], and what that finds into the
+//! recording (a mark, and the section `Startup`) and into reports.
+
+pub(crate) mod lifecycle;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use trace_format::event::{Event, TextId};
+use trace_format::layout::header;
+use trace_format::section::SectionKind;
+use trace_format::sections::startup::{Grade, StartKind as SectionStart, Startup};
+use trace_rules::older::{OldStart, OldStartTimes};
+use trace_rules::report::Issue;
+use trace_rules::startup::{CreatedBy, Grades, Page, Start, StartConfig, StartKind, Starts};
+
+use crate::files::worker;
+use crate::main_thread::marks;
+use crate::memory::mark::Mark;
+use crate::monitors::config::options::{self, Setting, Text};
+use crate::monitors::stacks::calls;
+use crate::monitors::{matrix_04, reports};
+use crate::recorder::{self, Recorder};
+use crate::time::clock;
+use crate::writing::events;
+use crate::writing::events::record;
+
+const MS: u64 = 1_000_000;
+/// Places in main's record at which something may have begun.
+const PLACES: usize = 16;
+
+/// An activity that lives.
+struct Shown {
+    activity: u64,
+    created_ns: u64,
+    drawn_ns: u64,
+}
+
+struct State {
+    rule: Starts,
+    begun_ns: u64,
+    application_end_ns: u64,
+    splash_end_ns: u64,
+    created_by: CreatedBy,
+    /// When, and the place in main's record; the newest last.
+    places: Vec<(u64, Mark)>,
+    living: Vec<Shown>,
+    splash: Vec<u32>,
+    /// The splash page that has the focus.
+    on_splash: bool,
+    /// What the first generation's report of this process's start needs; `None` once it is told.
+    old: Option<OldTimes>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct OldTimes {
+    first_created_ns: u64,
+    splash_focus_ns: u64,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+/// Activities whose windows have the focus: two may tell of it, the instrumented class and the window's callback.
+static FOCUSED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+fn focused_now() -> MutexGuard<'static, Vec<u64>> {
+    FOCUSED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn state() -> MutexGuard<'static, Option<State>> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `of` with the rule, if starts are wanted.
+fn with<R>(of: impl FnOnce(&mut State) -> R) -> Option<R> {
+    if !options::is_enabled(Setting::Startup) {
+        return None;
+    }
+    let mut state = state();
+    if state.is_none() {
+        let begun_ns = Recorder::active()?.memory.start_boottime();
+        let config = config();
+        *state = Some(State {
+            splash: config.splash.clone(),
+            rule: Starts::new(config, begun_ns),
+            begun_ns,
+            application_end_ns: 0,
+            splash_end_ns: 0,
+            created_by: CreatedBy::UNKNOWN,
+            places: vec![(begun_ns, Mark::FIRST)],
+            living: Vec::new(),
+            on_splash: false,
+            old: Some(OldTimes::default()),
+        });
+    }
+    state.as_mut().map(of)
+}
+
+fn classes(text: Text) -> Vec<u32> {
+    let all = options::text(text);
+    all.split(';').map(str::trim).filter(|name| !name.is_empty()).map(|name| recorder::text(name).0).collect()
+}
+
+fn config() -> StartConfig {
+    StartConfig {
+        splash: classes(Text::SplashActivities),
+        end_pages: classes(Text::EndActivities),
+        has_activity: options::is_enabled(Setting::HasActivity),
+        cold_ms: options::number(Setting::ColdMs),
+        warm_ms: options::number(Setting::WarmMs),
+        drop_ms: options::number(Setting::PageMs),
+        grades: Grades {
+            cold_ms: options::number(Setting::GoodColdMs),
+            hot_ms: options::number(Setting::GoodHotMs),
+        },
+    }
+}
+
+/// The options have changed.
+pub(crate) fn configure() {
+    if let Some(state) = state().as_mut() {
+        let config = config();
+        config.splash.clone_into(&mut state.splash);
+        state.rule.set_config(config);
+    }
+}
+
+/// A message of `ActivityThread.H` begins on main; whether the application's part ends with it.
+pub(crate) fn message(what: i32, at_ns: u64) -> bool {
+    let Some(created_by) = CreatedBy::of_message(what, true) else { return false };
+    with(|state| {
+        state.place(at_ns);
+        let first = state.application_end_ns == 0;
+        let start = state.rule.message(created_by, at_ns);
+        if first {
+            state.application_ends(created_by, at_ns);
+        }
+        if let Some(start) = start {
+            state.told(&start, "", at_ns, 0);
+        } else if first && !created_by.launches() {
+            // Nothing is shown, perhaps ever: what there is to say of this start is known.
+            state.section(kind_of(created_by), "", state.begun_ns, at_ns, 0, Grade::Unknown);
+        }
+        first
+    })
+    .unwrap_or(false)
+}
+
+/// An activity is created. Whether the application's part ends with it: no message has told that before.
+pub(crate) fn created(activity: u64, at_ns: u64) -> bool {
+    with(|state| {
+        state.place(at_ns);
+        let first = state.application_end_ns == 0;
+        if first {
+            state.application_ends(CreatedBy::UNKNOWN, at_ns);
+        }
+        state.rule.created(activity, at_ns);
+        if let Some(old) = state.old.as_mut().filter(|old| old.first_created_ns == 0) {
+            old.first_created_ns = at_ns;
+        }
+        state.living.retain(|shown| shown.activity != activity);
+        state.living.push(Shown { activity, created_ns: at_ns, drawn_ns: 0 });
+        first
+    })
+    .unwrap_or(false)
+}
+
+/// An activity is gone.
+pub(crate) fn destroyed(activity: u64) {
+    with(|state| {
+        state.rule.destroyed(activity);
+        state.living.retain(|shown| shown.activity != activity);
+    });
+    focused_now().retain(|focused| *focused != activity);
+}
+
+/// The activity is about to be drawn for the first time.
+pub(crate) fn drawn(activity: u64, at_ns: u64) {
+    with(|state| {
+        state.rule.drawn(activity, at_ns);
+        if let Some(shown) = state.living.iter_mut().find(|shown| shown.activity == activity) {
+            shown.drawn_ns = at_ns;
+            mark(&["first draw"]);
+        }
+    });
+}
+
+/// The app went to the background.
+pub(crate) fn to_back() {
+    with(|state| state.rule.to_back());
+}
+
+/// The app comes to the foreground.
+pub(crate) fn to_front(at_ns: u64) {
+    with(|state| {
+        state.place(at_ns);
+        state.rule.to_front(at_ns);
+    });
+}
+
+/// An activity's window gained or lost the focus. Two sources may tell the same, and only what is news is recorded. Where nothing else is
+/// known of activities (on a JVM) each is.
+pub(crate) fn focused(activity: u64, class: &str, gained: bool) {
+    let _ = focused_at(activity, class, gained, clock::boottime());
+}
+
+/// The same, with the time. Whether it is news.
+pub(crate) fn focused_at(activity: u64, class: &str, gained: bool, at_ns: u64) -> bool {
+    let known = crate::monitors::is_armed();
+    if known {
+        let mut focused = focused_now();
+        if focused.contains(&activity) == gained {
+            return false;
+        }
+        focused.retain(|focused| *focused != activity);
+        if gained {
+            focused.push(activity);
+        }
+    }
+    events::focus(if class.is_empty() { TextId(0) } else { recorder::text(class) }, gained);
+    if known {
+        with(|state| state.focus(activity, class, gained, at_ns));
+        if gained {
+            matrix_04::focused(activity, class, at_ns);
+        }
+    }
+    true
+}
+
+impl State {
+    fn place(&mut self, at_ns: u64) {
+        if let Some(mark) = marks::mark_here() {
+            if self.places.len() == PLACES {
+                // The first is the process's begin, as long as that start is open.
+                self.places.remove(1);
+            }
+            self.places.push((at_ns, mark));
+        }
+    }
+
+    fn application_ends(&mut self, created_by: CreatedBy, at_ns: u64) {
+        self.application_end_ns = at_ns.max(1);
+        self.created_by = created_by;
+        mark(&["application created"]);
+    }
+
+    fn focus(&mut self, activity: u64, class: &str, gained: bool, at_ns: u64) {
+        let id = recorder::text(class).0;
+        if self.on_splash {
+            self.on_splash = false;
+            self.splash_end_ns = at_ns;
+        } else if gained && self.splash_end_ns == 0 && self.splash.contains(&id) {
+            self.on_splash = true;
+        }
+        if gained {
+            self.old_focus(id, class, at_ns);
+        }
+        let (page, start) = self.rule.focus(activity, id, gained, at_ns);
+        let drawn_ns = self.shown(activity).map_or(0, |shown| shown.drawn_ns);
+        if let Some(page) = page {
+            self.page(&page, activity, class, at_ns, drawn_ns);
+        }
+        if let Some(start) = start {
+            self.told(&start, class, at_ns, drawn_ns);
+        }
+    }
+
+    /// The first generation tells of a start once a process, at the first focus of a page that is no splash page.
+    fn old_focus(&mut self, class_id: u32, class: &str, at_ns: u64) {
+        let Some(old) = self.old.as_mut() else { return };
+        if self.splash.contains(&class_id) {
+            old.splash_focus_ns = at_ns;
+            return;
+        }
+        let ms = |ns: u64| i64::try_from(ns / MS).unwrap_or(i64::MAX);
+        let times = OldStartTimes {
+            application_begin: ms(self.begun_ns),
+            application_end: ms(self.application_end_ns),
+            first_create: ms(old.first_created_ns),
+            splash_focus: ms(old.splash_focus_ns),
+            focus: ms(at_ns),
+        };
+        self.old = None;
+        if let Some(start) = OldStart::of(&times).filter(|_| options::is_enabled(Setting::OlderStartup)) {
+            let scene = class.to_owned();
+            worker::then(Box::new(move || {
+                reports::tell(&Issue::OldStartup { start: &start, scene: &scene })
+            }));
+        }
+    }
+
+    fn shown(&self, activity: u64) -> Option<&Shown> {
+        self.living.iter().find(|shown| shown.activity == activity)
+    }
+
+    fn page(&self, page: &Page, activity: u64, class: &str, at_ns: u64, drawn_ns: u64) {
+        let created_ns = self.shown(activity).map_or(at_ns, |shown| shown.created_ns);
+        // From the message that launched it, where that was seen.
+        let begin_ns = page.launch_ms.map_or(created_ns, |ms| created_ns.min(at_ns.saturating_sub(ms * MS)));
+        mark(&["page shown: ", class]);
+        self.section(SectionStart::Page, class, begin_ns, at_ns, drawn_ns, Grade::Unknown);
+    }
+
+    /// A start is complete.
+    fn told(&self, start: &Start, class: &str, at_ns: u64, drawn_ns: u64) {
+        let grade = if start.bad { Grade::Bad } else { Grade::Good };
+        let (kind, grade) = match start.kind {
+            StartKind::Cold => (kind_of(start.created_by), grade),
+            StartKind::Hot => (SectionStart::Hot, grade),
+            StartKind::Warm => (SectionStart::Warm, Grade::Unknown),
+        };
+        // A service's or a receiver's start was told when it was over.
+        if start.created_by.launches() || class.is_empty() {
+            let end_ns = if class.is_empty() { self.application_end_ns } else { at_ns };
+            self.section(kind, class, start.slice_from_ns, end_ns, drawn_ns, grade);
+        }
+        let begin = self.places.iter().rev().find(|(place_ns, _)| *place_ns <= start.slice_from_ns);
+        let begin = begin.map(|(_, mark)| *mark);
+        let start = *start;
+        worker::then(Box::new(move || report(&start, begin, at_ns)));
+    }
+
+    fn section(
+        &self,
+        kind: SectionStart,
+        class: &str,
+        begin_ns: u64,
+        end_ns: u64,
+        drawn_ns: u64,
+        grade: Grade,
+    ) {
+        use SectionStart::{Cold, Receiver, Relaunch, Service};
+        let first = matches!(kind, Cold | Service | Receiver | Relaunch);
+        let known = |ns: u64| Some(ns).filter(|ns| *ns > 0);
+        let start = Startup {
+            kind,
+            activity: class.to_owned(),
+            begin: begin_ns,
+            application_end: known(self.application_end_ns).filter(|_| first),
+            end: end_ns,
+            // A page that comes back was drawn for the first time long before.
+            first_draw: known(drawn_ns).filter(|drawn| *drawn >= begin_ns),
+            splash_end: known(self.splash_end_ns).filter(|_| first),
+            grade,
+        };
+        worker::append(SectionKind::Startup, start.encode());
+    }
+}
+
+fn kind_of(created_by: CreatedBy) -> SectionStart {
+    match created_by {
+        CreatedBy::SERVICE => SectionStart::Service,
+        CreatedBy::RECEIVER => SectionStart::Receiver,
+        CreatedBy(126 | 160) => SectionStart::Relaunch,
+        _ => SectionStart::Cold,
+    }
+}
+
+/// A mark in main's ring.
+fn mark(parts: &[&str]) {
+    record(&Event::Mark(recorder::text(&parts.concat())).encode());
+}
+
+/// On the worker.
+fn report(start: &Start, begin: Option<Mark>, end_ns: u64) {
+    reports::tell(&Issue::Startup { start });
+    if start.with_stack {
+        let stack = calls::since(begin.as_ref(), start.slice_from_ns, end_ns);
+        // A call may have begun before the start did.
+        let cost_ms = start.cost_ms.max(u64::try_from(stack.cost_ms).unwrap_or(0));
+        let start = Start { cost_ms, ..*start };
+        reports::tell(&Issue::StartupStack { start: &start, stack: &stack.text, key: &stack.key });
+    }
+}
+
+impl crate::memory::mapping::Mapping {
+    /// When recording began, CLOCK_BOOTTIME ns.
+    fn start_boottime(&self) -> u64 {
+        self.u64(header::START_BOOTTIME).load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
