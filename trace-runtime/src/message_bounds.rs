@@ -1,7 +1,8 @@
-//! The Looper of the main thread: message begin and end.
+//! Begin and end of the main thread's Looper messages.
 //!
-//! The order at a message's bounds is always the same, on every API level: the record first, then the rules of
-//! [`monitors::messages`], then the timer. A slice that is taken because of what the rules say has both bounds in it.
+//! The order at both bounds is the same on every API level: first the record, then the rules of
+//! `monitors::looper::messages`, then the timer. So a slice that is taken because of a rule contains both
+//! bounds.
 
 use trace_format::event::{Event, Message, TextId};
 use trace_rules::looper::Tag;
@@ -15,21 +16,22 @@ use crate::sigquit::sensing;
 use crate::time;
 use crate::writing::thread;
 
-/// A message begins on the calling thread. On main it is watched from now on. One that begins inside of another is taken
-/// for a nested loop's.
+/// Records the begin of a message on the calling thread. On main the message is watched from now on. A
+/// message that begins inside another one belongs to a nested loop.
 #[inline]
 pub fn message_begin(message: &Message) {
     begin(message, 0);
 }
 
-/// The calling thread's innermost message ends.
+/// Records the end of the calling thread's innermost message.
 #[inline]
 pub fn message_end() {
     end(None, 0);
 }
 
-/// A message begins. `stack` is the address of anything on the stack of the call that tells it, 0 if it is not known: it
-/// tells a nested loop from a message that never ended ([`trace_rules::looper::Pairing`]).
+/// Records the begin of a message. `stack` is the address of anything on the stack of the reporting call, 0
+/// if unknown. It distinguishes a nested loop from a message whose end was lost
+/// ([`trace_rules::looper::Pairing`]).
 #[inline]
 pub(crate) fn begin(message: &Message, stack: usize) {
     let Some(recorder) = Recorder::active() else { return };
@@ -54,9 +56,9 @@ pub(crate) fn begin(message: &Message, stack: usize) {
     }
 }
 
-/// A stretch of main begins that came out of no queue: an input event, an idle handler. From here on it is as a message. Gives whether it did begin:
-/// nothing does while a message or another stretch is open, of which it is a part then; and nothing where main's outermost calls stand for its
-/// messages, which find it as well.
+/// Begins a unit of work on main that is not a message: an input event, an idle handler. From here on it is
+/// treated as a message. Returns whether it began: a unit does not begin while a message or another unit is
+/// open, which it is then a part of, nor where main's outermost calls stand for its messages.
 pub(crate) fn begin_unit(target: TextId, callback: TextId, stack: usize) -> bool {
     let Some(recorder) = Recorder::active() else { return false };
     let is_open = || thread::with_writer(recorder, |thread| messages::with(thread, |main| main.open() > 0));
@@ -73,7 +75,7 @@ pub(crate) fn begin_unit(target: TextId, callback: TextId, stack: usize) -> bool
     noted.flatten().is_some()
 }
 
-/// It ends, and with it what lost its end inside of it. `stack` as of [`begin_unit`].
+/// Ends the unit, and with it what lost its end inside it. `stack` as for [`begin_unit`].
 pub(crate) fn end_unit(stack: usize) {
     let Some(recorder) = Recorder::active() else { return };
     let open = thread::with_writer(recorder, |thread| messages::with(thread, |main| main.unit_ends()));
@@ -82,8 +84,9 @@ pub(crate) fn end_unit(stack: usize) {
     }
 }
 
-/// A message ends: the one that `tag` and `stack` (as of [`begin`]) tell, the innermost without. One that fits no open
-/// message on main changes nothing if another is open: it would end that one in the record.
+/// Records the end of the message that `tag` and `stack` (as for [`begin`]) identify, without them of the
+/// innermost. An end that fits no open message on main is ignored while another message is open: in the
+/// record it would end that one.
 #[inline]
 pub(crate) fn end(tag: Option<Tag>, stack: usize) {
     let Some(recorder) = Recorder::active() else { return };
@@ -101,16 +104,16 @@ pub(crate) fn end(tag: Option<Tag>, stack: usize) {
     }
     let ended = thread::with_writer(recorder, |thread| {
         let mut now = None;
-        // Ones inside of it whose ends were lost end with it.
+        // Messages inside it whose ends were lost end with it.
         let ends = match nested {
             Some(nested) => open - usize::from(nested),
-            // Its begin is in the record, too, or there is none that it could end.
+            // Its begin is in the record too, or the record has no begin that this could end.
             None => usize::from(open == 0 || messages::with(thread, |main| main.is_beyond()) == Some(true)),
         };
         for _ in 0..ends {
             now = thread.put(&Event::MessageEnd.encode());
         }
-        // While recording is paused nothing is written, and what is open ends nevertheless.
+        // While recording is paused nothing is written, but what is open still ends.
         let now = now.unwrap_or_else(time::now);
         let still_open = messages::with(thread, |main| match nested {
             Some(nested) => Some(main.end(now, nested)),
@@ -123,7 +126,7 @@ pub(crate) fn end(tag: Option<Tag>, stack: usize) {
         Some((now, still_open.flatten()?))
     });
     let Some((now, open)) = ended.flatten() else { return };
-    // A nested loop that goes on shows that the message around it is not stuck: its time starts anew.
+    // A nested loop that continues shows that the message around it is not stalled: its time starts anew.
     if open > 0 {
         watch(recorder, now)
     } else {

@@ -1,4 +1,4 @@
-//! What is done when the end of a message does not come, on the timer's thread.
+//! The work of the timer thread: what happens while a message of main does not end.
 
 use native_signal::StallEvent;
 use trace_format::event::{Event, Stall};
@@ -11,14 +11,14 @@ use crate::sigquit::sensing::{self, WhileStuck};
 use crate::sigquit::trace_text;
 use crate::time::clock;
 
-/// Starts the timer thread, which begins with the message that is open then.
+/// Starts the timer thread, beginning with the message that is open at that time.
 pub(crate) fn start() -> std::io::Result<()> {
     let Some(timer) = message_watch::timer() else { return Ok(()) };
     let mut on_stall = OnStall::default();
     timer.run(clock::boottime, Box::new(move |event| on_stall.on(event)))
 }
 
-/// What runs on the timer thread.
+/// The state of the timer thread.
 #[derive(Default)]
 struct OnStall {
     stuck: WhileStuck,
@@ -63,12 +63,12 @@ impl OnStall {
             StallEvent::Stalled { since_ns, .. } => {
                 recorder.service(&Event::Clock(clock::all()));
                 recorder.service(&Event::Stall(Stall { stuck_since: since_ns }));
-                usage::look(recorder);
+                usage::record(recorder);
             }
             StallEvent::Recovered { since_ns, .. } => {
                 self.stuck.rest();
                 recorder.service(&Event::Recovered(Stall { stuck_since: since_ns }));
-                usage::look(recorder);
+                usage::record(recorder);
             }
         }
     }

@@ -30,41 +30,43 @@ use crate::time::coarse;
 use crate::time::fold;
 use crate::writing::{overhead, switches, thread};
 
-/// What to record, and where to.
+/// What to record, and where.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where to.
+    /// Where the recording goes.
     pub destination: Destination,
-    /// The process's name for the reader.
+    /// The process's name, as readers show it.
     pub process_name: String,
-    /// The method map that the ids belong to.
+    /// The method map that method ids refer to.
     pub map_id: MapId,
-    /// How much room each region gets.
+    /// The size of each region.
     pub sizes: Sizes,
-    /// Whether SIGQUIT is sensed.
+    /// Whether SIGQUIT is captured.
     pub sense_sigquit: bool,
-    /// By whose rules it is judged whether a SIGQUIT was an ANR.
+    /// The rules that decide whether a SIGQUIT was an ANR.
     pub policy: Policy,
-    /// How often to note that the process is alive although nothing is stuck, until half a minute after the last event.
-    /// `None` on a phone: it costs wake-ups; there the looper timer notes it while main is stuck.
+    /// How often to record that the process is alive while nothing is stalled, until half a minute after
+    /// the last event. `None` on a phone, where this would cost wake-ups; there the stall timer records it
+    /// while main is stalled.
     pub heartbeat: Option<Duration>,
-    /// When the looper timer finds a message late.
+    /// The ages from which the stall timer suspects a message, and from which it is a stall.
     pub thresholds: Thresholds,
     /// Which threads are recorded.
     pub threads: Threads,
-    /// How methods get their time.
+    /// How methods get their timestamps.
     pub clock: Clock,
-    /// How far apart the ticks of coarse time are.
+    /// The interval between ticks of coarse time.
     pub tick: Duration,
-    /// Calls that are no longer than this are left out; in coarse time 0 stands for those that no tick falls into. `None`: every call
-    /// is recorded.
+    /// Calls up to this length are left out; in coarse time 0 means calls that span no tick. `None`: every
+    /// call is recorded.
     pub shortest: Option<Duration>,
-    /// How much of the threads' time recording may take, in hundredths of a percent, until methods are switched off; 0: none ever is.
+    /// The share of the threads' time that recording may take, in hundredths of a percent, before methods
+    /// are switched off. 0: no limit.
     pub max_overhead: u32,
 }
 
 impl Config {
-    /// The defaults, for a file or folder.
+    /// The defaults, for a file or directory.
     #[must_use]
     pub fn new(destination: Destination, process_name: impl Into<String>) -> Self {
         Self {
@@ -85,14 +87,14 @@ impl Config {
     }
 }
 
-/// Why recording did not start. The app runs on, unrecorded.
+/// Why recording did not start. The app continues without it.
 #[derive(Debug)]
 pub enum StartError {
-    /// It has been started before in this process; a recorder that was disarmed is not started again.
+    /// Recording was started before in this process. A recorder that was disarmed cannot be started again.
     Already,
-    /// There is no room for a recording, not even in memory.
+    /// Not enough memory for a recording.
     NoMemory(io::Error),
-    /// Sizes that no recording can have.
+    /// Sizes that a recording cannot have.
     Sizes,
 }
 
@@ -114,12 +116,13 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 
 /// Starts recording; the calling thread becomes the recorded main thread.
 ///
-/// It begins in memory, and a thread of ours makes the file: see [`crate::wait_for_file`]. Where none can be made, the
-/// recording goes on in memory and a notice in it says why; [`crate::set_destination`] may give it another place.
+/// Recording begins in memory, and a thread of the library creates the file: see [`crate::wait_for_file`].
+/// If no file can be created, recording continues in memory and a notice in it says why;
+/// [`crate::set_destination`] can set another place.
 ///
 /// # Errors
-/// See [`StartError`]. Faults that leave something to record (no file, no sensor, no timer) are notices
-/// in the recording instead.
+/// See [`StartError`]. Faults that still leave something to record (no file, no signal handler, no timer)
+/// are notices in the recording instead.
 pub fn start(config: &Config) -> Result<(), StartError> {
     let sizes = &config.sizes;
     if sizes.main_blocks < 2
@@ -155,9 +158,9 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Main starts one thread, the worker, and that one the others: a thread costs its maker a stack, which has to be mapped, and
-/// a walk through the kernel. What they look after begins here: the sensor's handler, which hands signals on by itself, and
-/// the timer's word.
+/// Starts the threads. Main starts the worker alone, and the worker starts the others: creating a thread
+/// costs the caller a stack mapping and a system call. The signal handler, which forwards signals by
+/// itself, and the timer's shared state are set up here.
 fn start_threads(recorder: &'static Recorder, config: &Config) {
     message_watch::prepare_timer(config.thresholds);
     let installed = config.sense_sigquit.then(sensing::install);
@@ -168,15 +171,15 @@ fn start_threads(recorder: &'static Recorder, config: &Config) {
     let worker =
         worker::start(recorder, config.destination.clone(), &config.process_name, config.sizes, others);
     if let Err(error) = worker {
-        // Where not one thread can be had, no second one can.
+        // If one thread cannot be started, another cannot either.
         notice(&format!(
-            "no thread of the recorder's: no file, no SIGQUITs, no messages that are late: {error}"
+            "could not start the worker thread: file output, SIGQUIT capture and stall detection are off: {error}"
         ));
         control::set_clock(Clock::Precise);
     }
 }
 
-/// What the worker does first. Gives the recording's first sections.
+/// Starts the other threads; the worker runs this first. Returns the recording's first sections.
 fn start_others(
     recorder: &'static Recorder,
     config: &Config,
@@ -184,7 +187,7 @@ fn start_others(
 ) -> [(SectionKind, Vec<u8>); 2] {
     overhead::set_max(config.max_overhead);
     if let Err(error) = ticker::start(recorder, config.heartbeat) {
-        notice(&format!("no ticker: times are read from the kernel: {error}"));
+        notice(&format!("no ticker, so each time is read from the kernel: {error}"));
         control::set_clock(Clock::Precise);
     }
     verdict::start(config.policy);
@@ -192,13 +195,13 @@ fn start_others(
         sensing::listen(installed);
     }
     if let Err(error) = stall_timer::start() {
-        notice(&format!("no looper timer: {error}"));
+        notice(&format!("no stall timer: {error}"));
     }
     let process = process_facts::section(&config.process_name);
     [(SectionKind::Process, process), (SectionKind::Configuration, settings(config))]
 }
 
-/// What is in force. Numbers alone: formatting whole structures is 4 KB of code on a device.
+/// The configuration as a section. Numbers only: formatting whole structures is 4 KB of code on a device.
 fn settings(config: &Config) -> Vec<u8> {
     let sizes = &config.sizes;
     let heartbeat = config.heartbeat.map_or(0, |interval| interval.as_millis() as u64);
@@ -224,26 +227,27 @@ fn settings(config: &Config) -> Vec<u8> {
     configuration::encode(&all)
 }
 
-/// An exit waits for the worker this long at most.
+/// The longest that an exit waits for the worker.
 const EXIT_WAITS: Duration = Duration::from_secs(1);
 
-/// A forked child shares the mapping and must never write it; an exit in order is worth knowing.
+/// Registers handlers for fork and exit: a forked child shares the mapping and must never write to it, and
+/// an orderly exit is recorded as such.
 fn watch_fork_and_exit() {
     extern "C" fn in_child() {
         Recorder::deactivate(None);
     }
     extern "C" fn at_exit() {
-        // A program that ends at once is recorded too. In a forked child there is no worker to wait for.
+        // A program that ends at once is recorded too. A forked child has no worker to wait for.
         if Recorder::active().is_some() {
             crash_loop::settled();
             worker::drain(EXIT_WAITS);
         }
         Recorder::deactivate(Some(State::Ended));
     }
-    // SAFETY: both handlers only store to atomics and to the mapping, which stays, and the one at exit waits for a
-    // thread of ours for a bounded time; the library that holds
-    // them is never unloaded (nothing calls dlclose on a library that JNI has loaded while its loader lives,
-    // and the boot and app loaders live as long as the process).
+    // SAFETY: both handlers only store to atomics and to the mapping, which is never unmapped; the one at
+    // exit also waits for the worker for a bounded time. The library that contains them is never unloaded:
+    // nothing calls dlclose on a library that JNI has loaded while its loader lives, and the boot and app
+    // loaders live as long as the process.
     unsafe {
         libc::pthread_atfork(None, None, Some(in_child));
         libc::atexit(at_exit);
@@ -255,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_sizes_are_refused_before_anything_is_made() {
+    fn impossible_sizes_are_refused_before_anything_is_created() {
         let mut config = Config::new(Destination::Later, "t");
         config.sizes.threads = config.sizes.pool_blocks;
         assert!(matches!(start(&config), Err(StartError::Sizes)));

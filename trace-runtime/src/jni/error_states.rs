@@ -41,5 +41,5 @@ extern "system" fn Java_dev_anrscope_ErrorStates_entry(
 /// It is whole.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_ErrorStates_whole(_: EnvUnowned<'_>, _: JClass<'_>) {
-    disarm_on_panic(error_states::whole);
+    disarm_on_panic(error_states::complete);
 }

@@ -2,17 +2,17 @@
 
 use crate::recorder::Recorder;
 
-/// What main was doing at a moment, by our own record.
+/// What main was doing at a moment, according to the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct MainAt {
-    /// Begin of its message; 0 if it was in none, or nothing is known.
+    /// When its message began; 0 if it was in none, or if that is unknown.
     pub(crate) stuck_since: u64,
-    /// How long it had been in that; `None` if nothing is known.
+    /// How long it had been in that message; `None` if unknown.
     pub(crate) running_ms: Option<u64>,
 }
 
 impl MainAt {
-    /// From what [`Recorder::message_since`] holds.
+    /// Reads [`Recorder::message_since`].
     pub(crate) fn new(message_since: u64, at: u64) -> Self {
         match message_since {
             Recorder::NO_LOOPER => Self { stuck_since: 0, running_ms: None },

@@ -1,4 +1,4 @@
-//! Which message of main is watched, and since when: what the timer looks at.
+//! The message of main that the stall timer watches, and since when.
 
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use crate::time::coarse;
 
 static TIMER: OnceLock<StallTimer> = OnceLock::new();
 
-/// Main is in a message since `now`.
+/// Watches the message that main began at `now`.
 pub(crate) fn watch(recorder: &Recorder, now: u64) {
     recorder.message_since.store(now, Ordering::Relaxed);
     if let Some(timer) = TIMER.get() {
@@ -18,7 +18,7 @@ pub(crate) fn watch(recorder: &Recorder, now: u64) {
     }
 }
 
-/// Main is between two messages.
+/// Stops watching: main is between two messages.
 pub(crate) fn watch_nothing(recorder: &Recorder) {
     recorder.message_since.store(0, Ordering::Relaxed);
     coarse::message_ended();
@@ -27,9 +27,10 @@ pub(crate) fn watch_nothing(recorder: &Recorder) {
     }
 }
 
-/// Nobody tells of messages, and by main's record it is in a call that began then, or in none that is known. Not on main, and on one
-/// thread at a time: there is no Printer with which main would tell the timer itself.
-pub(crate) fn outermost(begun_ns: Option<u64>) {
+/// Without a Printer: treats main's outermost recorded call, which began at `begun_ns`, as the current
+/// message; `None` if unknown. Not on main, and on one thread at a time: without a Printer main does not
+/// report to the timer itself.
+pub(crate) fn set_outermost_call(begun_ns: Option<u64>) {
     let Some(recorder) = Recorder::active() else { return };
     let known = recorder.message_since.load(Ordering::Relaxed);
     match begun_ns {
@@ -44,13 +45,14 @@ pub(crate) fn outermost(begun_ns: Option<u64>) {
     }
 }
 
-/// Main is in no message, and outside of its poll since `begun_ns`: in work that no shim reports, and another thread has found. The timer watches it as
-/// a message, until [`work_ends`] or until main begins a message. Whether it does: not if main is in one by now. Not on main.
+/// Lets the timer watch work outside of messages that no shim reports and that another thread detected:
+/// main has been outside of its poll since `begun_ns`. The timer watches it as a message, until
+/// [`work_ends`] or until main begins a message. Returns false if main is in a message by now. Not on main.
 pub(crate) fn work_began(begun_ns: u64) -> bool {
     TIMER.get().is_some_and(|timer| timer.work_began(begun_ns))
 }
 
-/// That work is what main is in, for every reader.
+/// Publishes that work as what main is doing.
 pub(crate) fn work_is_known(begun_ns: u64) {
     if let Some(recorder) = Recorder::active() {
         let since = &recorder.message_since;
@@ -60,7 +62,7 @@ pub(crate) fn work_is_known(begun_ns: u64) {
     }
 }
 
-/// The work that began then is over. Changes nothing if main has begun or ended a message since.
+/// Ends the work that began then. Changes nothing if main has begun or ended a message since.
 pub(crate) fn work_ends(begun_ns: u64) {
     if let Some(timer) = TIMER.get() {
         timer.work_ends(begun_ns);
@@ -70,21 +72,22 @@ pub(crate) fn work_ends(begun_ns: u64) {
     }
 }
 
-/// Whether main is in no message, as far as messages are known; the work that began at `but` does not count as one.
+/// Whether main is in no message, as far as messages are known; the work that began at `but` does not count
+/// as one.
 pub(crate) fn is_between_messages(recorder: &Recorder, but: Option<u64>) -> bool {
     let since = recorder.message_since.load(Ordering::Relaxed);
     since == 0 || since == Recorder::NO_LOOPER || Some(since) == but
 }
 
-/// Nothing is known of main's messages from now on, until somebody tells.
-pub(crate) fn nobody_tells() {
-    outermost(None);
+/// Stops message tracking: main's messages are unknown until they are reported again.
+pub(crate) fn disable_message_tracking() {
+    set_outermost_call(None);
     if let Some(recorder) = Recorder::active() {
         recorder.message_since.store(Recorder::NO_LOOPER, Ordering::Relaxed);
     }
 }
 
-/// LAG, ANR and samples of main's stack from these ages of a message on, ms; 0 for never.
+/// Sets the ages of a message for LAG, ANR and samples of main's stack, ms; 0 for never.
 pub(crate) fn set_limits(lag_ms: u64, anr_ms: u64, sample_from_ms: u64) {
     let Some(timer) = TIMER.get() else { return };
     let defaults = Thresholds::default();
@@ -95,18 +98,18 @@ pub(crate) fn set_limits(lag_ms: u64, anr_ms: u64, sample_from_ms: u64) {
     timer.set_thresholds(Thresholds { suspect_ns, stall_ns, ..defaults });
 }
 
-/// Messages are told to the timer from now on.
+/// Creates the timer, so that messages are reported to it from now on.
 pub(crate) fn prepare_timer(thresholds: Thresholds) {
-    // A second start is refused before it comes here.
+    // A second start is refused before this is reached.
     let _ = TIMER.set(StallTimer::new(thresholds));
 }
 
-/// For how long of the message that began at `since` the process was frozen until `at`, ms. Not on main.
+/// How long the process was frozen during the message that began at `since`, up to `at`, ms. Not on main.
 pub(crate) fn frozen_ms(since: u64, at: u64) -> u64 {
     TIMER.get().map_or(0, |timer| timer.frozen_ns(since, at) / 1_000_000)
 }
 
-/// The timer, once it is prepared.
+/// The timer, once it is created.
 pub(crate) fn timer() -> Option<&'static StallTimer> {
     TIMER.get()
 }

@@ -1,13 +1,15 @@
-//! What a SIGQUIT was: judged at once by what is known here, and once more when the system was asked.
+//! Whether a SIGQUIT was an ANR: judged at once by what is known here, and again once the system has
+//! answered.
 //!
-//! The first verdict is made on the thread that learned of the signal, after its event is in the ring, and appended
-//! by the worker. Only when that is done are the system's processes in error asked for, for up to 20 s, on a thread
-//! of its own (`anrscope-polls`): a background ANR is killed meanwhile.
+//! The first verdict is made on the thread that learned of the signal, after its event is in the ring, and
+//! the worker appends it. Only then is the system asked for its processes in error, for up to 20 s, on a
+//! separate thread (`anrscope-polls`): a background ANR is killed meanwhile.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use native_signal::{
     Confidence, Counters, ErrorPolls, ErrorState, ErrorVote, Evidence, Identity, Judge, Judgement, Policy,
@@ -28,67 +30,70 @@ use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::time::clock;
 
-/// Verdicts that are no ANRs and get a section, in the life of a process: a storm of SIGQUITs must not fill the disk.
-/// ANRs need no limit: the judge tells one a message, and that lasts for seconds.
-const MAX_NO_ANR: u32 = 1_000;
-/// Signals that wait to be reconsidered. Each takes up to 20 s, and those behind are of the same ANR as a rule.
+/// The most sections for verdicts other than ANR in one process: a storm of SIGQUITs must not fill the
+/// disk. ANRs need no limit, since the judge reports one per message, which lasts for seconds.
+const MAX_OTHER_VERDICTS: u32 = 1_000;
+/// The most signals that wait to be reconsidered. Each takes up to 20 s, and later ones are normally of the
+/// same ANR.
 const MAX_WAITING: usize = 4;
-/// How long after [`asking`] a signal of our own is the one that was asked for. Main may be unable to run meanwhile.
-const ASKED_NS: u64 = Judge::WINDOW_MS * 1_000_000;
+/// How long after [`note_self_requested_dump`] a signal from this process counts as the requested one. Main
+/// may be unable to run meanwhile.
+const SELF_REQUEST_NS: u64 = Judge::WINDOW_MS * 1_000_000;
 
-/// The system's list is about what happens now: of a signal older than this it says nothing. The time of all polls and as much again
-/// as a busy device takes longer; a signal waits meanwhile, and the device may sleep.
-const LATEST_NS: u64 = ErrorPolls::POLLS as u64 * ErrorPolls::INTERVAL.as_nanos() as u64 * 3 / 2;
+/// The age from which the system's list says nothing about a signal, since it lists current errors only:
+/// the duration of all polls and half as much again, because a busy device is slow, signals wait for each
+/// other, and the device may sleep.
+const MAX_AGE_NS: u64 = ErrorPolls::POLLS as u64 * ErrorPolls::INTERVAL.as_nanos() as u64 * 3 / 2;
 
-static COURT: OnceLock<Court> = OnceLock::new();
-/// When we last asked for a dump ourselves; 0 for never.
-static ASKED: AtomicU64 = AtomicU64::new(0);
-static SOURCE: Mutex<ErrorSource> = Mutex::new(ErrorSource { source: None, asked: false, changes: 0 });
+static JUDGE_STATE: OnceLock<JudgeState> = OnceLock::new();
+/// When this process last requested a dump; 0 for never.
+static SELF_REQUESTED_AT: AtomicU64 = AtomicU64::new(0);
+static SOURCE: Mutex<ErrorSource> = Mutex::new(ErrorSource { source: None, in_use: false, changes: 0 });
 static POLLS: Mutex<Polls> = Mutex::new(Polls { waiting: Vec::new(), running: false });
 
-struct Court {
-    /// By which policy it judges, and itself.
+struct JudgeState {
+    /// The judge and its policy.
     judge: Mutex<(Policy, Judge)>,
-    /// As the start has it; the monitors' options may say otherwise.
+    /// The policy at the start; the monitors' options may override it.
     policy: Policy,
     own: Identity,
-    no_anrs: AtomicU32,
+    other_verdicts: AtomicU32,
 }
 
 #[derive(Default)]
 struct ErrorSource {
     source: Option<Box<dyn ErrorState + Send>>,
-    /// It is out, being asked.
-    asked: bool,
+    /// The source is in use by the polling thread.
+    in_use: bool,
     changes: u32,
 }
 
-/// Signals that are to be reconsidered, and whether the thread for that is there.
+/// Signals that are to be reconsidered, and whether the polling thread is running.
 struct Polls {
-    waiting: Vec<Case>,
+    waiting: Vec<PendingSignal>,
     running: bool,
 }
 
 /// A signal and what is known about it.
 #[derive(Clone, Copy, Debug)]
-struct Case {
+struct PendingSignal {
     sigquit: Sigquit,
     evidence: Evidence,
     counters: Counters,
 }
 
-/// Says whom to ask for the system's processes in error; `None`: nobody, as it is from the start. On Android that is
+/// Sets the source of the system's processes in error; `None`, the default, for no source. On Android it is
 /// `ActivityManager.getProcessesInErrorState()`.
 ///
-/// It is asked on the thread `anrscope-polls`, never on the main thread and never before what is known without it is
-/// in the file: after each SIGQUIT up to [`ErrorPolls::POLLS`] times, [`ErrorPolls::INTERVAL`] apart. A source that
-/// panics is asked no more. Any thread.
+/// It is called on the thread `anrscope-polls`, never on the main thread, and never before the first
+/// verdict is in the file: after each SIGQUIT up to [`ErrorPolls::POLLS`] times, [`ErrorPolls::INTERVAL`]
+/// apart. A source that panics is not called again. Any thread.
 pub fn set_error_state_source(source: Option<Box<dyn ErrorState + Send>>) {
     let mut slot = error_source();
     let old = std::mem::replace(&mut slot.source, source);
-    slot.asked = false;
+    slot.in_use = false;
     slot.changes = slot.changes.wrapping_add(1);
-    // Its destructor is not ours, and may call us.
+    // Its destructor is foreign code, which may call this function.
     drop(slot);
     drop(old);
 }
@@ -101,29 +106,29 @@ fn polls() -> MutexGuard<'static, Polls> {
     POLLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on signals are judged.
+/// Starts judging signals.
 pub(crate) fn start(policy: Policy) {
     let own = Identity { pid: std::process::id() as i32, uid: nix::unistd::getuid().as_raw() };
     let judge = Mutex::new((policy, Judge::new(policy, own)));
-    let _ = COURT.set(Court { judge, policy, own, no_anrs: AtomicU32::new(0) });
+    let _ = JUDGE_STATE.set(JudgeState { judge, policy, own, other_verdicts: AtomicU32::new(0) });
 }
 
-/// Notes that a dump is about to be asked for.
-pub(crate) fn asking() {
-    ASKED.store(clock::boottime(), Ordering::Relaxed);
+/// Notes that this process is about to request a dump.
+pub(crate) fn note_self_requested_dump() {
+    SELF_REQUESTED_AT.store(clock::boottime(), Ordering::Relaxed);
 }
 
-/// Whether a dump that was asked for by us may be what came at `at`.
-pub(crate) fn asked_before(at: u64) -> bool {
-    let asked = ASKED.load(Ordering::Relaxed);
-    asked > 0 && asked <= at && at - asked < ASKED_NS
+/// Whether the signal that came at `at` may be a dump that this process requested.
+pub(crate) fn may_be_self_requested(at: u64) -> bool {
+    let asked = SELF_REQUESTED_AT.load(Ordering::Relaxed);
+    asked > 0 && asked <= at && at - asked < SELF_REQUEST_NS
 }
 
-/// Judges a signal and has the verdict appended. `evidence` is what the signal alone tells.
+/// Judges a signal and has the verdict appended. `evidence` is what the signal alone shows.
 pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters: Counters) {
-    let Some(court) = COURT.get() else { return };
+    let Some(state) = JUDGE_STATE.get() else { return };
     let evidence = Evidence {
-        asked_by_us: evidence.si_pid == court.own.pid && asked_before(evidence.at_ns),
+        asked_by_us: evidence.si_pid == state.own.pid && may_be_self_requested(evidence.at_ns),
         foreground: app_state::foreground_if_known(),
         message: (main.stuck_since > 0).then_some(main.stuck_since),
         running_ms: main.running_ms,
@@ -134,30 +139,30 @@ pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters
         },
         ..evidence
     };
-    let case = Case { sigquit, evidence, counters };
-    let judgement = court.judge().1.judge(&evidence);
+    let signal = PendingSignal { sigquit, evidence, counters };
+    let judgement = state.judge().1.judge(&evidence);
     if matches!(judgement.verdict, Verdict::Anr | Verdict::SuspectedAnr) {
         snapshot::sigquit(evidence.at_ns, main.stuck_since, judgement.verdict == Verdict::Anr);
     }
     let settled = judgement.verdict == Verdict::Duplicate || evidence.asked_by_us;
-    if !court.append(&case, &judgement, false) || settled {
+    if !state.append(&signal, &judgement, false) || settled {
         return;
     }
     let source = error_source();
-    if source.source.is_some() || source.asked {
+    if source.source.is_some() || source.in_use {
         drop(source);
-        // Behind the verdict in the worker's queue.
-        worker::then(Box::new(move || reconsider_later(case)));
+        // After the verdict in the worker's queue.
+        worker::then(Box::new(move || reconsider_later(signal)));
     }
 }
 
-fn reconsider_later(case: Case) {
+fn reconsider_later(signal: PendingSignal) {
     let mut polls = polls();
     if polls.waiting.len() >= MAX_WAITING {
-        // The ones that wait are asked about soon enough to speak for this one.
+        // The waiting ones are polled soon enough to cover this one.
         return;
     }
-    polls.waiting.push(case);
+    polls.waiting.push(signal);
     if polls.running {
         return;
     }
@@ -168,13 +173,13 @@ fn reconsider_later(case: Case) {
         Ok(_) => polls.running = true,
         Err(error) => {
             polls.waiting.clear();
-            notice(&format!("the system is not asked for its error state: {error}"));
+            notice(&format!("cannot ask the system for its error state: {error}"));
         }
     }
 }
 
-/// The next case, or the end of the thread.
-fn next_case() -> Option<Case> {
+/// The next signal to reconsider; `None` ends the thread.
+fn next_signal() -> Option<PendingSignal> {
     let mut polls = polls();
     if polls.waiting.is_empty() || Recorder::active().is_none() {
         polls.running = false;
@@ -184,52 +189,64 @@ fn next_case() -> Option<Case> {
 }
 
 fn run_polls() {
-    while let Some(mut case) = next_case() {
-        if is_late(case.evidence.at_ns, clock::boottime()) {
+    while let Some(mut signal) = next_signal() {
+        if is_late(signal.evidence.at_ns, clock::boottime()) {
             continue;
         }
-        let Some(court) = COURT.get() else { return };
+        let Some(state) = JUDGE_STATE.get() else { return };
         let (source, changes) = {
             let mut slot = error_source();
-            slot.asked = true;
+            slot.in_use = true;
             (slot.source.take(), slot.changes)
         };
         let Some(mut source) = source else { continue };
         let pause = |interval| {
-            thread::sleep(interval);
-            Recorder::active().is_some() && !is_late(case.evidence.at_ns, clock::boottime())
+            park_for(interval);
+            Recorder::active().is_some() && !is_late(signal.evidence.at_ns, clock::boottime())
         };
-        let polls = ErrorPolls::new(court.policy(), court.own);
-        // What the embedder gave us may fail without taking the recording along.
+        let polls = ErrorPolls::new(state.policy(), state.own);
+        // The embedder's code may panic without ending the recording.
         let vote = catch_unwind(AssertUnwindSafe(|| polls.run(source.as_mut(), pause)));
         {
             let mut slot = error_source();
             if slot.changes == changes {
-                slot.asked = false;
+                slot.in_use = false;
                 slot.source = vote.is_ok().then_some(source);
             }
         }
         match vote {
             Ok(ErrorVote::NotAsked) => {}
             Ok(vote) => {
-                case.evidence.errors = vote;
-                let judgement = court.judge().1.reconsider(&case.evidence);
-                court.append(&case, &judgement, true);
+                signal.evidence.errors = vote;
+                let judgement = state.judge().1.reconsider(&signal.evidence);
+                state.append(&signal, &judgement, true);
                 if judgement.verdict == Verdict::Anr {
-                    snapshot::confirmed(case.evidence.at_ns, case.sigquit.stuck_since);
+                    snapshot::confirmed(signal.evidence.at_ns, signal.sigquit.stuck_since);
                 }
             }
-            Err(_) => notice("the source of the error state panicked and is asked no more"),
+            Err(_) => notice("the source of the error state panicked and is not called again"),
         }
     }
 }
 
-/// Whether the system's list may speak of another ANR by now than that of a signal at `at`.
-fn is_late(at: u64, now: u64) -> bool {
-    now.saturating_sub(at) > LATEST_NS
+/// Waits for this long. It parks: on Android 5.1.1, `thread::sleep` panicked on a thread that took a signal.
+fn park_for(interval: Duration) {
+    let end = Instant::now() + interval;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        thread::park_timeout(left);
+    }
 }
 
-impl Court {
+/// Whether by now the system's list may be about another ANR than that of a signal at `at`.
+fn is_late(at: u64, now: u64) -> bool {
+    now.saturating_sub(at) > MAX_AGE_NS
+}
+
+impl JudgeState {
     fn policy(&self) -> Policy {
         match options::number(Setting::Policy) {
             0 => self.policy,
@@ -237,7 +254,7 @@ impl Court {
         }
     }
 
-    /// A judge of another policy knows nothing of earlier signals.
+    /// The judge for the current policy. A new judge knows nothing of earlier signals.
     fn judge(&self) -> MutexGuard<'_, (Policy, Judge)> {
         let mut judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy();
@@ -248,18 +265,18 @@ impl Court {
     }
 
     /// Has the worker append a verdict; false if there were too many.
-    fn append(&self, case: &Case, judgement: &Judgement, reconsidered: bool) -> bool {
+    fn append(&self, signal: &PendingSignal, judgement: &Judgement, reconsidered: bool) -> bool {
         if !matches!(judgement.verdict, Verdict::Anr | Verdict::SuspectedAnr) {
-            let before = self.no_anrs.fetch_add(1, Ordering::Relaxed);
-            if before == MAX_NO_ANR {
-                notice("SIGQUITs that are no ANRs get no verdict from here on: there were 1000");
+            let before = self.other_verdicts.fetch_add(1, Ordering::Relaxed);
+            if before == MAX_OTHER_VERDICTS {
+                notice("no verdicts other than ANR are recorded from here on: there were 1000");
             }
-            if before >= MAX_NO_ANR {
-                self.no_anrs.store(MAX_NO_ANR + 1, Ordering::Relaxed);
+            if before >= MAX_OTHER_VERDICTS {
+                self.other_verdicts.store(MAX_OTHER_VERDICTS + 1, Ordering::Relaxed);
                 return false;
             }
         }
-        let Case { sigquit, evidence, counters } = *case;
+        let PendingSignal { sigquit, evidence, counters } = *signal;
         let verdict = format::Verdict {
             sigquit,
             reconsidered,
@@ -339,10 +356,10 @@ mod tests {
     #[test]
     fn a_signal_is_ours_for_as_long_as_main_may_have_been_unable_to_run() {
         let before = clock::boottime();
-        assert!(!asked_before(before));
-        asking();
+        assert!(!may_be_self_requested(before));
+        note_self_requested_dump();
         let now = clock::boottime();
-        assert!(asked_before(now) && !asked_before(before - 1));
-        assert!(!asked_before(now + ASKED_NS + 1));
+        assert!(may_be_self_requested(now) && !may_be_self_requested(before - 1));
+        assert!(!may_be_self_requested(now + SELF_REQUEST_NS + 1));
     }
 }

@@ -384,7 +384,7 @@ pub(super) fn handler_removed(folder: &Path) {
     child.wait().unwrap();
     let recording = only_recording(folder);
     let wanted = "SIGQUIT was taken over by the default action, which ends the process: main blocks it again, so the Signal \
-                  Catcher gets it, and it is not sensed from here on";
+                  Catcher gets it, and it is not captured from here on";
     assert_eq!(notices(&recording), [wanted]);
     assert!(verdicts(&recording).is_empty());
 }

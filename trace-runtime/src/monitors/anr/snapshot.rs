@@ -148,7 +148,7 @@ pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
         answered: None,
     });
     if let Some(recorder) = Recorder::active() {
-        usage::look(recorder);
+        usage::record(recorder);
     }
     ask(facts);
 }

@@ -46,7 +46,7 @@ impl Timers {
         }
         if let Some(anr) = seen.anr.filter(is_told) {
             // What main used of the processor up to now belongs to the snapshot.
-            usage::look(recorder);
+            usage::record(recorder);
             snapshot::anr(since_ns, now_ns, &anr);
         }
         let goes_on = self.sampled != since_ns && self.sampled != 0;

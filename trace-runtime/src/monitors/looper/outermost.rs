@@ -92,7 +92,7 @@ pub(crate) fn start() {
         }
         *state = Some(State::new());
         message_source::set_by_calls(true);
-        message_watch::outermost(None);
+        message_watch::set_outermost_call(None);
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn stop() {
     if message_source::is_by_calls() {
         *state = messages::is_started().then(State::new);
         message_source::set_by_calls(false);
-        message_watch::nobody_tells();
+        message_watch::disable_message_tracking();
     }
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn look() {
         let open = state.rule.open(0).map(|open| open.begun_ns);
         // With the lock held: the timer is told by one thread at a time.
         if message_source::is_by_calls() {
-            message_watch::outermost(open);
+            message_watch::set_outermost_call(open);
         } else {
             state.watch(open);
         }
