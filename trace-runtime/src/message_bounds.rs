@@ -118,7 +118,7 @@ pub(crate) fn end(tag: Option<Tag>, stack: usize) {
         let still_open = messages::with(thread, |main| match nested {
             Some(nested) => Some(main.end(now, nested)),
             None => {
-                main.nobodys_end(now, tag);
+                main.unmatched_end(now, tag);
                 // Without a begin: recording began in between.
                 (open == 0).then_some(0)
             }

@@ -33,10 +33,10 @@ impl OnStall {
             sensing::keep_handled();
             unknown::watched(since_ns);
             if since_ns == 0 {
-                unknown::look(recorder, now_ns);
+                unknown::check(recorder, now_ns);
             }
             let since_ns = if unknown::is_suspicion(since_ns) { 0 } else { since_ns };
-            if self.timers.look(recorder, since_ns, now_ns, late_ns) {
+            if self.timers.poll(recorder, since_ns, now_ns, late_ns) {
                 trace_text::quiet();
             }
             return;

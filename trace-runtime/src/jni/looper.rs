@@ -36,7 +36,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_outermost(_: EnvUnowned<'_>, 
 /// How many messages were told of.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_told(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
-    disarm_on_panic(messages::told).unwrap_or(0) as jlong
+    disarm_on_panic(messages::reported).unwrap_or(0) as jlong
 }
 
 /// A line of the Looper's. `known` is what this gave for the line before, 0 for the first; `first` the line's first character, 0

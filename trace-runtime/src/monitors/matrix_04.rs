@@ -80,7 +80,7 @@ pub(crate) fn views(activity: u64, depth: u32, count: u32) {
     let page = state().as_mut().and_then(|state| state.entered.take_if(|page| page.activity == activity));
     let Some(page) = page else { return };
     worker::then(Box::new(move || {
-        let stack = calls::older_since(page.mark.as_ref(), page.created_ns, page.focused_ns);
+        let stack = calls::matrix_04_since(page.mark.as_ref(), page.created_ns, page.focused_ns);
         let view = OldView { depth, count, activity: &page.class };
         reports::tell(&Issue::OldMethod {
             kind: OldMethod::Enter(view),
@@ -127,7 +127,7 @@ pub(crate) fn message_ended(mark: Option<&Mark>, begun_ns: u64, ended_ns: u64) {
 fn full(begun_ns: u64, ended_ns: u64) {
     let oldest = Recorder::active().and_then(|recorder| recorder.main_blocks.oldest());
     worker::then(Box::new(move || {
-        let stack = calls::older_since(oldest.as_ref(), begun_ns, ended_ns);
+        let stack = calls::matrix_04_since(oldest.as_ref(), begun_ns, ended_ns);
         reports::tell(&Issue::OldMethod {
             kind: OldMethod::Full,
             cost_ms: i64::try_from(ended_ns.saturating_sub(begun_ns) / MS).unwrap_or(i64::MAX),

@@ -1,27 +1,29 @@
-//! What the app's listener of ANRs is told (`AnrListener.java`), through the queue of [`reports`]: a word, lines `key=value`, and texts.
+//! Encoding of ANR events for `AnrListener.java`: a word, `key=value` lines and texts, passed on by the
+//! queue of [`reports`].
 
 use trace_rules::locks::{Locks, Waiting};
 
 use crate::monitors::reports;
 
-/// Between the texts of a dead-lock: no thread's lines have it.
-const NEXT: &str = "\u{1e}\n";
+/// The separator between the texts of a deadlock; it does not occur in a thread's lines.
+const TEXT_SEPARATOR: &str = "\u{1e}\n";
 
-/// An ANR was found; `snapshot` is what the recording's section has. `listed`: the system's list of processes in error names us.
+/// Sends an ANR; `snapshot` is the text of the recording's section. `listed`: the system's list of
+/// processes in error names this process.
 pub(crate) fn anr(snapshot: &str, listed: bool) {
     reports::notify(&["!anr\nfrom_error_state=", if listed { "1\n" } else { "0\n" }, snapshot].concat());
 }
 
-/// A thread dump of the process `pid`, ours or that of an earlier one: what it says of dead-locks. `idle`: and whether main was idle in
-/// it, which is of interest only if the dump was made for an ANR.
+/// Sends what a thread dump shows about deadlocks; `pid` is this process or an earlier one. `idle`: also
+/// sends that main was idle, which matters only in a dump that was made for an ANR.
 pub(crate) fn locks(dump: &[u8], pid: u32, idle: bool) {
     let text = String::from_utf8_lossy(dump);
-    if let Some(words) = words(&Locks::of(&text), pid, idle) {
-        reports::notify(&words);
+    if let Some(event) = encode(&Locks::of(&text), pid, idle) {
+        reports::notify(&event);
     }
 }
 
-fn words(locks: &Locks<'_>, pid: u32, idle: bool) -> Option<String> {
+fn encode(locks: &Locks<'_>, pid: u32, idle: bool) -> Option<String> {
     let pid = pid.to_string();
     if let (Some(first), Some(last)) = (locks.circle.first(), locks.circle.last()) {
         let of_all = |what: &dyn Fn(&Waiting<'_>) -> String, between: &str| -> String {
@@ -30,13 +32,13 @@ fn words(locks: &Locks<'_>, pid: u32, idle: bool) -> Option<String> {
         let threads = of_all(&|one| one.tid.to_string(), ",");
         let classes = of_all(&|one| one.lock.to_owned(), ";");
         let head = ["!deadlock\npid=", &pid, "\nthreads=", &threads, "\nlocks=", &classes, "\n\n"].concat();
-        return Some([&head, locks.main, NEXT, first.text, NEXT, last.text].concat());
+        return Some([&head, locks.main, TEXT_SEPARATOR, first.text, TEXT_SEPARATOR, last.text].concat());
     }
     (idle && locks.is_main_idle()).then(|| ["!idle\npid=", &pid, "\n\n", locks.main].concat())
 }
 
-/// The message at the head of the queue in the lines of the waiting messages (`WaitingMessages.java`), and when it was due, ms from then: negative if it is late. `None`
-/// where nothing waits.
+/// The message at the head of the queue, from the lines of the waiting messages (`WaitingMessages.java`),
+/// and when it was due relative to then, ms: negative if it is delayed. `None` if nothing waits.
 pub(crate) fn head(pending: &str) -> Option<(&str, i64)> {
     let line = pending.lines().find(|line| line.contains(" when="))?;
     let (_, behind) = line.split_once(" when=")?;
@@ -45,7 +47,8 @@ pub(crate) fn head(pending: &str) -> Option<(&str, i64)> {
     Some((message.trim_end(), duration_ms(when)?))
 }
 
-/// `-1d2h3m4s5ms` as Android's `TimeUtils.formatDuration` writes it, `+` in front of what is to come, `0` for nothing.
+/// Parses `-1d2h3m4s5ms` as Android's `TimeUtils.formatDuration` writes it, with `+` for the future and `0`
+/// for now.
 fn duration_ms(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -111,15 +114,15 @@ mod tests {
             )
         };
         let dump = [thread(1, 2), thread(2, 3), thread(3, 2)].concat();
-        let told = words(&Locks::of(&dump), 42, true).unwrap();
+        let told = encode(&Locks::of(&dump), 42, true).unwrap();
         let (head, texts) = told.split_once("\n\n").unwrap();
         assert_eq!(head, "!deadlock\npid=42\nthreads=2,3\nlocks=L2;L3");
-        let texts: Vec<_> = texts.split(NEXT).map(|text| text.split(' ').next().unwrap()).collect();
+        let texts: Vec<_> = texts.split(TEXT_SEPARATOR).map(|text| text.split(' ').next().unwrap()).collect();
         assert_eq!(texts, ["\"t1\"", "\"t2\"", "\"t3\""]);
         let idle =
             "\"main\" prio=5 tid=1 Native\n  at android.os.MessageQueue.nativePollOnce(Native method)\n\n";
-        let told = |idle_wanted| words(&Locks::of(idle), 7, idle_wanted);
+        let told = |idle_wanted| encode(&Locks::of(idle), 7, idle_wanted);
         assert!(told(true).unwrap().starts_with("!idle\npid=7\n\n\"main\" ") && told(false).is_none());
-        assert!(words(&Locks::of("nothing"), 7, true).is_none());
+        assert!(encode(&Locks::of("nothing"), 7, true).is_none());
     }
 }

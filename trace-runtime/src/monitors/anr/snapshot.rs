@@ -1,10 +1,10 @@
-//! What was known at the instant at which an ANR was found, by the timer or by SIGQUIT; and the reports of LAG and ANR, which
-//! have main's stack with them.
+//! What was known when an ANR was found, by the timer or by SIGQUIT; and the reports of LAG and ANR, which
+//! contain main's stack.
 //!
 //! ```text
 //! timer or signal thread   facts (words and small files of /proc) -> request
-//! anrscope-sampler         main's state and stack, memory, the messages that wait -> section AnrSnapshot
-//! anrscope-worker          the slice of the record -> tree -> report
+//! anrscope-sampler         main's state and stack, memory, waiting messages -> section AnrSnapshot
+//! anrscope-worker          the slice of the record -> call tree -> report
 //! ```
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,8 +28,8 @@ use crate::monitors::{app_state, envelope, frames, reports};
 use crate::recorder::Recorder;
 use crate::time::clock;
 
-/// Messages before an ANR that the log tells.
-const IN_LOG: usize = 20;
+/// The most messages before an ANR that are written to the log.
+const MAX_LOGGED_MESSAGES: usize = 20;
 
 /// A LAG that was found.
 #[derive(Debug)]
@@ -39,12 +39,13 @@ pub(crate) struct Lag {
     foreground: bool,
 }
 
-/// Who found the ANR.
+/// What found the ANR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Detector {
-    /// The timer: the message's age, ms, how long of it the process was frozen, and whether the timer was late.
+    /// The timer: the message's age, how much of it the process was frozen, and whether the timer was
+    /// delayed.
     Looper(Due),
-    /// A SIGQUIT; whether it was an ANR for certain, or only suspected.
+    /// A SIGQUIT; whether it was certainly an ANR, or only suspected.
     Sigquit { certain: bool },
 }
 
@@ -53,9 +54,9 @@ enum Detector {
 pub(crate) struct Facts {
     detector: Detector,
     at_ns: u64,
-    /// Begin of main's message, 0 if it was in none.
+    /// When main's message began, 0 if it was in none.
     since_ns: u64,
-    /// What that message is for.
+    /// The message's text.
     message: String,
     mark: Option<Mark>,
     stage: Option<OpenStage>,
@@ -68,7 +69,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Some words and three small files.
+    /// Reads some words and three small files.
     fn now(detector: Detector, at_ns: u64, since_ns: u64) -> Self {
         let open = messages::open().filter(|open| open.since_ns == since_ns);
         let stages = frames::stages();
@@ -93,26 +94,26 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Fields 18 and 19; the name before them may hold anything.
+/// Fields 18 and 19; the name before them may contain anything.
 fn priority(stat: &str) -> Option<Priority> {
     let mut fields = stat[stat.rfind(')')?..].split_ascii_whitespace().skip(16);
     Some(Priority { priority: fields.next()?.parse().ok()?, nice: fields.next()?.parse().ok()? })
 }
 
-/// The message that began at `since_ns` is a LAG. On the timer thread.
+/// Reports a LAG: the message that began at `since_ns`. On the timer thread.
 pub(crate) fn lag(since_ns: u64, _due: &Due) {
     let (scene, foreground) = (app_state::scene_name(), app_state::is_foreground());
     let lag = Lag { since_ns, scene, foreground };
     sampler::ask(Wanted::Stack, Box::new(move |answer| lag_answered(&lag, &answer)));
 }
 
-/// Main's stack for it came, or is given up.
+/// Reports the LAG, with main's stack if it came in time.
 fn lag_answered(lag: &Lag, answer: &Answer) {
     if answer.debugger || is_dying(&answer.stack) || outermost::is_idle(&answer.stack) {
         return;
     }
     let stack = java_stack::styled(&stack_of(lag.since_ns, answer), StackStyle::Whole);
-    // Input that waits for this message is told when it is handled; what kept main is known now.
+    // Input that waits for this message is reported when it is handled; what stalled main is known now.
     touch::stuck(clock::uptime_ms(answer.at_ns), &stack);
     reports::tell(&Issue::Lag {
         kind: LagKind::Message,
@@ -122,24 +123,24 @@ fn lag_answered(lag: &Lag, answer: &Answer) {
     });
 }
 
-/// The message that began at `since_ns` is an ANR. On the timer thread.
+/// Takes a snapshot of an ANR: the message that began at `since_ns`. On the timer thread.
 pub(crate) fn anr(since_ns: u64, now_ns: u64, due: &Due) {
     ask(Facts::now(Detector::Looper(*due), now_ns, since_ns));
 }
 
-/// Main's stack and the app's memory for a snapshot.
+/// Requests main's stack and the app's memory for a snapshot.
 fn ask(facts: Facts) {
     sampler::ask(Wanted::All, Box::new(move |answer| anr_answered(facts, answer)));
 }
 
-/// A SIGQUIT at `at_ns` was judged an ANR, or suspected to be one; main was in the message that began at `since_ns`, 0 for none.
-/// On the thread that learned of the signal.
+/// Takes a snapshot after a SIGQUIT at `at_ns` that was judged or suspected to be an ANR. Main was in the
+/// message that began at `since_ns`, 0 for none. On the thread that learned of the signal.
 pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
     if !messages::is_started() {
         return;
     }
     let facts = Facts::now(Detector::Sigquit { certain }, at_ns, since_ns);
-    *last() = Some(Signal {
+    *last_signal() = Some(Signal {
         at_ns,
         certain,
         scene: facts.scene.clone(),
@@ -153,60 +154,60 @@ pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
     ask(facts);
 }
 
-/// The SIGQUIT of `at_ns` is an ANR for certain by now: the system says so. If it was not even suspected to be one, what is
-/// known now is what is known of it.
+/// Notes that the SIGQUIT of `at_ns` is certainly an ANR, because the system says so. If it was not even
+/// suspected before, a snapshot is taken now.
 pub(crate) fn confirmed(at_ns: u64, since_ns: u64) {
-    let known = match last().as_mut().filter(|signal| signal.at_ns == at_ns) {
+    let known = match last_signal().as_mut().filter(|signal| signal.at_ns == at_ns) {
         Some(signal) => {
-            // What was only suspected: the system's list of processes in error has decided it.
+            // It was only suspected before: the system's list of processes in error has decided it.
             signal.listed = !std::mem::replace(&mut signal.certain, true);
             true
         }
-        None => TOLD.load(Ordering::Relaxed) == at_ns,
+        None => REPORTED_AT.load(Ordering::Relaxed) == at_ns,
     };
     if known {
-        tell_signal();
+        report_signal();
     } else {
         sigquit(at_ns, since_ns, true);
-        if let Some(signal) = last().as_mut().filter(|signal| signal.at_ns == at_ns) {
+        if let Some(signal) = last_signal().as_mut().filter(|signal| signal.at_ns == at_ns) {
             signal.listed = true;
         }
     }
 }
 
-/// The newest SIGQUIT, until it is told.
+/// The newest SIGQUIT, until it is reported.
 struct Signal {
     at_ns: u64,
     certain: bool,
     scene: String,
     foreground: bool,
-    /// The system's list of processes in error names us.
+    /// Whether the system's list of processes in error names this process.
     listed: bool,
     /// Main's stack, and the snapshot's text.
     answered: Option<(String, String)>,
 }
 
-/// An ANR of this process was found, or suspected.
+/// Whether an ANR of this process was found, or suspected.
 static FOUND: AtomicBool = AtomicBool::new(false);
 
-/// Whether one was.
+/// Whether an ANR of this process was found, or suspected.
 pub(crate) fn was_found() -> bool {
     FOUND.load(Ordering::Relaxed)
 }
 
-static LAST: Mutex<Option<Signal>> = Mutex::new(None);
-/// Time of the one that was told last.
-static TOLD: AtomicU64 = AtomicU64::new(0);
+static LAST_SIGNAL: Mutex<Option<Signal>> = Mutex::new(None);
+/// When the signal came that was reported last.
+static REPORTED_AT: AtomicU64 = AtomicU64::new(0);
 
-fn last() -> std::sync::MutexGuard<'static, Option<Signal>> {
-    LAST.lock().unwrap_or_else(PoisonError::into_inner)
+fn last_signal() -> std::sync::MutexGuard<'static, Option<Signal>> {
+    LAST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reports the newest SIGQUIT once it is certain and main's stack is there.
-fn tell_signal() {
-    let signal = last().take_if(|signal| signal.certain && signal.answered.is_some());
+fn report_signal() {
+    let signal = last_signal().take_if(|signal| signal.certain && signal.answered.is_some());
     let Some(signal) = signal else { return };
-    TOLD.store(signal.at_ns, Ordering::Relaxed);
+    REPORTED_AT.store(signal.at_ns, Ordering::Relaxed);
     let (stack, snapshot) = signal.answered.unwrap_or_default();
     anr_listener::anr(&decided(&snapshot), signal.listed);
     if !is_enabled(Setting::SignalAnr) {
@@ -220,12 +221,12 @@ fn tell_signal() {
     });
 }
 
-/// The snapshot of a signal that is an ANR for certain by now, as the verdict of the report says.
+/// The snapshot with the verdict of a signal that has become certain.
 fn decided(snapshot: &str) -> String {
     snapshot.replacen("\nverdict=suspected-anr\n", "\nverdict=anr\n", 1)
 }
 
-/// What only Java knows came, or is given up: into the recording at once, and then the report.
+/// Adds what only Java knows, if it came in time: first to the recording, then to the report.
 fn anr_answered(mut facts: Facts, answer: Answer) {
     if matches!(facts.detector, Detector::Looper(_)) && outermost::is_idle(&answer.stack) {
         return;
@@ -246,20 +247,20 @@ fn anr_answered(mut facts: Facts, answer: Answer) {
         Detector::Looper(due) => {
             worker::then(Box::new(move || {
                 anr_listener::anr(&text, false);
-                tell_anr(&facts, &answer, &stack, &due);
+                report_anr(&facts, &answer, &stack, &due);
             }));
         }
         Detector::Sigquit { .. } => {
-            if let Some(signal) = last().as_mut().filter(|signal| signal.at_ns == facts.at_ns) {
+            if let Some(signal) = last_signal().as_mut().filter(|signal| signal.at_ns == facts.at_ns) {
                 signal.answered = Some((stack, text));
             }
-            tell_signal();
+            report_signal();
         }
     }
 }
 
-/// On the worker.
-fn tell_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
+/// Reports the ANR. On the worker.
+fn report_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
     let calls = calls::since(facts.mark.as_ref(), facts.at_ns.saturating_sub(due.age_ns), facts.at_ns);
     let style = match number(Setting::StackStyle) {
         0 => StackStyle::Simple,
@@ -294,7 +295,7 @@ fn tell_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
             thread_stack: &thread_stack,
             trace: Some((&calls.key, &calls.log_text())),
         }));
-        let wanted = if is_enabled(Setting::History) { IN_LOG } else { 0 };
+        let wanted = if is_enabled(Setting::History) { MAX_LOGGED_MESSAGES } else { 0 };
         let history = messages::history(wanted, facts.at_ns);
         if wanted > 0 && !history.is_empty() {
             reports::log(["|* [Messages]\n", &history].concat());
@@ -355,8 +356,9 @@ fn stage_name(stage: Stage) -> &'static str {
     }
 }
 
-/// Main's stack in the message that began at `since_ns`: what was answered, if main is still in it; else the newest sample of
-/// it; else nothing, rather than the stack of another message. Without a message what was answered.
+/// Main's stack in the message that began at `since_ns`: the answer, if main is still in it; else the
+/// newest sample of it; else nothing, rather than the stack of another message. Without a message: the
+/// answer.
 fn stack_of(since_ns: u64, answer: &Answer) -> String {
     let still = since_ns == 0 || messages::open().is_some_and(|open| open.since_ns == since_ns);
     match answer.stack.as_str() {
@@ -365,7 +367,8 @@ fn stack_of(since_ns: u64, answer: &Answer) -> String {
     }
 }
 
-/// Whether main is busy with an uncaught exception: its own crash handler may take as long as it likes (Matrix's issue #739).
+/// Whether main is handling an uncaught exception: its crash handler may take any time (Matrix's issue
+/// #739).
 fn is_dying(stack: &str) -> bool {
     stack.lines().any(|frame| frame.starts_with("java.lang.Thread.dispatchUncaughtException("))
 }

@@ -1,5 +1,5 @@
-//! LAG and ANR: what the timer thread does at each of its looks. Main posts nothing and cancels nothing; it stores when its
-//! message began (`native_signal::StallTimer`).
+//! LAG and ANR: what the timer thread does at each of its polls. Main posts and cancels nothing; it stores
+//! when its message began (`native_signal::StallTimer`).
 
 use trace_rules::looper::{Due, Evidence, Limits, Look, Seen, Suppressed, Watch};
 
@@ -12,22 +12,23 @@ use crate::monitors::stacks::samples;
 use crate::recorder::Recorder;
 use crate::time::clock;
 
-/// The timer thread's own.
+/// State of the timer thread.
 #[derive(Default)]
 pub(crate) struct Timers {
     watch: Watch,
     rate: samples::Rate,
-    /// The message that samples were taken of.
+    /// The message of which samples were taken.
     sampled: u64,
 }
 
 impl Timers {
-    /// The timer thread is awake: `since_ns` is the begin of the open message, 0 if there is none.
-    pub(crate) fn look(&mut self, recorder: &Recorder, since_ns: u64, now_ns: u64, late_ns: u64) -> bool {
+    /// Polls the open message, which began at `since_ns`, 0 if there is none. Returns whether main
+    /// continues after a message that was sampled.
+    pub(crate) fn poll(&mut self, recorder: &Recorder, since_ns: u64, now_ns: u64, late_ns: u64) -> bool {
         if !messages::is_started() {
             return false;
         }
-        // Where a call stands for a message the word is as old as the last look: the call may be over.
+        // Where a call stands for a message, the begin is from the last poll: the call may have ended.
         let over = since_ns != 0
             && outermost::is_watched(since_ns)
             && outermost::open().is_none_or(|open| open.since_ns != since_ns);
@@ -41,11 +42,11 @@ impl Timers {
         };
         let seen =
             self.decide(look, limits(), &mut || Evidence { debugger: samples::debugger(), dying: false });
-        if let Some(lag) = seen.lag.filter(is_told) {
+        if let Some(lag) = seen.lag.filter(is_reported) {
             snapshot::lag(since_ns, &lag);
         }
-        if let Some(anr) = seen.anr.filter(is_told) {
-            // What main used of the processor up to now belongs to the snapshot.
+        if let Some(anr) = seen.anr.filter(is_reported) {
+            // The snapshot includes main's CPU time up to now.
             usage::record(recorder);
             snapshot::anr(since_ns, now_ns, &anr);
         }
@@ -58,7 +59,7 @@ impl Timers {
         goes_on
     }
 
-    /// Main is stuck: its message is suspect.
+    /// Samples main's stack while its message is suspect. Returns whether the message is watched.
     pub(crate) fn stuck(&mut self, since_ns: u64, now_ns: u64) -> bool {
         if !messages::is_started() || !is_enabled(Setting::Anr) {
             return false;
@@ -83,7 +84,7 @@ impl Timers {
     }
 }
 
-/// What is in force.
+/// The current limits.
 fn limits() -> Limits {
     if !is_enabled(Setting::Anr) {
         return Limits { lag_ms: 0, anr_ms: 0, too_late_ms: 0 };
@@ -95,8 +96,9 @@ fn limits() -> Limits {
     }
 }
 
-/// A main at a breakpoint says nothing new; one that is told too late is dropped where somebody asked for that.
-fn is_told(due: &Due) -> bool {
+/// Whether a finding is reported: not with a debugger attached, nor later than the option `anr_too_late_ms`
+/// allows.
+fn is_reported(due: &Due) -> bool {
     !matches!(due.suppressed, Some(Suppressed::Debugger | Suppressed::TooLate))
 }
 
@@ -106,7 +108,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Looks at a message that began at 1 ms, at these ages, in virtual time; gives what was told at each.
+    /// Polls a message that began at 1 ms, at these ages in virtual time; returns what was reported at
+    /// each.
     fn told(ages_ms: &[u64], limits: Limits) -> Vec<(bool, bool)> {
         let mut timers = Timers::default();
         let look = |age_ms: &u64| {
@@ -134,7 +137,7 @@ mod tests {
             (seen.lag.is_some(), seen.anr.is_some())
         };
         assert_eq!(look(2_000, 1), (false, false));
-        // It ended, and another began: each is told for itself.
+        // It ended, and another began: each is reported separately.
         assert_eq!(look(2_001, 2_001), (false, false));
         assert_eq!(look(4_001, 2_001), (true, false));
         assert_eq!(look(7_000, 2_001), (false, false));
@@ -157,8 +160,8 @@ mod tests {
     #[test]
     fn a_debugger_silences_both_and_a_late_timer_does_not() {
         let due = |suppressed| Due { age_ns: 5_000 * MS, frozen_ns: 0, timer_late: true, suppressed };
-        assert!(is_told(&due(None)));
-        assert!(!is_told(&due(Some(Suppressed::Debugger))));
-        assert!(!is_told(&due(Some(Suppressed::TooLate))));
+        assert!(is_reported(&due(None)));
+        assert!(!is_reported(&due(Some(Suppressed::Debugger))));
+        assert!(!is_reported(&due(Some(Suppressed::TooLate))));
     }
 }

@@ -1,7 +1,7 @@
-//! Every flag and threshold of the monitors: one table, from which the documentation is made, too.
+//! Every flag and threshold of the monitors, in one table. The documentation is made from it too.
 //!
-//! Numbers are atomics that any thread reads and that may be changed at run time (Matrix's `IDynamicConfig`); whoever reads one
-//! takes what is in force at that moment. Texts are read where something starts, and not on a hot path.
+//! Numbers are atomics that any thread reads and that can change at run time (Matrix's `IDynamicConfig`); a
+//! reader takes the current value. Texts are read when something starts, not on a hot path.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -128,7 +128,7 @@ pub enum Setting {
     Redact,
 }
 
-/// A text's place in the table.
+/// An option with a text value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Text {
@@ -140,35 +140,35 @@ pub enum Text {
     CareScenes,
 }
 
-/// A number of the table.
+/// A row of the table for a numeric option.
 #[derive(Clone, Copy, Debug)]
 pub struct NumberOption {
-    /// Its place.
+    /// The option.
     pub setting: Setting,
     /// Its key in a configuration.
     pub key: &'static str,
-    /// What it is where nothing was said.
+    /// Its value unless it is set.
     pub default: u64,
-    /// The least value; a smaller one is taken as this.
+    /// The smallest value; a smaller one is raised to this.
     pub least: u64,
-    /// The greatest value.
+    /// The largest value; a larger one is lowered to this.
     pub greatest: u64,
-    /// What Matrix calls it, empty if it has none.
+    /// Matrix's name for it, or empty.
     pub matrix: &'static str,
-    /// What it does.
+    /// Its description.
     pub what: &'static str,
 }
 
-/// A text of the table.
+/// A row of the table for a text option.
 #[derive(Clone, Copy, Debug)]
 pub struct TextOption {
-    /// Its place.
+    /// The option.
     pub text: Text,
     /// Its key.
     pub key: &'static str,
-    /// What Matrix calls it.
+    /// Matrix's name for it, or empty.
     pub matrix: &'static str,
-    /// What it does.
+    /// Its description.
     pub what: &'static str,
 }
 
@@ -189,103 +189,103 @@ macro_rules! numbers {
 }
 
 numbers! {
-    Recording "recording" 1 0..=1 "" "Off: nothing is recorded and nothing watched, now and at the next starts, until somebody says on (the switch for a server)"
-    Fps "fps" 1 0..=1 "enableFPS" "Frames: stages, dropped frames, reports of scenes"
+    Recording "recording" 1 0..=1 "" "Off: records and watches nothing, now and at later starts; a remote kill switch that persists until set to 1"
+    Fps "fps" 1 0..=1 "enableFPS" "Frames: stages, dropped frames, reports per screen"
     Slow "slow" 1 0..=1 "enableEvilMethodTrace" "Slow messages, with what main called"
-    Anr "anr" 1 0..=1 "enableAnrTrace" "The timers of LAG and ANR"
-    SignalAnr "signal_anr" 1 0..=1 "enableSignalAnrTrace" "A report for an ANR that SIGQUIT told"
-    Startup "startup" 1 0..=1 "enableStartup" "Starts and pages"
+    Anr "anr" 1 0..=1 "enableAnrTrace" "LAG and ANR detection by timer"
+    SignalAnr "signal_anr" 1 0..=1 "enableSignalAnrTrace" "A report for an ANR detected by SIGQUIT"
+    Startup "startup" 1 0..=1 "enableStartup" "App starts and pages"
     Idle "idle" 1 0..=1 "enableIdleHandlerTrace" "Idle handlers"
-    Touch "touch" 1 0..=1 "enableTouchEventTrace" "Touch events that wait"
+    Touch "touch" 1 0..=1 "enableTouchEventTrace" "Delayed touch events"
     Tuning "tuning" 1 0..=1 "" "Main's priority and timer slack"
     History "history" 1 0..=1 "enableHistoryMsgRecorder" "The last 200 messages in reports"
-    Density "density" 0 0..=1 "enableDenseMsgTracer" "Count and length of the last 5,000 messages"
-    Printer "printer" 1 0..=1 "" "The Looper's Printer tells of main's messages; off, or where the system calls none: the outermost calls of main's record do, and frames have no stages"
-    Overlay "overlay" 0 0..=1 "FrameDecorator" "The window that shows frames a second"
-    HasActivity "has_activity" 1 0..=1 "isHasActivity" "0: a process without activities, whose start ends with its application's"
-    SharedPreferencesFix "shared_preferences_fix" 0 0..=1 "IssueFixConfig" "API 21 to 25: main does not wait for SharedPreferences at a stop"
-    Log "log" 0 0..=1 "isDebug" "Reports are written to the log, too"
-    SlowMs "slow_ms" 700 1..=60_000 "clicfg_matrix_trace_evil_method_threshold" "A message is slow from here on, ms"
-    LagMs "lag_ms" 2_000 0..=60_000 "DEFAULT_NORMAL_LAG" "A message is a LAG from here on, ms; 0 never"
-    AnrMs "anr_ms" 5_000 0..=60_000 "DEFAULT_ANR" "A message is an ANR from here on, ms; 0 never"
-    AnrTooLateMs "anr_too_late_ms" 0 0..=60_000 "DEFAULT_ANR_INVALID" "No ANR is told from here on, ms; 0 always"
-    SampleMs "sample_ms" 66 0..=10_000 "" "Distance of main's stack samples while it is stuck, ms; 0 none"
-    SampleFromMs "sample_from_ms" 300 50..=60_000 "" "Main's stack is sampled in a message from this age on, ms"
-    Stacks "stacks" 1 0..=1 "" "Main's Java stack is taken while it is stuck; off: never, since main is stopped for it (docs/monitors.md says what that can cost)"
-    StackLines "stack_lines" 30 1..=1_000 "TARGET_EVIL_METHOD_STACK" "Lines of a stack in a report"
+    Density "density" 0 0..=1 "enableDenseMsgTracer" "Number and duration of the last 5,000 messages"
+    Printer "printer" 1 0..=1 "" "Main's messages are reported by the Looper's Printer. Off, or where the system calls no Printer: main's outermost recorded calls stand for messages, and frames have no stages"
+    Overlay "overlay" 0 0..=1 "FrameDecorator" "The window that shows frames per second"
+    HasActivity "has_activity" 1 0..=1 "isHasActivity" "0: a process without activities, whose start ends when its application is created"
+    SharedPreferencesFix "shared_preferences_fix" 0 0..=1 "IssueFixConfig" "API 21 to 25: main does not wait for SharedPreferences when an activity stops"
+    Log "log" 0 0..=1 "isDebug" "Also write reports to the log"
+    SlowMs "slow_ms" 700 1..=60_000 "clicfg_matrix_trace_evil_method_threshold" "Minimum duration of a slow message, ms"
+    LagMs "lag_ms" 2_000 0..=60_000 "DEFAULT_NORMAL_LAG" "Age at which a message is a LAG, ms; 0 = never"
+    AnrMs "anr_ms" 5_000 0..=60_000 "DEFAULT_ANR" "Age at which a message is an ANR, ms; 0 = never"
+    AnrTooLateMs "anr_too_late_ms" 0 0..=60_000 "DEFAULT_ANR_INVALID" "ANRs detected later than this are not reported, ms; 0 = always report"
+    SampleMs "sample_ms" 66 0..=10_000 "" "Interval between samples of main's stack while it is stalled, ms; 0 = no samples"
+    SampleFromMs "sample_from_ms" 300 50..=60_000 "" "Age of a message from which main's stack is sampled, ms"
+    Stacks "stacks" 1 0..=1 "" "Take main's Java stack while it is stalled. Off: never, because main is stopped for it (docs/monitors.md says what that can cost)"
+    StackLines "stack_lines" 30 1..=1_000 "TARGET_EVIL_METHOD_STACK" "Maximum lines of a stack in a report"
     StackStyle "stack_style" 1 0..=2 "looperPrinterStackStyle" "Java stacks in reports: 0 simple, 1 whole, 2 raw"
-    Policy "policy" 0 0..=1 "" "Whether a SIGQUIT was an ANR: 0 by our rules, 1 by Matrix's"
-    AnrProfile "anr_profile" 1 0..=1 "" "API 36: the platform is asked for a profile of each ANR, and the recording says where it is"
-    FpsWindowMs "fps_window_ms" 10_000 1_000..=600_000 "clicfg_matrix_trace_fps_time_slice" "A scene's frames are reported this often, ms"
-    FpsThreshold "fps_threshold" 0 0..=600 "clicfg_matrix_trace_fps_report_threshold" "Only frames with this many dropped ones are in reports"
-    OlderFps "older_fps" 0 0..=1 "FPSTracer (0.4)" "Frames are reported as Matrix 0.4 did, too: every 2 min, in slices of 6 s"
-    OlderMethods "older_methods" 0 0..=1 "EvilMethodTracer (0.4)" "Pages that open slowly (ENTER, with the depth and number of their views) and messages that filled main's ring (FULL), as Matrix 0.4 reported them"
-    OlderStartup "older_startup" 0 0..=1 "StartUpTracer (0.4)" "A process's first page is reported as Matrix 0.4 did, too: with betweenCost and splashCost"
-    EnterMs "enter_ms" 3_000 1..=60_000 "clicfg_matrix_trace_load_activity_threshold" "A page opens slowly from here on, ms, up to page_ms; with older_methods"
-    TellDropped "tell_dropped" 3 0..=10_000 "DropFrameListener" "Observers are told of a frame that dropped this many at 60 Hz (at 120 Hz twice as many); 0 none"
-    DroppedNormal "dropped_normal" 3 1..=10_000 "clicfg_matrix_fps_dropped_normal" "Dropped frames from which on a frame is NORMAL"
+    Policy "policy" 0 0..=1 "" "Rules that decide whether a SIGQUIT was an ANR: 0 anrscope's, 1 Matrix's"
+    AnrProfile "anr_profile" 1 0..=1 "" "API 36: request a profile of each ANR from the platform; the recording says where it is"
+    FpsWindowMs "fps_window_ms" 10_000 1_000..=600_000 "clicfg_matrix_trace_fps_time_slice" "Interval between frame reports per screen, ms"
+    FpsThreshold "fps_threshold" 0 0..=600 "clicfg_matrix_trace_fps_report_threshold" "Report only frames with at least this many dropped frames"
+    OlderFps "older_fps" 0 0..=1 "FPSTracer (0.4)" "Also report frames as Matrix 0.4 did: every 2 min, in slices of 6 s"
+    OlderMethods "older_methods" 0 0..=1 "EvilMethodTracer (0.4)" "Report pages that open slowly (ENTER, with the depth and number of their views) and messages that filled main's ring (FULL) as Matrix 0.4 did"
+    OlderStartup "older_startup" 0 0..=1 "StartUpTracer (0.4)" "Also report a process's first page as Matrix 0.4 did, with betweenCost and splashCost"
+    EnterMs "enter_ms" 3_000 1..=60_000 "clicfg_matrix_trace_load_activity_threshold" "Minimum duration of a slowly opening page, ms, up to page_ms; with older_methods"
+    TellDropped "tell_dropped" 3 0..=10_000 "DropFrameListener" "Notify observers of a frame with at least this many dropped frames at 60 Hz (twice as many at 120 Hz); 0 = never"
+    DroppedNormal "dropped_normal" 3 1..=10_000 "clicfg_matrix_fps_dropped_normal" "Minimum dropped frames of the level NORMAL"
     DroppedMiddle "dropped_middle" 9 1..=10_000 "clicfg_matrix_fps_dropped_middle" "... MIDDLE"
     DroppedHigh "dropped_high" 24 1..=10_000 "clicfg_matrix_fps_dropped_high" "... HIGH"
     DroppedFrozen "dropped_frozen" 42 1..=10_000 "clicfg_matrix_fps_dropped_frozen" "... FROZEN"
-    ColdMs "cold_ms" 10_000 1..=600_000 "clicfg_matrix_trace_app_start_up_threshold" "A cold start has a stack from here on, ms"
-    WarmMs "warm_ms" 4_000 1..=600_000 "clicfg_matrix_trace_warm_app_start_up_threshold" "A warm start has a stack from here on, ms"
-    GoodColdMs "good_cold_ms" 2_000 1..=600_000 "" "A cold start is bad above, ms (for games and video 3000 is usual)"
-    GoodHotMs "good_hot_ms" 500 1..=600_000 "" "A hot start is bad above, ms (for games and video 1000)"
-    PageMs "page_ms" 30_000 1..=600_000 "" "A page that took this long is dropped, ms"
-    IdleMs "idle_ms" 2_000 1..=60_000 "setIdleHandlerThreshold" "An idle handler is late from here on, ms"
-    TouchMs "touch_ms" 2_000 1..=60_000 "setTouchEventThreshold" "A touch event is late from here on, ms"
-    SlackNs "slack_ns" 50_000 0..=1_000_000_000 "" "Main's timer slack is reported above, ns"
-    BackgroundMs "background_ms" 500 0..=60_000 "" "Without a resumed activity for this long it is in the background, ms"
-    MainOnly "main_only" 0 0..=1 "" "Main alone is recorded; other threads that were recorded before go on"
-    CoarseClock "coarse_clock" 1 0..=1 "" "Methods get their time once a millisecond; messages, frames and waits stay exact"
-    EveryCall "every_call" 0 0..=1 "" "Every call is recorded; else one that begins and ends within a millisecond (20 us without the coarse clock) leaves nothing but a count"
-    MaxOverhead "max_overhead" 3 0..=100 "" "Percent of the threads' time that recording may take; beyond it the methods that are called most are switched off. 0: none ever is"
-    MainWords "main_words" 0 0..=16_777_216 "BUFFER_SIZE" "Words of 8 bytes in main's ring, from the app's next start on; 0: a million"
-    PoolWords "pool_words" 0 0..=16_777_216 "" "The same of all other threads together; 0: half a million"
-    KeepRecordings "keep_recordings" 20 1..=10_000 "" "Recordings kept at most"
-    KeepDays "keep_days" 14 1..=3_650 "" "Days for which one is kept at most"
-    KeepKib "keep_kib" 262_144 1_024..=1_073_741_824 "" "KiB of all together"
-    InstallsPerMille "installs_per_mille" 1_000 0..=1_000 "" "Installations of 1,000 in which it starts at all"
-    Redact "redact" 0 0..=1 "" "Texts that the app makes up (marks, counters, scenes, names of threads, what callbacks say of themselves, what the system quotes) are recorded as a number"
+    ColdMs "cold_ms" 10_000 1..=600_000 "clicfg_matrix_trace_app_start_up_threshold" "Minimum duration of a cold start that is reported with a stack, ms"
+    WarmMs "warm_ms" 4_000 1..=600_000 "clicfg_matrix_trace_warm_app_start_up_threshold" "Minimum duration of a warm start that is reported with a stack, ms"
+    GoodColdMs "good_cold_ms" 2_000 1..=600_000 "" "A cold start longer than this is bad, ms (3000 is usual for games and video)"
+    GoodHotMs "good_hot_ms" 500 1..=600_000 "" "A hot start longer than this is bad, ms (1000 for games and video)"
+    PageMs "page_ms" 30_000 1..=600_000 "" "Pages that took this long are not reported, ms"
+    IdleMs "idle_ms" 2_000 1..=60_000 "setIdleHandlerThreshold" "Duration from which an idle handler is reported, ms"
+    TouchMs "touch_ms" 2_000 1..=60_000 "setTouchEventThreshold" "Delay from which a touch event is reported, ms"
+    SlackNs "slack_ns" 50_000 0..=1_000_000_000 "" "Main's timer slack is reported above this, ns"
+    BackgroundMs "background_ms" 500 0..=60_000 "" "Time without a resumed activity after which the app is in the background, ms"
+    MainOnly "main_only" 0 0..=1 "" "Record only the main thread; threads that were recorded before continue"
+    CoarseClock "coarse_clock" 1 0..=1 "" "Timestamps of methods have a resolution of one millisecond; messages, frames and waits stay exact"
+    EveryCall "every_call" 0 0..=1 "" "Record every call; otherwise a call within one millisecond (20 us without the coarse clock) is only counted"
+    MaxOverhead "max_overhead" 3 0..=100 "" "Maximum share of the threads' time for recording, percent; beyond it the methods that are called most are switched off. 0 = no limit"
+    MainWords "main_words" 0 0..=16_777_216 "BUFFER_SIZE" "Size of main's ring in words of 8 bytes, from the app's next start on; 0 = a million"
+    PoolWords "pool_words" 0 0..=16_777_216 "" "Size of all other threads' blocks together, as above; 0 = half a million"
+    KeepRecordings "keep_recordings" 20 1..=10_000 "" "Maximum number of recordings"
+    KeepDays "keep_days" 14 1..=3_650 "" "Maximum age of a recording, days"
+    KeepKib "keep_kib" 262_144 1_024..=1_073_741_824 "" "Maximum size of all recordings, KiB"
+    InstallsPerMille "installs_per_mille" 1_000 0..=1_000 "" "Sampling rate: enabled on this many of 1,000 installs"
+    Redact "redact" 0 0..=1 "" "Texts that the app creates at run time (marks, counters, scenes, thread names, callback descriptions, what the system quotes) are recorded as a number"
 }
 
-/// All texts, in the order of [`Text`].
+/// All text options, in the order of [`Text`].
 pub const TEXTS: &[TextOption] = &[
     TextOption {
         text: Text::SplashActivities,
         key: "splash_activities",
         matrix: "clicfg_matrix_trace_care_scene_set",
-        what: "Classes of the splash pages, with ; between",
+        what: "Classes of the splash pages, separated by ;",
     },
     TextOption {
         text: Text::EndActivities,
         key: "end_activities",
         matrix: "",
-        what: "Classes of the pages that end a cold start, with ; between; none: the first page that is no splash page",
+        what: "Classes of the pages that end a cold start, separated by ;. Empty: the first page that is not a splash page",
     },
     TextOption {
         text: Text::CareScenes,
         key: "care_scenes",
         matrix: "clicfg_matrix_trace_care_scene_set (0.4)",
-        what: "Scenes whose frames are reported, with ; between; none: all",
+        what: "Scenes whose frames are reported, separated by ;. Empty: all",
     },
 ];
 
-/// How often anything was set.
+/// How many times an option was set.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 static TEXT_VALUES: Mutex<[String; TEXTS.len()]> = Mutex::new([const { String::new() }; TEXTS.len()]);
 
-/// Why a line of a configuration was not taken.
+/// Why an option was not set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// No option has this key.
     Key,
-    /// The value is no number.
+    /// The value is not a number.
     Value,
 }
 
-/// What is in force.
+/// The current value of a numeric option.
 #[must_use]
 pub fn number(setting: Setting) -> u64 {
     VALUES[setting as usize].load(Ordering::Relaxed)
@@ -297,19 +297,19 @@ pub fn is_enabled(flag: Setting) -> bool {
     number(flag) != 0
 }
 
-/// Another number whenever an option was set: who keeps what it made of options looks at this first.
+/// A number that changes whenever an option is set. Check it before using values derived from options.
 pub(crate) fn changes() -> u64 {
     CHANGES.load(Ordering::Acquire)
 }
 
-/// A text that is in force, empty by default.
+/// The current value of a text option, empty by default.
 #[must_use]
 pub fn text(text: Text) -> String {
     TEXT_VALUES.lock().unwrap_or_else(PoisonError::into_inner)[text as usize].clone()
 }
 
-/// Sets one option, by its key. A number outside of its range becomes the nearest inside; `true` and `false` are 1 and 0.
-/// Gives the number that was set, nothing for a text.
+/// Sets an option by its key. A number outside of its range becomes the nearest one inside; `true` and
+/// `false` are 1 and 0. Returns the numeric option that was set, `None` for a text.
 ///
 /// # Errors
 /// [`Refused`]; nothing changed.
@@ -330,7 +330,7 @@ pub fn set(key: &str, value: &str) -> Result<Option<Setting>, Refused> {
     Ok(None)
 }
 
-/// Everything in force, a `key=value` a line, in the order of the table.
+/// All current values, one `key=value` per line, in the order of the table.
 #[must_use]
 pub fn in_force() -> String {
     let mut lines = String::new();

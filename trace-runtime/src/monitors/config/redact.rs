@@ -1,10 +1,11 @@
-//! Which of the texts that an app makes up while it runs are recorded.
+//! Which texts that an app creates at run time are recorded.
 //!
-//! Names of classes and methods are the program's, and a recording is of no use without them. What an app says at run time
-//! (marks, counters, names of scenes and threads, what a callback says of itself, refused options), and what the system quotes of it
-//! in a dump or an ANR's subject, may name a person. With the option `redact` such a text is a
-//! number: equal texts of one process have the same one, and the text cannot be found by trying, because the key is the
-//! process's own and is kept nowhere.
+//! Names of classes and methods belong to the program, and a recording is useless without them. Other texts
+//! may name a person: what an app sets at run time (marks, counters, names of scenes and threads, callback
+//! descriptions, refused options), and what the system quotes of it in a dump or in an ANR's subject. With
+//! the option `redact` such a text is recorded as a number. Equal texts of one process have the same
+//! number. The text cannot be found by trying, because the key belongs to the process and is stored
+//! nowhere.
 
 use crate::recorder;
 use std::borrow::Cow;
@@ -17,17 +18,17 @@ use crate::monitors::config::options::{self, Setting};
 
 static KEY: OnceLock<RandomState> = OnceLock::new();
 
-/// The text, or its number.
+/// The text, or with `redact` its number.
 pub(crate) fn own(text: String) -> String {
     if options::is_enabled(Setting::Redact) { number(&text) } else { text }
 }
 
-/// The id in the recording of the text, or of its number.
+/// The id in the recording of the text, or with `redact` of its number.
 pub(crate) fn text(text: &str) -> TextId {
     if options::is_enabled(Setting::Redact) { recorder::text(&number(text)) } else { recorder::text(text) }
 }
 
-/// Threads whose names the system gives.
+/// Threads that the system names.
 const SYSTEMS: [&str; 7] = [
     "main",
     "Signal Catcher",
@@ -38,7 +39,7 @@ const SYSTEMS: [&str; 7] = [
     "RenderThread",
 ];
 
-/// A thread's name, or its number; the system's own stay.
+/// A thread's name, or with `redact` its number; names that the system gives are kept.
 pub(crate) fn thread(name: &str) -> Cow<'_, str> {
     if options::is_enabled(Setting::Redact) { Cow::Owned(name_of(name)) } else { Cow::Borrowed(name) }
 }
@@ -47,8 +48,8 @@ fn name_of(name: &str) -> String {
     if name.is_empty() || SYSTEMS.contains(&name) { name.to_owned() } else { number(name) }
 }
 
-/// What the system says in the subject of an ANR; the rest of it names windows, intents and what the app itself said. `exporter`'s
-/// `dump/subject.rs` knows the kinds by these words.
+/// The system's own words in the subject of an ANR; the rest names windows, intents and what the app
+/// supplied. `exporter`'s `dump/subject.rs` identifies the kinds by these words.
 const SUBJECTS: [&str; 12] = [
     "does not have a focused window",
     "GPU hang",
@@ -64,7 +65,8 @@ const SUBJECTS: [&str; 12] = [
     "failed to complete startup",
 ];
 
-/// A subject, or a description of an exit: the system's own words in it, how long it waited, and the number of the whole.
+/// A subject or a description of an exit. With `redact`: the system's own words in it, how long it waited,
+/// and the number of the whole.
 pub(crate) fn subject(text: &str) -> Cow<'_, str> {
     if options::is_enabled(Setting::Redact) { Cow::Owned(subject_of(text)) } else { Cow::Borrowed(text) }
 }
@@ -90,7 +92,8 @@ fn subject_of(text: &str) -> String {
     kept
 }
 
-/// A thread dump: in it the names of threads, and whatever else is in quotation marks, and its subject.
+/// A thread dump. With `redact`, names of threads, other texts in quotation marks and the subject are
+/// numbers.
 pub(crate) fn dump(text: &[u8]) -> Cow<'_, [u8]> {
     if options::is_enabled(Setting::Redact) {
         Cow::Owned(dump_of(&String::from_utf8_lossy(text)).into_bytes())
@@ -101,7 +104,7 @@ pub(crate) fn dump(text: &[u8]) -> Cow<'_, [u8]> {
 
 fn dump_of(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    // A thread's name that has line breaks goes on.
+    // The rest of a thread name that contains line breaks.
     let mut open = false;
     for line in text.split('\n') {
         match (line.find('"'), line.rfind('"')) {
@@ -133,7 +136,7 @@ fn dump_of(text: &str) -> String {
         }
         out.push('\n');
     }
-    // What is split at line breaks has one more part.
+    // Splitting at line breaks yields one more part than there are lines.
     out.pop();
     out
 }

@@ -1,4 +1,4 @@
-//! Idle handlers: a slice each, and a report for one that does not come back.
+//! Idle handlers: a slice for each, and a report for one that does not return in time.
 
 use std::sync::OnceLock;
 
@@ -19,10 +19,10 @@ use crate::writing::events::record;
 static RUN: IdleRun = IdleRun::new();
 static TIMER: OnceLock<Option<StallTimer>> = OnceLock::new();
 
-/// A young handler is not looked at, ns.
+/// The age at which a handler is first polled, ns.
 const SUSPECT_NS: u64 = 500_000_000;
 
-/// A handler of this class begins, on main.
+/// Records that a handler of this class begins. On main.
 pub(crate) fn begin(class: TextId) {
     let Some(now) = record(&Event::IdleBegin(class).encode()) else { return };
     RUN.begin(class.0, now);
@@ -31,7 +31,7 @@ pub(crate) fn begin(class: TextId) {
     }
 }
 
-/// It returned or threw.
+/// Records that the handler returned or threw.
 pub(crate) fn end() {
     let now = record(&Event::IdleEnd.encode());
     RUN.end(now.unwrap_or(0));
@@ -40,8 +40,8 @@ pub(crate) fn end() {
     }
 }
 
-/// A timer of its own: main is in no message while it is idle, and what the messages' timer finds is no idle handler's. Its thread sleeps
-/// for good while no handler runs.
+/// Starts a separate timer: main is in no message while it is idle, and the messages' timer must not report
+/// an idle handler. Its thread sleeps while no handler runs.
 fn start_timer() -> Option<StallTimer> {
     let suspect_ns = SUSPECT_NS.min(options::number(Setting::IdleMs) * 1_000_000);
     let thresholds = Thresholds { suspect_ns, stall_ns: suspect_ns, tick_ns: suspect_ns.min(100_000_000) };
@@ -49,7 +49,7 @@ fn start_timer() -> Option<StallTimer> {
     let observer = Box::new(move |event| {
         guard::disarm_on_panic(|| {
             if matches!(event, StallEvent::Tick { .. } | StallEvent::Stalled { .. }) {
-                look(&mut watch);
+                poll(&mut watch);
             }
         });
     });
@@ -60,8 +60,8 @@ fn limits() -> Limits {
     Limits { lag_ms: options::number(Setting::IdleMs), anr_ms: 0, too_late_ms: 0 }
 }
 
-/// On the timer's thread.
-fn look(watch: &mut Watch) {
+/// Polls the running handler. On the timer's thread.
+fn poll(watch: &mut Watch) {
     if !options::is_enabled(Setting::Idle) {
         return;
     }
@@ -71,13 +71,13 @@ fn look(watch: &mut Watch) {
     if seen.lag.is_none() {
         return;
     }
-    // Main is in it now: later its stack would be another.
+    // Main is in it now: later its stack would be another one.
     let (scene, foreground) = (app_state::scene_name(), app_state::is_foreground());
     let lag = Lag { begun_ns: RUN.begun_ns(), scene, foreground };
     sampler::ask(Wanted::Stack, Box::new(move |answer| answered(&lag, &answer)));
 }
 
-/// A handler that is late.
+/// A handler that does not return in time.
 #[derive(Debug)]
 struct Lag {
     begun_ns: u64,
@@ -85,7 +85,7 @@ struct Lag {
     foreground: bool,
 }
 
-/// Main's stack for it came, or is given up. That of a main which has gone on is left out.
+/// Reports the handler, with main's stack if main is still in it.
 fn answered(lag: &Lag, answer: &Answer) {
     if answer.debugger {
         return;

@@ -1,4 +1,5 @@
-//! The messages of main: pairing, history and density, and which one is open. Main writes; whoever else looks reads atomics.
+//! Main's messages: pairing, history, density, and which one is open. Main writes; other threads read
+//! atomics.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,25 +22,26 @@ use crate::monitors::stacks::{java_stack, samples};
 use crate::recorder::{self, Recorder};
 use crate::writing::thread::{ThreadWriter, gettid};
 
-/// Reports are wanted: the shim of the Looper runs, or whoever tells of messages asked for them.
+/// Whether messages are reported: the Looper's shim runs, or another source of messages asked for reports.
 static ON: AtomicBool = AtomicBool::new(false);
 static MAIN: MainCell = MainCell(UnsafeCell::new(None));
 static SHARED: OnceLock<(Arc<History>, Arc<SlowMessage>)> = OnceLock::new();
 static OPEN: OpenWords = OpenWords::new();
-/// How many of what began were no messages ([`Main::unit_began`]).
+/// How many units of work that are not messages began ([`Main::unit_began`]).
 static UNITS: AtomicU64 = AtomicU64::new(0);
 
-/// Targets of what is no message, and no handler's class: what dispatches input (AOSP InputEventReceiver.java), and what an idle handler implements.
+/// Targets of units that are not messages; they are not classes of handlers. The first dispatches input
+/// (AOSP InputEventReceiver.java), the second is the interface of idle handlers.
 const NOT_QUEUED: [&str; 2] = ["android.view.InputEventReceiver", "android.os.MessageQueue$IdleHandler"];
 
-/// From now on messages are reported: slow ones, LAGs, ANRs.
+/// Starts reporting messages: slow ones, LAGs, ANRs.
 pub(crate) fn start() {
     ON.store(true, Ordering::Release);
     outermost::between_messages();
     options_changed();
 }
 
-/// From now on they are only recorded.
+/// Stops reporting; messages are only recorded from now on.
 pub(crate) fn stop() {
     ON.store(false, Ordering::Release);
     outermost::end();
@@ -49,7 +51,7 @@ pub(crate) fn is_started() -> bool {
     ON.load(Ordering::Acquire)
 }
 
-/// Takes over what depends on options and is kept elsewhere. Any thread.
+/// Applies changed options that are stored elsewhere. Any thread.
 pub(crate) fn options_changed() {
     if let Some((_, slow)) = SHARED.get() {
         slow.set_threshold_ms(number(Setting::SlowMs) as u32);
@@ -61,8 +63,8 @@ pub(crate) fn options_changed() {
     }
 }
 
-/// The last `count` messages and the open ones, a line each: `{target callback: what -> ms}` as Matrix's history has them. Not
-/// on a hot path.
+/// The last `count` messages and the open ones, one per line: `{target callback: what -> ms}` as in
+/// Matrix's history. Not on a hot path.
 pub(crate) fn history(count: usize, now_ns: u64) -> String {
     let mut out = String::new();
     let mut line = |what: &str, took_ms: u64, open: bool| {
@@ -76,8 +78,8 @@ pub(crate) fn history(count: usize, now_ns: u64) -> String {
             line(&outermost::text(outer), outermost::took_ms(outer), is_open && n + 1 == last.len());
         }
     } else if let Some((history, _)) = SHARED.get() {
-        for told in history.last(count, now_ns) {
-            line(&tag_text(&told.tag), u64::from(told.took_us / 1_000), told.open);
+        for entry in history.last(count, now_ns) {
+            line(&tag_text(&entry.tag), u64::from(entry.took_us / 1_000), entry.open);
         }
         if let Some((what, since_ns)) = between().filter(|_| count > 0) {
             line(&what, now_ns.saturating_sub(since_ns) / 1_000_000, true);
@@ -86,28 +88,29 @@ pub(crate) fn history(count: usize, now_ns: u64) -> String {
     out
 }
 
-/// How many messages the Looper has told of.
-pub(crate) fn told() -> u64 {
+/// How many messages the Looper has reported.
+pub(crate) fn reported() -> u64 {
     SHARED.get().map_or(0, |(history, _)| history.begun().saturating_sub(UNITS.load(Ordering::Relaxed)))
 }
 
-/// Whether stretches of main that are no messages are taken for such: not where main's outermost calls stand for messages, by another thread.
+/// Whether units of work that are not messages are accepted: not while main's outermost calls stand for
+/// messages, which another thread reads.
 pub(crate) fn takes_units() -> bool {
     is_started() && !message_source::is_by_calls()
 }
 
-/// What the open message is for, the innermost of them: `target callback: what`; empty if none is.
+/// The innermost open message as `target callback: what`; empty if there is none.
 pub(crate) fn open_text(now_ns: u64) -> String {
     if message_source::is_by_calls() {
         let (last, is_open) = outermost::last(1, now_ns);
         return last.last().filter(|_| is_open).map(outermost::text).unwrap_or_default();
     }
     let last = SHARED.get().and_then(|(history, _)| history.last(MAX_NESTED, now_ns).pop());
-    let message = last.filter(|told| told.open).map(|told| tag_text(&told.tag));
+    let message = last.filter(|entry| entry.open).map(|entry| tag_text(&entry.tag));
     message.or_else(|| between().map(|(what, _)| what)).unwrap_or_default()
 }
 
-/// What main does while it is in no message, and since when. Not on main.
+/// What main is doing outside of messages, and since when. Not on main.
 fn between() -> Option<(String, u64)> {
     if OPEN.load().is_some() || is_main() {
         return None;
@@ -116,7 +119,7 @@ fn between() -> Option<(String, u64)> {
     call.or_else(|| unknown::open().map(|open| (unknown::NAME.to_owned(), open.since_ns)))
 }
 
-/// Whether the caller is main, whose history is asked for by the app: it waits for no ring to be read.
+/// Whether the caller is main. Main does not wait while a ring is read.
 fn is_main() -> bool {
     Recorder::active().is_none_or(|recorder| gettid() == recorder.main_tid)
 }
@@ -136,32 +139,32 @@ fn tag_text(tag: &Tag) -> String {
     out
 }
 
-/// How busy main was; nothing before its first message.
+/// How busy main was; zero before its first message.
 pub(crate) fn density(now_ns: u64) -> Density {
     SHARED.get().map_or_else(Density::default, |(history, _)| history.density(now_ns))
 }
 
-/// Counts anew.
+/// Resets the density.
 pub(crate) fn clear_density() {
     if let Some((history, _)) = SHARED.get() {
         history.clear_density();
     }
 }
 
-/// The message that main is in: when it began (of a message around a nested loop that goes on: when that loop's last message
-/// ended), and the place in main's record in front of it. Outside of messages the open call that stands for one, or what main's stack has shown. Not on
-/// main.
+/// The message that main is in: when it began (for a message around a nested loop that continues, when that
+/// loop's last message ended), and the mark before it in main's record. Outside of messages: the open call
+/// that stands for one, or the work that main's stack has shown. Not on main.
 pub(crate) fn open() -> Option<Open> {
     OPEN.load().or_else(outermost::open).or_else(unknown::open)
 }
 
-/// What main does at `at_ns`, which is about now. That it does nothing is only said of a main that is in no message, has no call open, and waits in its poll
-/// as far as the kernel says. Not on main.
+/// What main is doing at `at_ns`, which is about now. Main counts as idle only if it is in no message, has
+/// no call open, and waits in its poll according to the kernel. Not on main.
 pub(crate) fn main_at(recorder: &Recorder, at_ns: u64) -> MainAt {
     let since = || recorder.message_since.load(Ordering::Relaxed);
     if since() == 0 && is_started() {
-        // A call may have begun since the last look.
-        outermost::look();
+        // A call may have begun since the last poll.
+        outermost::poll();
         if since() == 0 && poll::is_polling(recorder.main_tid) == Some(false) {
             return MainAt { stuck_since: 0, running_ms: None };
         }
@@ -169,17 +172,18 @@ pub(crate) fn main_at(recorder: &Recorder, at_ns: u64) -> MainAt {
     MainAt::new(since(), at_ns)
 }
 
-/// What only main touches.
+/// State that only main accesses.
 pub(crate) struct Main {
     messages: Messages,
-    /// The place in front of each open message.
+    /// The mark before each open message.
     marks: [Option<Mark>; MAX_NESTED],
-    /// The stretch that is no message and began last. It is the outermost while it is open: none begins inside of another, or of a message.
+    /// The last unit of work that is not a message. While it is open it is the outermost: no unit begins
+    /// inside another unit or a message.
     unit: Option<Tag>,
 }
 
 struct MainCell(UnsafeCell<Option<Main>>);
-// SAFETY: `with` alone looks into it, and only with the writer of main in hand, which exists once and on main.
+// SAFETY: only `with` accesses it, and only with main's writer at hand, of which there is one, on main.
 unsafe impl Sync for MainCell {}
 
 /// Calls `f` if `thread` is main's writer.
@@ -188,19 +192,19 @@ pub(crate) fn with<R>(thread: &mut ThreadWriter, f: impl FnOnce(&mut Main) -> R)
     if !thread.is_main() {
         return None;
     }
-    // SAFETY: `thread` is the only reference to main's writer, so this is main, and nothing else is in here: `f` is handed no
-    // writer, and nobody calls this without one.
+    // SAFETY: `thread` is the only reference to main's writer, so this is main. Nothing else holds a
+    // reference: `f` receives no writer, and every caller needs one.
     let main = unsafe { &mut *MAIN.0.get() };
     Some(f(main.get_or_insert_with(Main::new)))
 }
 
 impl Main {
-    /// At the first message: what it takes, and nothing after that.
+    /// Allocates everything at the first message, and nothing afterwards.
     #[cold]
     fn new() -> Self {
         let messages = Messages::new(if is_enabled(Setting::Density) { DENSITY } else { HISTORY });
         messages.slow.set_threshold_ms(number(Setting::SlowMs) as u32);
-        // Main is made once.
+        // Main's state is created once.
         let _ = SHARED.set((messages.history.clone(), messages.slow.clone()));
         Self::of(messages)
     }
@@ -209,13 +213,13 @@ impl Main {
         Main { messages, marks: [None; MAX_NESTED], unit: None }
     }
 
-    /// How many open messages a begin at this place of the stack shows to be over.
+    /// How many open messages have ended, given a begin at this address of the stack.
     #[inline]
     pub(crate) fn lost_at(&mut self, stack: usize) -> u8 {
         self.messages.pairing().lost_at(stack)
     }
 
-    /// A message began; its begin is in the record, behind `mark`.
+    /// Notes that a message began; its begin is in the record, after `mark`.
     #[inline]
     pub(crate) fn begin(&mut self, at_ns: u64, tag: Tag, stack: usize, mark: Option<Mark>) -> Begun {
         let begun = self.messages.begin(at_ns, tag, stack);
@@ -226,13 +230,13 @@ impl Main {
         begun
     }
 
-    /// What just began is a stretch of main that is no message.
+    /// Notes that what just began is a unit of work, not a message.
     pub(crate) fn unit_began(&mut self, tag: Tag) {
         self.unit = Some(tag);
         UNITS.store(UNITS.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// The stretch that is to end now; `None` if it is over already.
+    /// The unit that ends now; `None` if it has ended already.
     pub(crate) fn unit_ends(&mut self) -> Option<Tag> {
         self.unit.take().filter(|tag| self.ends(Some(*tag), 0) == Some(0))
     }
@@ -243,19 +247,20 @@ impl Main {
         self.messages.pairing().open()
     }
 
-    /// Whether the next end is that of a message nested deeper than is followed.
+    /// Whether the next end belongs to a message nested deeper than is tracked.
     #[inline]
     pub(crate) fn is_beyond(&mut self) -> bool {
         self.messages.pairing().is_beyond()
     }
 
-    /// How many messages are around the one that an end tells; `None` if it fits no open one.
+    /// How many messages are around the one that ends; `None` if the end fits no open one.
     #[inline]
     pub(crate) fn ends(&mut self, tag: Option<Tag>, stack: usize) -> Option<u8> {
         self.messages.pairing().fits(tag, stack)
     }
 
-    /// The message with so many around it ended; its end is in the record. Gives how many are still open.
+    /// Ends the message with that many around it; its end is in the record. Returns how many are still
+    /// open.
     #[inline]
     pub(crate) fn end(&mut self, at_ns: u64, nested: u8) -> usize {
         if let Some((ended, slow)) = self.messages.end_of(at_ns, nested) {
@@ -268,15 +273,15 @@ impl Main {
         }
         let open = self.open();
         match open.checked_sub(1) {
-            // A loop nested in it goes on: that shows that the message around it is not stuck. Its time starts anew.
+            // A loop nested in it continues, so the message around it is not stalled. Its time starts anew.
             Some(around) => OPEN.store(at_ns, self.marks[around]),
             None => OPEN.store(0, None),
         }
         open
     }
 
-    /// An end that fits no open message: of a loop nested deeper than is followed, or nobody's.
-    pub(crate) fn nobodys_end(&mut self, at_ns: u64, tag: Option<Tag>) {
+    /// Notes an end that fits no open message: of a loop nested deeper than is tracked, or unknown.
+    pub(crate) fn unmatched_end(&mut self, at_ns: u64, tag: Option<Tag>) {
         let none = self.messages.end(at_ns, tag);
         debug_assert!(none.is_none());
     }
@@ -286,8 +291,8 @@ impl Main {
         if !is_started() {
             return;
         }
-        // What kept main for so long may also have changed how it runs.
-        tuning::look(|| {
+        // What stalled main may also have changed its priority or timer slack.
+        tuning::check(|| {
             java_stack::styled(&samples::newest(ended.begun_ns).unwrap_or_default(), StackStyle::Whole)
         });
         if is_enabled(Setting::Slow) {

@@ -1,4 +1,4 @@
-//! The message that main is in, in words that main stores and anybody may read.
+//! The message that main is in: a sequence lock that main writes and any thread reads.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -11,7 +11,7 @@ pub(crate) struct Open {
     pub(crate) mark: Option<Mark>,
 }
 
-/// [`Open`] in four words: a sequence lock, whose writer is main.
+/// [`Open`] in four words: a sequence lock with main as its writer.
 pub(crate) struct OpenWords {
     sequence: AtomicU32,
     since_ns: AtomicU64,
@@ -34,7 +34,7 @@ impl OpenWords {
     pub(crate) fn store(&self, since_ns: u64, mark: Option<Mark>) {
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
-        // Whoever sees one of the words below sees the odd sequence before it.
+        // A reader that sees one of the words below also sees the odd sequence number.
         fence(Ordering::Release);
         self.since_ns.store(since_ns, Ordering::Relaxed);
         for (slot, word) in self.mark.iter().zip(mark.map_or([NO_MARK; 2], |mark| mark.words())) {
@@ -53,7 +53,7 @@ impl OpenWords {
                 let mark = (words[1] != NO_MARK).then(|| Mark::of_words(words));
                 return (since_ns != 0).then_some(Open { since_ns, mark });
             }
-            // Main is between two stores, or lost its processor there.
+            // Main is between two stores, or was preempted there.
             std::thread::yield_now();
         }
     }

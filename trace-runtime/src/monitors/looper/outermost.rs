@@ -1,11 +1,14 @@
-//! Main's outermost recorded calls, read from the ring, where they stand for its messages. Main does nothing for it.
+//! Main's outermost recorded calls, read from the ring, where they stand for its messages. Main does
+//! nothing for it.
 //!
 //! * Where the Looper calls no Printer, or none may be set, they stand for all messages ([`start`]).
-//! * Where it does, they stand for what main does between two messages and what no shim reports: callbacks of file descriptors, popups' input, calls of
-//!   native code. Only there is the ring read: while main is in a message, the place up to which it was read moves on, and nothing more.
+//! * Elsewhere they stand for what main does between two messages and no shim reports: callbacks of file
+//!   descriptors, input of popups, native callbacks. The ring is read only then: while main is in a
+//!   message, only the position moves on.
 //!
-//! The ticker, which runs while anything is recorded, has the worker look ten times a second, and once more before it goes to sleep; so an app
-//! that is idle is not woken. A call that is open is watched by the same timer as a message: LAG, ANR, samples and snapshot follow.
+//! The ticker, which runs while anything is recorded, makes the worker poll ten times a second, and once
+//! more before it sleeps; so an idle app is not woken. The timer watches an open call like a message: LAG,
+//! ANR, samples and snapshot follow.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,22 +33,23 @@ use crate::writing::thread::gettid;
 
 const MS: u64 = 1_000_000;
 
-/// The worker was asked to look and has not yet.
+/// Whether the worker was asked to poll and has not done so yet.
 static ASKED: AtomicBool = AtomicBool::new(false);
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
 struct State {
     rule: Outermost,
-    /// How far main's record was read.
+    /// The position up to which main's record was read.
     mark: Option<Mark>,
-    /// The call that began with the last word that was read, and when: it may be taken back yet, and the mark is in front of it.
+    /// The call that began with the last word that was read, and when. It may still be withdrawn, and the
+    /// mark is before it.
     newest: Option<(u64, u32)>,
-    /// How far it was read before the open call began.
+    /// The position before the open call began.
     open_mark: Option<Mark>,
-    /// The last ones, where they stand for all messages.
+    /// The last calls, where they stand for all messages.
     last: VecDeque<Outer>,
     slice: Slice,
-    /// Begin of the open call that the timer watches, between messages.
+    /// When the open call began that the timer watches, between messages.
     watched: Option<u64>,
 }
 
@@ -67,12 +71,12 @@ fn state() -> MutexGuard<'static, Option<State>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Messages are reported from now on: what main does between them is looked for.
+/// Starts looking for work between messages; messages are reported from now on.
 pub(crate) fn between_messages() {
     state().get_or_insert_with(State::new);
 }
 
-/// Messages are not reported any more.
+/// Stops that; messages are not reported any more.
 pub(crate) fn end() {
     if !message_source::is_by_calls()
         && let Some(watched) = state().take().and_then(|state| state.watched)
@@ -81,12 +85,13 @@ pub(crate) fn end() {
     }
 }
 
-/// Main's messages are not reported: from now on its outermost calls stand for them, but for those that are open now.
+/// Lets main's outermost calls stand for its messages, except for calls that are open now.
 pub(crate) fn start() {
     let mut state = state();
     if !message_source::is_by_calls() {
-        // A call that began in the last two ticks may still be taken back, and a mark is placed in front of it. A typed event makes it final. On another
-        // thread than main this changes nothing, and such a call counts as one that begins later.
+        // A call that began in the last two ticks may still be withdrawn, and a mark is placed before it. A
+        // typed event makes it final. On other threads than main this changes nothing, and such a call
+        // counts as one that begins later.
         if Recorder::active().is_some_and(|recorder| gettid() == recorder.main_tid) {
             record(&Event::Time(boottime()).encode());
         }
@@ -96,7 +101,7 @@ pub(crate) fn start() {
     }
 }
 
-/// The Looper tells of them, or nobody wants to know.
+/// Stops that: the Looper reports messages, or reporting is off.
 pub(crate) fn stop() {
     let mut state = state();
     if message_source::is_by_calls() {
@@ -106,23 +111,23 @@ pub(crate) fn stop() {
     }
 }
 
-/// Has the worker look. On the ticker's thread.
+/// Makes the worker poll. On the ticker's thread.
 pub(crate) fn look_soon() {
-    if (message_source::is_by_calls() || is_worth_a_look()) && !ASKED.swap(true, Ordering::AcqRel) {
+    if (message_source::is_by_calls() || is_worth_a_poll()) && !ASKED.swap(true, Ordering::AcqRel) {
         worker::then(Box::new(|| {
             ASKED.store(false, Ordering::Release);
-            look();
+            poll();
         }));
     }
 }
 
-/// Whether main wrote anything since the last look, and is between messages or was in a call then. Else the place up to which its record was read
-/// moves on, without a word being read.
-fn is_worth_a_look() -> bool {
+/// Whether main has written anything since the last poll, and is between messages or was in a call then.
+/// Otherwise the position in its record moves on, and no word is read.
+fn is_worth_a_poll() -> bool {
     let mut state = match STATE.try_lock() {
         Ok(state) => state,
         Err(TryLockError::Poisoned(state)) => state.into_inner(),
-        // The worker looks right now.
+        // The worker is polling right now.
         Err(TryLockError::WouldBlock) => return false,
     };
     let (Some(state), Some(recorder)) = (state.as_mut(), Recorder::active()) else { return false };
@@ -134,15 +139,15 @@ fn is_worth_a_look() -> bool {
     here.is_none() || here != state.mark
 }
 
-/// Reads what main wrote since the last look: as long as that takes, so not on main.
-pub(crate) fn look() {
+/// Reads what main wrote since the last poll. This may take long, so not on main.
+pub(crate) fn poll() {
     let mut slowest = Vec::new();
     {
         let mut state = state();
         let Some(state) = state.as_mut() else { return };
         state.read(&mut |told| slowest.push(told));
         let open = state.rule.open(0).map(|open| open.begun_ns);
-        // With the lock held: the timer is told by one thread at a time.
+        // With the lock held, so that one thread at a time updates the timer.
         if message_source::is_by_calls() {
             message_watch::set_outermost_call(open);
         } else {
@@ -151,7 +156,7 @@ pub(crate) fn look() {
     }
     for (outer, lines) in slowest {
         let stack = calls::of_lines(lines, outer.took_ns / MS);
-        slow_messages::tell(stack.cost_ms, &app_state::scene_name(), &stack);
+        slow_messages::report(stack.cost_ms, &app_state::scene_name(), &stack);
     }
 }
 
@@ -162,9 +167,9 @@ pub(crate) fn open_call() -> Option<Outer> {
     state.rule.open(0).filter(|call| state.watched == Some(call.begun_ns))
 }
 
-/// The open call, looked at now.
+/// The open call, polled now.
 pub(crate) fn open() -> Option<Open> {
-    look();
+    poll();
     let state = state();
     let state = state.as_ref()?;
     let since_ns = state.rule.open(0)?.begun_ns;
@@ -172,14 +177,15 @@ pub(crate) fn open() -> Option<Open> {
     stands.then_some(Open { since_ns, mark: state.open_mark })
 }
 
-/// Whether the timer watches a call, which began then, and not a message.
+/// Whether the timer watches a call that began then, and not a message.
 pub(crate) fn is_watched(since_ns: u64) -> bool {
     message_source::is_by_calls() || state().as_ref().is_some_and(|state| state.watched == Some(since_ns))
 }
 
-/// The last `count` calls and the open one, oldest first, looked at now; the last is the open one if that is true.
+/// The last `count` calls and the open one, oldest first, polled now; the flag says whether the last one is
+/// open.
 pub(crate) fn last(count: usize, now_ns: u64) -> (Vec<Outer>, bool) {
-    look();
+    poll();
     let state = state();
     let Some(state) = state.as_ref() else { return (Vec::new(), false) };
     let open = state.rule.open(now_ns);
@@ -194,7 +200,7 @@ impl State {
         let State { rule, mark, newest, open_mark, last, slice, watched } = self;
         let copied = mark.as_ref().is_some_and(|mark| marks::copy_since(mark, slice).is_ok());
         if !copied {
-            // Main wrote more than its ring holds since: nobody knows what it is in.
+            // Main has written more than its ring holds since: what it is in is unknown.
             rule.forget();
             *mark = marks::mark_here();
             *newest = None;
@@ -218,7 +224,7 @@ impl State {
                 }
             }
             if between && matches!(event.1, Event::MessageBegin(_) | Event::MessageEnd) {
-                // What was open around a message is a part of one, or runs a loop of its own.
+                // What was open around a message is a part of one, or runs a nested loop.
                 rule.forget();
             }
             let Some(call) = calls::method(event) else { continue };
@@ -232,7 +238,7 @@ impl State {
                 }
                 last.push_back(outer);
             } else if *watched != Some(outer.begun_ns) {
-                // Of a message, whose own report has it.
+                // Part of a message, which has its own report.
                 continue;
             }
             if tell && outer.took_ns >= slow_ns {
@@ -253,7 +259,7 @@ impl State {
         }
     }
 
-    /// Between messages: the timer watches the open call from now on, and no other.
+    /// Between messages: lets the timer watch the open call and no other.
     fn watch(&mut self, open: Option<u64>) {
         if let Some(before) = self.watched.filter(|before| open != Some(*before)) {
             message_watch::work_ends(before);
@@ -262,7 +268,7 @@ impl State {
         let Some(begun) = open else { return };
         let Some(recorder) = Recorder::active() else { return };
         if !message_watch::is_between_messages(recorder, self.watched) {
-            // A message began, and with it the call is no more the outermost.
+            // A message began, so the call is no longer the outermost.
             self.rule.forget();
             return;
         }
@@ -272,11 +278,12 @@ impl State {
         }
         message_watch::work_is_known(begun);
         self.watched = Some(begun);
-        // Main may have gone on since its record was read. What it writes makes the ticker look again, and that finds the end.
+        // Main may have continued since its record was read. What it writes makes the ticker poll again,
+        // which finds the end.
     }
 }
 
-/// A line of the history.
+/// The call as a line of the history.
 pub(crate) fn text(outer: &Outer) -> String {
     ["method ", &outer.id.to_string()].concat()
 }
@@ -286,7 +293,8 @@ pub(crate) fn took_ms(outer: &Outer) -> u64 {
     outer.took_ns / MS
 }
 
-/// Whether main waits for its next message although a call or a message is open: one that runs a loop of its own.
+/// Whether main waits for its next message although a call or a message is open, which then runs a nested
+/// loop.
 pub(crate) fn is_idle(stack: &str) -> bool {
     stack.starts_with("android.os.MessageQueue.nativePollOnce(")
 }
@@ -311,7 +319,7 @@ mod tests {
         if let Some(state) = state().as_mut() {
             state.rule.push(trace_rules::stack::Call::enter(9, 300 * MS));
         }
-        // Without a recorder a look finds a gap: what was open is not known any more.
+        // Without a recorder a poll finds a gap: what was open is unknown.
         let (all, open) = last(HISTORY, 400 * MS);
         assert_eq!((all.len(), open), (HISTORY, false));
         assert_eq!((text(&all[0]), took_ms(&all[0])), ("method 7".to_owned(), 2));

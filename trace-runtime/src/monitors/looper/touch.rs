@@ -12,12 +12,12 @@ use crate::monitors::{app_state, reports};
 
 struct Watched {
     rule: Option<TouchWatch>,
-    /// The stack of the newest stall, and its number.
+    /// The number of the newest stall, and its stack.
     stack: (u64, String),
 }
 
 static WATCHED: Mutex<Watched> = Mutex::new(Watched { rule: None, stack: (0, String::new()) });
-/// The oldest and the newest event since they were last taken, ms of uptime; 0 for none.
+/// The oldest event since the last [`take_events`], ms of uptime; 0 for none.
 static OLDEST: AtomicU64 = AtomicU64::new(0);
 static NEWEST: AtomicU64 = AtomicU64::new(0);
 
@@ -27,7 +27,7 @@ fn with<R>(of: impl FnOnce(&mut TouchWatch, &mut (u64, String)) -> R) -> R {
     of(rule.get_or_insert_default(), stack)
 }
 
-/// A stack of main was taken because it was stuck, at `at_ms` of uptime.
+/// Notes a stack of main that was taken during a stall, at `at_ms` of uptime.
 pub(crate) fn stuck(at_ms: u64, thread_stack: &str) {
     with(|rule, stack| {
         stack.0 += 1;
@@ -36,7 +36,8 @@ pub(crate) fn stuck(at_ms: u64, thread_stack: &str) {
     });
 }
 
-/// A window was given an event that happened at `event_ms`; both ms of uptime. On main.
+/// Checks an event that happened at `event_ms` and is dispatched to a window at `now_ms`, both ms of
+/// uptime. On main.
 pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
     if OLDEST.load(Ordering::Relaxed) == 0 {
         OLDEST.store(event_ms, Ordering::Relaxed);
@@ -46,7 +47,7 @@ pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
     if now_ms.saturating_sub(event_ms) < threshold_ms {
         return;
     }
-    // Rare from here on: the lock and what follows cost an event that is late already.
+    // Rare from here on: the lock and the rest delay an event that is delayed already.
     let late = with(|rule, stack| {
         rule.set_threshold(threshold_ms);
         let lag = rule.dispatched(event_ms, now_ms)?;
@@ -65,7 +66,8 @@ pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
     }
 }
 
-/// The oldest and the newest event since the last call, ms of uptime: what the frame that ends has handled. On main.
+/// The oldest and the newest event since the last call, ms of uptime: the input of the frame that ends. On
+/// main.
 pub(crate) fn take_events() -> Option<(u64, u64)> {
     let oldest = OLDEST.swap(0, Ordering::Relaxed);
     (oldest != 0).then(|| (oldest, NEWEST.load(Ordering::Relaxed)))

@@ -1,4 +1,4 @@
-//! Main's priority and timer slack: looked at when a message was slow.
+//! Main's priority and timer slack, checked after a slow message.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,8 @@ use crate::monitors::reports;
 
 static KNOWN: Mutex<Option<Tuning>> = Mutex::new(None);
 
-/// The calling thread's nice value and timer slack in ns. Two system calls; the kernel tells a thread's slack to that thread only.
+/// The calling thread's nice value and timer slack in ns. Two system calls; the kernel reports a thread's
+/// slack to that thread only.
 fn own() -> (i32, u64) {
     // SAFETY: both take numbers and touch no memory. 0 is the calling thread.
     unsafe {
@@ -21,14 +22,15 @@ fn own() -> (i32, u64) {
     }
 }
 
-/// As main is now, when it is first looked at. On main.
+/// Notes main's values at the start. On main.
 pub(crate) fn begin() {
     let (nice, slack_ns) = own();
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| Tuning::new(nice, slack_ns));
 }
 
-/// A message was slow: on main, at its end. `thread_stack` gives main's stack in it, if one was taken.
-pub(crate) fn look(thread_stack: impl FnOnce() -> String) {
+/// Reports changed values after a slow message. On main, at its end. `thread_stack` returns main's stack in
+/// it, if one was taken.
+pub(crate) fn check(thread_stack: impl FnOnce() -> String) {
     if !options::is_enabled(Setting::Tuning) {
         return;
     }

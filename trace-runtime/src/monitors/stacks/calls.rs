@@ -1,4 +1,5 @@
-//! What main called since a mark, as the lines of a report. On the worker, or whoever else has time: never on main.
+//! What main called since a mark, as the lines of a report. On the worker or another thread that may block,
+//! never on main.
 
 use trace_format::Event;
 use trace_rules::Rules;
@@ -10,34 +11,34 @@ use crate::memory::mark::Mark;
 use crate::memory::slice::Slice;
 use crate::monitors::config::options::{Setting, number};
 
-/// Calls around a slice that are shown.
-const MOST_BEFORE: usize = 1_000;
+/// The most calls around a slice that are shown.
+const MAX_OPEN_BEFORE: usize = 1_000;
 
-/// The lines of a stack, trimmed to as many as the options say, and what a report says of it.
+/// The lines of a stack, trimmed to the number that the options allow, and its texts for a report.
 #[derive(Debug)]
 pub(crate) struct CallStack {
     lines: Vec<Line>,
-    /// The stretch itself or its longest line, whichever is longer, ms.
+    /// The duration of the stretch or of its longest line, whichever is longer, ms.
     pub(crate) cost_ms: i64,
-    /// A line each.
+    /// One line per call.
     pub(crate) text: String,
-    /// What reports are grouped by.
+    /// The key by which reports are grouped.
     pub(crate) key: String,
 }
 
 impl CallStack {
-    /// In the form of the log.
+    /// The stack in the form of the log.
     pub(crate) fn log_text(&self) -> String {
         stack::log_text(&self.lines)
     }
 }
 
-/// What main called from `mark` on, of a stretch that went from `from_ns` to `to_ns`. What is still open counts until then. A
-/// record that has wrapped since (or was off) leaves the stretch alone.
+/// What main called after `mark`, from `from_ns` to `to_ns`. Calls that are still open count until then. If
+/// the record has wrapped since (or was off), the stack is the stretch alone.
 pub(crate) fn since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack {
     let mut slice = Slice::default();
     let copied = mark.is_some_and(|mark| marks::copy_since(mark, &mut slice).is_ok());
-    // The place in front of an outermost call is where the record was read to before, and other calls may lie between.
+    // The mark before an outermost call is the position of the last poll, and other calls may be between.
     let before = if message_source::is_by_calls() { from_ns } else { 0 };
     let calls = slice.events().skip_while(|(time, _)| *time < before).take_while(|(time, _)| *time <= to_ns);
     let calls = calls.filter_map(call);
@@ -51,15 +52,15 @@ pub(crate) fn since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack 
     CallStack { cost_ms, text: stack::text(&lines), key: stack::key(&lines, cost_ms, Rules::Anrscope), lines }
 }
 
-/// Of lines that are there already, of a stretch that took so long.
+/// A stack of existing lines, for a stretch that took that long.
 pub(crate) fn of_lines(mut lines: Vec<Line>, took_ms: u64) -> CallStack {
     stack::trim(&mut lines, number(Setting::StackLines) as usize, Rules::Anrscope);
     let cost_ms = stack::cost_ms(&lines, i64::try_from(took_ms).unwrap_or(i64::MAX));
     CallStack { cost_ms, text: stack::text(&lines), key: stack::key(&lines, cost_ms, Rules::Anrscope), lines }
 }
 
-/// As [`since`], shortened and keyed as the first generation did, which knows no messages. Without a record it is empty.
-pub(crate) fn older_since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack {
+/// As [`since`], trimmed and keyed as Matrix 0.4 did, which has no messages. Without a record it is empty.
+pub(crate) fn matrix_04_since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack {
     let mut slice = Slice::default();
     let copied = mark.is_some_and(|mark| marks::copy_since(mark, &mut slice).is_ok());
     let cost_ms = i64::try_from(to_ns.saturating_sub(from_ns) / 1_000_000).unwrap_or(i64::MAX);
@@ -80,7 +81,7 @@ fn open_before(calls: impl Iterator<Item = Call>) -> Vec<u32> {
             open.push(call.id);
         } else if let Some(at) = open.iter().rposition(|id| *id == call.id) {
             open.truncate(at);
-        } else if before.len() < MOST_BEFORE {
+        } else if before.len() < MAX_OPEN_BEFORE {
             open.clear();
             before.push(call.id);
         }
@@ -102,12 +103,12 @@ fn whole(calls: impl Iterator<Item = Call>, to_ns: u64) -> Vec<Line> {
     tree.finish(to_ns).lines
 }
 
-/// A method's bound, and no message's.
+/// The begin or end of a method; `None` for messages and other events.
 pub(crate) fn method(event: (u64, Event)) -> Option<Call> {
     call(event).filter(|call| call.id != DISPATCH)
 }
 
-/// Messages are calls of the id that is reserved for them.
+/// The begin or end of a method or message. Messages are calls of the id that is reserved for them.
 fn call((at_ns, event): (u64, Event)) -> Option<Call> {
     Some(match event {
         Event::Enter(id) => Call::enter(id, at_ns),

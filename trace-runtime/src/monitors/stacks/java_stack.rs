@@ -1,15 +1,15 @@
-//! Main's Java stack as reports have it.
+//! Main's Java stack in the form of reports.
 
 use trace_rules::Rules;
 use trace_rules::report::{StackFrame, StackStyle, thread_stack};
 
-/// A stack with a frame a line, in the form that reports want.
+/// Converts a stack with one frame per line.
 pub(crate) fn styled(stack: &str, style: StackStyle) -> String {
     let frames: Vec<_> = stack.lines().map(frame).collect();
     thread_stack(&frames, style, Rules::Anrscope)
 }
 
-/// `class.method(File.java:line)`.
+/// Parses `class.method(File.java:line)`.
 fn frame(line: &str) -> StackFrame<'_> {
     let (name, place) = line.split_once('(').unwrap_or((line, ""));
     let place = place.strip_suffix(')').unwrap_or(place);

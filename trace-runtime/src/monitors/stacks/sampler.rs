@@ -1,14 +1,16 @@
-//! Main's Java stack, asked for by the library and taken by a Java thread of the shims (`anrscope-sampler`), because no
-//! thread of the library calls into Java. That thread waits in [`next`] and comes back with [`answer`].
+//! Main's Java stack, requested by the library and taken by a Java thread of the shims
+//! (`anrscope-sampler`), because threads of the library never call into Java. That thread waits in [`next`]
+//! and returns with [`answer`].
 //!
-//! A request whose answer does not come within [`PATIENCE_NS`] is completed without one: a report without a stack is better
-//! than none. Where there is no such thread at all, each is completed so at once.
+//! A request without an answer after [`ANSWER_TIMEOUT_NS`] is completed without a stack: a report without a
+//! stack is better than no report. Without such a thread, each request is completed at once.
 //!
-//! `Thread.getStackTrace` makes ART stop main, and ART aborts the process if main does not stop in time (`docs/monitors.md` has the
-//! times by API level). A main that ART counts as stopped already, in a wait or in native code, costs nothing; one that runs Java
-//! and does not get to a suspend point is the danger. So main's state in `/proc` is read first: it is asked for no stack in
-//! uninterruptible sleep (D), none while it runs (R) once it was slow to stop ([`SLOW_NS`]), and none at all for the rest of the process's
-//! life after [`OVER_NS`].
+//! `Thread.getStackTrace` makes ART stop main, and ART aborts the process if main does not stop in time
+//! (`docs/monitors.md` has the times by API level). A main that ART counts as stopped already, in a wait or
+//! in native code, costs nothing. The danger is a main that runs Java and does not reach a suspend point.
+//! So main's state in `/proc` is read first. No stack is taken in uninterruptible sleep (D), none while
+//! main runs (R) once it was slow to stop ([`SLOW_NS`]), and none for the rest of the process's life after
+//! [`OVER_NS`].
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,54 +22,56 @@ use crate::monitors::config::options::{Setting, is_enabled};
 use crate::recorder;
 use crate::time::clock;
 
-/// How long an answer is waited for: main's stack may be hard to get while the machine is busy or memory is short, ns.
-const PATIENCE_NS: u64 = 5_000_000_000;
-/// A main that took this long to stop, ns, is asked for no stack while it runs. ART calls 5 ms long (AOSP 9,
+/// The longest wait for an answer, ns: taking main's stack may be slow while the machine is busy or memory
+/// is short.
+const ANSWER_TIMEOUT_NS: u64 = 5_000_000_000;
+/// Once main took this long to stop, ns, no stack is taken while it runs. ART calls 5 ms long (AOSP 9,
 /// `art/runtime/thread_list.cc`, `kLongThreadSuspendThreshold`).
 const SLOW_NS: u64 = 200_000_000;
-/// After this, ns, it is asked for none any more: a quarter of the shortest time after which ART aborts (4 s: AOSP main,
-/// `art/runtime/thread_list.h`, `kDefaultThreadSuspendTimeout`).
+/// Once main took this long, ns, no stack is taken any more: a quarter of the shortest time after which ART
+/// aborts (4 s: AOSP main, `art/runtime/thread_list.h`, `kDefaultThreadSuspendTimeout`).
 const OVER_NS: u64 = 1_000_000_000;
-/// How often, and how far apart, a main in uninterruptible sleep is looked at for a stack that a report needs.
-const LOOKS: u32 = 10;
-const LOOKS_APART: Duration = Duration::from_millis(5);
+/// How many times main's state is checked for a stack that a report needs, while main is in uninterruptible
+/// sleep.
+const STATE_CHECKS: u32 = 10;
+const STATE_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The longest that main took to stop for a stack, ns.
 static SLOWEST: AtomicU64 = AtomicU64::new(0);
 
-/// Requests that wait at most. More than a few wait only if the thread hangs.
-const MOST: usize = 16;
+/// The most requests that wait. More than a few wait only if the thread hangs.
+const MAX_REQUESTS: usize = 16;
 
-/// What is asked for.
+/// What is requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
-    /// A sample of main's stack; left out if anything else is asked for already, or nobody is there who would take it.
+    /// A sample of main's stack; skipped while another request is pending, or without a Java thread.
     Sample,
     /// Main's stack.
     Stack,
-    /// And what the app knows of its memory and its messages.
+    /// The stack, and what the app knows of its memory and its messages.
     All,
 }
 
-/// Takes the answer, on whatever thread it comes.
+/// Receives the answer, on the thread that supplies it.
 type Then = Box<dyn FnOnce(Answer) + Send>;
 
-/// What the Java thread found.
+/// The Java thread's answer.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// When it began to look, ns.
+    /// When the Java thread took the request, ns.
     pub(crate) at_ns: u64,
     /// Main's `Thread.State`.
     pub(crate) state: String,
-    /// A frame a line, innermost first.
+    /// One frame per line, innermost first.
     pub(crate) stack: String,
-    /// A debugger is attached.
+    /// Whether a debugger is attached.
     pub(crate) debugger: bool,
     /// The Java heap in use, KiB.
     pub(crate) dalvik_kib: u64,
     /// The native heap in use, KiB.
     pub(crate) native_kib: u64,
-    /// The messages that wait, in the form of `Looper.dump`.
+    /// The waiting messages, in the form of `Looper.dump`.
     pub(crate) pending: String,
 }
 
@@ -82,30 +86,31 @@ struct Request {
 struct State {
     waiting: VecDeque<Request>,
     taken: Vec<Request>,
-    /// The Java thread is there.
-    there: bool,
+    /// Whether the Java thread is running.
+    running: bool,
     last_id: u64,
 }
 
 static STATE: Mutex<State> =
-    Mutex::new(State { waiting: VecDeque::new(), taken: Vec::new(), there: false, last_id: 0 });
+    Mutex::new(State { waiting: VecDeque::new(), taken: Vec::new(), running: false, last_id: 0 });
 static ASKED: Condvar = Condvar::new();
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Asks for main's stack. Not on main. `then` gets the answer, an empty one if there is none in time.
+/// Requests main's stack. Not on main. `then` receives the answer, an empty one if it does not come in
+/// time.
 pub(crate) fn ask(wanted: Wanted, then: Then) {
     let now_ns = clock::boottime();
     expire(now_ns);
     let mut state = state();
     if wanted == Wanted::Sample
-        && (is_over() || !state.there || !state.waiting.is_empty() || !state.taken.is_empty())
+        && (is_too_slow() || !state.running || !state.waiting.is_empty() || !state.taken.is_empty())
     {
         return;
     }
-    if !state.there || state.waiting.len() >= MOST {
+    if !state.running || state.waiting.len() >= MAX_REQUESTS {
         drop(state);
         then(Answer { at_ns: now_ns, ..Answer::default() });
         return;
@@ -116,13 +121,13 @@ pub(crate) fn ask(wanted: Wanted, then: Then) {
     ASKED.notify_one();
 }
 
-/// Completes what was asked for too long ago. The timer thread looks, too.
+/// Completes requests that have timed out. The timer thread calls this too.
 pub(crate) fn expire(now_ns: u64) {
     let mut late = Vec::new();
     {
         let mut state = state();
         let State { waiting, taken, .. } = &mut *state;
-        let old = |request: &Request| now_ns.saturating_sub(request.asked_ns) >= PATIENCE_NS;
+        let old = |request: &Request| now_ns.saturating_sub(request.asked_ns) >= ANSWER_TIMEOUT_NS;
         while waiting.front().is_some_and(old) {
             late.extend(waiting.pop_front());
         }
@@ -135,16 +140,16 @@ pub(crate) fn expire(now_ns: u64) {
     }
 }
 
-/// The Java thread is there and will call [`next`].
+/// Notes that the Java thread is running and will call [`next`].
 pub(crate) fn start() {
-    state().there = true;
+    state().running = true;
 }
 
-/// It is to end; what is asked for from now on has no stack.
+/// Ends the Java thread; later requests get no stack.
 pub(crate) fn stop() {
     let (waiting, taken) = {
         let mut state = state();
-        state.there = false;
+        state.running = false;
         (std::mem::take(&mut state.waiting), std::mem::take(&mut state.taken))
     };
     ASKED.notify_all();
@@ -156,7 +161,7 @@ pub(crate) fn stop() {
 /// A request for the Java thread.
 pub(crate) struct Asked {
     pub(crate) id: u64,
-    /// Everything is wanted, and not the stack alone.
+    /// Everything is requested, not only the stack.
     pub(crate) all: bool,
     /// Main's stack may be taken.
     pub(crate) stack: bool,
@@ -170,7 +175,7 @@ pub(crate) fn next() -> Option<Asked> {
         if stack || wanted != Wanted::Sample {
             return Some(Asked { id, all: wanted == Wanted::All, stack });
         }
-        // There is no sample this time.
+        // This sample is skipped.
         take(id);
     }
 }
@@ -184,7 +189,7 @@ fn wait() -> Option<(u64, Wanted)> {
             state.taken.push(request);
             return Some(asked);
         }
-        if !state.there {
+        if !state.running {
             return None;
         }
         state = ASKED.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -197,15 +202,16 @@ fn take(id: u64) -> Option<Request> {
     Some(state.taken.swap_remove(at))
 }
 
-/// Whether main may be stopped for its stack now. A report's stack is worth waiting for the end of a disk access.
+/// Whether main may be stopped for its stack now. For a report's stack it is worth waiting for the end of a
+/// disk access.
 fn may_stop(wanted: Wanted) -> bool {
-    if is_over() || !is_enabled(Setting::Stacks) {
+    if is_too_slow() || !is_enabled(Setting::Stacks) {
         return false;
     }
-    let looks = if wanted == Wanted::Sample { 1 } else { LOOKS };
-    for look in 0..looks {
-        if look > 0 {
-            std::thread::sleep(LOOKS_APART);
+    let checks = if wanted == Wanted::Sample { 1 } else { STATE_CHECKS };
+    for check in 0..checks {
+        if check > 0 {
+            std::thread::sleep(STATE_CHECK_INTERVAL);
         }
         match process_state(&usage::main_stat()) {
             Some(b'D') => {}
@@ -216,17 +222,17 @@ fn may_stop(wanted: Wanted) -> bool {
     false
 }
 
-/// The state in `/proc/self/task/TID/stat`: field 3, behind a name that may hold anything (`man 5 proc`).
+/// The state in `/proc/self/task/TID/stat`: field 3, after a name that may contain anything (`man 5 proc`).
 fn process_state(stat: &str) -> Option<u8> {
     stat.as_bytes().get(stat.rfind(')')? + 2).copied()
 }
 
-/// Main was too slow to stop: no stack is taken any more.
-fn is_over() -> bool {
+/// Whether main was too slow to stop: no stack is taken any more.
+fn is_too_slow() -> bool {
     SLOWEST.load(Ordering::Relaxed) >= OVER_NS
 }
 
-/// Main took this long to stop for its stack, ns.
+/// Notes how long main took to stop for its stack, ns.
 fn stopped(took_ns: u64) {
     let before = SLOWEST.fetch_max(took_ns, Ordering::Relaxed);
     if took_ns >= OVER_NS && before < OVER_NS {
@@ -240,7 +246,8 @@ fn stopped(took_ns: u64) {
     }
 }
 
-/// The answer to the request with this id; main took `took_ns` to stop for its stack. A request that was given up is forgotten.
+/// Completes the request with this id; main took `took_ns` to stop for its stack. The answer to a request
+/// that has timed out is dropped.
 pub(crate) fn answer(id: u64, mut answer: Answer, took_ns: u64) {
     stopped(took_ns);
     if let Some(request) = take(id) {

@@ -1,9 +1,9 @@
-//! Samples of main's stack in a message that is older than `sample_from_ms`, so that a flame graph of it exists, of code that is not instrumented, too.
-//! Nothing is sampled otherwise.
+//! Samples of main's stack in a message that is older than `sample_from_ms`. They make a flame graph of the
+//! message, including code that is not instrumented. Nothing is sampled otherwise.
 //!
-//! They go into the recording about once a second, as [`trace_format::sections::stack_samples`] has them, and once more when the message
-//! ends: a stall that ends in a kill has its samples up to the last second. The newest of a message is kept, for a report whose
-//! own stack came too late or not at all.
+//! They are recorded about once a second in the form of [`trace_format::sections::stack_samples`], and once
+//! more when the message ends, so that a stall that ends in a kill has its samples up to the last second.
+//! The newest one of a message is kept for a report whose own stack came too late or not at all.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,29 +15,30 @@ use crate::files::worker;
 use crate::monitors::config::options::{Setting, number};
 use crate::monitors::stacks::sampler::Answer;
 
-/// Samples of one message at most at full rate; later ones come a second apart.
+/// The most samples of one message at the full rate; later ones come a second apart.
 const FULL_RATE: u32 = 300;
-/// And that many altogether: a main that is stuck for hours fills no disk.
-const MOST: u32 = 900;
+/// The most samples of one message: a stall of hours must not fill the disk.
+const MAX_SAMPLES: u32 = 900;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Samples of messages younger than a second come out of an allowance of so many, and one more each [`REFILL_NS`]: an app whose every message lasts
-/// 400 ms fills no disk either, and takes nothing from a message that hangs.
+/// The allowance for samples of messages younger than a second; it grows by one every [`REFILL_NS`]. So an
+/// app whose every message lasts 400 ms does not fill the disk either, and a message that hangs loses no
+/// samples to the others.
 const ALLOWED_EARLY: u64 = 300;
 const REFILL_NS: u64 = 10 * SECOND_NS;
-/// A section is written when it is as long as this, bytes, or as old as a second.
+/// A section is written when it has this many bytes or is a second old.
 const SECTION_BYTES: usize = 64 << 10;
 
-/// A debugger was attached when main was looked at last.
+/// Whether a debugger was attached at the last sample.
 static DEBUGGER: AtomicBool = AtomicBool::new(false);
 
 static COLLECTED: Mutex<Collected> = Mutex::new(Collected::new(0));
 
 struct Collected {
-    /// The message.
+    /// When the message began.
     since_ns: u64,
     /// Time of the first sample of the section, ns.
     first_ns: u64,
-    /// What waits to be written, and the newest sample.
+    /// Samples that are not written yet, and the newest sample.
     samples: Writer,
 }
 
@@ -45,7 +46,7 @@ fn collected() -> MutexGuard<'static, Collected> {
     COLLECTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// When to sample. The timer thread's own.
+/// The sampling rate. Owned by the timer thread.
 #[derive(Debug, Default)]
 pub(crate) struct Rate {
     since_ns: u64,
@@ -54,7 +55,7 @@ pub(crate) struct Rate {
     early: Early,
 }
 
-/// What messages younger than a second have left of their allowance.
+/// The rest of the allowance for messages younger than a second.
 #[derive(Debug)]
 struct Early {
     left: u64,
@@ -79,7 +80,7 @@ impl Early {
 }
 
 impl Rate {
-    /// Main is at `now_ns` in the message that began at `since_ns`: whether it is time for a sample.
+    /// Whether a sample is due at `now_ns` in the message that began at `since_ns`.
     pub(crate) fn stuck(&mut self, since_ns: u64, now_ns: u64) -> bool {
         now_ns.saturating_sub(since_ns) >= number(Setting::SampleFromMs) * 1_000_000
             && self.is_due(since_ns, now_ns, number(Setting::SampleMs))
@@ -90,7 +91,7 @@ impl Rate {
             (self.since_ns, self.last_ns, self.asked) = (since_ns, 0, 0);
         }
         let every_ns = (every_ms * 1_000_000).max(if self.asked < FULL_RATE { 0 } else { SECOND_NS });
-        if every_ms == 0 || self.asked >= MOST || now_ns.saturating_sub(self.last_ns) < every_ns {
+        if every_ms == 0 || self.asked >= MAX_SAMPLES || now_ns.saturating_sub(self.last_ns) < every_ns {
             return false;
         }
         if now_ns.saturating_sub(since_ns) < SECOND_NS && !self.early.take(now_ns) {
@@ -102,12 +103,12 @@ impl Rate {
     }
 }
 
-/// Whether a debugger was attached when main was looked at last.
+/// Whether a debugger was attached at the last sample.
 pub(crate) fn debugger() -> bool {
     DEBUGGER.load(Ordering::Relaxed)
 }
 
-/// A sample came. One of a main that has gone on is none of its message: `still` says that it has not.
+/// Adds a sample. It is discarded unless main is still in the same message (`still`).
 pub(crate) fn taken(since_ns: u64, answer: Answer, still: bool) {
     DEBUGGER.store(answer.debugger, Ordering::Relaxed);
     if answer.stack.is_empty() || !still {
@@ -124,7 +125,7 @@ pub(crate) fn taken(since_ns: u64, answer: Answer, still: bool) {
     }
 }
 
-/// What was collected goes into the recording.
+/// Writes the collected samples into the recording.
 pub(crate) fn flush() {
     collected().flush();
 }
@@ -170,7 +171,7 @@ mod tests {
         assert!(rate.is_due(1, 2_066 * MS, 66));
         assert!(rate.is_due(5, 2_067 * MS, 66), "another message");
         let due = (0..1_000_000u64).filter(|ms| rate.is_due(7, (10_000 + ms) * MS, 10)).count();
-        assert_eq!(due, MOST as usize);
+        assert_eq!(due, MAX_SAMPLES as usize);
         let mut rate = Rate::default();
         let in_time = |rate: &mut Rate, seconds: u64| {
             (0..seconds * 1_000).filter(|ms| rate.is_due(7, (10_000 + ms) * MS, 10)).count()
