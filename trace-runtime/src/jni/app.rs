@@ -1,4 +1,5 @@
-//! What the shims of the app's side call: `Natives`, `Lifecycle`, `StartMonitor`, `IdleMonitor`, `TouchMonitor`, `EntryViews`.
+//! The native methods of `Natives`, `Lifecycle`, `StartMonitor`, `IdleMonitor`, `TouchMonitor` and
+//! `EntryViews`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -28,7 +29,7 @@ fn identity(hash: jint) -> u64 {
     u64::from(hash as u32)
 }
 
-/// Sets an option. One that is refused is told in the recording.
+/// Sets an option. A refused one is a notice in the recording.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_set(
     env: EnvUnowned<'_>,
@@ -53,7 +54,7 @@ extern "system" fn Java_dev_anrscope_Natives_set(
     .unwrap_or(false)
 }
 
-/// A number of the table, 0 if there is none of this key.
+/// The value of a numeric option, 0 for an unknown key.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_number(
     env: EnvUnowned<'_>,
@@ -69,7 +70,7 @@ extern "system" fn Java_dev_anrscope_Natives_number(
     .unwrap_or(0)
 }
 
-/// Everything in force.
+/// All current values.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_inForce(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
     disarm_on_panic(|| java_string(&env, &options::in_force())).unwrap_or(std::ptr::null_mut())
@@ -83,7 +84,7 @@ extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned<'_>, _: JClass
         let texts = options::TEXTS.iter().map(|option| (option.key, option.matrix));
         let mut lines = String::new();
         for (key, matrix) in numbers.chain(texts) {
-            // What is in brackets says which of Matrix's generations is meant.
+            // The part in brackets names Matrix's generation.
             let matrix = matrix.split(' ').next().unwrap_or_default();
             for part in [key, "\t", matrix, "\n"] {
                 lines.push_str(part);
@@ -94,7 +95,7 @@ extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned<'_>, _: JClass
     .unwrap_or(std::ptr::null_mut())
 }
 
-/// The app's own scene; null for the page's class.
+/// Sets the app's own scene; null for the page's class.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_setScene(env: EnvUnowned<'_>, _: JClass<'_>, name: JString<'_>) {
     disarm_on_panic(|| lifecycle::set_scene(string(&env, &name).map(redact::own)));
@@ -106,7 +107,7 @@ extern "system" fn Java_dev_anrscope_Natives_isForeground(_: EnvUnowned<'_>, _: 
     app_state::is_foreground()
 }
 
-/// An instant of the app's own.
+/// Records a mark of the app's own.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_mark(env: EnvUnowned<'_>, _: JClass<'_>, name: JString<'_>) {
     disarm_on_panic(|| {
@@ -116,7 +117,7 @@ extern "system" fn Java_dev_anrscope_Natives_mark(env: EnvUnowned<'_>, _: JClass
     });
 }
 
-/// A sample of a counter of the app's own.
+/// Records a value of the app's own counter.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_counter(
     env: EnvUnowned<'_>,
@@ -131,7 +132,7 @@ extern "system" fn Java_dev_anrscope_Natives_counter(
     });
 }
 
-/// Whether the app was disarmed.
+/// Whether this version is disarmed.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_isDisarmed(
     env: EnvUnowned<'_>,
@@ -139,11 +140,11 @@ extern "system" fn Java_dev_anrscope_Natives_isDisarmed(
     mark_folder: JString<'_>,
 ) -> jboolean {
     disarm_on_panic(|| string(&env, &mark_folder).is_some_and(|at| crash_loop::is_disarmed(Path::new(&at))))
-        // A fault of ours is a reason, too.
+        // After a panic the app counts as disarmed.
         .unwrap_or(true)
 }
 
-/// Whether this start may be. Notes the app's version in the recording.
+/// Whether the crash-loop guard admits this start. Notes the app's version in the recording.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_admit(
     env: EnvUnowned<'_>,
@@ -165,7 +166,7 @@ extern "system" fn Java_dev_anrscope_Natives_admit(
     .unwrap_or(false)
 }
 
-/// Whether an earlier start was told to record nothing.
+/// Whether an earlier start was switched off.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_isOff(
     env: EnvUnowned<'_>,
@@ -176,7 +177,7 @@ extern "system" fn Java_dev_anrscope_Natives_isOff(
         .unwrap_or(true)
 }
 
-/// What the next start is to find: whether anything is recorded, and the rings' sizes.
+/// Stores what the next start reads: whether anything is recorded, and the rings' sizes.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_keep(
     env: EnvUnowned<'_>,
@@ -194,7 +195,7 @@ extern "system" fn Java_dev_anrscope_Natives_keep(
     });
 }
 
-/// Something that the recording says of itself.
+/// Records a notice.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_notice(env: EnvUnowned<'_>, _: JClass<'_>, text: JString<'_>) {
     record_notice(&env, &text);
@@ -212,7 +213,7 @@ extern "system" fn Java_dev_anrscope_Natives_isPaused(_: EnvUnowned<'_>, _: JCla
     disarm_on_panic(crate::control::is_paused).unwrap_or(false)
 }
 
-/// Waits until all is in the file. Not on main.
+/// Waits until everything is in the file. Not on main.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_flush(env: EnvUnowned<'_>, _: JClass<'_>, ms: jlong) -> jstring {
     disarm_on_panic(|| {
@@ -223,7 +224,7 @@ extern "system" fn Java_dev_anrscope_Natives_flush(env: EnvUnowned<'_>, _: JClas
     .unwrap_or(std::ptr::null_mut())
 }
 
-/// Recordings of processes that are gone.
+/// The list of recordings of ended processes.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_finished(
     env: EnvUnowned<'_>,
@@ -247,7 +248,7 @@ extern "system" fn Java_dev_anrscope_Natives_retain(env: EnvUnowned<'_>, _: JCla
     });
 }
 
-/// The monitors are on. On main.
+/// Notes that the monitors are armed. On main.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_armed(_: EnvUnowned<'_>, _: JClass<'_>, api: jint) {
     disarm_on_panic(|| {
@@ -256,7 +257,7 @@ extern "system" fn Java_dev_anrscope_Natives_armed(_: EnvUnowned<'_>, _: JClass<
     });
 }
 
-/// The system's account of a process that is gone.
+/// Appends the system's account of an ended process.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_exited(
     env: EnvUnowned<'_>,
@@ -288,7 +289,7 @@ extern "system" fn Java_dev_anrscope_Natives_exited(
     .unwrap_or(false)
 }
 
-/// The platform left a profile of an ANR.
+/// Records a profile of an ANR that the platform left.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_profiled(
     env: EnvUnowned<'_>,
@@ -301,7 +302,7 @@ extern "system" fn Java_dev_anrscope_Natives_profiled(
         .unwrap_or(false)
 }
 
-/// A step in an activity's life. Whether the application is created with it.
+/// Handles a step of an activity's life cycle. Returns whether the application's creation ends with it.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Lifecycle_step(
     env: EnvUnowned<'_>,
@@ -318,7 +319,7 @@ extern "system" fn Java_dev_anrscope_Lifecycle_step(
     .unwrap_or(false)
 }
 
-/// A message of `ActivityThread.H` that makes something.
+/// Handles a message of `ActivityThread.H` that creates a component.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StartMonitor_message(
     _: EnvUnowned<'_>,
@@ -329,7 +330,7 @@ extern "system" fn Java_dev_anrscope_StartMonitor_message(
     disarm_on_panic(|| starts::message(what, at_ns as u64)).unwrap_or(false)
 }
 
-/// An activity's first draw.
+/// Notes an activity's first draw.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StartMonitor_drawn(
     _: EnvUnowned<'_>,
@@ -340,7 +341,7 @@ extern "system" fn Java_dev_anrscope_StartMonitor_drawn(
     disarm_on_panic(|| starts::drawn(identity(activity), at_ns as u64));
 }
 
-/// The id of an idle handler's class.
+/// The text id of an idle handler's class.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_IdleMonitor_name(
     env: EnvUnowned<'_>,
@@ -350,19 +351,19 @@ extern "system" fn Java_dev_anrscope_IdleMonitor_name(
     text_id(&env, &class)
 }
 
-/// An idle handler begins.
+/// Records that an idle handler begins.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_IdleMonitor_begin(_: EnvUnowned<'_>, _: JClass<'_>, name: jint) {
     disarm_on_panic(|| idle::begin(TextId(name as u32)));
 }
 
-/// It ends.
+/// Records that it ends.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_IdleMonitor_end(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(idle::end);
 }
 
-/// A window was given an input event.
+/// Checks an input event that is dispatched to a window.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_TouchMonitor_dispatched(
     _: EnvUnowned<'_>,
@@ -377,7 +378,7 @@ extern "system" fn Java_dev_anrscope_TouchMonitor_dispatched(
     });
 }
 
-/// A window of an activity gained or lost the focus. Gives whether nobody has told that before.
+/// Records that an activity's window gained or lost focus. Returns whether it was a change.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
     env: EnvUnowned<'_>,
@@ -394,7 +395,7 @@ extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
     .unwrap_or(false)
 }
 
-/// Whether this page opened slowly, and its views are to be counted.
+/// Whether this page opened slowly and its views are to be counted.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_EntryViews_wanted(
     _: EnvUnowned<'_>,
@@ -404,7 +405,7 @@ extern "system" fn Java_dev_anrscope_EntryViews_wanted(
     disarm_on_panic(|| matrix_04::waits_for_views(identity(activity))).unwrap_or(false)
 }
 
-/// They were counted.
+/// Reports the page with its views.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_EntryViews_counted(
     _: EnvUnowned<'_>,

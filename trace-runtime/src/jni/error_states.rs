@@ -1,4 +1,4 @@
-//! What `dev.anrscope.ErrorStates` calls.
+//! The native methods of `dev.anrscope.ErrorStates`.
 
 use ::jni::EnvUnowned;
 use ::jni::objects::JClass;
@@ -8,25 +8,25 @@ use native_signal::ProcessInError;
 use crate::guard::disarm_on_panic;
 use crate::sigquit::error_states;
 
-/// Lists can be had from now on.
+/// Notes that lists can be fetched.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_ErrorStates_begin(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(error_states::start);
 }
 
-/// They cannot any more.
+/// Notes that they cannot be fetched any more.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_ErrorStates_end(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(error_states::stop);
 }
 
-/// Waits until a list is wanted; false after the end.
+/// Waits until a list is requested; false after the end.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_ErrorStates_next(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
     disarm_on_panic(error_states::next) == Some(true)
 }
 
-/// An entry of it.
+/// Adds an entry.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_ErrorStates_entry(
     _: EnvUnowned<'_>,
@@ -38,7 +38,7 @@ extern "system" fn Java_dev_anrscope_ErrorStates_entry(
     disarm_on_panic(|| error_states::entry(ProcessInError { pid, uid: uid as u32, not_responding }));
 }
 
-/// It is whole.
+/// Completes the list.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_ErrorStates_whole(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(error_states::complete);

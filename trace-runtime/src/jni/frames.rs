@@ -1,4 +1,5 @@
-//! What `dev.anrscope.FrameMonitor` and `dev.anrscope.FrameMetricsShim` call. Times come by CLOCK_MONOTONIC, as Android tells them.
+//! The native methods of `dev.anrscope.FrameMonitor` and `dev.anrscope.FrameMetricsShim`. Times are of
+//! CLOCK_MONOTONIC, as in Android's API.
 
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JLongArray};
@@ -8,20 +9,29 @@ use trace_rules::frame::Stage;
 
 use crate::guard::disarm_on_panic;
 use crate::jni::java_string;
-use crate::monitors::frames::counting::{self, Next, Told};
+use crate::monitors::frames::counting::{self, Next, ObservedFrame};
 use crate::monitors::frames::measured::Measured;
 use crate::monitors::{app_state, frames};
 
-/// How many numbers a frame's array has: first what `FrameMetrics` tell by their own numbers, then what observers are told.
+/// The length of a frame's array: first the `FrameMetrics` at their own indices, then what observers
+/// receive.
 const NUMBERS: usize = 23;
-/// `FrameMetrics.FIRST_DRAW_FRAME`, and its other numbers behind the parts.
+/// `FrameMetrics.FIRST_DRAW_FRAME`, and its other indices after the parts.
 const FIRST_DRAW: usize = 9;
 const INTENDED: usize = 10;
 const VSYNC: usize = 11;
 const GPU: usize = 12;
 const DEADLINE: usize = 13;
-/// Where the observers' begin.
-const TOLD: usize = 14;
+/// Results of `next`, as in `FrameMonitor.java`: there is no frame.
+const NO_FRAME: jint = 0;
+/// A frame was counted, and observers do not receive it.
+const COUNTED: jint = 1;
+/// A frame was counted, and the array has what observers receive.
+const COUNTED_AND_REPORTED: jint = 2;
+/// Main has not ended the frame: call again a little later.
+const RETRY: jint = 3;
+/// The first index of the observers' part.
+const REPORTED: usize = 14;
 
 /// The system's API level.
 #[unsafe(no_mangle)]
@@ -29,13 +39,13 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_api(_: EnvUnowned<'_>, _: JCla
     counting::set_api(u32::try_from(level).unwrap_or(0));
 }
 
-/// Frames are told by their messages from now on, or no longer.
+/// Sets whether frames are identified by their messages.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_byMessages(_: EnvUnowned<'_>, _: JClass<'_>, on: jboolean) {
     disarm_on_panic(|| frames::by_messages(on));
 }
 
-/// The message that main is in is a frame's.
+/// Begins a frame: main's current message is a frame's.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_frame(
     _: EnvUnowned<'_>,
@@ -46,7 +56,7 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_frame(
     disarm_on_panic(|| frames::frame_begin(u64::try_from(intended).unwrap_or(0), estimated));
 }
 
-/// The frame is in this stage (0 INPUT to 4 COMMIT) from now on; its vsync, if it became known, or 0.
+/// Moves the frame to this stage (0 INPUT to 4 COMMIT); its vsync if it is known by now, or 0.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_stage(
     _: EnvUnowned<'_>,
@@ -62,13 +72,13 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_stage(
     });
 }
 
-/// A window is about to be drawn.
+/// Notes that a window is about to be drawn.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_drawn(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(frames::drawn);
 }
 
-/// The oldest and newest input event of the frame, as `FrameInfo` has them.
+/// Sets the frame's oldest and newest input event, as `FrameInfo` has them.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_inputEvents(
     _: EnvUnowned<'_>,
@@ -79,13 +89,14 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_inputEvents(
     disarm_on_panic(|| frames::input_events(oldest, newest));
 }
 
-/// The display's rate, Hz.
+/// Sets the display's refresh rate, Hz.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_refresh(_: EnvUnowned<'_>, _: JClass<'_>, hz: jfloat) {
     frames::set_refresh(hz);
 }
 
-/// Counts the next frame: 0 there is none, 1 it is not to be told, 2 it is, and the numbers are there, 3 a little later.
+/// Counts the next frame. Returns [`NO_FRAME`], [`COUNTED`], [`COUNTED_AND_REPORTED`] (the array is filled)
+/// or [`RETRY`].
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_next(
     env: EnvUnowned<'_>,
@@ -93,18 +104,18 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_next(
     numbers: JLongArray<'_>,
 ) -> jint {
     match disarm_on_panic(counting::next) {
-        None | Some(Next::Nothing) => 0,
-        Some(Next::Later) => 3,
-        Some(Next::Counted(None)) => 1,
-        Some(Next::Counted(Some(told))) => {
-            put(&env, &numbers, &told);
-            2
+        None | Some(Next::Nothing) => NO_FRAME,
+        Some(Next::Later) => RETRY,
+        Some(Next::Counted(None)) => COUNTED,
+        Some(Next::Counted(Some(frame))) => {
+            put(&env, &numbers, &frame);
+            COUNTED_AND_REPORTED
         }
     }
 }
 
-/// A window's frame: it is counted when its turn comes. The system has dropped the numbers of `lost` frames of that window since
-/// the one before.
+/// Queues a window's frame. The system has dropped the metrics of `lost` frames of that window since the
+/// last one.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
     env: EnvUnowned<'_>,
@@ -112,7 +123,7 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
     numbers: JLongArray<'_>,
     lost: jint,
 ) {
-    let Some(values) = taken(&env, &numbers) else { return };
+    let Some(values) = read_array(&env, &numbers) else { return };
     let mut frame = Measured {
         metrics: std::array::from_fn(|part| values[part]),
         first_draw: values[FIRST_DRAW] == 1,
@@ -125,7 +136,7 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
     disarm_on_panic(|| counting::measured(&frame));
 }
 
-/// The page was left.
+/// Reports the page that was left.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_flush(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(counting::flush);
@@ -142,7 +153,7 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_scene(
     name.map_or(std::ptr::null_mut(), |name| java_string(&env, &name))
 }
 
-fn taken(env: &EnvUnowned<'_>, numbers: &JLongArray<'_>) -> Option<[jlong; NUMBERS]> {
+fn read_array(env: &EnvUnowned<'_>, numbers: &JLongArray<'_>) -> Option<[jlong; NUMBERS]> {
     let (env, numbers) = (env.as_raw(), numbers.as_raw());
     if env.is_null() || numbers.is_null() {
         return None;
@@ -159,28 +170,28 @@ fn taken(env: &EnvUnowned<'_>, numbers: &JLongArray<'_>) -> Option<[jlong; NUMBE
     Some(values)
 }
 
-fn put(env: &EnvUnowned<'_>, numbers: &JLongArray<'_>, told: &Told) {
+fn put(env: &EnvUnowned<'_>, numbers: &JLongArray<'_>, frame: &ObservedFrame) {
     let long = |ns: u64| jlong::try_from(ns).unwrap_or(jlong::MAX);
-    let [input, animation, traversal] = told.stages.map(long);
-    let values: [jlong; NUMBERS - TOLD] = [
-        told.scene.0.into(),
-        long(told.begun_ns),
-        long(told.total_ns),
+    let [input, animation, traversal] = frame.stages.map(long);
+    let values: [jlong; NUMBERS - REPORTED] = [
+        frame.scene.0.into(),
+        long(frame.begun_ns),
+        long(frame.total_ns),
         input,
         animation,
         traversal,
-        told.latency_ns.map_or(-1, long),
-        told.dropped.into(),
-        told.tell_dropped.into(),
+        frame.latency_ns.map_or(-1, long),
+        frame.dropped.into(),
+        frame.report_dropped.into(),
     ];
     let (env, numbers) = (env.as_raw(), numbers.as_raw());
     if env.is_null() || numbers.is_null() {
         return;
     }
-    // SAFETY: as in `taken`; the length is looked at before.
+    // SAFETY: as in `read_array`; the length is checked first.
     unsafe {
         if ((**env).v1_1.GetArrayLength)(env, numbers) >= NUMBERS as jint {
-            let (from, count) = (TOLD as jint, values.len() as jint);
+            let (from, count) = (REPORTED as jint, values.len() as jint);
             ((**env).v1_1.SetLongArrayRegion)(env, numbers, from, count, values.as_ptr());
         }
     }

@@ -1,4 +1,4 @@
-//! What `dev.anrscope.LooperMonitor` calls.
+//! The native methods of `dev.anrscope.LooperMonitor` and `dev.anrscope.Units`.
 
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
@@ -15,33 +15,34 @@ use crate::monitors::looper::{messages, outermost};
 use crate::recorder;
 use crate::time::clock;
 
-/// Messages are reported from now on.
+/// Starts reporting messages.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_watch(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(messages::start);
 }
 
-/// They are not any more.
+/// Stops reporting messages.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_unwatch(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(messages::stop);
 }
 
-/// Nobody tells of messages: main's outermost calls stand for them; or somebody does again.
+/// Sets whether main's outermost calls stand for its messages, because no Printer reports these.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_outermost(_: EnvUnowned<'_>, _: JClass<'_>, on: jboolean) {
     disarm_on_panic(if on { outermost::start } else { outermost::stop });
 }
 
-/// How many messages were told of.
+/// How many messages were reported.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_told(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
     disarm_on_panic(messages::reported).unwrap_or(0) as jlong
 }
 
-/// A line of the Looper's. `known` is what this gave for the line before, 0 for the first; `first` the line's first character, 0
-/// of an empty one; the rest is what the line says. Gives 1 where lines are understood, 2 where they are not, for good, and where
-/// they are and a frame's message begins 3, or 4 if it goes on with the frame before ([`frames::begin_of_message`]).
+/// Handles a line of the Looper's Printer. `known` is the previous result, 0 for the first line; `first` is
+/// the line's first character, 0 for an empty line; the rest is the line's content. Returns 1 if lines are
+/// understood, [`FOREIGN`] for good if they are not, [`FRAME`] if a frame's message begins, and
+/// [`FRAME_ASKED`] if it continues the previous frame ([`frames::begin_of_message`]).
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     _: EnvUnowned<'_>,
@@ -53,7 +54,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     what: jint,
     handler: jint,
 ) -> jint {
-    // Where this is on the stack tells the loop.
+    // Its address on the stack identifies the loop.
     let here = 0u8;
     let stack = std::ptr::from_ref(&here) as usize;
     let mut lines = match known {
@@ -94,7 +95,7 @@ const FOREIGN: jint = 2;
 const FRAME: jint = 3;
 const FRAME_ASKED: jint = 4;
 
-/// The id of a text: the name of a class, or, with `said`, what a callback says of itself.
+/// The id of a text: a class name, or, with `said`, a callback's description of itself.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_text(
     env: EnvUnowned<'_>,
@@ -108,7 +109,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_text(
     disarm_on_panic(|| string(&env, &text).map_or(0, |text| redact::text(&text).0 as jint)).unwrap_or(0)
 }
 
-/// Something about the monitor itself.
+/// Records a notice.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_notice(
     env: EnvUnowned<'_>,
@@ -118,7 +119,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_notice(
     record_notice(&env, &text);
 }
 
-/// The last `count` messages and the open ones, a line each.
+/// The last `count` messages and the open ones, one per line.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_history(
     env: EnvUnowned<'_>,
@@ -129,7 +130,8 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_history(
     java_string(&env, &text.unwrap_or_default())
 }
 
-/// Since the last clearing: 0 how many messages began, 1 how long they took, 2 in which time, both in ms; anything else clears.
+/// The density since it was last reset: 0 how many messages began, 1 how long they took, ms, 2 the time
+/// span, ms; other values reset it.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_density(
     _: EnvUnowned<'_>,
@@ -151,7 +153,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_density(
     value.unwrap_or(0) as jlong
 }
 
-/// The id of what a stretch of main is named by that is no message.
+/// The text id of a unit of work that is not a message.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Units_text(
     env: EnvUnowned<'_>,
@@ -161,8 +163,9 @@ extern "system" fn Java_dev_anrscope_Units_text(
     text_id(&env, &name)
 }
 
-/// A stretch of main that is no message begins, unless one or a message is open: gives whether it did. With 0 and 0 it ends. One function for both, so
-/// that both find the same place of the stack.
+/// Begins a unit of work that is not a message, unless a unit or message is open, and returns whether it
+/// began. With 0 and 0 it ends the unit. Begin and end share one function so that both have the same
+/// address on the stack.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Units_unit(
     _: EnvUnowned<'_>,

@@ -1,7 +1,7 @@
-//! What `dev.anrscope.MethodBeat` calls.
+//! The native methods of `dev.anrscope.MethodBeat`.
 //!
-//! The natives on the hot path take numbers only and use neither the environment nor the class that they
-//! are handed, so that on Android 8+ they can be registered as `@CriticalNative`.
+//! Those on the hot path take numbers only and use neither the environment nor the class, so that on
+//! Android 8+ they can be registered as `@CriticalNative`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use crate::time::coarse::{MAIN_DOOR, TIME};
 use crate::writing::overhead;
 use crate::writing::thread::ThreadWriter;
 
-/// A method's begin, on the thread whose writer is at `thread`. Gives where Java writes the next word: the address behind
-/// it, 0 if it does not.
+/// Records a method's begin, on the thread whose writer is at `thread`. Returns the address after which
+/// Java writes the next word, or 0 if Java may not write.
 ///
-/// No guard against panics in front: nothing on the way panics until it takes the slow one, which has its own.
+/// There is no guard against panics here: the fast path cannot panic, and the slow path has a guard.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_enter(
     _: EnvUnowned<'_>,
@@ -37,15 +37,15 @@ extern "system" fn Java_dev_anrscope_MethodBeat_enter(
     id: jint,
     behind: jlong,
 ) -> jlong {
-    // SAFETY: MethodBeat keeps what `join` or `start` gave it for this very thread; the natives never call Java, so
-    // none of them is inside of another.
+    // SAFETY: MethodBeat keeps what `join` or `start` returned on this thread; the native methods never
+    // call Java, so they are never nested.
     if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
         return thread.method_for_java(id as u32, true, behind as u64) as jlong;
     }
     0
 }
 
-/// A method's end.
+/// Records a method's end.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_exit(
     _: EnvUnowned<'_>,
@@ -61,7 +61,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_exit(
     0
 }
 
-/// The calling thread joins the recording under its Java name. Gives the address of its writer, 0 if it has no place.
+/// Adds the calling thread to the recording under its Java name. Returns the address of its writer, 0 if
+/// there is no room.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_join(
     env: EnvUnowned<'_>,
@@ -76,7 +77,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_join(
     .unwrap_or(0)
 }
 
-/// Where Java finds what it reads itself: 0 the time word, 1 the switches, 3 main's door; and 2 the bytes of an address.
+/// The addresses that Java reads itself: 0 the time word, 1 the switches, 3 main's gate; and 2 the size of
+/// an address in bytes.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_address(
     _: EnvUnowned<'_>,
@@ -101,7 +103,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_text(
     text_id(&env, &text)
 }
 
-/// Something about the recorder itself.
+/// Records a notice.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_notice(
     env: EnvUnowned<'_>,
@@ -111,7 +113,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_notice(
     record_notice(&env, &text);
 }
 
-/// Run-time control: 0 pause, 1 go on with the precise clock, 2 with the coarse one.
+/// Controls recording: 0 pause, 1 resume with the precise clock, 2 with the coarse one.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_control(_: EnvUnowned<'_>, _: JClass<'_>, what: jint) {
     disarm_on_panic(|| {
@@ -125,7 +127,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_control(_: EnvUnowned<'_>, _: JC
     });
 }
 
-/// Switches a method.
+/// Switches a method on or off.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_setMethod(
     _: EnvUnowned<'_>,
@@ -136,7 +138,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_setMethod(
     disarm_on_panic(|| crate::set_method(id as u32, on));
 }
 
-/// An activity, known by its identity hash, gained or lost window focus.
+/// Records that an activity, identified by its identity hash, gained or lost window focus.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_focus(
     env: EnvUnowned<'_>,
@@ -151,7 +153,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_focus(
     });
 }
 
-/// A wait's begin, with the lock's identity and class.
+/// Records a wait's begin, with the lock's identity and class.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
     _: EnvUnowned<'_>,
@@ -164,7 +166,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
     disarm_on_panic(|| crate::wait_begin(kind, lock_identity(lock), TextId(class as u32)));
 }
 
-/// A wait's end.
+/// Records a wait's end.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_waitEnd(
     _: EnvUnowned<'_>,
@@ -176,13 +178,13 @@ extern "system" fn Java_dev_anrscope_MethodBeat_waitEnd(
     disarm_on_panic(|| crate::wait_end(kind, lock_identity(lock)));
 }
 
-/// A monitor's exit.
+/// Records that a monitor was released.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_released(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
     disarm_on_panic(|| crate::released(lock_identity(lock)));
 }
 
-/// Says in which folder the recording's file is to be.
+/// Sets the directory of the recording's file.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
     env: EnvUnowned<'_>,
@@ -196,7 +198,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
     });
 }
 
-/// Starts recording, into a new file in `folder` once that is known. Gives the address of the calling thread's writer, 0 if it did not.
+/// Starts recording, into a new file in `folder` once that is known. Returns the address of the calling
+/// thread's writer, 0 if recording did not start.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_start(
     env: EnvUnowned<'_>,
@@ -220,7 +223,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
         let mut config = Config::new(folder.map_or(Destination::Later, Destination::Folder), process);
         config.threads = if main_only { Threads::Main } else { Threads::All };
         config.map_id = map_id.unwrap_or(config.map_id);
-        // A JVM has no looper whose timer would note that the process is alive.
+        // A JVM has no Looper whose timer would record that the process is alive.
         config.heartbeat = Some(Duration::from_millis(100));
         let words = |words: jlong| u64::try_from(words).unwrap_or(0);
         config.sizes = kept_sizes::with(config.sizes, words(main_words), words(pool_words));
@@ -238,14 +241,15 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     started.flatten().unwrap_or(0)
 }
 
-/// The process's name, which on Android is the first word of its command line.
+/// The process's name: the first word of its command line, as on Android.
 fn own_name() -> String {
     let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let end = line.iter().position(|byte| *byte == 0).unwrap_or(line.len());
     String::from_utf8_lossy(&line[..end]).into_owned()
 }
 
-/// On Android dumps are copied around an ANR, by the system's level, or are kept by the system.
+/// Captures thread dumps from the start. Not on Android, where dumps are copied around an ANR or kept by
+/// the system, depending on the API level.
 #[cfg(not(target_os = "android"))]
 fn capture_trace_text() {
     match crate::TraceTextSource::of_this_process(0) {
@@ -261,7 +265,7 @@ fn capture_trace_text() {
     );
 }
 
-/// `MethodBeat` has timed a call's end. Gives how many calls later it is to time the next one.
+/// Records the duration of a sampled call. Returns after how many calls `MethodBeat` measures the next one.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_sampled(
     _: EnvUnowned<'_>,
@@ -277,7 +281,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_sampled(
     disarm_on_panic(sampled).flatten().unwrap_or(jint::MAX)
 }
 
-/// Asks for a thread dump. Gives whether it was asked for.
+/// Requests a thread dump. Returns whether it was requested.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_askForDump(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
     disarm_on_panic(|| crate::dump().is_ok()) == Some(true)

@@ -1,4 +1,5 @@
-//! The native methods of the Java classes, a file for each class or few of one kind, and the conversion of Java strings.
+//! The native methods of the Java classes, one file for each class or few related ones, and the conversion
+//! of Java strings.
 
 mod app;
 mod error_states;
@@ -16,7 +17,7 @@ use ::jni::sys::{jint, jstring};
 use crate::guard::disarm_on_panic;
 use crate::recorder;
 
-/// The id of a Java string in the recording, 0 for none.
+/// The text id of a Java string in the recording, 0 for none.
 fn text_id(env: &EnvUnowned<'_>, text: &JString<'_>) -> jint {
     disarm_on_panic(|| string(env, text).map_or(0, |text| recorder::text(&text).0 as jint)).unwrap_or(0)
 }
@@ -30,10 +31,10 @@ fn record_notice(env: &EnvUnowned<'_>, text: &JString<'_>) {
     });
 }
 
-/// A Java string; `None` for null. Lone surrogates become U+FFFD.
+/// Converts a Java string; `None` for null. Lone surrogates become U+FFFD.
 ///
-/// By two calls of JNI's own table and not by `jni`'s `try_to_string`: that one brings its whole machinery of
-/// exceptions and class look-ups, a fifth of the library's size on a device.
+/// It calls JNI's function table directly. `jni`'s `try_to_string` would bring exception handling and class
+/// lookups, a fifth of the library's size on a device.
 fn string(env: &EnvUnowned<'_>, text: &JString<'_>) -> Option<String> {
     let (env, text) = (env.as_raw(), text.as_raw());
     if env.is_null() || text.is_null() {
@@ -49,9 +50,9 @@ fn string(env: &EnvUnowned<'_>, text: &JString<'_>) -> Option<String> {
     }
 }
 
-/// A new Java string; null if there is no memory for it, and an exception is pending then.
+/// Creates a Java string; null if there is no memory for it, with an exception pending.
 ///
-/// From UTF-16 and not by `NewStringUTF`, which takes a form of UTF-8 of its own.
+/// From UTF-16, because `NewStringUTF` takes modified UTF-8.
 fn java_string(env: &EnvUnowned<'_>, text: &str) -> jstring {
     let env = env.as_raw();
     let units: Vec<u16> = text.encode_utf16().collect();

@@ -1,4 +1,4 @@
-//! What `dev.anrscope.Overlay` calls.
+//! The native methods of `dev.anrscope.Overlay`.
 
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JIntArray, JString};
@@ -15,20 +15,20 @@ use crate::time::clock;
 const NUMBERS: usize = 1 + 4 * 4 + 2 + BARS + BARS + 4;
 const LEVELS: [Colour; 4] = [Colour::Normal, Colour::Middle, Colour::High, Colour::Frozen];
 
-/// The window is there.
+/// Starts counting: the window is shown.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Overlay_shown(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(overlay::show);
 }
 
-/// It is gone.
+/// Stops counting: the window is gone.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Overlay_hidden(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(overlay::hide);
 }
 
-/// What to show from now on: numbers into the array, and the texts with a line feed between: frames a second, the weighted
-/// figures since the start and of the page, all dropped frames. Null if nothing changes yet.
+/// What to show: numbers into the array, and the returned texts separated by line feeds: frames per second,
+/// the weighted values since the start and of the page, all dropped frames. Null if nothing changes yet.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Overlay_next(
     env: EnvUnowned<'_>,
@@ -49,7 +49,7 @@ extern "system" fn Java_dev_anrscope_Overlay_next(
     java_string(&env, &texts)
 }
 
-/// Something about the overlay itself.
+/// Records a notice.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Overlay_notice(env: EnvUnowned<'_>, _: JClass<'_>, text: JString<'_>) {
     disarm_on_panic(|| {

@@ -1,4 +1,4 @@
-//! What `dev.anrscope.Reports` calls.
+//! The native methods of `dev.anrscope.Reports`.
 
 use ::jni::EnvUnowned;
 use ::jni::objects::JClass;
@@ -8,7 +8,7 @@ use crate::guard::disarm_on_panic;
 use crate::jni::java_string;
 use crate::monitors::reports;
 
-/// From now on reports are kept for the listener.
+/// Starts keeping reports for the listener.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Reports_wanted(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(reports::wanted);

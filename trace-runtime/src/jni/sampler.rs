@@ -1,4 +1,4 @@
-//! What `dev.anrscope.StackSampler` calls.
+//! The native methods of `dev.anrscope.StackSampler`.
 
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
@@ -8,20 +8,20 @@ use crate::guard::disarm_on_panic;
 use crate::jni::{record_notice, string};
 use crate::monitors::stacks::sampler::{self, Answer};
 
-/// Answers will come from now on.
+/// Notes that requests will be answered.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StackSampler_begin(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(sampler::start);
 }
 
-/// They will not any more.
+/// Notes that they will not be answered any more.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StackSampler_end(_: EnvUnowned<'_>, _: JClass<'_>) {
     disarm_on_panic(sampler::stop);
 }
 
-/// The next request: four times its number; 1 more if everything is wanted and not the stack alone, 2 more if the stack may be
-/// taken. 0 after the end.
+/// The next request: four times its number, plus 1 if everything is requested and not only the stack, plus
+/// 2 if the stack may be taken. 0 after the end.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StackSampler_next(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
     let request = disarm_on_panic(sampler::next).flatten();
@@ -29,7 +29,7 @@ extern "system" fn Java_dev_anrscope_StackSampler_next(_: EnvUnowned<'_>, _: JCl
         .map_or(0, |asked| (asked.id as jlong) << 2 | jlong::from(asked.stack) << 1 | jlong::from(asked.all))
 }
 
-/// What was found for a request.
+/// Answers a request.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StackSampler_answer(
     env: EnvUnowned<'_>,
@@ -58,7 +58,7 @@ extern "system" fn Java_dev_anrscope_StackSampler_answer(
     });
 }
 
-/// Something about the sampler itself.
+/// Records a notice.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StackSampler_notice(
     env: EnvUnowned<'_>,

@@ -1,5 +1,5 @@
-//! What every report says of the device and of the process. Read where a report is finished, never on main: small files of
-//! /proc.
+//! What every report says of the device and the process. It is read from small files of /proc when a report
+//! is finished, never on main.
 
 use std::sync::OnceLock;
 
@@ -9,17 +9,17 @@ use crate::time::clock;
 
 static PROCESS: OnceLock<String> = OnceLock::new();
 
-/// The process's name, once, at the start.
+/// Sets the process's name, once, at the start.
 pub(crate) fn set_process(name: &str) {
     let _ = PROCESS.set(name.to_owned());
 }
 
-/// Its name.
+/// The process's name.
 pub(crate) fn process() -> String {
     PROCESS.get().cloned().unwrap_or_default()
 }
 
-/// The report as one object of JSON, in its envelope, with the time of now.
+/// The report as one JSON object in its envelope, with the current time.
 pub(crate) fn wrap(issue: &Issue<'_>) -> String {
     let time_ms = i64::try_from(clock::all().realtime / 1_000_000).unwrap_or(i64::MAX);
     let process = PROCESS.get().map_or("", String::as_str);
@@ -33,27 +33,27 @@ fn device() -> Device {
         memory: kib("MemTotal:").map_or(-1, |kib| kib.saturating_mul(1024)),
         // Kernels before 3.14 do not say what is available.
         free_kib: kib("MemAvailable:").or_else(|| kib("MemFree:")).unwrap_or(-1),
-        processors: processors(),
+        processors: cpu_count(),
         cpu: cpu(),
     }
 }
 
-/// Those of the device, whether they are awake or not. What std would ask for, how many this process may use, is another thing
-/// and weighs 4 KB.
-fn processors() -> u32 {
-    // SAFETY: a question for a number.
+/// The device's CPUs, online or not. std reports how many this process may use instead, and weighs 4 KB.
+fn cpu_count() -> u32 {
+    // SAFETY: it takes and returns a number.
     let configured = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     u32::try_from(configured).unwrap_or(0)
 }
 
-/// `None` where /proc/stat cannot be read: Android, from API 26 on.
+/// CPU ticks of the process and the device; `None` where /proc/stat cannot be read: on Android from API 26
+/// on.
 fn cpu() -> Option<CpuTicks> {
     let all = std::fs::read_to_string("/proc/stat").ok()?;
     let own = std::fs::read_to_string("/proc/self/stat").ok()?;
     Some(CpuTicks { app: app_ticks(&own)?, all: all_ticks(&all)? })
 }
 
-/// Fields 14 and 15; the name before them may hold anything.
+/// Fields 14 and 15; the name before them may contain anything.
 fn app_ticks(stat: &str) -> Option<u64> {
     let mut fields = stat[stat.rfind(')')?..].split_ascii_whitespace().skip(12);
     let mut ticks = || fields.next()?.parse::<u64>().ok();
@@ -67,7 +67,7 @@ fn all_ticks(stat: &str) -> Option<u64> {
     Some(ticks.ok()?.into_iter().fold(0, u64::saturating_add))
 }
 
-/// The number behind `key` at the begin of a line.
+/// The number after `key` at the start of a line.
 pub(crate) fn value(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.split_ascii_whitespace().next()?.parse().ok()

@@ -1,11 +1,12 @@
-//! The kinds of slow methods that only Matrix's first generation (0.4) has, for who asks for them (option `older_methods`): a page that opens
+//! The kinds of slow methods that only Matrix 0.4 reports (option `older_methods`): a page that opens
 //! slowly (ENTER), with the depth and number of its views, and a message that filled main's ring (FULL).
 //!
-//! Views may be looked at on main alone. So ENTER is decided at the page's focus, and a message of its own, behind that one, walks over them
-//! (`EntryViews.java`): the page that is late already is not kept by our look at it.
+//! Views can be accessed on main only. So ENTER is decided when the page gains focus, and a separate later
+//! message walks over its views (`EntryViews.java`): the walk does not delay the slow page further.
 //!
-//! There the buffer began anew with each frame; here the ring goes round, so it is full when it has wrapped since the message's begin: its
-//! front is gone. What is left of it, seven eighths of the ring, is what the report shows.
+//! In 0.4 the buffer started anew with each frame. Here the ring wraps, so it counts as full when it has
+//! wrapped since the message began and its first words are gone. The report shows what is left, seven
+//! eighths of the ring.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +24,7 @@ use crate::recorder::Recorder;
 
 const MS: u64 = 1_000_000;
 
-/// A page that was slow: its views are asked for.
+/// A page that opened slowly and whose views are requested.
 #[derive(Debug)]
 struct Entered {
     activity: u64,
@@ -37,7 +38,7 @@ struct Entered {
 #[derive(Debug, Default)]
 struct State {
     rule: OldMethods,
-    /// The page that opens: its identity, when it was created, and the place in main's record.
+    /// The page that is opening: its identity, when it was created, and the mark in main's record.
     opens: Option<(u64, u64, Option<Mark>)>,
     entered: Option<Entered>,
 }
@@ -48,7 +49,7 @@ fn state() -> MutexGuard<'static, Option<State>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An activity is created. On main.
+/// Notes that an activity is created. On main.
 pub(crate) fn created(activity: u64, at_ns: u64) {
     if is_enabled(Setting::OlderMethods) {
         let mark = marks::mark_here();
@@ -56,33 +57,35 @@ pub(crate) fn created(activity: u64, at_ns: u64) {
     }
 }
 
-/// Its window has the focus. On main.
+/// Notes that its window has gained focus. On main.
 pub(crate) fn focused(activity: u64, class: &str, at_ns: u64) {
     if is_enabled(Setting::OlderMethods)
         && let Some(state) = state().as_mut()
     {
         state.rule.limits = OldLimits {
             enter_ms: number(Setting::EnterMs) as i64,
-            // 0.4 drops what took 6 s; a page of 8 s is of more interest, not of less. From there on the user was away.
+            // 0.4 drops pages that took 6 s, but a page of 8 s matters more, not less. Above page_ms the
+            // user was away.
             too_long_ms: number(Setting::PageMs) as i64,
         };
         state.focused(activity, class, at_ns);
     }
 }
 
-/// Whether that page was a slow one whose views are to be counted.
+/// Whether that page opened slowly and its views are to be counted.
 pub(crate) fn waits_for_views(activity: u64) -> bool {
     state().as_ref().is_some_and(|state| state.entered.as_ref().is_some_and(|page| page.activity == activity))
 }
 
-/// Its views: the deepest nesting, the root being 1, and how many below the root are not GONE.
+/// Reports the page with its views: the deepest nesting, the root being 1, and how many below the root are
+/// not GONE.
 pub(crate) fn views(activity: u64, depth: u32, count: u32) {
     let page = state().as_mut().and_then(|state| state.entered.take_if(|page| page.activity == activity));
     let Some(page) = page else { return };
     worker::then(Box::new(move || {
         let stack = calls::matrix_04_since(page.mark.as_ref(), page.created_ns, page.focused_ns);
         let view = OldView { depth, count, activity: &page.class };
-        reports::tell(&Issue::OldMethod {
+        reports::report(&Issue::OldMethod {
             kind: OldMethod::Enter(view),
             cost_ms: page.cost_ms,
             stack: &stack.text,
@@ -98,7 +101,7 @@ impl State {
     }
 
     fn focused(&mut self, activity: u64, class: &str, at_ns: u64) {
-        // 0.4 takes any page's focus for that of the one created last.
+        // 0.4 counts any page's focus as that of the one created last.
         let Some((_, created_ns, mark)) = self.opens.take_if(|opens| opens.0 == activity) else { return };
         let issue = self.rule.focused(at_ns / MS, 0);
         self.entered = issue.map(|issue| Entered {
@@ -112,7 +115,8 @@ impl State {
     }
 }
 
-/// A message that began behind `mark` is over. On main: a look at one word of the ring, with the option on.
+/// Reports FULL for a message that has ended and began after `mark`. On main: one word of the ring is read,
+/// with the option on.
 #[inline]
 pub(crate) fn message_ended(mark: Option<&Mark>, begun_ns: u64, ended_ns: u64) {
     if is_enabled(Setting::OlderMethods)
@@ -128,7 +132,7 @@ fn full(begun_ns: u64, ended_ns: u64) {
     let oldest = Recorder::active().and_then(|recorder| recorder.main_blocks.oldest());
     worker::then(Box::new(move || {
         let stack = calls::matrix_04_since(oldest.as_ref(), begun_ns, ended_ns);
-        reports::tell(&Issue::OldMethod {
+        reports::report(&Issue::OldMethod {
             kind: OldMethod::Full,
             cost_ms: i64::try_from(ended_ns.saturating_sub(begun_ns) / MS).unwrap_or(i64::MAX),
             stack: &stack.text,
@@ -161,9 +165,9 @@ mod tests {
         let of = |steps: &[_]| entered(limits, steps);
         assert_eq!(of(&[("created", 1, 10), ("focus", 1, 3_009)]), []);
         assert_eq!(of(&[("created", 1, 10), ("focus", 1, 3_010), ("focus", 1, 9_000)]), [(1, 3_000)]);
-        // The page below gets the focus back while the new one is on its way.
+        // The page below regains focus while the new one is opening.
         assert_eq!(of(&[("created", 2, 10), ("focus", 1, 4_000), ("focus", 2, 8_010)]), [(2, 8_000)]);
-        // One that was replaced before it was shown.
+        // A page that was replaced before it was shown.
         assert_eq!(of(&[("created", 1, 0), ("created", 2, 5_000), ("focus", 1, 6_000)]), []);
     }
 }

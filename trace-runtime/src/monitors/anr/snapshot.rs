@@ -115,7 +115,7 @@ fn lag_answered(lag: &Lag, answer: &Answer) {
     let stack = java_stack::styled(&stack_of(lag.since_ns, answer), StackStyle::Whole);
     // Input that waits for this message is reported when it is handled; what stalled main is known now.
     touch::stuck(clock::uptime_ms(answer.at_ns), &stack);
-    reports::tell(&Issue::Lag {
+    reports::report(&Issue::Lag {
         kind: LagKind::Message,
         scene: &lag.scene,
         thread_stack: &stack,
@@ -213,7 +213,7 @@ fn report_signal() {
     if !is_enabled(Setting::SignalAnr) {
         return;
     }
-    reports::tell(&Issue::SignalAnr {
+    reports::report(&Issue::SignalAnr {
         native_backtrace: false,
         scene: &signal.scene,
         thread_stack: &java_stack::styled(&stack, StackStyle::Whole),
@@ -270,7 +270,7 @@ fn report_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
     let memory =
         Memory { dalvik_heap: answer.dalvik_kib, native_heap: answer.native_kib, vm_size: facts.vm_kib };
     let thread_stack = java_stack::styled(stack, style);
-    reports::tell(&Issue::Anr {
+    reports::report(&Issue::Anr {
         cost_ms: calls.cost_ms,
         scene: &facts.scene,
         stack: &calls.text,

@@ -1,4 +1,4 @@
-//! Finds what main saw of a frame that a window's `FrameMetrics` tell.
+//! Finds what main recorded of a frame that a window's `FrameMetrics` describe.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,17 @@ use super::queue::Finished;
 use super::{FINISHED, begun_ns};
 use crate::time;
 
-/// A frame's INPUT begins with its message or a little later; the two are told by different clock reads, ns.
+/// A frame's INPUT begins with its message or a little later; the two times come from different clock
+/// reads, ns.
 const EARLY_NS: u64 = 1_000_000;
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     Frame(Finished),
-    /// Main has not ended it.
+    /// Main has not ended the frame.
     NotYet,
-    /// Main told nothing of it.
+    /// Main has recorded nothing of the frame.
     Nothing,
 }
 
@@ -26,18 +27,19 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The oldest.
+    /// Takes the oldest frame.
     pub(super) fn next(&mut self) -> Option<Finished> {
         self.front.take().or_else(|| FINISHED.pop())
     }
 
-    /// The one that main began at `began_ns`. It stays, for another window's metrics of the same vsync.
+    /// Finds the frame that main began at `began_ns`. It stays, for another window's metrics of the same
+    /// vsync.
     pub(super) fn at(&mut self, began_ns: u64) -> Found {
-        // Looked at first: a frame that ends meanwhile is in the queue before this says so.
+        // Read first: a frame that ends meanwhile is in the queue before this shows it.
         let open = begun_ns();
         while let Some(front) = self.next() {
             if front.costs.ended_ns < began_ns {
-                // A frame of no window that is followed.
+                // A frame of a window that is not tracked.
                 continue;
             }
             self.front = Some(front);
@@ -50,7 +52,7 @@ impl Seen {
         if is_this { Found::NotYet } else { Found::Nothing }
     }
 
-    /// The last `most` of those that ended before `began_ns`, oldest first; all of them are gone then.
+    /// Takes all frames that ended before `began_ns`, and returns the last `most` of them, oldest first.
     pub(super) fn before(&mut self, began_ns: u64, most: usize) -> VecDeque<Finished> {
         let mut before = VecDeque::new();
         while let Some(front) = self.next() {
@@ -66,7 +68,7 @@ impl Seen {
         before
     }
 
-    /// The next one in order, for systems that tell no vsync (API 24 and 25).
+    /// Takes the next frame in order, for systems that report no vsync (API 24 and 25).
     pub(super) fn in_order(&mut self) -> Found {
         let open = begun_ns();
         match self.next() {

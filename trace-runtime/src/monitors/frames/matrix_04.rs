@@ -1,26 +1,26 @@
-//! The frame reports of Matrix's first generation (0.4), for who asks for them: option `older_fps`.
+//! The frame reports of Matrix 0.4 (option `older_fps`).
 
 use trace_rules::frame::matrix::{OldFps, OldReport};
 use trace_rules::frame::{Counts, DropLevels, METRICS, Sample, SceneReport};
 
 /// Feeds [`OldFps`] and reports every 2 minutes.
-pub(super) struct Older {
+pub(super) struct Matrix04Frames {
     fps: OldFps,
-    /// Scenes by their number there, which has 10 bits.
+    /// Scenes by their number in [`OldFps`], which has 10 bits.
     scenes: Vec<u32>,
     last: Option<Sample>,
     began_ms: Option<u64>,
 }
 
-/// As many as 10 bits tell apart.
-const MOST_SCENES: usize = 1 << 10;
+/// The most scenes that 10 bits distinguish.
+const MAX_SCENES: usize = 1 << 10;
 
-impl Older {
+impl Matrix04Frames {
     pub(super) fn new(levels: DropLevels) -> Self {
-        Older { fps: OldFps::new(levels), scenes: Vec::new(), last: None, began_ms: None }
+        Matrix04Frames { fps: OldFps::new(levels), scenes: Vec::new(), last: None, began_ms: None }
     }
 
-    /// A frame: the reports, if 2 minutes are over.
+    /// Adds a frame; returns the reports once 2 minutes are over.
     pub(super) fn frame(&mut self, sample: &Sample, now_ms: u64) -> Vec<SceneReport> {
         if !sample.plausible() {
             return Vec::new();
@@ -44,7 +44,7 @@ impl Older {
             self.scenes.push(scene);
             self.scenes.len() - 1
         });
-        (at % MOST_SCENES) as u32
+        (at % MAX_SCENES) as u32
     }
 
     fn scene_report(&self, report: &OldReport) -> SceneReport {
@@ -62,8 +62,8 @@ impl Older {
     }
 }
 
-/// The time from the vsync before to the one of `next`. Matrix's callback ran at every vsync and counted those with a draw: the
-/// vsync before a frame that follows a pause was one without.
+/// The time from the previous vsync to the one of `next`. Matrix's callback ran at every vsync and counted
+/// those with a draw: the vsync before a frame that follows a pause was one without.
 fn period_ns(last: &Sample, next: &Sample) -> u64 {
     let interval_ns = last.interval_ns();
     let between_ns = next.intended_ns.saturating_sub(last.intended_ns);
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn item_31_two_minutes_of_frames_are_slices_of_six_seconds_and_pauses_are_none() {
         const INTERVAL: u64 = 16_666_667;
-        let mut older = Older::new(DropLevels::default());
+        let mut frames_04 = Matrix04Frames::new(DropLevels::default());
         let mut at = 1_000 * INTERVAL;
         let mut reports = Vec::new();
         let mut frames = 0;
@@ -96,7 +96,7 @@ mod tests {
             for n in 0..60 {
                 let slow = n % 5 == 4;
                 let took = if slow { 10 * INTERVAL - 1_000 } else { 5_000_000 };
-                reports.extend(older.frame(&sample(70_000, at, took), at / 1_000_000));
+                reports.extend(frames_04.frame(&sample(70_000, at, took), at / 1_000_000));
                 frames += 1;
                 at += if slow { 10 * INTERVAL } else { INTERVAL };
             }

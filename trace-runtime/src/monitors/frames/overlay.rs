@@ -1,4 +1,4 @@
-//! What the overlay shows: counted on the thread of frames, asked for by the view's own.
+//! What the overlay shows: counted on the frames' thread, read by the view's own.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,32 +11,32 @@ static OVERLAY: Mutex<Option<Overlay>> = Mutex::new(None);
 /// What the view draws.
 pub(crate) struct Shown {
     pub(crate) text: OverlayText,
-    /// Hundredths of frames a second, newest first; −1 where there is no bar yet.
+    /// Hundredths of frames per second, newest first; −1 where there is no bar yet.
     pub(crate) bars: [i32; BARS],
     /// Their colours.
     pub(crate) colours: [Colour; BARS],
-    /// The means of 5 s and 10 s, whole frames a second; −1 where that is not over yet.
+    /// The means of 5 s and 10 s, whole frames per second; −1 until that time is over.
     pub(crate) means: [i32; 2],
 }
 
-/// The window is there from now on: counting begins.
+/// Starts counting: the window is shown.
 pub(crate) fn show() {
     *overlay() = Some(Overlay::new(levels()));
 }
 
-/// The window is gone.
+/// Stops counting: the window is gone.
 pub(crate) fn hide() {
     *overlay() = None;
 }
 
-/// A frame, at `now_ms` of the recording's axis.
+/// Counts a frame, at `now_ms` of the recording's axis.
 pub(crate) fn frame(sample: &Sample, now_ms: u64) {
     if let Some(overlay) = &mut *overlay() {
         overlay.frame(sample, now_ms);
     }
 }
 
-/// What to show at `now_ms`, if it is time for a change.
+/// What to show at `now_ms`, if a change is due.
 pub(crate) fn refresh(now_ms: u64) -> Option<Shown> {
     let mut overlay = overlay();
     let overlay = overlay.as_mut()?;

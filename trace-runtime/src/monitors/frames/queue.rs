@@ -1,5 +1,5 @@
-//! Frames that main has ended, on their way to the thread that counts them: in fixed memory, without a lock. Main writes, one
-//! thread at a time reads.
+//! Frames that main has ended, on their way to the thread that counts them: in fixed memory, without a
+//! lock. Main writes, one thread at a time reads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,15 +15,15 @@ pub(crate) struct Finished {
     pub(crate) input: Option<InputEvents>,
 }
 
-/// Frames that wait at most: a second at 120 Hz.
-const MOST: usize = 128;
+/// The most frames that wait: a second at 120 Hz.
+const CAPACITY: usize = 128;
 const STAGES: usize = Stage::ALL.len();
 const WORDS: usize = STAGES + 7;
 
 /// The frames that wait.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    slots: [[AtomicU64; WORDS]; MOST],
+    slots: [[AtomicU64; WORDS]; CAPACITY],
     pushed: AtomicU64,
     taken: AtomicU64,
     lost: AtomicU64,
@@ -32,18 +32,18 @@ pub(crate) struct Queue {
 impl Queue {
     pub(crate) const fn new() -> Self {
         Queue {
-            slots: [const { [const { AtomicU64::new(0) }; WORDS] }; MOST],
+            slots: [const { [const { AtomicU64::new(0) }; WORDS] }; CAPACITY],
             pushed: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             lost: AtomicU64::new(0),
         }
     }
 
-    /// Adds a frame; if nobody takes them, it is lost, and counted. Only main may call this.
+    /// Adds a frame; if the queue is full the frame is lost and counted. Only main may call this.
     pub(crate) fn push(&self, frame: &Finished) {
         let pushed = self.pushed.load(Ordering::Relaxed);
         // Acquire: the reader is done with the slot.
-        if pushed - self.taken.load(Ordering::Acquire) >= MOST as u64 {
+        if pushed - self.taken.load(Ordering::Acquire) >= CAPACITY as u64 {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -59,21 +59,21 @@ impl Queue {
             input.newest_ns,
         ];
         let words = costs.stages.iter().chain(&rest);
-        for (slot, word) in self.slots[pushed as usize % MOST].iter().zip(words) {
+        for (slot, word) in self.slots[pushed as usize % CAPACITY].iter().zip(words) {
             slot.store(*word, Ordering::Relaxed);
         }
         // Release: the words before the count that shows them.
         self.pushed.store(pushed + 1, Ordering::Release);
     }
 
-    /// The oldest frame. Whoever calls this holds a lock against others that do.
+    /// Takes the oldest frame. Callers hold a lock that excludes other readers.
     pub(crate) fn pop(&self) -> Option<Finished> {
         let taken = self.taken.load(Ordering::Relaxed);
         if taken == self.pushed.load(Ordering::Acquire) {
             return None;
         }
         let words: [u64; WORDS] =
-            std::array::from_fn(|n| self.slots[taken as usize % MOST][n].load(Ordering::Relaxed));
+            std::array::from_fn(|n| self.slots[taken as usize % CAPACITY][n].load(Ordering::Relaxed));
         self.taken.store(taken + 1, Ordering::Release);
         let (stages, rest) = words.split_at(STAGES);
         let input = InputEvents { oldest_ns: rest[5], newest_ns: rest[6] };
@@ -90,7 +90,7 @@ impl Queue {
         })
     }
 
-    /// Frames that nobody took in time.
+    /// How many frames were lost because they were not read in time.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -118,11 +118,11 @@ mod tests {
     fn frames_come_out_whole_in_order_and_too_many_are_counted() {
         let queue = Queue::new();
         let extra = 5;
-        for n in 1..=(MOST + extra) as u64 {
+        for n in 1..=(CAPACITY + extra) as u64 {
             queue.push(&frame(n));
         }
         assert_eq!(queue.lost(), extra as u64);
-        for n in 1..=MOST as u64 {
+        for n in 1..=CAPACITY as u64 {
             assert_eq!(queue.pop(), Some(frame(n)));
         }
         assert_eq!(queue.pop(), None);
@@ -138,7 +138,7 @@ mod tests {
                 while n <= ALL {
                     let lost = queue.lost();
                     queue.push(&frame(n));
-                    // One that found no room comes again.
+                    // A frame that did not fit is pushed again.
                     if queue.lost() == lost {
                         n += 1;
                     } else {

@@ -1,11 +1,11 @@
-//! The options of frames, as the counting takes them over.
+//! The options of frames, as read for counting.
 
 use trace_rules::Rules;
 use trace_rules::frame::{DropLevels, Listener, Scenes};
 
 use crate::monitors::config::options::{self, Setting, Text, number};
 
-/// The levels in force.
+/// The current levels.
 pub(crate) fn levels() -> DropLevels {
     let level = |option| u32::try_from(number(option)).unwrap_or(u32::MAX);
     DropLevels {

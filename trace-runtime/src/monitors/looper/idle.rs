@@ -91,7 +91,7 @@ fn answered(lag: &Lag, answer: &Answer) {
         return;
     }
     let still = RUN.begun_ns() == lag.begun_ns;
-    reports::tell(&Issue::Lag {
+    reports::report(&Issue::Lag {
         kind: LagKind::IdleHandler,
         scene: &lag.scene,
         thread_stack: &java_stack::styled(if still { &answer.stack } else { "" }, StackStyle::Whole),

@@ -56,7 +56,7 @@ pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
     });
     if let Some(thread_stack) = late {
         worker::then(Box::new(move || {
-            reports::tell(&Issue::Lag {
+            reports::report(&Issue::Lag {
                 kind: LagKind::Touch,
                 scene: &app_state::scene_name(),
                 thread_stack: &thread_stack,

@@ -45,10 +45,10 @@ pub(crate) fn check(thread_stack: impl FnOnce() -> String) {
     let thread_stack = thread_stack();
     worker::then(Box::new(move || {
         if let Some(priority) = tuned.nice {
-            reports::tell(&Issue::PriorityModified { thread_stack: &thread_stack, priority });
+            reports::report(&Issue::PriorityModified { thread_stack: &thread_stack, priority });
         }
         if let Some(slack_ns) = tuned.slack_ns {
-            reports::tell(&Issue::TimerSlackModified { thread_stack: &thread_stack, slack_ns });
+            reports::report(&Issue::TimerSlackModified { thread_stack: &thread_stack, slack_ns });
         }
     }));
 }

@@ -1,10 +1,11 @@
-//! An app that falls over at its start, twice in a row, starts without us until its next version. A debuggable build does not: its
-//! developer kills it at each deployment.
+//! The crash-loop guard. An app that crashes at its start, twice in a row, starts without the library until
+//! its next version. A debuggable build does not, since its developer kills it at each deployment.
 //!
-//! Small files. `starting` in the recordings' folder is there from a start until it has settled; a process that finds it was
-//! preceded by one that did not. `disarmed` says for which version nothing is to be armed; its name alone is looked at on main, so that
-//! even a fault in arming itself is not met a third time. `installation` has the number by which a share of all
-//! installations is chosen, and `off` is there while the app is switched off.
+//! The state is in small files. `starting` in the recordings' directory exists from a start until it has
+//! settled; a process that finds it was preceded by one that did not settle. `disarmed` names the version
+//! for which nothing is armed; main checks only that it exists, so that even a fault in arming is not met a
+//! third time. `installation` has the number by which a share of all installs is chosen, and `off` exists
+//! while the app is switched off.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -17,12 +18,12 @@ use crate::files::file::private_folder;
 use crate::files::worker;
 use crate::monitors::config::options::{self, Setting};
 
-/// Starts that did not settle, after which nothing is armed.
-const MOST: u64 = 2;
-/// A process that has lived for so long has started.
-const SETTLED: Duration = Duration::from_secs(10);
+/// The number of starts that did not settle after which nothing is armed.
+const MAX_FAILED_STARTS: u64 = 2;
+/// A process that has lived this long has settled.
+const SETTLED_AFTER: Duration = Duration::from_secs(10);
 
-/// The mark that is to be removed once this start has settled.
+/// The mark to remove once this start has settled.
 static STARTING: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 fn numbers(path: &Path) -> Option<(u64, u64)> {
@@ -33,7 +34,7 @@ fn numbers(path: &Path) -> Option<(u64, u64)> {
 
 fn write(path: &Path, first: u64, second: u64) {
     let text = [first.to_string(), second.to_string(), String::new()].join("\n");
-    // In one piece: a reader sees all of it or what was there before.
+    // Atomic: a reader sees all of it or the previous content.
     let new = path.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
@@ -41,98 +42,100 @@ fn write(path: &Path, first: u64, second: u64) {
     let _ = written.and_then(|()| fs::rename(&new, path));
 }
 
-/// Whether nothing may be armed: one access(2), the only file that main ever asks for.
-pub(crate) fn is_disarmed(mark_folder: &Path) -> bool {
-    mark_folder.join("disarmed").exists()
+/// Whether this version is disarmed: one access(2), the only file that main checks besides [`is_off`]'s.
+pub(crate) fn is_disarmed(mark_directory: &Path) -> bool {
+    mark_directory.join("disarmed").exists()
 }
 
 /// The mark of an app that was switched off (option `recording`).
 const OFF: &str = "off";
 
-/// Whether an earlier start was told to record nothing: one access(2), as above.
-pub(crate) fn is_off(mark_folder: &Path) -> bool {
-    mark_folder.join(OFF).exists()
+/// Whether an earlier start was switched off: one access(2), as above.
+pub(crate) fn is_off(mark_directory: &Path) -> bool {
+    mark_directory.join(OFF).exists()
 }
 
-/// Keeps for the next starts whether anything is to be recorded. On a thread of ours.
-pub(crate) fn set_off(mark_folder: &Path, off: bool) {
-    if off && !is_off(mark_folder) {
-        let _ = fs::create_dir_all(mark_folder).and_then(|()| fs::write(mark_folder.join(OFF), ""));
+/// Stores for later starts whether anything is recorded. On a background thread.
+pub(crate) fn set_off(mark_directory: &Path, off: bool) {
+    if off && !is_off(mark_directory) {
+        let _ = fs::create_dir_all(mark_directory).and_then(|()| fs::write(mark_directory.join(OFF), ""));
     } else if !off {
-        let _ = fs::remove_file(mark_folder.join(OFF));
+        let _ = fs::remove_file(mark_directory.join(OFF));
     }
 }
 
-/// Whether this start may be, and if so notes that it is on its way. Makes and reads files: on a thread of ours.
+/// Whether the crash-loop guard admits this start; if so, notes that it has begun. Creates and reads files:
+/// on a background thread.
 pub(crate) fn admit(
-    folder: &Path,
-    mark_folder: &Path,
+    directory: &Path,
+    mark_directory: &Path,
     process: &str,
     version: u64,
     debuggable: bool,
 ) -> bool {
     let share = options::number(Setting::InstallsPerMille);
-    admit_share(folder, mark_folder, process, version, debuggable, share)
+    admit_share(directory, mark_directory, process, version, debuggable, share)
 }
 
 fn admit_share(
-    folder: &Path,
-    mark_folder: &Path,
+    directory: &Path,
+    mark_directory: &Path,
     process: &str,
     version: u64,
     debuggable: bool,
     share: u64,
 ) -> bool {
-    let _ = private_folder(folder);
-    let disarmed = mark_folder.join("disarmed");
+    let _ = private_folder(directory);
+    let disarmed = mark_directory.join("disarmed");
     if !debuggable && numbers(&disarmed).is_some_and(|(of, _)| of == version) {
         return false;
     }
-    // Another version's or build's, or none that can be read.
+    // Of another version or build, or unreadable.
     let _ = fs::remove_file(&disarmed);
-    if !is_chosen(folder, share) {
+    if !is_chosen(directory, share) {
         return false;
     }
-    let starting = folder.join(["starting-", &crate::files::file::plain(process)].concat());
+    let starting = directory.join(["starting-", &crate::files::file::plain(process)].concat());
     if debuggable {
         let _ = fs::remove_file(&starting);
         return true;
     }
     let failed = numbers(&starting).filter(|(of, _)| *of == version).map_or(0, |(_, count)| count);
-    if failed >= MOST {
-        let _ = private_folder(mark_folder);
+    if failed >= MAX_FAILED_STARTS {
+        let _ = private_folder(mark_directory);
         write(&disarmed, version, failed);
         let _ = fs::remove_file(&starting);
         return false;
     }
     write(&starting, version, failed + 1);
     *STARTING.lock().unwrap_or_else(PoisonError::into_inner) = Some(starting);
-    worker::after(SETTLED, Box::new(settled));
+    worker::after(SETTLED_AFTER, Box::new(settled));
     true
 }
 
-/// This start went well: it has lived for a while, or the user has left it, or it ended in order.
+/// Notes that this start went well: it has lived for a while, the user has left the app, or it ended in
+/// order.
 pub(crate) fn settled() {
     if let Some(starting) = STARTING.lock().unwrap_or_else(PoisonError::into_inner).take() {
         let _ = fs::remove_file(starting);
     }
 }
 
-/// The system says that an earlier process of the app was not ended by a fault: it does not count.
-pub(crate) fn was_no_fault(folder: &Path, process: &str) {
-    let starting = folder.join(["starting-", &crate::files::file::plain(process)].concat());
+/// Notes that the system ended an earlier process without a fault of its own: it does not count.
+pub(crate) fn was_no_fault(directory: &Path, process: &str) {
+    let starting = directory.join(["starting-", &crate::files::file::plain(process)].concat());
     // This start's own is in the count.
     if let Some((version, count)) = numbers(&starting).filter(|(_, count)| *count > 1) {
         write(&starting, version, count - 1);
     }
 }
 
-/// Whether this installation is among those that were asked for, `share` in 1,000. Its number is drawn once.
-fn is_chosen(folder: &Path, share: u64) -> bool {
+/// Whether this install is in the sample, `share` in 1,000. Its number is drawn once.
+fn is_chosen(directory: &Path, share: u64) -> bool {
     if share >= 1_000 {
         return true;
     }
-    let path = folder.join("installation");
+    let path = directory.join("installation");
     let number = numbers(&path).map(|(number, _)| number).unwrap_or_else(|| {
         let number = draw();
         write(&path, number, 0);
@@ -141,7 +144,7 @@ fn is_chosen(folder: &Path, share: u64) -> bool {
     number < share
 }
 
-/// A number under 1,000.
+/// A random number under 1,000.
 fn draw() -> u64 {
     let mut bytes = [0u8; 8];
     // SAFETY: the kernel writes at most the eight bytes of the array.
@@ -154,57 +157,59 @@ fn draw() -> u64 {
 mod tests {
     use super::*;
 
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("anrscope-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        folder
+    fn directory(name: &str) -> PathBuf {
+        let directory = std::env::temp_dir().join(format!("anrscope-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        directory
     }
 
     #[test]
     fn two_starts_that_do_not_settle_disarm_until_the_next_version() {
-        let folder = folder("crash-loop");
-        let mark = folder.join("mark");
-        let start = |version| admit_share(&folder, &mark, "com.example:push", version, false, 1_000);
+        let directory = directory("crash-loop");
+        let mark = directory.join("mark");
+        let start = |version| admit_share(&directory, &mark, "com.example:push", version, false, 1_000);
         assert!(start(7) && !is_disarmed(&mark));
-        // It settled: nothing is held against the next ones.
+        // It settled: the next starts begin with a clean record.
         settled();
         assert!(start(7) && start(7), "one bad start is none too many");
         assert!(!start(7) && is_disarmed(&mark) && !start(7));
         assert!(start(8) && !is_disarmed(&mark), "another version begins anew");
         assert!(start(9), "and a bad start of another version does not count");
-        // A process that was killed for its memory is not a bad one.
+        // A process that was killed for its memory is not a bad start.
         assert!(start(9));
-        was_no_fault(&folder, "com.example:push");
+        was_no_fault(&directory, "com.example:push");
         assert!(start(9) && !start(9));
-        // The same version as a debuggable build: nothing is held against it, nor against the next of its starts.
+        // The same version as a debuggable build: neither this start nor the next count.
         for _ in 0..4 {
-            assert!(admit_share(&folder, &mark, "com.example:push", 9, true, 1_000) && !is_disarmed(&mark));
+            assert!(
+                admit_share(&directory, &mark, "com.example:push", 9, true, 1_000) && !is_disarmed(&mark)
+            );
         }
         assert!(start(9) && start(9) && !start(9));
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_mark_that_cannot_be_read_counts_for_nothing() {
-        let folder = folder("crash-loop-mark");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("starting-p"), b"\xff\n99999999999999999999999").unwrap();
-        fs::write(folder.join("disarmed"), b"").unwrap();
-        assert!(admit_share(&folder, &folder, "p", 1, false, 1_000) && !is_disarmed(&folder));
-        fs::remove_dir_all(folder).unwrap();
+        let directory = directory("crash-loop-mark");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("starting-p"), b"\xff\n99999999999999999999999").unwrap();
+        fs::write(directory.join("disarmed"), b"").unwrap();
+        assert!(admit_share(&directory, &directory, "p", 1, false, 1_000) && !is_disarmed(&directory));
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn an_installation_keeps_its_number() {
-        let folder = folder("installation");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("installation"), "400\n0\n").unwrap();
-        assert!(!is_chosen(&folder, 400) && is_chosen(&folder, 401));
-        fs::remove_file(folder.join("installation")).unwrap();
-        let chosen = is_chosen(&folder, 500);
-        assert!((0..5).all(|_| is_chosen(&folder, 500) == chosen));
-        assert!(!is_chosen(&folder, 0) && is_chosen(&folder, 1_000));
+        let directory = directory("installation");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("installation"), "400\n0\n").unwrap();
+        assert!(!is_chosen(&directory, 400) && is_chosen(&directory, 401));
+        fs::remove_file(directory.join("installation")).unwrap();
+        let chosen = is_chosen(&directory, 500);
+        assert!((0..5).all(|_| is_chosen(&directory, 500) == chosen));
+        assert!(!is_chosen(&directory, 0) && is_chosen(&directory, 1_000));
         assert!((0..1_000).contains(&draw()));
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -1,4 +1,5 @@
-//! What became of earlier processes: the system's account of each is appended to the recording that the process left.
+//! How earlier processes ended: the system's account of each is appended to the recording that the process
+//! left.
 
 use std::path::Path;
 
@@ -10,12 +11,12 @@ use crate::monitors::config::options::{self, Setting};
 use crate::monitors::config::redact;
 use crate::monitors::past::{crash_loop, old_recording};
 
-/// What the system says of a process that is gone.
+/// The system's account of a process that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exit<'a> {
     pub(crate) pid: u32,
     pub(crate) process: &'a str,
-    /// When, ms since 1970.
+    /// When it ended, ms since 1970.
     pub(crate) time_ms: u64,
     /// `ApplicationExitInfo.getReason()`.
     pub(crate) reason: i32,
@@ -25,10 +26,11 @@ pub(crate) struct Exit<'a> {
     pub(crate) trace: Option<&'a [u8]>,
 }
 
-/// The clock may have been set between a recording's begin and the process's end.
+/// The clock may have been set between the recording's start and the process's end.
 const CLOCK_SET_MS: u64 = 60_000;
 
-/// Names of the reasons, in the order of their numbers (AOSP `ApplicationExitInfo.java`, REASON_UNKNOWN 0 to REASON_PACKAGE_UPDATED 16).
+/// Names of the reasons, in the order of their numbers (AOSP `ApplicationExitInfo.java`, REASON_UNKNOWN 0
+/// to REASON_PACKAGE_UPDATED 16).
 const REASONS: [&str; 17] = [
     "unknown",
     "exit_self",
@@ -48,14 +50,15 @@ const REASONS: [&str; 17] = [
     "package_state_change",
     "package_updated",
 ];
-/// Those for which a start may be to blame.
+/// Reasons for which a start may be to blame.
 const FAULTS: [&str; 5] = ["unknown", "crash", "crash_native", "anr", "initialization_failure"];
 
-/// The system tells of an exit; whether there was a recording for it that did not know yet. Reads and writes files: on a thread of ours.
-pub(crate) fn exited(folder: &Path, own_process: &str, exit: &Exit<'_>) -> bool {
-    let _alone = old_recording::alone();
-    // The youngest that began before: a pid comes again.
-    let old = old_recording::all(folder).into_iter().filter(|old| {
+/// Appends an exit to its recording. Returns whether there was a recording without one. Reads and writes
+/// files: on a background thread.
+pub(crate) fn exited(directory: &Path, own_process: &str, exit: &Exit<'_>) -> bool {
+    let _search = old_recording::lock_search();
+    // The youngest that started before: pids are reused.
+    let old = old_recording::all(directory).into_iter().filter(|old| {
         old.pid == exit.pid
             && old.process == exit.process
             && old.start_ms <= exit.time_ms.saturating_add(CLOCK_SET_MS)
@@ -66,7 +69,7 @@ pub(crate) fn exited(folder: &Path, own_process: &str, exit: &Exit<'_>) -> bool 
         anr_listener::locks(&redact::dump(text), exit.pid, reason(exit.reason) == "anr");
     }
     if appended && exit.process == own_process && !FAULTS.contains(&reason(exit.reason)) {
-        crash_loop::was_no_fault(folder, own_process);
+        crash_loop::was_no_fault(directory, own_process);
     }
     appended
 }
@@ -103,8 +106,8 @@ fn trace_of(exit: &Exit<'_>) -> Trace {
     }
 }
 
-/// By `sysTid` of the thread that is called main, which is the process's pid. A tombstone, which is no text, has none and is taken as it
-/// is; so is a text in which main is missing.
+/// Whose trace it is, by `sysTid` of the thread called main, which is the process's pid. A tombstone, which
+/// is not text, has none and is accepted; so is a text without main.
 fn whose(trace: &[u8], pid: u32) -> Trace {
     if trace.is_empty() {
         return Trace::None;
@@ -146,11 +149,11 @@ mod tests {
         }
     }
 
-    fn folder(name: &str) -> std::path::PathBuf {
-        let folder = std::env::temp_dir().join(format!("anrscope-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        folder
+    fn directory(name: &str) -> std::path::PathBuf {
+        let directory = std::env::temp_dir().join(format!("anrscope-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        directory
     }
 
     /// A recording of this process that began at this time.
@@ -168,32 +171,32 @@ mod tests {
 
     #[test]
     fn an_exit_goes_to_the_recording_of_its_process_and_only_once() {
-        let folder = folder("exit");
-        let write = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).unwrap();
+        let directory = directory("exit");
+        let write = |name: &str, bytes: &[u8]| fs::write(directory.join(name), bytes).unwrap();
         write("before.anrscope", &recording(4242, 1_000_000));
         write("its.anrscope", &recording(4242, 5_000_000));
         write("after.anrscope", &recording(4242, 9_000_000));
         write("other.anrscope", &recording(4243, 5_000_000));
         write("none.anrscope", b"ANRSCOPE, but for the rest");
-        assert!(exited(&folder, "", &exit(4242, 6_000_000)));
-        assert!(!exited(&folder, "", &exit(4242, 6_000_000)), "told again");
-        assert!(!exited(&folder, "", &exit(7, 6_000_000)) && !exited(&folder, "", &exit(4242, 100)));
-        let told = exits(&folder.join("its.anrscope"));
+        assert!(exited(&directory, "", &exit(4242, 6_000_000)));
+        assert!(!exited(&directory, "", &exit(4242, 6_000_000)), "told again");
+        assert!(!exited(&directory, "", &exit(7, 6_000_000)) && !exited(&directory, "", &exit(4242, 100)));
+        let told = exits(&directory.join("its.anrscope"));
         let keys = "pid=4242\nprocess=com.example\ntime_ms=6000000\nreason=anr\nreason_number=6\ntrace=ours\nimportance=100\n\n";
         assert_eq!(told, [format!("{keys}{ANR}")]);
         for name in ["before", "after", "other"] {
-            assert_eq!(exits(&folder.join(name).with_extension("anrscope")), [""; 0], "{name}");
+            assert_eq!(exits(&directory.join(name).with_extension("anrscope")), [""; 0], "{name}");
         }
-        // Whoever keeps recordings sees that this one has an ANR.
-        let has_anr = |name: &str| old_recording::OldFile::open(&folder.join(name)).unwrap().has_anr;
+        // Retention sees that this recording has an ANR.
+        let has_anr = |name: &str| old_recording::OldRecording::open(&directory.join(name)).unwrap().has_anr;
         assert!(has_anr("its.anrscope") && !has_anr("other.anrscope"));
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_section_that_was_torn_by_a_kill_gives_way() {
-        let folder = folder("exit-torn");
-        let path = folder.join("torn.anrscope");
+        let directory = directory("exit-torn");
+        let path = directory.join("torn.anrscope");
         let whole = section::encode(SectionKind::Process, 1, b"name=x\n");
         let torn = section::encode(SectionKind::DumpText, 1, &[7; 1_000]);
         for kept in [0, 5, 31, 32, 500, 1_031] {
@@ -201,30 +204,30 @@ mod tests {
             bytes.extend_from_slice(&whole);
             bytes.extend_from_slice(&torn[..kept]);
             fs::write(&path, bytes).unwrap();
-            assert!(exited(&folder, "", &exit(4242, 6_000_000)), "{kept}");
+            assert!(exited(&directory, "", &exit(4242, 6_000_000)), "{kept}");
             assert_eq!(exits(&path).len(), 1, "{kept}");
         }
         // Cut inside of its fixed part: it is left alone.
         let bytes = recording(4242, 5_000_000);
         fs::write(&path, &bytes[..bytes.len() - 8]).unwrap();
-        assert!(!exited(&folder, "", &exit(4242, 6_000_000)));
+        assert!(!exited(&directory, "", &exit(4242, 6_000_000)));
         assert_eq!(fs::read(&path).unwrap().len(), bytes.len() - 8);
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_recording_that_is_being_written_is_left_alone() {
         use std::os::fd::AsRawFd;
-        let folder = folder("exit-living");
-        let path = folder.join("living.anrscope");
+        let directory = directory("exit-living");
+        let path = directory.join("living.anrscope");
         fs::write(&path, recording(4242, 5_000_000)).unwrap();
         let file = fs::File::open(&path).unwrap();
         // SAFETY: flock takes a descriptor that is open and touches no memory.
         assert_eq!(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }, 0);
-        assert!(!exited(&folder, "", &exit(4242, 6_000_000)));
+        assert!(!exited(&directory, "", &exit(4242, 6_000_000)));
         drop(file);
-        assert!(exited(&folder, "", &exit(4242, 6_000_000)));
-        fs::remove_dir_all(folder).unwrap();
+        assert!(exited(&directory, "", &exit(4242, 6_000_000)));
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! What is known of the recordings that gone processes left, for who brings them away.
+//! The list of recordings that ended processes left, for uploads.
 
 use std::path::Path;
 
 use crate::monitors::past::old_recording;
 
-/// A line for each: the file's name, the pid, when it began (ms since 1970), 1 with an ANR, what became of the process, its
-/// name; tabs between. On a thread of ours.
-pub(crate) fn lines(folder: &Path) -> String {
+/// One line per recording: the file's name, the pid, when it started (ms since 1970), 1 with an ANR, how
+/// the process ended, its name; separated by tabs. On a background thread.
+pub(crate) fn lines(directory: &Path) -> String {
     let mut lines = String::new();
-    for old in old_recording::all(folder) {
-        // A name that is no text is none that we gave.
+    for old in old_recording::all(directory) {
+        // The library does not create names that are not text.
         let Some(name) = old.path.file_name().and_then(|name| name.to_str()) else { continue };
         let anr = if old.has_anr { "1" } else { "0" };
         let fields = [name, &old.pid.to_string(), &old.start_ms.to_string(), anr, &old.reason, &old.process]
@@ -20,7 +20,7 @@ pub(crate) fn lines(folder: &Path) -> String {
     lines
 }
 
-/// Nothing that a file says ends a field.
+/// Replaces what could end a field.
 fn plain(field: &str) -> String {
     field.replace(|c: char| c.is_control(), " ")
 }
@@ -36,15 +36,15 @@ mod tests {
 
     #[test]
     fn a_line_for_each_that_nobody_writes_to() {
-        let folder = std::env::temp_dir().join(format!("anrscope-finished-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
+        let directory = std::env::temp_dir().join(format!("anrscope-finished-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
         let recording = |pid: u32, name: &str| {
             let start = Clocks { boottime: 1, monotonic: 1, realtime: u64::from(pid) * 1_000_000_000 };
             RecordingBuilder::new((1 << 30) + pid, name).start(start)
         };
         let write =
-            |name: &str, builder: RecordingBuilder| fs::write(folder.join(name), builder.build()).unwrap();
+            |name: &str, builder: RecordingBuilder| fs::write(directory.join(name), builder.build()).unwrap();
         write("plain.anrscope", recording(1, "com.example"));
         write(
             "anr.anrscope",
@@ -53,12 +53,12 @@ mod tests {
         let exit = b"pid=3\nreason=low_memory\n\n\"main\" reason=anr\nreason=anr\n";
         write("exit.anrscope", recording(3, "a\tb").section(SectionKind::ExitInformation, exit));
         write("living.anrscope", recording(4, "com.example"));
-        fs::write(folder.join("notes.txt"), "mine").unwrap();
-        fs::write(folder.join("strange.anrscope"), "no recording").unwrap();
-        let living = fs::File::open(folder.join("living.anrscope")).unwrap();
+        fs::write(directory.join("notes.txt"), "mine").unwrap();
+        fs::write(directory.join("strange.anrscope"), "no recording").unwrap();
+        let living = fs::File::open(directory.join("living.anrscope")).unwrap();
         // SAFETY: flock takes a descriptor that is open and touches no memory.
         assert_eq!(unsafe { libc::flock(living.as_raw_fd(), libc::LOCK_EX) }, 0);
-        let text = lines(&folder);
+        let text = lines(&directory);
         let mut found: Vec<_> = text.lines().collect();
         found.sort_unstable();
         assert_eq!(
@@ -69,6 +69,6 @@ mod tests {
                 "plain.anrscope\t1073741825\t1000\t0\t\tcom.example",
             ]
         );
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(directory).unwrap();
     }
 }

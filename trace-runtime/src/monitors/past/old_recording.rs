@@ -1,4 +1,4 @@
-//! A recording that an earlier process left: what its header and its sections say, without reading the rest.
+//! A recording that an earlier process left: its header and its sections, without the rest.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -14,43 +14,44 @@ use trace_format::sections::exit_info::ExitInformation;
 use trace_format::sections::profile::AnrProfile;
 use trace_format::sections::verdict::Outcome;
 
-/// More sections than any recording has: a file from outside must not keep us.
-const MOST_SECTIONS: usize = 100_000;
-/// Payloads that are looked into, in bytes: verdicts and the lines of an exit's information are far shorter.
-const LOOKED_INTO: u64 = 64 << 10;
+/// More sections than any recording has: a file from outside must not occupy the reader.
+const MAX_SECTIONS: usize = 100_000;
+/// The part of a payload that is read, bytes: verdicts and the lines of an exit's information are far
+/// shorter.
+const MAX_READ: u64 = 64 << 10;
 
-/// What is known of it.
+/// What is known of the recording.
 #[derive(Debug)]
-pub(crate) struct OldFile {
+pub(crate) struct OldRecording {
     pub(crate) path: PathBuf,
     file: File,
     pub(crate) pid: u32,
     pub(crate) process: String,
-    /// When it began, ms since 1970.
+    /// When it started, ms since 1970.
     pub(crate) start_ms: u64,
     pub(crate) bytes: u64,
     /// Where the next section goes.
     end: u64,
     pub(crate) has_exit: bool,
     pub(crate) has_anr: bool,
-    /// What became of the process, as its exit's information says; empty where there is none.
+    /// How the process ended, as its exit's information says; empty without one.
     pub(crate) reason: String,
-    /// Names of the profiles that the platform left of its ANRs, as the file says: it may come from anywhere.
+    /// Names of the platform's profiles of its ANRs, according to the file, which may come from anywhere.
     pub(crate) profiles: Vec<OsString>,
 }
 
-static BUSY: Mutex<()> = Mutex::new(());
+static SEARCH_LOCK: Mutex<()> = Mutex::new(());
 
-/// Whoever looks through the folder holds this: two threads of ours would take each other's locks on the files for those of
-/// processes that live.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    BUSY.lock().unwrap_or_else(PoisonError::into_inner)
+/// The lock for searching the directory: two threads of this process would mistake each other's file locks
+/// for those of living processes.
+pub(crate) fn lock_search() -> MutexGuard<'static, ()> {
+    SEARCH_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl OldFile {
-    /// Opens it. `None` for what is no recording, or whose process still writes to it.
+impl OldRecording {
+    /// Opens a recording. `None` if it is not one, or if its process still writes to it.
     pub(crate) fn open(path: &Path) -> Option<Self> {
-        // What is appended must not land where a link leads.
+        // An append must not land where a link leads.
         let file =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
         // SAFETY: flock takes a descriptor that is open and touches no memory. The lock ends with `file`.
@@ -85,16 +86,16 @@ impl OldFile {
             profiles: Vec::new(),
         };
         if old.end < layout::HEADER_LEN as u64 || old.end > old.bytes {
-            // Cut short: nobody knows where a section would be looked for.
+            // Truncated: the position of sections is unknown.
             return None;
         }
         old.walk();
         Some(old)
     }
 
-    /// Finds the end of the last whole section, and what kinds there are.
+    /// Finds the end of the last complete section, and which kinds there are.
     fn walk(&mut self) {
-        for _ in 0..MOST_SECTIONS {
+        for _ in 0..MAX_SECTIONS {
             let mut head = [0; HEADER_LEN];
             if self.file.read_exact_at(&mut head, self.end).is_err() {
                 return;
@@ -138,17 +139,17 @@ impl OldFile {
     }
 
     fn payload(&self, section: SectionHeader, payload: u64) -> Vec<u8> {
-        let mut bytes = vec![0; section.length.min(LOOKED_INTO) as usize];
+        let mut bytes = vec![0; section.length.min(MAX_READ) as usize];
         if self.file.read_exact_at(&mut bytes, payload).is_err() {
             bytes.clear();
         }
         bytes
     }
 
-    /// Appends a section. What a process that was killed in the middle of one has left of it gives way.
+    /// Appends a section. It replaces an incomplete one that a killed process left.
     ///
     /// # Errors
-    /// The file cannot be written; a reader passes over what is there of the section.
+    /// The file cannot be written; a reader skips what was written of the section.
     pub(crate) fn append(&mut self, kind: SectionKind, payload: &[u8]) -> io::Result<()> {
         let bytes = section::encode(kind, 1, payload);
         self.file.set_len(self.end)?;
@@ -159,15 +160,15 @@ impl OldFile {
     }
 }
 
-/// All that can be opened in a folder.
-pub(crate) fn all(folder: &Path) -> Vec<OldFile> {
-    paths(folder)
+/// All recordings in a directory that can be opened.
+pub(crate) fn all(directory: &Path) -> Vec<OldRecording> {
+    paths(directory)
         .filter(|path| path.extension().is_some_and(|e| e == "anrscope"))
-        .filter_map(|p| OldFile::open(&p))
+        .filter_map(|p| OldRecording::open(&p))
         .collect()
 }
 
-/// What is in a folder.
-pub(crate) fn paths(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+/// All files in a directory.
+pub(crate) fn paths(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }

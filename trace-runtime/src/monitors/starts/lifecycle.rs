@@ -1,4 +1,4 @@
-//! The activities' life cycles: foreground, scene, and what starts need of them.
+//! The activities' life cycles: the foreground state, the scene, and what starts need.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::recorder;
 
 const MS: u64 = 1_000_000;
 
-/// A step in an activity's life, by the number that the shim gives it.
+/// A step of an activity's life cycle, by the number that the shim uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     Created,
@@ -46,7 +46,8 @@ fn life() -> MutexGuard<'static, Life> {
     LIFE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A step of the activity with this identity, on main. `at_ns` is of CLOCK_BOOTTIME. Whether the application is created with it.
+/// Handles a step of the activity with this identity, on main. `at_ns` is of CLOCK_BOOTTIME. Returns
+/// whether the application's creation ends with it.
 pub(crate) fn step(step: Step, activity: u64, class: &str, at_ns: u64) -> bool {
     advance(step, activity, class, at_ns, options::number(Setting::BackgroundMs))
 }
@@ -88,20 +89,21 @@ fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64)
     drop(life);
     if let Some(due_ms) = leaves {
         let delay = Duration::from_millis(due_ms.saturating_sub(at_ns / MS));
-        // The worker looks, and not main: nothing wakes main for this.
-        worker::after(delay, Box::new(move || look(due_ms)));
+        // The worker checks, so that main is not woken.
+        worker::after(delay, Box::new(move || check(due_ms)));
     }
-    told(changed, at_ns);
+    apply(changed, at_ns);
     application
 }
 
-/// The time until `due_ms` is over. If another pause came meanwhile its own look follows, and this one changes nothing.
-fn look(due_ms: u64) {
+/// Checks the debounce that ends at `due_ms`. If another pause came meanwhile, it has a check of its own,
+/// and this one changes nothing.
+fn check(due_ms: u64) {
     let changed = life().rule.as_mut().and_then(|rule| rule.tick(due_ms));
-    told(changed, due_ms * MS);
+    apply(changed, due_ms * MS);
 }
 
-fn told(changed: Option<Ground>, at_ns: u64) {
+fn apply(changed: Option<Ground>, at_ns: u64) {
     match changed {
         Some(Ground::Foreground) => {
             app_state::set_by_life_cycle(true);
@@ -112,14 +114,14 @@ fn told(changed: Option<Ground>, at_ns: u64) {
             starts::to_back();
             app_state::set_by_life_cycle(false);
             reports::notify("!background");
-            // Whoever leaves an app has seen it work.
+            // A user who leaves the app has seen it work.
             worker::then(Box::new(crash_loop::settled));
         }
         None => {}
     }
 }
 
-/// The scene's name from now on; `None`: the page's class again.
+/// Sets the scene's name; `None` for the page's class again.
 pub(crate) fn set_scene(name: Option<String>) {
     let mut life = life();
     let shown = name.clone().unwrap_or_else(|| life.page.clone());
@@ -150,14 +152,15 @@ mod tests {
         assert_eq!(app_state::scene_name(), "Checkout");
         set_scene(None);
         assert_eq!(app_state::scene_name(), "a.Next");
-        // Another page's pause does not end it; the last one's does, when its time is over.
+        // Another page's pause does not put the app in the background; the last one's does, after the
+        // debounce.
         step(Step::Resumed, 2, "a.Next", 7);
         step(Step::Stopped, 1, "a.Home", 8);
         step(Step::Paused, 2, "a.Next", 1_000);
         step(Step::Stopped, 2, "a.Next", 1_001);
-        look(1_499);
+        check(1_499);
         assert!(app_state::is_foreground());
-        look(1_500);
+        check(1_500);
         assert!(!app_state::is_foreground());
     }
 }

@@ -1,5 +1,5 @@
-//! Starts and pages: what the life cycle and the system's messages tell goes to [`trace_rules::startup`], and what that finds into the
-//! recording (a mark, and the section `Startup`) and into reports.
+//! App starts and pages. The life cycle and the system's messages feed [`trace_rules::startup`]; its
+//! findings are recorded (a mark, and the section `Startup`) and reported.
 
 pub(crate) mod lifecycle;
 
@@ -25,10 +25,10 @@ use crate::writing::events;
 use crate::writing::events::record;
 
 const MS: u64 = 1_000_000;
-/// Places in main's record at which something may have begun.
-const PLACES: usize = 16;
+/// The most marks in main's record at which a start may have begun.
+const MAX_PLACES: usize = 16;
 
-/// An activity that lives.
+/// A living activity.
 struct Shown {
     activity: u64,
     created_ns: u64,
@@ -41,13 +41,13 @@ struct State {
     application_end_ns: u64,
     splash_end_ns: u64,
     created_by: CreatedBy,
-    /// When, and the place in main's record; the newest last.
+    /// Times and marks in main's record; the newest last.
     places: Vec<(u64, Mark)>,
     living: Vec<Shown>,
     splash: Vec<u32>,
-    /// The splash page that has the focus.
+    /// Whether a splash page has the focus.
     on_splash: bool,
-    /// What the first generation's report of this process's start needs; `None` once it is told.
+    /// What Matrix 0.4's report of this process's start needs; `None` once it is reported.
     old: Option<OldTimes>,
 }
 
@@ -59,7 +59,8 @@ struct OldTimes {
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
-/// Activities whose windows have the focus: two may tell of it, the instrumented class and the window's callback.
+/// Activities whose windows have the focus. Two sources may report it: the instrumented class and the
+/// window's callback.
 static FOCUSED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
 fn focused_now() -> MutexGuard<'static, Vec<u64>> {
@@ -70,7 +71,7 @@ fn state() -> MutexGuard<'static, Option<State>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls `of` with the rule, if starts are wanted.
+/// Calls `of` with the state, if starts are enabled.
 fn with<R>(of: impl FnOnce(&mut State) -> R) -> Option<R> {
     if !options::is_enabled(Setting::Startup) {
         return None;
@@ -115,7 +116,7 @@ fn config() -> StartConfig {
     }
 }
 
-/// The options have changed.
+/// Applies changed options.
 pub(crate) fn configure() {
     if let Some(state) = state().as_mut() {
         let config = config();
@@ -124,7 +125,8 @@ pub(crate) fn configure() {
     }
 }
 
-/// A message of `ActivityThread.H` begins on main; whether the application's part ends with it.
+/// Handles a message of `ActivityThread.H` that begins on main. Returns whether the application's creation
+/// ends with it.
 pub(crate) fn message(what: i32, at_ns: u64) -> bool {
     let Some(created_by) = CreatedBy::of_message(what, true) else { return false };
     with(|state| {
@@ -135,9 +137,9 @@ pub(crate) fn message(what: i32, at_ns: u64) -> bool {
             state.application_ends(created_by, at_ns);
         }
         if let Some(start) = start {
-            state.told(&start, "", at_ns, 0);
+            state.report(&start, "", at_ns, 0);
         } else if first && !created_by.launches() {
-            // Nothing is shown, perhaps ever: what there is to say of this start is known.
+            // Nothing is shown, perhaps ever: all there is to know of this start is known.
             state.section(kind_of(created_by), "", state.begun_ns, at_ns, 0, Grade::Unknown);
         }
         first
@@ -145,7 +147,8 @@ pub(crate) fn message(what: i32, at_ns: u64) -> bool {
     .unwrap_or(false)
 }
 
-/// An activity is created. Whether the application's part ends with it: no message has told that before.
+/// Notes that an activity is created. Returns whether the application's creation ends with it, because no
+/// message showed that before.
 pub(crate) fn created(activity: u64, at_ns: u64) -> bool {
     with(|state| {
         state.place(at_ns);
@@ -164,7 +167,7 @@ pub(crate) fn created(activity: u64, at_ns: u64) -> bool {
     .unwrap_or(false)
 }
 
-/// An activity is gone.
+/// Notes that an activity is destroyed.
 pub(crate) fn destroyed(activity: u64) {
     with(|state| {
         state.rule.destroyed(activity);
@@ -173,7 +176,7 @@ pub(crate) fn destroyed(activity: u64) {
     focused_now().retain(|focused| *focused != activity);
 }
 
-/// The activity is about to be drawn for the first time.
+/// Notes that the activity is about to be drawn for the first time.
 pub(crate) fn drawn(activity: u64, at_ns: u64) {
     with(|state| {
         state.rule.drawn(activity, at_ns);
@@ -184,12 +187,12 @@ pub(crate) fn drawn(activity: u64, at_ns: u64) {
     });
 }
 
-/// The app went to the background.
+/// Notes that the app went to the background.
 pub(crate) fn to_back() {
     with(|state| state.rule.to_back());
 }
 
-/// The app comes to the foreground.
+/// Notes that the app comes to the foreground.
 pub(crate) fn to_front(at_ns: u64) {
     with(|state| {
         state.place(at_ns);
@@ -197,13 +200,13 @@ pub(crate) fn to_front(at_ns: u64) {
     });
 }
 
-/// An activity's window gained or lost the focus. Two sources may tell the same, and only what is news is recorded. Where nothing else is
-/// known of activities (on a JVM) each is.
+/// Records that an activity's window gained or lost focus. Two sources may report the same, and only a
+/// change is recorded. On a JVM, where activities are not known otherwise, each is recorded.
 pub(crate) fn focused(activity: u64, class: &str, gained: bool) {
     let _ = focused_at(activity, class, gained, clock::boottime());
 }
 
-/// The same, with the time. Whether it is news.
+/// The same, at a given time. Returns whether it was a change.
 pub(crate) fn focused_at(activity: u64, class: &str, gained: bool, at_ns: u64) -> bool {
     let known = crate::monitors::is_armed();
     if known {
@@ -229,8 +232,8 @@ pub(crate) fn focused_at(activity: u64, class: &str, gained: bool, at_ns: u64) -
 impl State {
     fn place(&mut self, at_ns: u64) {
         if let Some(mark) = marks::mark_here() {
-            if self.places.len() == PLACES {
-                // The first is the process's begin, as long as that start is open.
+            if self.places.len() == MAX_PLACES {
+                // The first is the process's begin, which is needed while that start is open.
                 self.places.remove(1);
             }
             self.places.push((at_ns, mark));
@@ -260,11 +263,11 @@ impl State {
             self.page(&page, activity, class, at_ns, drawn_ns);
         }
         if let Some(start) = start {
-            self.told(&start, class, at_ns, drawn_ns);
+            self.report(&start, class, at_ns, drawn_ns);
         }
     }
 
-    /// The first generation tells of a start once a process, at the first focus of a page that is no splash page.
+    /// Matrix 0.4 reports one start per process, at the first focus of a page that is not a splash page.
     fn old_focus(&mut self, class_id: u32, class: &str, at_ns: u64) {
         let Some(old) = self.old.as_mut() else { return };
         if self.splash.contains(&class_id) {
@@ -283,7 +286,7 @@ impl State {
         if let Some(start) = OldStart::of(&times).filter(|_| options::is_enabled(Setting::OlderStartup)) {
             let scene = class.to_owned();
             worker::then(Box::new(move || {
-                reports::tell(&Issue::OldStartup { start: &start, scene: &scene })
+                reports::report(&Issue::OldStartup { start: &start, scene: &scene })
             }));
         }
     }
@@ -294,21 +297,21 @@ impl State {
 
     fn page(&self, page: &Page, activity: u64, class: &str, at_ns: u64, drawn_ns: u64) {
         let created_ns = self.shown(activity).map_or(at_ns, |shown| shown.created_ns);
-        // From the message that launched it, where that was seen.
+        // From the message that launched it, if that was seen.
         let begin_ns = page.launch_ms.map_or(created_ns, |ms| created_ns.min(at_ns.saturating_sub(ms * MS)));
         mark(&["page shown: ", class]);
         self.section(SectionStart::Page, class, begin_ns, at_ns, drawn_ns, Grade::Unknown);
     }
 
-    /// A start is complete.
-    fn told(&self, start: &Start, class: &str, at_ns: u64, drawn_ns: u64) {
+    /// Reports a complete start.
+    fn report(&self, start: &Start, class: &str, at_ns: u64, drawn_ns: u64) {
         let grade = if start.bad { Grade::Bad } else { Grade::Good };
         let (kind, grade) = match start.kind {
             StartKind::Cold => (kind_of(start.created_by), grade),
             StartKind::Hot => (SectionStart::Hot, grade),
             StartKind::Warm => (SectionStart::Warm, Grade::Unknown),
         };
-        // A service's or a receiver's start was told when it was over.
+        // A service's or a receiver's start was reported when it was over.
         if start.created_by.launches() || class.is_empty() {
             let end_ns = if class.is_empty() { self.application_end_ns } else { at_ns };
             self.section(kind, class, start.slice_from_ns, end_ns, drawn_ns, grade);
@@ -316,7 +319,7 @@ impl State {
         let begin = self.places.iter().rev().find(|(place_ns, _)| *place_ns <= start.slice_from_ns);
         let begin = begin.map(|(_, mark)| *mark);
         let start = *start;
-        worker::then(Box::new(move || report(&start, begin, at_ns)));
+        worker::then(Box::new(move || report_start(&start, begin, at_ns)));
     }
 
     fn section(
@@ -337,7 +340,7 @@ impl State {
             begin: begin_ns,
             application_end: known(self.application_end_ns).filter(|_| first),
             end: end_ns,
-            // A page that comes back was drawn for the first time long before.
+            // A page that returns was drawn for the first time long before.
             first_draw: known(drawn_ns).filter(|drawn| *drawn >= begin_ns),
             splash_end: known(self.splash_end_ns).filter(|_| first),
             grade,
@@ -355,25 +358,25 @@ fn kind_of(created_by: CreatedBy) -> SectionStart {
     }
 }
 
-/// A mark in main's ring.
+/// Writes a mark to main's ring.
 fn mark(parts: &[&str]) {
     record(&Event::Mark(recorder::text(&parts.concat())).encode());
 }
 
-/// On the worker.
-fn report(start: &Start, begin: Option<Mark>, end_ns: u64) {
-    reports::tell(&Issue::Startup { start });
+/// Reports a start. On the worker.
+fn report_start(start: &Start, begin: Option<Mark>, end_ns: u64) {
+    reports::report(&Issue::Startup { start });
     if start.with_stack {
         let stack = calls::since(begin.as_ref(), start.slice_from_ns, end_ns);
         // A call may have begun before the start did.
         let cost_ms = start.cost_ms.max(u64::try_from(stack.cost_ms).unwrap_or(0));
         let start = Start { cost_ms, ..*start };
-        reports::tell(&Issue::StartupStack { start: &start, stack: &stack.text, key: &stack.key });
+        reports::report(&Issue::StartupStack { start: &start, stack: &stack.text, key: &stack.key });
     }
 }
 
 impl crate::memory::mapping::Mapping {
-    /// When recording began, CLOCK_BOOTTIME ns.
+    /// When recording started, CLOCK_BOOTTIME ns.
     fn start_boottime(&self) -> u64 {
         self.u64(header::START_BOOTTIME).load(std::sync::atomic::Ordering::Relaxed)
     }
