@@ -233,7 +233,7 @@ mod tests {
         assert!(ring.is_valid(old) && ring.is_valid(newer), "Matrix thinks so");
         let id = |word: &i64| (*word >> 43) & 0xF_FFFF;
         assert_eq!(ring.copy_data(newer).iter().map(id).collect::<Vec<_>>(), [5, 6, 7, 8]);
-        assert_eq!(ring.copy_data(old), [0_i64; 0], "and a single word is none");
+        assert_eq!(ring.copy_data(old), [0_i64; 0], "and a single word comes back empty");
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn stopped_it_writes_nothing_and_released_it_never_does_again() {
+    fn a_stopped_ring_writes_nothing_and_a_released_one_never_again() {
         let mut ring = MatrixRing::new(4, 0);
         ring.start();
         assert!(ring.is_alive(), "before the first enter the number is the largest of all");

@@ -21,7 +21,7 @@ pub(crate) fn start() -> std::io::Result<()> {
 /// The state of the timer thread.
 #[derive(Default)]
 struct OnStall {
-    stuck: WhileStuck,
+    passive: WhileStuck,
     usage: usage::Watch,
     timers: Timers,
 }
@@ -54,7 +54,7 @@ impl OnStall {
             StallEvent::Look { .. } => {}
             StallEvent::Tick { since_ns } => {
                 native_signal::check_pending();
-                self.stuck.tick(since_ns);
+                self.passive.tick(since_ns);
                 if self.timers.stuck(since_ns, now) {
                     trace_text::stuck(since_ns, now);
                 }
@@ -66,7 +66,7 @@ impl OnStall {
                 usage::record(recorder);
             }
             StallEvent::Recovered { since_ns, .. } => {
-                self.stuck.rest();
+                self.passive.rest();
                 recorder.service(&Event::Recovered(Stall { stuck_since: since_ns }));
                 usage::record(recorder);
             }

@@ -137,11 +137,13 @@ extern "system" fn Java_dev_anrscope_Natives_counter(
 extern "system" fn Java_dev_anrscope_Natives_isDisarmed(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    mark_folder: JString<'_>,
+    mark_directory: JString<'_>,
 ) -> jboolean {
-    disarm_on_panic(|| string(&env, &mark_folder).is_some_and(|at| crash_loop::is_disarmed(Path::new(&at))))
-        // After a panic the app counts as disarmed.
-        .unwrap_or(true)
+    disarm_on_panic(|| {
+        string(&env, &mark_directory).is_some_and(|at| crash_loop::is_disarmed(Path::new(&at)))
+    })
+    // After a panic the app counts as disarmed.
+    .unwrap_or(true)
 }
 
 /// Whether the crash-loop guard admits this start. Notes the app's version in the recording.
@@ -149,19 +151,19 @@ extern "system" fn Java_dev_anrscope_Natives_isDisarmed(
 extern "system" fn Java_dev_anrscope_Natives_admit(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    folder: JString<'_>,
-    mark_folder: JString<'_>,
+    directory: JString<'_>,
+    mark_directory: JString<'_>,
     version: jlong,
     version_name: JString<'_>,
     debuggable: jboolean,
 ) -> jboolean {
     disarm_on_panic(|| {
         process_facts::app(string(&env, &version_name), version);
-        let (Some(folder), Some(mark)) = (string(&env, &folder), string(&env, &mark_folder)) else {
+        let (Some(directory), Some(mark)) = (string(&env, &directory), string(&env, &mark_directory)) else {
             return false;
         };
-        let (folder, mark) = (Path::new(&folder), Path::new(&mark));
-        crash_loop::admit(folder, mark, &envelope::process(), version as u64, debuggable)
+        let (directory, mark) = (Path::new(&directory), Path::new(&mark));
+        crash_loop::admit(directory, mark, &envelope::process(), version as u64, debuggable)
     })
     .unwrap_or(false)
 }
@@ -171,9 +173,9 @@ extern "system" fn Java_dev_anrscope_Natives_admit(
 extern "system" fn Java_dev_anrscope_Natives_isOff(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    mark_folder: JString<'_>,
+    mark_directory: JString<'_>,
 ) -> jboolean {
-    disarm_on_panic(|| string(&env, &mark_folder).is_some_and(|at| crash_loop::is_off(Path::new(&at))))
+    disarm_on_panic(|| string(&env, &mark_directory).is_some_and(|at| crash_loop::is_off(Path::new(&at))))
         .unwrap_or(true)
 }
 
@@ -182,10 +184,10 @@ extern "system" fn Java_dev_anrscope_Natives_isOff(
 extern "system" fn Java_dev_anrscope_Natives_keep(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    mark_folder: JString<'_>,
+    mark_directory: JString<'_>,
 ) {
     disarm_on_panic(|| {
-        let Some(marks) = string(&env, &mark_folder) else { return };
+        let Some(marks) = string(&env, &mark_directory) else { return };
         let marks = Path::new(&marks);
         crash_loop::set_off(marks, !options::is_enabled(Setting::Recording));
         let words = [Setting::MainWords, Setting::PoolWords].map(options::number);
@@ -229,21 +231,25 @@ extern "system" fn Java_dev_anrscope_Natives_flush(env: EnvUnowned<'_>, _: JClas
 extern "system" fn Java_dev_anrscope_Natives_finished(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    folder: JString<'_>,
+    directory: JString<'_>,
 ) -> jstring {
     disarm_on_panic(|| {
-        let folder = string(&env, &folder).unwrap_or_default();
-        java_string(&env, &listing::lines(Path::new(&folder)))
+        let directory = string(&env, &directory).unwrap_or_default();
+        java_string(&env, &listing::lines(Path::new(&directory)))
     })
     .unwrap_or(std::ptr::null_mut())
 }
 
 /// Removes old recordings.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_retain(env: EnvUnowned<'_>, _: JClass<'_>, folder: JString<'_>) {
+extern "system" fn Java_dev_anrscope_Natives_retain(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    directory: JString<'_>,
+) {
     disarm_on_panic(|| {
-        if let Some(folder) = string(&env, &folder) {
-            retention::retain(Path::new(&folder));
+        if let Some(directory) = string(&env, &directory) {
+            retention::retain(Path::new(&directory));
         }
     });
 }
@@ -262,7 +268,7 @@ extern "system" fn Java_dev_anrscope_Natives_armed(_: EnvUnowned<'_>, _: JClass<
 extern "system" fn Java_dev_anrscope_Natives_exited(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    folder: JString<'_>,
+    directory: JString<'_>,
     pid: jint,
     process: JString<'_>,
     time_ms: jlong,
@@ -271,7 +277,7 @@ extern "system" fn Java_dev_anrscope_Natives_exited(
     trace: JByteArray<'_>,
 ) -> jboolean {
     disarm_on_panic(|| {
-        let folder = string(&env, &folder)?;
+        let directory = string(&env, &directory)?;
         let process = string(&env, &process)?;
         let lines = string(&env, &lines).unwrap_or_default();
         let trace = bytes(&env, &trace);
@@ -283,7 +289,7 @@ extern "system" fn Java_dev_anrscope_Natives_exited(
             lines: &lines,
             trace: trace.as_deref(),
         };
-        Some(exit_info::exited(Path::new(&folder), &envelope::process(), &exit))
+        Some(exit_info::exited(Path::new(&directory), &envelope::process(), &exit))
     })
     .flatten()
     .unwrap_or(false)
@@ -294,10 +300,10 @@ extern "system" fn Java_dev_anrscope_Natives_exited(
 extern "system" fn Java_dev_anrscope_Natives_profiled(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    folder: JString<'_>,
+    directory: JString<'_>,
     path: JString<'_>,
 ) -> jboolean {
-    disarm_on_panic(|| Some(profile::left(Path::new(&string(&env, &folder)?), &string(&env, &path)?)))
+    disarm_on_panic(|| Some(profile::left(Path::new(&string(&env, &directory)?), &string(&env, &path)?)))
         .flatten()
         .unwrap_or(false)
 }

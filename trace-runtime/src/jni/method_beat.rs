@@ -189,22 +189,22 @@ extern "system" fn Java_dev_anrscope_MethodBeat_released(_: EnvUnowned<'_>, _: J
 extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    folder: JString<'_>,
+    directory: JString<'_>,
 ) {
     disarm_on_panic(|| {
-        if let Some(folder) = string(&env, &folder) {
-            crate::set_destination(Destination::Folder(PathBuf::from(folder)));
+        if let Some(directory) = string(&env, &directory) {
+            crate::set_destination(Destination::Folder(PathBuf::from(directory)));
         }
     });
 }
 
-/// Starts recording, into a new file in `folder` once that is known. Returns the address of the calling
+/// Starts recording, into a new file in `directory` once that is known. Returns the address of the calling
 /// thread's writer, 0 if recording did not start.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_start(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
-    folder: JString<'_>,
+    directory: JString<'_>,
     process: JString<'_>,
     map_id: JString<'_>,
     resolution: JString<'_>,
@@ -215,12 +215,12 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     main_only: jboolean,
 ) -> jlong {
     let process = string(&env, &process).unwrap_or_else(own_name);
-    let folder = string(&env, &folder).map(PathBuf::from);
+    let directory = string(&env, &directory).map(PathBuf::from);
     let map_id = string(&env, &map_id).and_then(|id| id.parse().ok());
     let resolution = Resolution::of_text(&string(&env, &resolution).unwrap_or_default());
     let max_overhead = string(&env, &max_overhead).and_then(|percent| hundredths(&percent));
     let started = disarm_on_panic(|| {
-        let mut config = Config::new(folder.map_or(Destination::Later, Destination::Folder), process);
+        let mut config = Config::new(directory.map_or(Destination::Later, Destination::Folder), process);
         config.threads = if main_only { Threads::Main } else { Threads::All };
         config.map_id = map_id.unwrap_or(config.map_id);
         // A JVM has no Looper whose timer would record that the process is alive.

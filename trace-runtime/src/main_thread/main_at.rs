@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn main_is_known_only_where_there_is_a_looper() {
+    fn what_main_does_is_known_only_with_a_looper() {
         let at = 5_000_000_000;
         let main = |since| MainAt::new(since, at);
         assert_eq!(main(Recorder::NO_LOOPER), MainAt { stuck_since: 0, running_ms: None });

@@ -62,7 +62,7 @@ mod tests {
     fn a_thread_in_epoll_wait_polls_and_one_that_sleeps_or_runs_does_not() {
         let Some(here) = is_polling(gettid()) else { return };
         assert!(!here, "it runs");
-        let (tids, told) = mpsc::channel();
+        let (tids, received) = mpsc::channel();
         for polls in [true, false] {
             let tids = tids.clone();
             thread::spawn(move || {
@@ -81,7 +81,7 @@ mod tests {
             });
         }
         let give_up = Instant::now() + Duration::from_secs(30);
-        for (tid, polls) in [told.recv().unwrap(), told.recv().unwrap()] {
+        for (tid, polls) in [received.recv().unwrap(), received.recv().unwrap()] {
             // The sleeping thread is never in it; the other one is, once it gets that far.
             while polls && is_polling(tid) != Some(true) {
                 assert!(Instant::now() < give_up, "it never polls");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_says_of_a_running_or_faulting_thread_is_no_poll() {
+    fn a_running_or_faulting_thread_does_not_poll() {
         assert!(!is_poll(b"running\n") && !is_poll(b"-1 0x7ffe 0x7fca\n") && !is_poll(b""));
         let poll = [libc::SYS_epoll_pwait.to_string().as_bytes(), b" 0x3 0x7fca 0x10"].concat();
         assert!(is_poll(&poll));

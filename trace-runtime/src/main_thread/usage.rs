@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_texts_are_read_whatever_the_thread_is_called() {
+    fn the_kernels_texts_are_parsed_for_any_thread_name() {
         assert_eq!(state(") S 1 2 3"), Some(b'S'));
         assert_eq!(state("12 (x"), None);
         assert_eq!(schedstat("120 34 5\n"), Some((120, 34)));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_the_own_thread_grow() {
+    fn usage_of_the_calling_thread_grows() {
         let tid = crate::writing::thread::gettid();
         let before = of_thread(tid).expect("this thread");
         std::thread::sleep(std::time::Duration::from_millis(2));

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_texts_are_read_and_what_is_not_there_is_unknown() {
+    fn the_kernels_texts_are_parsed_and_missing_values_are_unknown() {
         assert_eq!(app_ticks("7 (a) b) S 1 2 3 4 5 6 7 8 9 10 110 23 1 1 20 0"), Some(133));
         assert_eq!(app_ticks("7 (a) S 1 2"), None);
         assert_eq!(app_ticks(""), None);

@@ -148,19 +148,19 @@ mod tests {
     fn entered(limits: OldLimits, steps: &[(&str, u64, u64)]) -> Vec<(u64, i64)> {
         let mut state = State::default();
         state.rule.limits = limits;
-        let mut told = Vec::new();
+        let mut entered = Vec::new();
         for (step, activity, at_ms) in steps {
             match *step {
                 "created" => state.created(*activity, at_ms * MS, None),
                 _ => state.focused(*activity, "a.Page", at_ms * MS),
             }
-            told.extend(state.entered.take().map(|page| (page.activity, page.cost_ms)));
+            entered.extend(state.entered.take().map(|page| (page.activity, page.cost_ms)));
         }
-        told
+        entered
     }
 
     #[test]
-    fn item_31_a_page_enters_once_and_another_pages_focus_is_not_its_own() {
+    fn a_page_enters_once_and_another_pages_focus_does_not_count() {
         let limits = OldLimits { enter_ms: 3_000, too_long_ms: 30_000 };
         let of = |steps: &[_]| entered(limits, steps);
         assert_eq!(of(&[("created", 1, 10), ("focus", 1, 3_009)]), []);

@@ -65,7 +65,7 @@ fn hand_over(json: String) {
             waiting.dropped += 1;
             if waiting.dropped == 1 {
                 recorder::notice(
-                    "the app's listener is slow: it does not get all reports; they are in the recording",
+                    "the app's listener is slow: it does not receive all reports, but the recording has them",
                 );
             }
         }
@@ -110,8 +110,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_come_in_order_the_oldest_are_dropped_and_nobody_waits_after_the_end() {
-        finished("for nobody".into());
+    fn reports_come_in_order_the_oldest_are_dropped_and_no_thread_waits_after_the_end() {
+        finished("without a listener".into());
         wanted();
         let taker = std::thread::spawn(next);
         finished("first".into());

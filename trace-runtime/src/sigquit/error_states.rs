@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_fetched_for_whoever_asks_and_nobody_waits_after_the_end() {
+    fn a_requested_list_is_fetched_and_no_thread_waits_after_the_end() {
         let in_error = ProcessInError { pid: 7, uid: 10_001, not_responding: true };
         state().running = true;
         let fetcher = std::thread::spawn(move || {

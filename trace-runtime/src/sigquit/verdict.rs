@@ -347,14 +347,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_systems_list_speaks_of_no_signal_of_half_a_minute_ago() {
+    fn the_systems_list_says_nothing_about_a_signal_of_half_a_minute_ago() {
         let at = 7_000_000_000;
         assert!(!is_late(at, at + 20_500_000_000) && !is_late(at, at - 1));
         assert!(is_late(at, at + 30_000_000_001));
     }
 
     #[test]
-    fn a_signal_is_ours_for_as_long_as_main_may_have_been_unable_to_run() {
+    fn a_signal_counts_as_self_requested_while_main_may_be_unable_to_run() {
         let before = clock::boottime();
         assert!(!may_be_self_requested(before));
         note_self_requested_dump();

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_queues_head_is_told_with_its_lateness() {
+    fn the_queues_head_is_encoded_with_its_delay() {
         let dump = "Looper (main, tid 1) {71}\n  Message 0: { when=-10s1ms what=7 target=a.B }\n  Message 1: { when=+5ms what=8 }\n";
         assert_eq!(head(dump), Some(("{ when=-10s1ms what=7 target=a.B }", -10_001)));
         assert_eq!(head("Looper (main, tid 1) {71}\n  (Total messages: 0, polling=true)\n"), None);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_as_android_writes_them() {
+    fn androids_durations_are_parsed() {
         for (text, ms) in [
             ("0", Some(0)),
             ("-1s999ms", Some(-1_999)),
@@ -107,22 +107,22 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_lock_is_told_with_main_and_both_ends_and_idleness_only_for_an_anr() {
+    fn a_deadlock_is_encoded_with_main_and_both_ends_and_idleness_only_for_an_anr() {
         let thread = |tid: u32, holder: u32| {
             format!(
                 "\"t{tid}\" prio=5 tid={tid} Blocked\n  - waiting to lock <0x1> (a L{tid}) held by thread {holder}\n\n"
             )
         };
         let dump = [thread(1, 2), thread(2, 3), thread(3, 2)].concat();
-        let told = encode(&Locks::of(&dump), 42, true).unwrap();
-        let (head, texts) = told.split_once("\n\n").unwrap();
+        let encoded = encode(&Locks::of(&dump), 42, true).unwrap();
+        let (head, texts) = encoded.split_once("\n\n").unwrap();
         assert_eq!(head, "!deadlock\npid=42\nthreads=2,3\nlocks=L2;L3");
         let texts: Vec<_> = texts.split(TEXT_SEPARATOR).map(|text| text.split(' ').next().unwrap()).collect();
         assert_eq!(texts, ["\"t1\"", "\"t2\"", "\"t3\""]);
         let idle =
             "\"main\" prio=5 tid=1 Native\n  at android.os.MessageQueue.nativePollOnce(Native method)\n\n";
-        let told = |idle_wanted| encode(&Locks::of(idle), 7, idle_wanted);
-        assert!(told(true).unwrap().starts_with("!idle\npid=7\n\n\"main\" ") && told(false).is_none());
+        let encoded = |with_idle| encode(&Locks::of(idle), 7, with_idle);
+        assert!(encoded(true).unwrap().starts_with("!idle\npid=7\n\n\"main\" ") && encoded(false).is_none());
         assert!(encode(&Locks::of("nothing"), 7, true).is_none());
     }
 }

@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_main_in_its_crash_handler_is_dying() {
+    fn main_in_its_crash_handler_is_dying() {
         assert!(is_dying(
             "a.Handler.uncaughtException(H.java:1)\njava.lang.Thread.dispatchUncaughtException(Thread.java:2203)\n"
         ));
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_says_what_was_known_and_leaves_out_the_stage_of_a_message_that_is_no_frame() {
+    fn a_section_has_what_was_known_and_a_stage_only_for_a_frames_message() {
         let due = Due { age_ns: 5_000_000_000, frozen_ns: 0, timer_late: false, suppressed: None };
         let mut facts = Facts {
             detector: Detector::Looper(due),

@@ -33,7 +33,7 @@ impl Timers {
             && outermost::is_watched(since_ns)
             && outermost::open().is_none_or(|open| open.since_ns != since_ns);
         let since_ns = if over { 0 } else { since_ns };
-        let look = Look {
+        let poll = Look {
             now_ns,
             begun_ns: since_ns,
             late_ns,
@@ -41,7 +41,7 @@ impl Timers {
             cpu_ns: clock::process_cpu(),
         };
         let seen =
-            self.decide(look, limits(), &mut || Evidence { debugger: samples::debugger(), dying: false });
+            self.decide(poll, limits(), &mut || Evidence { debugger: samples::debugger(), dying: false });
         if let Some(lag) = seen.lag.filter(is_reported) {
             snapshot::lag(since_ns, &lag);
         }
@@ -78,9 +78,9 @@ impl Timers {
         true
     }
 
-    fn decide(&mut self, look: Look, limits: Limits, evidence: &mut dyn FnMut() -> Evidence) -> Seen {
+    fn decide(&mut self, poll: Look, limits: Limits, evidence: &mut dyn FnMut() -> Evidence) -> Seen {
         self.watch.set_limits(limits);
-        self.watch.look(look, evidence)
+        self.watch.look(poll, evidence)
     }
 }
 
@@ -110,55 +110,55 @@ mod tests {
 
     /// Polls a message that began at 1 ms, at these ages in virtual time; returns what was reported at
     /// each.
-    fn told(ages_ms: &[u64], limits: Limits) -> Vec<(bool, bool)> {
+    fn reported(ages_ms: &[u64], limits: Limits) -> Vec<(bool, bool)> {
         let mut timers = Timers::default();
-        let look = |age_ms: &u64| {
-            let look = Look { now_ns: (1 + age_ms) * MS, begun_ns: MS, ..Look::default() };
-            let seen = timers.decide(look, limits, &mut Evidence::default);
+        let poll = |age_ms: &u64| {
+            let poll = Look { now_ns: (1 + age_ms) * MS, begun_ns: MS, ..Look::default() };
+            let seen = timers.decide(poll, limits, &mut Evidence::default);
             (seen.lag.is_some(), seen.anr.is_some())
         };
-        ages_ms.iter().map(look).collect()
+        ages_ms.iter().map(poll).collect()
     }
 
     #[test]
-    fn item_18_a_lag_is_told_at_2000_ms_and_an_anr_at_5000() {
+    fn a_lag_is_reported_at_2000_ms_and_an_anr_at_5000() {
         let ages = [1_999, 2_000, 2_001, 4_999, 5_000, 5_001];
         let expected =
             [(false, false), (true, false), (false, false), (false, false), (false, true), (false, false)];
-        assert_eq!(told(&ages, Limits::default()), expected);
+        assert_eq!(reported(&ages, Limits::default()), expected);
     }
 
     #[test]
-    fn item_18_a_message_that_ends_before_a_limit_is_told_nowhere() {
+    fn a_message_that_ends_before_a_limit_is_not_reported() {
         let mut timers = Timers::default();
-        let mut look = |now_ms: u64, begun_ms: u64| {
-            let look = Look { now_ns: now_ms * MS, begun_ns: begun_ms * MS, ..Look::default() };
-            let seen = timers.decide(look, Limits::default(), &mut Evidence::default);
+        let mut poll = |now_ms: u64, begun_ms: u64| {
+            let poll = Look { now_ns: now_ms * MS, begun_ns: begun_ms * MS, ..Look::default() };
+            let seen = timers.decide(poll, Limits::default(), &mut Evidence::default);
             (seen.lag.is_some(), seen.anr.is_some())
         };
-        assert_eq!(look(2_000, 1), (false, false));
+        assert_eq!(poll(2_000, 1), (false, false));
         // It ended, and another began: each is reported separately.
-        assert_eq!(look(2_001, 2_001), (false, false));
-        assert_eq!(look(4_001, 2_001), (true, false));
-        assert_eq!(look(7_000, 2_001), (false, false));
-        assert_eq!(look(7_001, 0), (false, false));
+        assert_eq!(poll(2_001, 2_001), (false, false));
+        assert_eq!(poll(4_001, 2_001), (true, false));
+        assert_eq!(poll(7_000, 2_001), (false, false));
+        assert_eq!(poll(7_001, 0), (false, false));
     }
 
     #[test]
-    fn item_18_limits_change_while_a_message_runs_and_0_is_never() {
+    fn limits_change_while_a_message_runs_and_0_means_never() {
         let mut timers = Timers::default();
-        let mut look = |limits| {
-            let look = Look { now_ns: 4_000 * MS, begun_ns: MS, ..Look::default() };
-            let seen = timers.decide(look, limits, &mut Evidence::default);
+        let mut poll = |limits| {
+            let poll = Look { now_ns: 4_000 * MS, begun_ns: MS, ..Look::default() };
+            let seen = timers.decide(poll, limits, &mut Evidence::default);
             (seen.lag.is_some(), seen.anr.is_some())
         };
-        assert_eq!(look(Limits { lag_ms: 0, anr_ms: 0, too_late_ms: 0 }), (false, false));
-        assert_eq!(look(Limits { lag_ms: 0, anr_ms: 3_999, too_late_ms: 0 }), (false, true));
-        assert_eq!(look(Limits { lag_ms: 3_999, anr_ms: 3_999, too_late_ms: 0 }), (true, false));
+        assert_eq!(poll(Limits { lag_ms: 0, anr_ms: 0, too_late_ms: 0 }), (false, false));
+        assert_eq!(poll(Limits { lag_ms: 0, anr_ms: 3_999, too_late_ms: 0 }), (false, true));
+        assert_eq!(poll(Limits { lag_ms: 3_999, anr_ms: 3_999, too_late_ms: 0 }), (true, false));
     }
 
     #[test]
-    fn a_debugger_silences_both_and_a_late_timer_does_not() {
+    fn a_debugger_silences_both_and_a_delayed_timer_does_not() {
         let due = |suppressed| Due { age_ns: 5_000 * MS, frozen_ns: 0, timer_late: true, suppressed };
         assert!(is_reported(&due(None)));
         assert!(!is_reported(&due(Some(Suppressed::Debugger))));

@@ -353,7 +353,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_option_is_where_its_place_says_and_has_a_key_of_its_own() {
+    fn each_option_is_at_its_index_and_has_a_unique_key() {
         let mut keys: Vec<_> = NUMBERS.iter().map(|o| o.key).chain(TEXTS.iter().map(|o| o.key)).collect();
         for (place, option) in NUMBERS.iter().enumerate() {
             assert_eq!(option.setting as usize, place, "{}", option.key);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_set_and_read_again_and_kept_in_its_range() {
+    fn every_key_is_set_read_and_clamped_to_its_range() {
         for option in NUMBERS {
             set(option.key, &option.greatest.to_string()).unwrap();
             assert_eq!(number(option.setting), option.greatest, "{}", option.key);

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_has_one_number_and_another_text_another() {
+    fn equal_texts_have_equal_numbers_and_others_do_not() {
         let one = number("alice@example.com");
         assert_eq!(one, number("alice@example.com"));
         assert_ne!(one, number("bob@example.com"));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dump_keeps_what_the_system_says_and_no_name_that_an_app_makes_up() {
+    fn a_dump_keeps_the_systems_words_and_no_name_of_the_app() {
         let text = "Subject: Input dispatching timed out (a.b/alice (server). Waited 5002ms for MotionEvent)\n\
                     \"main\" prio=5 tid=1 Blocked\n  | group=\"alice\" sCount=1\n  \
                     - waiting to lock <0x1> (a a.B) held by thread 9\n\n\"al \"ice\" alice\" daemon prio=5 tid=9 Native\n\

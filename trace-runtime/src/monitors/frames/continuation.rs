@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_an_animation_go_on_and_those_after_a_pause_do_not() {
+    fn frames_of_an_animation_continue_and_those_after_a_pause_do_not() {
         let continuation = Continuation::new();
         let mut now = 1_000_000_000;
         for _ in 0..3 {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_draw_one_frame_that_draws_nothing_goes_on_and_none_after_it() {
+    fn after_a_draw_only_one_frame_that_draws_nothing_continues() {
         let continuation = Continuation::new();
         let mut now = 1_000_000_000;
         frame(&continuation, now, true);

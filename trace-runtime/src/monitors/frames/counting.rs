@@ -102,7 +102,7 @@ pub(crate) fn flush() {
         if !counting.missing_reported && lost + outside > 0 {
             counting.missing_reported = true;
             recorder::notice(
-                "frames were not counted: nobody took them, or they were outside of any message",
+                "frames were not counted: they were not read in time, or were outside of any message",
             );
         }
     });
@@ -194,9 +194,9 @@ impl Counting {
             self.waiting.len() <= MAX_WAITING && time::now().saturating_sub(came_ns) < METRICS_TIMEOUT_NS;
         match self.measured(&frame, may_wait) {
             None => Next::Later,
-            Some(told) => {
+            Some(observed) => {
                 self.waiting.pop_front();
-                Next::Counted(told)
+                Next::Counted(observed)
             }
         }
     }
@@ -359,16 +359,19 @@ mod tests {
     }
 
     #[test]
-    fn below_api_24_a_frame_is_what_main_saw_of_it() {
+    fn below_api_24_a_frame_is_counted_by_what_main_recorded() {
         let mut counting = counting();
-        let told = counting.of_main(&finished(1_000 * MS, 40 * MS)).unwrap();
-        assert_eq!((told.scene, told.total_ns, told.stages), (TextId(3), 40 * MS, [MS, 2 * MS, 35 * MS]));
-        assert_eq!((told.latency_ns, told.dropped), (Some(44 * MS), 1));
-        assert_eq!(told.begun_ns, clock::to_monotonic(1_001 * MS));
+        let observed = counting.of_main(&finished(1_000 * MS, 40 * MS)).unwrap();
+        assert_eq!(
+            (observed.scene, observed.total_ns, observed.stages),
+            (TextId(3), 40 * MS, [MS, 2 * MS, 35 * MS])
+        );
+        assert_eq!((observed.latency_ns, observed.dropped), (Some(44 * MS), 1));
+        assert_eq!(observed.begun_ns, clock::to_monotonic(1_001 * MS));
     }
 
     #[test]
-    fn item_27_drops_of_what_main_saw_at_2_3_8_9_23_24_41_42_at_every_rate() {
+    fn dropped_frames_are_exact_at_2_3_8_9_23_24_41_42_at_every_rate() {
         let mut counting = counting();
         for hz in [60.0f32, 90.0, 120.0] {
             super::super::set_refresh(hz);
@@ -376,8 +379,8 @@ mod tests {
             for dropped in [2u32, 3, 8, 9, 23, 24, 41, 42] {
                 let exact = u64::from(dropped + 1) * interval;
                 for (took, expected) in [(exact - 1_000, dropped - 1), (exact, dropped)] {
-                    let told = counting.of_main(&finished(1_000 * MS, took)).unwrap();
-                    assert_eq!(told.dropped, expected, "{took} ns at {hz} Hz");
+                    let observed = counting.of_main(&finished(1_000 * MS, took)).unwrap();
+                    assert_eq!(observed.dropped, expected, "{took} ns at {hz} Hz");
                 }
             }
         }
@@ -385,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_whose_figures_the_system_dropped_are_counted_by_what_main_saw_of_them_in_their_order() {
+    fn frames_without_metrics_are_counted_in_order_by_what_main_recorded() {
         let mut counting = counting();
         let now = 5_000 * MS;
         for frame in 0..5 {
@@ -404,9 +407,9 @@ mod tests {
         // Three are missing in between: one of them belongs to another window, and never was this one's.
         counting.waiting.push_back((frame(4, 2), time::now()));
         let mut totals = Vec::new();
-        while let Next::Counted(told) = counting.next_measured() {
-            let told = told.unwrap();
-            totals.push((told.begun_ns, told.total_ns));
+        while let Next::Counted(observed) = counting.next_measured() {
+            let observed = observed.unwrap();
+            totals.push((observed.begun_ns, observed.total_ns));
         }
         let begun = |number: u64| clock::to_monotonic(now + MS + number * 100 * MS);
         assert_eq!(
@@ -416,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn the_system_s_figures_take_the_place_of_estimates_and_find_their_frame_by_its_begin() {
+    fn the_systems_metrics_replace_estimates_and_find_their_frame_by_its_begin() {
         let mut counting = counting();
         let now = 1_000 * MS;
         // Another frame is before it, of a window that is not tracked.
@@ -431,10 +434,10 @@ mod tests {
             intended: clock::to_monotonic(intended) as i64,
             ..Measured::default()
         };
-        let told = counting.measured(&frame(now), true).flatten().unwrap();
-        assert_eq!((told.total_ns, told.stages), (20 * MS, [2 * MS, 3 * MS, 5 * MS]));
+        let observed = counting.measured(&frame(now), true).flatten().unwrap();
+        assert_eq!((observed.total_ns, observed.stages), (20 * MS, [2 * MS, 3 * MS, 5 * MS]));
         // From the oldest event on, up to the end of the whole frame.
-        let latency = told.latency_ns.unwrap();
+        let latency = observed.latency_ns.unwrap();
         assert!(latency.abs_diff(24 * MS) < MS, "{latency}");
         // A second window's part of the same vsync belongs to the same frame.
         assert!(counting.measured(&frame(now), true).flatten().unwrap().latency_ns.is_some());

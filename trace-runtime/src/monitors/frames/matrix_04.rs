@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn item_31_two_minutes_of_frames_are_slices_of_six_seconds_and_pauses_are_none() {
+    fn two_minutes_of_frames_are_slices_of_six_seconds_without_pauses() {
         const INTERVAL: u64 = 16_666_667;
         let mut frames_04 = Matrix04Frames::new(DropLevels::default());
         let mut at = 1_000 * INTERVAL;

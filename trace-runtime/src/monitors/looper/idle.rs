@@ -66,8 +66,8 @@ fn poll(watch: &mut Watch) {
         return;
     }
     watch.set_limits(limits());
-    let look = Look { now_ns: clock::boottime(), begun_ns: RUN.begun_ns(), ..Look::default() };
-    let seen = watch.look(look, &mut Evidence::default);
+    let poll = Look { now_ns: clock::boottime(), begun_ns: RUN.begun_ns(), ..Look::default() };
+    let seen = watch.look(poll, &mut Evidence::default);
     if seen.lag.is_none() {
         return;
     }

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn item_9_an_end_is_found_by_its_place_on_the_stack_and_else_by_its_tag() {
+    fn an_end_is_matched_by_its_stack_address_and_else_by_its_tag() {
         const OUTER: usize = 1 << 20;
         const INNER: usize = 1 << 19;
         let mut main = Main::of(Messages::new(HISTORY));
@@ -331,13 +331,13 @@ mod tests {
         assert_eq!(main.ends(Some(tag(1, 2)), INNER + 8), Some(1));
         assert_eq!(main.ends(Some(tag(1, 9)), INNER), Some(1), "its callback calls itself otherwise by now");
         assert_eq!(main.ends(Some(tag(1, 2)), 0), Some(1), "no place is known");
-        assert_eq!(main.ends(Some(tag(5, 4)), 0), None, "nobody's");
+        assert_eq!(main.ends(Some(tag(5, 4)), 0), None, "it fits none");
         assert_eq!(main.ends(None, 0), Some(1));
         assert_eq!(main.end(3 * MS, 0), 0);
     }
 
     #[test]
-    fn item_17_a_message_is_slow_from_700_ms_on_and_from_another_limit_once_it_is_set() {
+    fn a_message_is_slow_from_700_ms_or_from_a_changed_limit() {
         let mut main = Main::of(Messages::new(HISTORY));
         let cost = |main: &mut Main, took_ns: u64| {
             main.begin(MS, tag(1, 0), 1 << 20, None);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn item_9_a_begin_at_the_same_place_of_the_stack_ends_what_was_lost() {
+    fn a_begin_at_the_same_stack_address_ends_a_message_that_lost_its_end() {
         let mut main = Main::of(Messages::new(HISTORY));
         main.begin(MS, tag(1, 0), 1 << 20, None);
         assert_eq!((main.lost_at(1 << 20), main.lost_at(1 << 19), main.lost_at(0)), (1, 0, 0));
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_of_the_open_message_never_gets_half_of_it() {
+    fn a_reader_of_the_open_message_never_sees_half_of_it() {
         let open = OpenWords::new();
         assert!(open.load().is_none());
         std::thread::scope(|scope| {

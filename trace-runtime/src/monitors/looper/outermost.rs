@@ -145,7 +145,7 @@ pub(crate) fn poll() {
     {
         let mut state = state();
         let Some(state) = state.as_mut() else { return };
-        state.read(&mut |told| slowest.push(told));
+        state.read(&mut |slow| slowest.push(slow));
         let open = state.rule.open(0).map(|open| open.begun_ns);
         // With the lock held, so that one thread at a time updates the timer.
         if message_source::is_by_calls() {
@@ -208,7 +208,7 @@ impl State {
         }
         let mut begun = newest.take();
         let slow_ns = number(Setting::SlowMs) * MS;
-        let tell = is_enabled(Setting::Slow);
+        let reports_slow = is_enabled(Setting::Slow);
         let between = !message_source::is_by_calls();
         let mut last_event = None;
         for event in slice.events() {
@@ -241,7 +241,7 @@ impl State {
                 // Part of a message, which has its own report.
                 continue;
             }
-            if tell && outer.took_ns >= slow_ns {
+            if reports_slow && outer.took_ns >= slow_ns {
                 slow((outer, tree.lines));
             }
         }
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_10_the_history_is_bounded_and_the_open_call_is_its_last() {
+    fn the_history_is_bounded_and_ends_with_the_open_call() {
         *state() = Some(State {
             rule: Outermost::default(),
             newest: None,

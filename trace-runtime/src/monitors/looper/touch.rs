@@ -51,8 +51,8 @@ pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
     let late = with(|rule, stack| {
         rule.set_threshold(threshold_ms);
         let lag = rule.dispatched(event_ms, now_ms)?;
-        let told = lag.stuck.filter(|sample| sample.sample == stack.0).map(|_| stack.1.clone());
-        Some(told.unwrap_or_default())
+        let known = lag.stuck.filter(|sample| sample.sample == stack.0).map(|_| stack.1.clone());
+        Some(known.unwrap_or_default())
     });
     if let Some(thread_stack) = late {
         worker::then(Box::new(move || {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_events_of_a_frame_are_taken_once() {
+    fn the_input_events_of_a_frame_are_taken_once() {
         dispatched(100, 110);
         dispatched(104, 112);
         assert_eq!(take_events(), Some((100, 104)));

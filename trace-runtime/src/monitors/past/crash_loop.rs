@@ -171,9 +171,9 @@ mod tests {
         assert!(start(7) && !is_disarmed(&mark));
         // It settled: the next starts begin with a clean record.
         settled();
-        assert!(start(7) && start(7), "one bad start is none too many");
+        assert!(start(7) && start(7), "one bad start is allowed");
         assert!(!start(7) && is_disarmed(&mark) && !start(7));
-        assert!(start(8) && !is_disarmed(&mark), "another version begins anew");
+        assert!(start(8) && !is_disarmed(&mark), "another version starts with a clean record");
         assert!(start(9), "and a bad start of another version does not count");
         // A process that was killed for its memory is not a bad start.
         assert!(start(9));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_cannot_be_read_counts_for_nothing() {
+    fn an_unreadable_mark_does_not_count() {
         let directory = directory("crash-loop-mark");
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("starting-p"), b"\xff\n99999999999999999999999").unwrap();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_installation_keeps_its_number() {
+    fn an_install_keeps_its_number() {
         let directory = directory("installation");
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("installation"), "400\n0\n").unwrap();

@@ -179,11 +179,11 @@ mod tests {
         write("other.anrscope", &recording(4243, 5_000_000));
         write("none.anrscope", b"ANRSCOPE, but for the rest");
         assert!(exited(&directory, "", &exit(4242, 6_000_000)));
-        assert!(!exited(&directory, "", &exit(4242, 6_000_000)), "told again");
+        assert!(!exited(&directory, "", &exit(4242, 6_000_000)), "reported again");
         assert!(!exited(&directory, "", &exit(7, 6_000_000)) && !exited(&directory, "", &exit(4242, 100)));
-        let told = exits(&directory.join("its.anrscope"));
+        let recorded = exits(&directory.join("its.anrscope"));
         let keys = "pid=4242\nprocess=com.example\ntime_ms=6000000\nreason=anr\nreason_number=6\ntrace=ours\nimportance=100\n\n";
-        assert_eq!(told, [format!("{keys}{ANR}")]);
+        assert_eq!(recorded, [format!("{keys}{ANR}")]);
         for name in ["before", "after", "other"] {
             assert_eq!(exits(&directory.join(name).with_extension("anrscope")), [""; 0], "{name}");
         }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_was_torn_by_a_kill_gives_way() {
+    fn a_section_torn_by_a_kill_is_replaced() {
         let directory = directory("exit-torn");
         let path = directory.join("torn.anrscope");
         let whole = section::encode(SectionKind::Process, 1, b"name=x\n");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_of_another_process_is_told_and_left_out() {
+    fn a_trace_of_another_process_is_noted_and_left_out() {
         assert_eq!(whose(ANR.as_bytes(), 4242), Trace::Ours);
         assert_eq!(whose(ANR.as_bytes(), 4250), Trace::Foreign);
         assert_eq!(whose(b"", 1), Trace::None);

@@ -35,7 +35,7 @@ mod tests {
     use trace_format::synth::RecordingBuilder;
 
     #[test]
-    fn a_line_for_each_that_nobody_writes_to() {
+    fn one_line_for_each_recording_of_an_ended_process() {
         let directory = std::env::temp_dir().join(format!("anrscope-finished-{}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();

@@ -91,7 +91,7 @@ mod tests {
     use trace_format::synth::RecordingBuilder;
 
     #[test]
-    fn a_profile_goes_to_the_recording_whose_anr_it_may_be_of() {
+    fn a_profile_goes_to_the_recording_of_the_likely_anr() {
         let directory = std::env::temp_dir().join(format!("anrscope-profile-{}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();
@@ -108,20 +108,20 @@ mod tests {
         write("late.anrscope", 13, 90_000, true);
         let of =
             |name: &str| old_recording::OldRecording::open(&directory.join(name)).unwrap().profiles.len();
-        let told = |time_ms, path: &str, own_start_ms, own_anr| {
+        let reported = |time_ms, path: &str, own_start_ms, own_anr| {
             let mut own = false;
             let profile = Profile { path, bytes: 7, time_ms };
             let placed = place(&directory, profile, own_start_ms, own_anr, |_| own = true);
             (placed, own, ["quiet", "early", "late"].map(|name| of(&format!("{name}.anrscope"))))
         };
         // This process is long-lived, and had an ANR.
-        assert_eq!(told(60_000, "/a", 50_000, true), (true, true, [0, 0, 0]));
+        assert_eq!(reported(60_000, "/a", 50_000, true), (true, true, [0, 0, 0]));
         // Another process of the app had it, and the youngest at the time had none.
-        assert_eq!(told(60_000, "/b", 50_000, false), (true, false, [0, 1, 0]));
-        assert_eq!(told(60_000, "/b", 50_000, false), (false, false, [0, 1, 0]), "told again");
+        assert_eq!(reported(60_000, "/b", 50_000, false), (true, false, [0, 1, 0]));
+        assert_eq!(reported(60_000, "/b", 50_000, false), (false, false, [0, 1, 0]), "reported again");
         // Of a process that had ended when this one started.
-        assert_eq!(told(30_000, "/c", 100_000, true), (true, false, [0, 2, 0]));
-        assert_eq!(told(95_000, "/d", 100_000, true), (true, false, [0, 2, 1]));
+        assert_eq!(reported(30_000, "/c", 100_000, true), (true, false, [0, 2, 0]));
+        assert_eq!(reported(95_000, "/d", 100_000, true), (true, false, [0, 2, 1]));
         // No known process had one.
         fs::remove_file(directory.join("early.anrscope")).unwrap();
         fs::remove_file(directory.join("late.anrscope")).unwrap();

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_living_processes_and_what_is_no_recording_stay() {
+    fn files_of_living_processes_and_other_files_stay() {
         use std::os::fd::AsRawFd;
         use trace_format::event::Clocks;
         use trace_format::section::SectionKind;
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_recording_makes_nothing_go_but_profiles_of_the_platform() {
+    fn a_planted_recording_removes_only_the_platforms_profiles() {
         use std::os::unix::fs::symlink;
         use trace_format::section::SectionKind;
         use trace_format::synth::RecordingBuilder;
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_go_then_those_without_an_anr_then_the_oldest() {
+    fn too_old_recordings_go_first_then_those_without_an_anr_then_the_oldest() {
         let all = [
             kept(50, 1, true),
             kept(10, 1, true),

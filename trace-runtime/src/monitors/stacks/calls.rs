@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_open_before_a_slice_ends_in_it() {
+    fn calls_open_before_a_slice_end_in_it() {
         let calls = |text: &str| -> Vec<Call> {
             let call = |(n, word): (usize, &str)| {
                 let (id, at) = (word[1..].parse().unwrap(), n as u64);

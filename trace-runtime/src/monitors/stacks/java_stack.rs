@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_of_java_comes_back_as_java_writes_it() {
+    fn a_java_frame_survives_a_round_trip() {
         let stack = "java.lang.Thread.sleep(Native Method)\na.B$1.run(B.java:12)\na.C.<init>(C.java)\nd.e(Unknown Source)\n";
         assert_eq!(styled(stack, StackStyle::Raw), stack);
         assert_eq!(

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_is_behind_the_name_whatever_that_is() {
+    fn the_state_is_found_after_any_thread_name() {
         assert_eq!(process_state("7 (a) R b) D 1 2"), Some(b'D'));
         assert_eq!(process_state("7 (main) R 1"), Some(b'R'));
         assert_eq!(process_state("7 (main"), None);

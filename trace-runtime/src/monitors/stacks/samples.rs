@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_come_at_their_distance_and_thin_out_and_end() {
+    fn samples_keep_their_interval_thin_out_and_end() {
         const MS: u64 = 1_000_000;
         let mut rate = Rate::default();
         assert!(!rate.is_due(1, 2_000 * MS, 0), "none are wanted");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_are_merely_long_share_an_allowance_that_one_which_hangs_does_not_need() {
+    fn long_messages_share_an_allowance_that_a_stalled_one_does_not_need() {
         const MS: u64 = 1_000_000;
         let mut rate = Rate::default();
         // Ten minutes of messages of half a second, 4 samples each.

@@ -135,14 +135,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_known_by_the_shims_number() {
+    fn a_step_is_identified_by_the_shims_number() {
         assert_eq!(Step::of_number(0), Some(Step::Created));
         assert_eq!(Step::of_number(5), Some(Step::Destroyed));
         assert_eq!((Step::of_number(6), Step::of_number(-1)), (None, None));
     }
 
     #[test]
-    fn item_32_the_scene_is_the_page_or_what_the_app_says() {
+    fn the_scene_is_the_page_or_the_name_that_the_app_sets() {
         let step = |step, activity, class, at_ms| advance(step, activity, class, at_ms * MS, 500);
         step(Step::Started, 1, "a.Home", 5);
         assert_eq!(app_state::scene_name(), "a.Home");

@@ -1,4 +1,4 @@
-//! A main thread that is stuck: slow messages, LAG, ANR, samples, snapshots, reports.
+//! A stalled main thread: slow messages, LAG, ANR, samples, snapshots, reports.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use super::harness::{Case, Run, events, main_thread, recorded_issues, sections};
 /// Limits that are reached soon.
 pub(crate) const SOON: [&str; 3] = ["slow_ms=200", "lag_ms=300", "anr_ms=800"];
 
-/// Options of the table, and `-DKEY=VALUE` of the JVM's. Main hangs until `during` reports came, and then for `ms`; `after` more come when it goes on.
+/// Options of the table, and `-DKEY=VALUE` for the JVM. Main hangs until `during` reports came, and then
+/// for `ms`; `after` more come when it continues.
 pub(crate) fn stuck(how: &str, name: &str, (during, ms, after): (u32, u32, u32), options: &[&str]) -> Run {
     // What reflection needs on a JVM with modules.
     let case =
@@ -34,7 +35,7 @@ fn keys(issue: &Value) -> Vec<&str> {
     issue.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-/// The report of this detail, of which there is one.
+/// The only report of this detail.
 #[track_caller]
 pub(crate) fn only<'a>(issues: &'a [Value], wanted: &str) -> &'a Value {
     let mut found = issues.iter().filter(|issue| detail(issue) == wanted);
@@ -51,7 +52,7 @@ fn hung(recording: &Recording<Vec<u8>>) -> (u64, u64) {
     (bounds.next().unwrap(), bounds.next().unwrap())
 }
 
-/// Keys and values, main's stack, and the messages that waited.
+/// Keys and values, main's stack, and the waiting messages.
 pub(crate) fn snapshot(payload: &[u8]) -> (BTreeMap<String, String>, String, String) {
     let text = String::from_utf8(payload.to_vec()).unwrap();
     let mut parts = text.splitn(3, "\n\n");
@@ -69,7 +70,7 @@ fn has_keys(issue: &Value, more: &[&str]) {
 }
 
 #[test]
-fn item_18_a_message_that_hangs_is_a_lag_and_an_anr_and_was_slow() {
+fn a_stalled_message_is_a_lag_an_anr_and_slow() {
     let run = stuck("lock", "anr", (2, 0, 1), &SOON);
     let recording = run.recording();
     let issues = run.issues();
@@ -122,7 +123,7 @@ fn item_18_a_message_that_hangs_is_a_lag_and_an_anr_and_was_slow() {
 }
 
 #[test]
-fn the_anr_listener_is_told_by_both_detectors_what_was_known() {
+fn both_detectors_give_the_anr_listener_what_was_known() {
     for (how, detector, listed) in [("lock", "looper", "false"), ("sigquit", "sigquit", "true")] {
         let (reports, options) = match how {
             "lock" => (2, &SOON[..]),
@@ -135,7 +136,7 @@ fn the_anr_listener_is_told_by_both_detectors_what_was_known() {
             assert_eq!(lines.next(), None, "{}", run.printed);
             line
         };
-        // Nobody said that there is an activity.
+        // No activity was reported.
         let ground =
             run.issues().iter().find(|i| detail(i).ends_with("ANR")).unwrap()["isProcessForeground"].clone();
         assert_eq!(only("anr"), format!("{detector} BLOCKED {ground} com.example.CheckoutActivity"));
@@ -147,7 +148,7 @@ fn the_anr_listener_is_told_by_both_detectors_what_was_known() {
             "{}",
             run.printed
         );
-        // The message that waits is due in ten minutes.
+        // The waiting message is due in ten minutes.
         let head = only("head");
         let (when, message) = head.split_once(' ').unwrap();
         assert!(
@@ -160,7 +161,7 @@ fn the_anr_listener_is_told_by_both_detectors_what_was_known() {
 }
 
 #[test]
-fn item_17_the_slice_is_whole_where_java_writes_the_methods_itself() {
+fn a_slow_messages_slice_is_complete_where_java_writes_the_methods_itself() {
     let run = stuck(
         "lock",
         "coarse",
@@ -177,7 +178,7 @@ fn item_17_the_slice_is_whole_where_java_writes_the_methods_itself() {
 }
 
 #[test]
-fn item_18_the_snapshot_says_what_was_known_when_the_anr_was_found() {
+fn the_snapshot_has_what_was_known_when_the_anr_was_found() {
     let run = stuck("lock", "snapshot", (2, 0, 0), &[&SOON[1..], &["slow_ms=60000", "log=1"]].concat());
     let recording = run.recording();
     let (begun, ended) = hung(&recording);
@@ -197,7 +198,7 @@ fn item_18_the_snapshot_says_what_was_known_when_the_anr_was_found() {
     assert!(!values.contains_key("stage"), "no frame was open: {values:?}");
     assert!(stack.starts_with("dev.anrscope.StuckLife.priceOf(StuckLife.java:"), "{stack}");
     assert!(pending.contains("what=77") && pending.contains("(Total messages: 1,"), "{pending}");
-    // How main used the processor was looked at, too.
+    // Main's CPU time was sampled too.
     let service = events(&recording, recording.service().unwrap());
     assert!(service.iter().any(|(_, event)| matches!(event, Event::Usage(_))));
     // And the log has the block.
@@ -210,7 +211,7 @@ fn item_18_the_snapshot_says_what_was_known_when_the_anr_was_found() {
 }
 
 #[test]
-fn main_is_sampled_while_it_is_stuck_and_only_then() {
+fn main_is_sampled_only_while_it_is_stalled() {
     let run = stuck(
         "lock",
         "samples",
@@ -241,7 +242,7 @@ fn main_is_sampled_while_it_is_stuck_and_only_then() {
 }
 
 #[test]
-fn a_message_that_is_merely_long_is_sampled_too_without_a_report() {
+fn a_long_message_is_sampled_without_a_report() {
     for (from_ms, option) in [(300, "sample_ms=66"), (700, "sample_from_ms=700")] {
         let options = ["slow_ms=60000", "lag_ms=0", "anr_ms=0", option];
         let run = stuck("lock", "long", (0, 2_500, 0), &options);
@@ -258,9 +259,9 @@ fn a_message_that_is_merely_long_is_sampled_too_without_a_report() {
 }
 
 #[test]
-fn item_18_a_debugger_and_a_dying_process_are_no_lags() {
+fn a_debugger_and_a_dying_process_suppress_lags() {
     for how in ["debugger", "dying"] {
-        // Only the slow message is told.
+        // Only the slow message is reported.
         let run = stuck(how, how, (0, 1_500, 1), &SOON);
         assert_eq!(run.issues().iter().map(detail).collect::<Vec<_>>(), ["NORMAL"], "{how}");
         assert_eq!(recorded_issues(&run.recording()).len(), 1);
@@ -268,7 +269,7 @@ fn item_18_a_debugger_and_a_dying_process_are_no_lags() {
 }
 
 #[test]
-fn without_a_sampler_reports_have_no_stack_and_come_nevertheless() {
+fn without_a_sampler_reports_come_without_a_stack() {
     let run = stuck("without", "without", (2, 0, 1), &SOON);
     let issues = run.issues();
     assert_eq!(only(&issues, "LAG")["threadStack"], "");
@@ -284,13 +285,13 @@ fn hung_call(recording: &Recording<Vec<u8>>) -> (u64, u64) {
 }
 
 #[test]
-fn item_10_without_a_printer_mains_outermost_calls_stand_for_its_messages() {
+fn without_a_printer_mains_outermost_calls_stand_for_its_messages() {
     let run = stuck("lock", "no-printer", (2, 0, 1), &[&SOON[..], &["printer=0", "log=1"]].concat());
     let recording = run.recording();
     let issues = run.issues();
     assert_eq!(issues.iter().map(detail).collect::<Vec<_>>(), ["LAG", "ANR", "NORMAL"]);
     let all = events(&recording, main_thread(&recording));
-    assert!(!all.iter().any(|(_, event)| matches!(event, Event::MessageBegin(_))), "nobody told of one");
+    assert!(!all.iter().any(|(_, event)| matches!(event, Event::MessageBegin(_))), "no message was reported");
     let lag = only(&issues, "LAG")["threadStack"].as_str().unwrap();
     assert!(lag.starts_with("at dev.anrscope.StuckLife:priceOf("), "{lag}");
     for kind in ["ANR", "NORMAL"] {
@@ -315,7 +316,7 @@ fn item_10_without_a_printer_mains_outermost_calls_stand_for_its_messages() {
 }
 
 #[test]
-fn item_17_without_a_printer_slow_calls_are_told_where_java_writes_them_itself_and_only_those() {
+fn without_a_printer_only_slow_calls_are_reported_where_java_writes_them_itself() {
     let limits = ["-Danrscope.clock=coarse", "slow_ms=200", "lag_ms=0", "anr_ms=0", "printer=0"];
     let run = stuck("lock", "no-printer-coarse", (0, 400, 1), &limits);
     assert_eq!(only(&run.issues(), "NORMAL")["stackKey"], "201|");
@@ -325,7 +326,7 @@ fn item_17_without_a_printer_slow_calls_are_told_where_java_writes_them_itself_a
 }
 
 #[test]
-fn item_17_a_threshold_that_is_not_reached_and_a_monitor_that_is_off_tell_nothing() {
+fn below_the_threshold_or_switched_off_nothing_is_reported() {
     let run = stuck("lock", "off", (0, 1_000, 0), &["slow_ms=60000", "lag_ms=0", "anr_ms=0", "sample_ms=0"]);
     assert_eq!(recorded_issues(&run.recording()), [Value::Null; 0]);
     let run =
@@ -338,7 +339,7 @@ fn item_17_a_threshold_that_is_not_reached_and_a_monitor_that_is_off_tell_nothin
 
 #[test]
 fn an_anr_by_its_signal_has_a_snapshot_and_a_report() {
-    // Sent by root: what the system says of us makes it certain.
+    // Sent by root: the system's list makes it certain.
     let options = ["slow_ms=60000", "lag_ms=0", "anr_ms=0"];
     let run = stuck("sigquit", "sigquit", (1, 0, 0), &options);
     let issues = run.issues();

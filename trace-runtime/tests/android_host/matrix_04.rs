@@ -1,4 +1,4 @@
-//! What only Matrix's first generation reports: ENTER with its views, FULL, and its numbers of a start.
+//! What only Matrix 0.4 reports: ENTER with its views, FULL, and its numbers of a start.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn reports(name: &str, sdk: u32, words: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn item_31_a_page_that_opens_slowly_is_told_with_the_depth_and_number_of_its_views() {
+fn a_page_that_opens_slowly_is_reported_with_the_depth_and_number_of_its_views() {
     for sdk in [21, 34] {
         let issues = reports("enter", sdk, &["older_methods=1"]);
         let enter = of_detail(&issues, "ENTER");
@@ -27,13 +27,13 @@ fn item_31_a_page_that_opens_slowly_is_told_with_the_depth_and_number_of_its_vie
         let cost = enter["cost"].as_u64().unwrap();
         assert!((3_300..5_000).contains(&cost), "{enter}");
         assert!(enter["stack"].as_str().unwrap().starts_with("0,11,1,"), "no message is a line: {enter}");
-        // The methods' times are real ones, in which any of them may be the longest beside it.
+        // The methods' times are real, so any of them may be the longest.
         assert_eq!(enter["stackKey"].as_str().unwrap().lines().next(), Some("11"));
     }
 }
 
 #[test]
-fn item_31_quick_pages_and_an_option_that_is_off_tell_nothing() {
+fn quick_pages_or_a_disabled_option_report_nothing() {
     assert_eq!(of_detail(&reports("off", 34, &["older_methods=0"]), "ENTER"), [Value::Null; 0]);
     let issues = reports("quick", 34, &["older_methods=1", "enter_ms=60000"]);
     assert_eq!(of_detail(&issues, "ENTER"), [Value::Null; 0]);
@@ -44,30 +44,30 @@ fn item_31_quick_pages_and_an_option_that_is_off_tell_nothing() {
 }
 
 #[test]
-fn item_31_the_start_is_told_with_between_and_splash() {
+fn the_matrix_04_start_has_between_and_splash_costs() {
     let old = |issues: &[Value]| -> Vec<Value> {
         let of_start = issues.iter().filter(|issue| issue["tag"] == "Trace_StartUp");
         of_start.filter(|issue| issue.get("stage_between_app_and_activity").is_some()).cloned().collect()
     };
     let issues = reports("splash", 34, &["older_startup=1", "splash"]);
-    let told = old(&issues);
-    assert_eq!(told.len(), 1, "once a process: {issues:#?}");
-    let number = |key: &str| told[0][key].as_u64().unwrap();
-    assert_eq!(told[0]["scene"], "dev.anrscope.AppScript$Home");
-    assert!(number("application_create") >= 400, "{}", told[0]);
-    assert_eq!(told[0]["is_warm_start_up"], false);
-    // The splash page's focus to that of the page behind it, which took 3,200 ms to create.
-    assert!((3_900..6_000).contains(&number("splash_activity_duration")), "{}", told[0]);
+    let reported = old(&issues);
+    assert_eq!(reported.len(), 1, "once a process: {issues:#?}");
+    let number = |key: &str| reported[0][key].as_u64().unwrap();
+    assert_eq!(reported[0]["scene"], "dev.anrscope.AppScript$Home");
+    assert!(number("application_create") >= 400, "{}", reported[0]);
+    assert_eq!(reported[0]["is_warm_start_up"], false);
+    // From the splash page's focus to that of the page after it, which took 3,200 ms to create.
+    assert!((3_900..6_000).contains(&number("splash_activity_duration")), "{}", reported[0]);
     let parts = ["application_create", "stage_between_app_and_activity", "first_activity_create"];
     let all: u64 = parts.into_iter().map(number).sum();
-    assert!(all.abs_diff(number("startup_duration")) <= 2, "{}", told[0]);
+    assert!(all.abs_diff(number("startup_duration")) <= 2, "{}", reported[0]);
     let issues = reports("no-splash", 34, &["older_startup=1"]);
     assert_eq!(old(&issues)[0]["splash_activity_duration"], 0);
     assert_eq!(old(&reports("no-older", 34, &["splash"])), [Value::Null; 0]);
 }
 
 #[test]
-fn item_31_a_message_that_fills_mains_ring_is_told_as_full() {
+fn a_message_that_fills_mains_ring_is_reported_as_full() {
     let run = |option: &str| {
         let case = Case::new("FullLife").named(option).property("anrscope.mainWords=16384").word(option);
         recorded_issues(&case.run().recording())
