@@ -57,7 +57,8 @@
 //! A module uses only modules below it.
 //!
 //! # From Java
-//! Instrumented classes call `dev.anrscope.MethodBeat`. If the library cannot be loaded, its methods do nothing.
+//! Instrumented classes call `dev.anrscope.MethodBeat`. If the library cannot be loaded, its methods do nothing, and one
+//! line on stderr (on Android in logcat) says why.
 //!
 //! # SIGQUIT
 //! A SIGQUIT is recorded as an event as soon as it is forwarded, with its sender and the message main was in. Then it is

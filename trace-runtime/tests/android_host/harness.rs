@@ -22,6 +22,8 @@ pub(crate) struct Case {
     /// known.
     in_memory_first: bool,
     lenient: bool,
+    /// What the JVM must write to stderr.
+    stderr: &'static str,
 }
 
 /// What a run left behind.
@@ -45,6 +47,7 @@ impl Case {
             environment: Vec::new(),
             in_memory_first: false,
             lenient: false,
+            stderr: "",
         }
     }
 
@@ -117,6 +120,13 @@ impl Case {
         self
     }
 
+    /// The JVM writes this to stderr, and not nothing.
+    #[allow(dead_code)]
+    pub(crate) fn stderr(mut self, text: &'static str) -> Self {
+        self.stderr = text;
+        self
+    }
+
     /// The directory of the recordings, emptied by [`Case::run`].
     pub(crate) fn folder(&self) -> PathBuf {
         base().join("runs").join(&self.name)
@@ -186,7 +196,7 @@ impl Case {
         } else if let Some(expected) = self.status {
             assert_eq!(status.code(), Some(expected), "{printed}\n{complaints}");
             // HotSpot prints its answer to a SIGQUIT to stdout.
-            assert_eq!(complaints, "", "{printed}");
+            assert_eq!(complaints, self.stderr, "{printed}");
         } else {
             // Shown if the test fails.
             eprint!("{complaints}");

@@ -40,6 +40,8 @@ final class Install implements Runnable {
     private volatile boolean placed;
     /** The manifest has had its say. */
     private boolean said;
+    /** A fault was reported. */
+    private boolean faulty;
     /** Of the recordings. */
     private volatile String folder;
 
@@ -212,8 +214,24 @@ final class Install implements Runnable {
                     keep();
                 }
             } catch (Throwable fault) {
-                // Without a place it goes on in memory.
+                // Recording continues, in memory if there is no directory yet.
+                reportOnce(fault);
             }
+        }
+    }
+
+    /** Not the exception's text, which may be the app's. */
+    private void reportOnce(Throwable fault) {
+        if (faulty) {
+            return;
+        }
+        faulty = true;
+        try {
+            String text = "the set-up is incomplete: it threw " + fault.getClass().getName();
+            Log.w(Reports.TAG, text);
+            Natives.notice(text);
+        } catch (Throwable silent) {
+            // Without a log.
         }
     }
 
