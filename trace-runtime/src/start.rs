@@ -89,6 +89,7 @@ impl Config {
 
 /// Why recording did not start. The app continues without it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum StartError {
     /// Recording was started before in this process. A recorder that was disarmed cannot be started again.
     Already,

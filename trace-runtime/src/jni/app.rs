@@ -319,7 +319,7 @@ extern "system" fn Java_dev_anrscope_Lifecycle_step(
     at_ns: jlong,
 ) -> jboolean {
     disarm_on_panic(|| {
-        let (Some(step), Some(class)) = (Step::of_number(step), string(&env, &class)) else { return false };
+        let (Ok(step), Some(class)) = (Step::try_from(step), string(&env, &class)) else { return false };
         lifecycle::step(step, identity(activity), &class, at_ns as u64)
     })
     .unwrap_or(false)

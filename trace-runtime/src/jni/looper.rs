@@ -42,7 +42,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_told(_: EnvUnowned<'_>, _: JC
 /// Handles a line of the Looper's Printer. `known` is the previous result, 0 for the first line; `first` is
 /// the line's first character, 0 for an empty line; the rest is the line's content. Returns 1 if lines are
 /// understood, [`FOREIGN`] for good if they are not, [`FRAME`] if a frame's message begins, and
-/// [`FRAME_ASKED`] if it continues the previous frame ([`frames::begin_of_message`]).
+/// [`FRAME_CONTINUES`] if it continues the previous frame ([`frames::begin_of_message`]).
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     _: EnvUnowned<'_>,
@@ -59,7 +59,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     let stack = std::ptr::from_ref(&here) as usize;
     let mut lines = match known {
         0 => Lines::Unseen,
-        1 | FRAME | FRAME_ASKED => Lines::Known,
+        1 | FRAME | FRAME_CONTINUES => Lines::Known,
         _ => return FOREIGN,
     };
     disarm_on_panic(|| {
@@ -72,7 +72,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
                 );
                 match frames::begin_of_message(target.0, what) {
                     Some(false) => return FRAME,
-                    Some(true) => return FRAME_ASKED,
+                    Some(true) => return FRAME_CONTINUES,
                     None => {}
                 }
             }
@@ -91,9 +91,12 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     .unwrap_or(FOREIGN)
 }
 
+/// Lines are not understood. These values are in `LooperMonitor.java` too.
 const FOREIGN: jint = 2;
+/// A frame's message begins.
 const FRAME: jint = 3;
-const FRAME_ASKED: jint = 4;
+/// A frame's message begins, which continues the previous frame.
+const FRAME_CONTINUES: jint = 4;
 
 /// The id of a text: a class name, or, with `said`, a callback's description of itself.
 #[unsafe(no_mangle)]

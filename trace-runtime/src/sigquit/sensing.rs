@@ -193,6 +193,7 @@ fn handler_name(handler: usize) -> String {
 
 /// Why [`dump`] requested nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DumpError {
     /// Nothing is being recorded.
     NotRecording,

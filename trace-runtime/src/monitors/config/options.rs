@@ -278,6 +278,7 @@ static TEXT_VALUES: Mutex<[String; TEXTS.len()]> = Mutex::new([const { String::n
 
 /// Why an option was not set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Refused {
     /// No option has this key.
     Key,

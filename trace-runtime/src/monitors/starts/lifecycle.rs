@@ -24,10 +24,17 @@ pub(crate) enum Step {
     Destroyed,
 }
 
-impl Step {
-    pub(crate) fn of_number(number: i32) -> Option<Self> {
+/// A number that stands for no [`Step`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct UnknownStep;
+
+impl TryFrom<i32> for Step {
+    type Error = UnknownStep;
+
+    fn try_from(number: i32) -> Result<Self, UnknownStep> {
         use Step::*;
-        [Created, Started, Resumed, Paused, Stopped, Destroyed].get(usize::try_from(number).ok()?).copied()
+        let steps = [Created, Started, Resumed, Paused, Stopped, Destroyed];
+        usize::try_from(number).ok().and_then(|at| steps.get(at)).copied().ok_or(UnknownStep)
     }
 }
 
@@ -136,9 +143,9 @@ mod tests {
 
     #[test]
     fn a_step_is_identified_by_the_shims_number() {
-        assert_eq!(Step::of_number(0), Some(Step::Created));
-        assert_eq!(Step::of_number(5), Some(Step::Destroyed));
-        assert_eq!((Step::of_number(6), Step::of_number(-1)), (None, None));
+        assert_eq!(Step::try_from(0), Ok(Step::Created));
+        assert_eq!(Step::try_from(5), Ok(Step::Destroyed));
+        assert_eq!((Step::try_from(6), Step::try_from(-1)), (Err(UnknownStep), Err(UnknownStep)));
     }
 
     #[test]
